@@ -1,0 +1,1 @@
+//! Spans, labels and rendering of diagnostics.

@@ -1,0 +1,3 @@
+//! volta: skeleton; the essay is written with the first stages.
+pub mod diag;
+pub mod ptx;
