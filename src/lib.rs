@@ -1,3 +1,5 @@
 //! volta: skeleton; the essay is written with the first stages.
 pub mod diag;
+pub mod kernel;
 pub mod ptx;
+pub mod term;

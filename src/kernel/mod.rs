@@ -1,0 +1,175 @@
+//! The executable form of one entry: names are dense indices, opcodes are decoded, labels are
+//! program counters.
+//!
+//! Nothing after this stage looks at strings: a register is a [`RegId`], an address of a shared
+//! variable is a number, and the only way back to text is the side table `pc -> Span`.
+//!
+//! Direct calls are expanded in place while lowering: a callee's registers, locals and `.param`
+//! variables get an instance of their own at each call site, its `ret` is a jump to the site's
+//! continuation. The simulator therefore knows neither frames nor an ABI. Recursion is expanded
+//! to [`MAX_CALL_DEPTH`]; a path that goes deeper meets [`Op::CallDepth`].
+
+use std::sync::Arc;
+
+use crate::diag::{Source, Span};
+
+pub mod op;
+pub use op::*;
+
+/// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
+pub const MAX_CALL_DEPTH: usize = 24;
+
+/// Index of an instruction in [`Kernel::insts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pc(pub u32);
+
+/// Index of a register. Predicates are registers of width 1; a 128-bit register takes two
+/// consecutive 64-bit ones, low half first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegId(pub u32);
+
+/// One entry, ready to run.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The entry's PTX name.
+    pub name: String,
+    /// The PTX text that spans point into.
+    pub source: Arc<Source>,
+    /// `.target sm_XX`: the number XX.
+    pub sm: u32,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Total size of the kernel parameter space in bytes.
+    pub param_bytes: u32,
+    /// The code; execution starts at 0. The last instruction never falls through.
+    pub insts: Vec<Inst>,
+    /// Where in the PTX each instruction stands.
+    pub spans: Vec<Span>,
+    /// The `.loc` in force at each instruction: index into `locs`, `u32::MAX` for none.
+    pub loc_of: Vec<u32>,
+    /// Source locations named by `.loc`.
+    pub locs: Vec<Loc>,
+    /// Bit widths (1, 8, 16, 32, 64) of the registers.
+    pub reg_width: Vec<u8>,
+    /// PTX names of the registers, for reports.
+    pub reg_name: Vec<String>,
+    /// Statically sized shared variables with their offsets; dynamic ones follow them.
+    pub shared: Vec<Var>,
+    /// Size of the static part of shared memory in bytes.
+    pub shared_bytes: u32,
+    /// Offset at which `.extern .shared` arrays start, when there is one.
+    pub dynamic_shared: Option<u32>,
+    /// Per-thread local memory: `.local` variables and the `.param` variables of expanded calls.
+    pub locals: Vec<Var>,
+    /// Size of the local memory of one thread in bytes.
+    pub local_bytes: u32,
+    /// Module-scope `.global` and `.const` variables that the code names, by [`GlobalId`].
+    pub globals: Vec<GlobalVar>,
+    /// `.reqntid`, if given.
+    pub reqntid: Option<[u32; 3]>,
+    /// Jump tables of `brx.idx`.
+    pub tables: Vec<Vec<Pc>>,
+    /// Texts of the `Unsupported` instructions.
+    pub texts: Vec<String>,
+    /// For each conditional branch, by pc: the immediate post-dominator (where both ways meet),
+    /// or `u32::MAX` where only the exit is common.
+    pub join: Vec<u32>,
+}
+
+/// A source location of a `.loc` directive.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Loc {
+    /// File name as `.file` gives it.
+    pub file: String,
+    /// 1-based line.
+    pub line: u32,
+}
+
+/// A kernel parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// PTX name.
+    pub name: String,
+    /// Byte offset in the parameter space.
+    pub offset: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// How it was declared.
+    pub kind: ParamKind,
+}
+
+/// The declared type of a kernel parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// An integer or untyped scalar of this many bits; a 64-bit one may be a pointer. `pointer`
+    /// says that `.ptr` declared it one; `signed` that the type was `.s*`.
+    Int {
+        /// Width in bits.
+        width: u8,
+        /// Declared with a signed type.
+        signed: bool,
+        /// Declared with `.ptr`.
+        pointer: bool,
+    },
+    /// A float scalar.
+    Float(Fmt),
+    /// A by-value array or structure.
+    Bytes,
+}
+
+/// A variable in shared or local memory.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// PTX name.
+    pub name: String,
+    /// Offset in its space.
+    pub offset: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Size of one element in bytes, for reports (`array[index]`).
+    pub elem: u32,
+}
+
+/// Index into [`Kernel::globals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GlobalId(pub u32);
+
+/// A module-scope variable in global or constant memory.
+#[derive(Clone, Debug)]
+pub struct GlobalVar {
+    /// PTX name.
+    pub name: String,
+    /// True for `.const`.
+    pub constant: bool,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Size of one element in bytes.
+    pub elem: u32,
+    /// The declared element type, when it is a float.
+    pub fmt: Option<Fmt>,
+    /// Initial bytes; what is missing at the end is zero. Addresses inside are in `relocs`.
+    pub init: Vec<u8>,
+    /// Initialisers that are addresses: (byte offset, what is addressed, addend).
+    pub relocs: Vec<(u64, SymbolRef, i64)>,
+    /// `.extern` without a definition here: the content is unknown.
+    pub external: bool,
+}
+
+/// A symbol whose address is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolRef {
+    /// A variable of [`Kernel::globals`], its generic address.
+    Global(GlobalId),
+}
+
+impl Kernel {
+    /// The span of an instruction.
+    pub fn span(&self, pc: Pc) -> Span {
+        self.spans[pc.0 as usize]
+    }
+
+    /// The source line that `.loc` gives for an instruction.
+    pub fn loc(&self, pc: Pc) -> Option<&Loc> {
+        self.locs.get(*self.loc_of.get(pc.0 as usize)? as usize)
+    }
+}

@@ -1,0 +1,363 @@
+//! The DAG of values: hash-consed, children before parents, equal ids are equal terms.
+//!
+//! Three sorts share one id space. *Reals* are what float arithmetic computes; *bits* (1 to 64
+//! wide) are what registers and memory hold; *booleans* are predicates. The two worlds meet in
+//! [`Term::OfReal`] (the encoding of a real in a format) and in [`Term::Elem`]/[`Term::Bytes`]
+//! (the same input bytes as a number and as bits).
+//!
+//! A node is 16 bytes in one flat array; lists and constants live beside it. Ids are assigned in
+//! construction order and a child always has a smaller id than its parent, so every pass over
+//! terms is a loop over ids: nothing here or above recurses over terms.
+//!
+//! What is not claimed: smart constructors (`build.rs`) simplify locally and never decide
+//! equality; that is the work of `norm`.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use indexmap::IndexSet;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use rustc_hash::{FxBuildHasher, FxHasher};
+
+use crate::kernel::Fmt;
+
+mod build;
+mod view;
+
+pub use view::{BitsOp, Fun, ICmp, RCmp, Term};
+
+/// A term of a [`TermStore`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TermId(pub u32);
+
+/// An array or scalar parameter, or a module variable, named the same in both kernels of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArrayId(pub u32);
+
+/// Index of a constant in the store's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConstId(pub u32);
+
+/// What a term denotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sort {
+    /// An extended real.
+    Real,
+    /// A truth value.
+    Bool,
+    /// A bit vector of this width.
+    Bits(u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    tag: u8,
+    aux: u8,
+    width: u16,
+    a: u32,
+    b: u32,
+    c: u32,
+}
+
+/// The hash-consed store of one kernel, or of a pair after [`TermStore::import`].
+#[derive(Clone, Debug, Default)]
+pub struct TermStore {
+    nodes: Vec<Node>,
+    /// True where the term is defined and finite for all real inputs.
+    total: Vec<bool>,
+    table: HashTable<u32>,
+    lists: Vec<u32>,
+    consts: IndexSet<BigRational, FxBuildHasher>,
+}
+
+fn hash_node(n: &Node, list: &[u32]) -> u64 {
+    let mut h = FxHasher::default();
+    (n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16).hash(&mut h);
+    if list.is_empty() {
+        n.a.hash(&mut h);
+        n.b.hash(&mut h);
+        n.c.hash(&mut h);
+    } else {
+        list.hash(&mut h);
+    }
+    h.finish()
+}
+
+impl TermStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of terms; ids are `0..len`.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True if there is no term.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// True if the term is defined and finite for every real input: nothing partial, infinite or
+    /// undefined stands below it.
+    pub fn is_total(&self, t: TermId) -> bool {
+        self.total[t.0 as usize]
+    }
+
+    /// The value of a constant.
+    pub fn constant(&self, c: ConstId) -> &BigRational {
+        &self.consts[c.0 as usize]
+    }
+
+    /// The rational value of a real term that is a constant.
+    pub fn as_const(&self, t: TermId) -> Option<&BigRational> {
+        match self.get(t) {
+            Term::Const(c) => Some(self.constant(c)),
+            _ => None,
+        }
+    }
+
+    /// The value of a bit-vector term that is a constant.
+    pub fn as_bits(&self, t: TermId) -> Option<u64> {
+        match self.get(t) {
+            Term::BitsConst { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean term that is a constant.
+    pub fn as_bool(&self, t: TermId) -> Option<bool> {
+        match self.get(t) {
+            Term::Bool(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    fn insert(&mut self, node: Node, list: &[u32], total: bool) -> TermId {
+        let hash = hash_node(&node, list);
+        let (nodes, lists) = (&self.nodes, &self.lists);
+        let same = |&i: &u32| {
+            let n = &nodes[i as usize];
+            if list.is_empty() {
+                *n == node
+            } else {
+                n.tag == node.tag
+                    && n.aux == node.aux
+                    && n.width == node.width
+                    && n.b as usize == list.len()
+                    && &lists[n.a as usize..n.a as usize + n.b as usize] == list
+            }
+        };
+        if let Some(&i) = self.table.find(hash, same) {
+            return TermId(i);
+        }
+        let id = self.nodes.len() as u32;
+        let mut node = node;
+        if !list.is_empty() {
+            node.a = self.lists.len() as u32;
+            node.b = list.len() as u32;
+            self.lists.extend_from_slice(list);
+        }
+        self.nodes.push(node);
+        self.total.push(total);
+        let (nodes, lists) = (&self.nodes, &self.lists);
+        self.table.insert_unique(hash, id, |&i| {
+            let n = &nodes[i as usize];
+            if view::is_list(n.tag) {
+                hash_node(n, &lists[n.a as usize..n.a as usize + n.b as usize])
+            } else {
+                hash_node(n, &[])
+            }
+        });
+        TermId(id)
+    }
+
+    /// Copies every term of `other` into this store, in id order; the result maps ids of `other`
+    /// to ids here. Array ids mean the same in both.
+    pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
+        let mut map: Vec<TermId> = Vec::with_capacity(other.len());
+        let mut list = Vec::new();
+        for i in 0..other.len() {
+            let id = self.import_node(other, TermId(i as u32), &map, &mut list);
+            map.push(id);
+        }
+        map
+    }
+
+    fn import_node(
+        &mut self,
+        other: &TermStore,
+        t: TermId,
+        map: &[TermId],
+        list: &mut Vec<u32>,
+    ) -> TermId {
+        let mut n = other.nodes[t.0 as usize];
+        let total = other.total[t.0 as usize];
+        let m = |i: u32| map[i as usize].0;
+        list.clear();
+        if view::is_list(n.tag) {
+            let old = &other.lists[n.a as usize..n.a as usize + n.b as usize];
+            list.extend(old.iter().map(|&i| m(i)));
+            // The order inside products and sums follows ids, which the import changes.
+            if n.tag == view::SUM {
+                view::sort_products(list);
+            }
+            (n.a, n.b) = (0, 0);
+            return self.insert(n, list, total);
+        }
+        if n.tag == view::CONST {
+            let id = self.const_id(other.consts[n.a as usize].clone());
+            n.a = id.0;
+        } else {
+            let children = view::child_count(n.tag);
+            if children > 0 {
+                n.a = m(n.a);
+            }
+            if children > 1 {
+                n.b = m(n.b);
+            }
+            if children > 2 {
+                n.c = m(n.c);
+            }
+            if view::is_commutative(n.tag, n.aux) && n.a > n.b {
+                std::mem::swap(&mut n.a, &mut n.b);
+            }
+        }
+        self.insert(n, &[], total)
+    }
+
+    fn const_id(&mut self, value: BigRational) -> ConstId {
+        ConstId(self.consts.insert_full(value).0 as u32)
+    }
+
+    /// The real constant `value`.
+    pub fn rational(&mut self, value: BigRational) -> TermId {
+        let c = self.const_id(value);
+        self.insert(view::node(view::CONST, 0, 0, c.0, 0, 0), &[], true)
+    }
+
+    /// The real constant `value`.
+    pub fn integer(&mut self, value: i64) -> TermId {
+        self.rational(BigRational::from_integer(BigInt::from(value)))
+    }
+
+    fn is_value(&self, t: TermId, one: bool) -> bool {
+        match self.as_const(t) {
+            Some(c) if one => c.is_one(),
+            Some(c) => c.is_zero(),
+            None => false,
+        }
+    }
+
+    /// True if `t` is the real constant 0.
+    pub fn is_zero(&self, t: TermId) -> bool {
+        self.is_value(t, false)
+    }
+
+    /// True if `t` is the real constant 1.
+    pub fn is_one(&self, t: TermId) -> bool {
+        self.is_value(t, true)
+    }
+}
+
+/// The exact value of a finite float given by its bits; `Err` says why there is none.
+pub fn decode(fmt: Fmt, bits: u64) -> Result<BigRational, NotFinite> {
+    // (exponent bits, mantissa bits, bias, has infinities, only the all-ones mantissa is NaN)
+    let (eb, mb, bias, ieee): (u32, u32, i64, bool) = match fmt {
+        Fmt::F16 => (5, 10, 15, true),
+        Fmt::Bf16 => (8, 7, 127, true),
+        Fmt::F32 | Fmt::Tf32 => (8, 23, 127, true),
+        Fmt::F64 => (11, 52, 1023, true),
+        Fmt::E5m2 => (5, 2, 15, true),
+        Fmt::E4m3 => (4, 3, 7, false),
+        Fmt::E2m3 => (2, 3, 1, false),
+        Fmt::E3m2 => (3, 2, 3, false),
+        Fmt::E2m1 => (2, 1, 1, false),
+        Fmt::Ue8m0 => {
+            let e = bits & 0xff;
+            if e == 0xff {
+                return Err(NotFinite::Nan);
+            }
+            return Ok(pow2(e as i64 - 127));
+        }
+    };
+    let mant = bits & ((1 << mb) - 1);
+    let exp = (bits >> mb) & ((1 << eb) - 1);
+    let neg = bits >> (mb + eb) & 1 == 1;
+    if ieee && exp == (1 << eb) - 1 {
+        return Err(match (mant, neg) {
+            (0, false) => NotFinite::PosInf,
+            (0, true) => NotFinite::NegInf,
+            _ => NotFinite::Nan,
+        });
+    }
+    if fmt == Fmt::E4m3 && exp == 15 && mant == 7 {
+        return Err(NotFinite::Nan);
+    }
+    let (m, e) = if exp == 0 {
+        (mant, 1 - bias - mb as i64)
+    } else {
+        (mant | 1 << mb, exp as i64 - bias - mb as i64)
+    };
+    let m = BigRational::from_integer(BigInt::from(m)) * pow2(e);
+    Ok(if neg { -m } else { m })
+}
+
+/// The bits of a rational in a float format, if it is exactly representable. Zero has no unique
+/// encoding (two signs) and gives `None`; so do values that only a rounding could represent.
+pub fn encode_exact(fmt: Fmt, value: &BigRational) -> Option<u64> {
+    if value.is_zero() || fmt.bits() < 16 {
+        return None;
+    }
+    let neg = *value < BigRational::zero();
+    let v = if neg { -value } else { value.clone() };
+    let (eb, mb): (u32, u32) = match fmt {
+        Fmt::F16 => (5, 10),
+        Fmt::Bf16 => (8, 7),
+        Fmt::F64 => (11, 52),
+        _ => (8, 23),
+    };
+    let bias = (1i64 << (eb - 1)) - 1;
+    // v = n / 2^k for a finite float.
+    let d = v.denom();
+    let k = d.bits() as i64 - 1;
+    if *d != BigInt::one() << k as usize {
+        return None;
+    }
+    let msb = v.numer().bits() as i64 - 1 - k;
+    let e = msb.max(1 - bias);
+    if e > bias {
+        return None;
+    }
+    let m = &v * pow2(mb as i64 - e);
+    if !m.is_integer() {
+        return None;
+    }
+    let m: u64 = m.to_integer().try_into().ok()?;
+    let exp = if m >> mb == 0 { 0 } else { (e + bias) as u64 };
+    Some((neg as u64) << (eb + mb) | exp << mb | (m & ((1 << mb) - 1)))
+}
+
+/// Two to an integer power.
+pub fn pow2(e: i64) -> BigRational {
+    let p = BigInt::one() << e.unsigned_abs() as usize;
+    if e >= 0 {
+        BigRational::from_integer(p)
+    } else {
+        BigRational::new_raw(BigInt::one(), p)
+    }
+}
+
+/// Why bits are not a finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotFinite {
+    /// Plus infinity.
+    PosInf,
+    /// Minus infinity.
+    NegInf,
+    /// Not a number.
+    Nan,
+}

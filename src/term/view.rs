@@ -1,0 +1,468 @@
+//! What a node means: the view enum that passes match on, and the layout behind it.
+
+use super::{ArrayId, ConstId, Node, Sort, TermId, TermStore};
+use crate::kernel::Fmt;
+
+/// Functions of one real argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Fun {
+    /// Square root; undefined below 0.
+    Sqrt,
+    /// 1 / square root; undefined at and below 0.
+    Rsqrt,
+    /// 2 to the argument; 0 at -inf.
+    Exp2,
+    /// Base-2 logarithm; undefined below 0, -inf at 0.
+    Log2,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Absolute value.
+    Abs,
+    /// Largest integer not above.
+    Floor,
+    /// Smallest integer not below.
+    Ceil,
+    /// Integer part.
+    Trunc,
+    /// Nearest integer, ties to even.
+    RoundEven,
+}
+
+impl Fun {
+    pub(super) const ALL: [Fun; 12] = [
+        Fun::Sqrt,
+        Fun::Rsqrt,
+        Fun::Exp2,
+        Fun::Log2,
+        Fun::Sin,
+        Fun::Cos,
+        Fun::Tanh,
+        Fun::Abs,
+        Fun::Floor,
+        Fun::Ceil,
+        Fun::Trunc,
+        Fun::RoundEven,
+    ];
+}
+
+/// Comparisons of reals; the others are these with operands swapped or negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum RCmp {
+    /// a < b.
+    Lt,
+    /// a <= b.
+    Le,
+    /// a = b.
+    Eq,
+}
+
+/// Comparisons of bit vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ICmp {
+    /// a = b.
+    Eq,
+    /// Unsigned a < b.
+    ULt,
+    /// Unsigned a <= b.
+    ULe,
+    /// Signed a < b.
+    SLt,
+    /// Signed a <= b.
+    SLe,
+}
+
+/// Operations on two bit vectors of the result's width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum BitsOp {
+    /// Sum modulo 2^n.
+    Add,
+    /// Product modulo 2^n.
+    Mul,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Left shift; 0 from the width on.
+    Shl,
+    /// Logical right shift; 0 from the width on.
+    LShr,
+    /// Arithmetic right shift, clamped.
+    AShr,
+    /// Unsigned quotient.
+    UDiv,
+    /// Signed quotient, truncated.
+    SDiv,
+    /// Unsigned remainder.
+    URem,
+    /// Signed remainder, sign of the dividend.
+    SRem,
+}
+
+impl BitsOp {
+    pub(super) const ALL: [BitsOp; 12] = [
+        BitsOp::Add,
+        BitsOp::Mul,
+        BitsOp::And,
+        BitsOp::Or,
+        BitsOp::Xor,
+        BitsOp::Shl,
+        BitsOp::LShr,
+        BitsOp::AShr,
+        BitsOp::UDiv,
+        BitsOp::SDiv,
+        BitsOp::URem,
+        BitsOp::SRem,
+    ];
+
+    pub(super) fn is_commutative(self) -> bool {
+        matches!(
+            self,
+            BitsOp::Add | BitsOp::Mul | BitsOp::And | BitsOp::Or | BitsOp::Xor
+        )
+    }
+}
+
+/// A node, decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Term<'s> {
+    // Reals.
+    /// A rational constant.
+    Const(ConstId),
+    /// An infinity.
+    Inf {
+        /// True for minus infinity.
+        neg: bool,
+    },
+    /// No real number: NaN, inf - inf, 0 * inf.
+    Undefined,
+    /// The element of an input array at byte offset `off`, read in format `fmt`.
+    Elem {
+        /// The array.
+        array: ArrayId,
+        /// Format of the element.
+        fmt: Fmt,
+        /// Byte offset of the element.
+        off: u64,
+    },
+    /// a + b.
+    Add(TermId, TermId),
+    /// a * b.
+    Mul(TermId, TermId),
+    /// -a.
+    Neg(TermId),
+    /// Sum of products: consecutive pairs (a, b) stand for a * b.
+    Sum(&'s [u32]),
+    /// a / b.
+    Div(TermId, TermId),
+    /// A function of one argument.
+    Fun(Fun, TermId),
+    /// The larger.
+    Max(TermId, TermId),
+    /// The smaller.
+    Min(TermId, TermId),
+    /// p ? a : b.
+    Select(TermId, TermId, TermId),
+    /// The integer that bits denote.
+    OfInt {
+        /// Two's complement or unsigned.
+        signed: bool,
+        /// The bits.
+        bits: TermId,
+    },
+    /// The number that bits denote in a float format.
+    OfBits {
+        /// The format.
+        fmt: Fmt,
+        /// The bits.
+        bits: TermId,
+    },
+    // Booleans.
+    /// A truth value.
+    Bool(bool),
+    /// Comparison of reals.
+    RCmp(RCmp, TermId, TermId),
+    /// Comparison of bit vectors.
+    ICmp(ICmp, TermId, TermId),
+    /// Negation.
+    Not(TermId),
+    /// Conjunction.
+    And(TermId, TermId),
+    /// Disjunction.
+    Or(TermId, TermId),
+    /// Exclusive or.
+    Xor(TermId, TermId),
+    // Bits.
+    /// A constant.
+    BitsConst {
+        /// Width in bits.
+        width: u8,
+        /// Value, zero above the width.
+        value: u64,
+    },
+    /// `width/8` bytes of an input array at byte offset `off`, little endian.
+    Bytes {
+        /// The array.
+        array: ArrayId,
+        /// Byte offset.
+        off: u64,
+        /// Width in bits, a multiple of 8.
+        width: u8,
+    },
+    /// An unknown that no two reads share: what depends on the schedule or on the machine.
+    Fresh {
+        /// Width in bits.
+        width: u8,
+        /// Number that tells it from all others of the pair.
+        serial: u32,
+    },
+    /// Bytes that were never written.
+    Poison {
+        /// Width in bits.
+        width: u8,
+    },
+    /// The encoding of a real, rounded to the format.
+    OfReal {
+        /// The format.
+        fmt: Fmt,
+        /// The number.
+        real: TermId,
+    },
+    /// Concatenation, low bits first.
+    Concat(&'s [u32]),
+    /// `width` bits of `bits` from bit `low`.
+    Extract {
+        /// The source.
+        bits: TermId,
+        /// First bit.
+        low: u8,
+        /// Width in bits.
+        width: u8,
+    },
+    /// Arithmetic or logic of two operands.
+    BitsOp(BitsOp, TermId, TermId),
+    /// p ? a : b.
+    BitsSelect(TermId, TermId, TermId),
+    /// 1 if true, else 0, in `width` bits.
+    OfBool {
+        /// Width in bits.
+        width: u8,
+        /// The predicate.
+        p: TermId,
+    },
+    /// A real that is an integer, clamped to the range of the type, in `width` bits.
+    Clamp {
+        /// Width in bits.
+        width: u8,
+        /// Two's complement or unsigned.
+        signed: bool,
+        /// The number.
+        real: TermId,
+    },
+}
+
+pub(super) const CONST: u8 = 0;
+pub(super) const INF: u8 = 1;
+pub(super) const UNDEFINED: u8 = 2;
+pub(super) const ELEM: u8 = 3;
+pub(super) const ADD: u8 = 4;
+pub(super) const MUL: u8 = 5;
+pub(super) const NEG: u8 = 6;
+pub(super) const SUM: u8 = 7;
+pub(super) const DIV: u8 = 8;
+pub(super) const FUN: u8 = 9;
+pub(super) const MAX: u8 = 10;
+pub(super) const MIN: u8 = 11;
+pub(super) const SELECT: u8 = 12;
+pub(super) const OF_INT: u8 = 13;
+pub(super) const OF_BITS: u8 = 14;
+pub(super) const BOOL: u8 = 32;
+pub(super) const RCMP: u8 = 33;
+pub(super) const ICMP: u8 = 34;
+pub(super) const NOT: u8 = 35;
+pub(super) const AND: u8 = 36;
+pub(super) const OR: u8 = 37;
+pub(super) const XOR: u8 = 38;
+pub(super) const BITS_CONST: u8 = 64;
+pub(super) const BYTES: u8 = 65;
+pub(super) const FRESH: u8 = 66;
+pub(super) const POISON: u8 = 67;
+pub(super) const OF_REAL: u8 = 68;
+pub(super) const CONCAT: u8 = 69;
+pub(super) const EXTRACT: u8 = 70;
+pub(super) const BITS_OP: u8 = 71;
+pub(super) const BITS_SELECT: u8 = 72;
+pub(super) const OF_BOOL: u8 = 73;
+pub(super) const CLAMP: u8 = 74;
+
+pub(super) fn node(tag: u8, aux: u8, width: u16, a: u32, b: u32, c: u32) -> Node {
+    Node {
+        tag,
+        aux,
+        width,
+        a,
+        b,
+        c,
+    }
+}
+
+pub(super) fn is_list(tag: u8) -> bool {
+    tag == SUM || tag == CONCAT
+}
+
+/// Number of children in `a`, `b`, `c` (lists not counted).
+pub(super) fn child_count(tag: u8) -> usize {
+    match tag {
+        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP => 1,
+        ADD | MUL | DIV | MAX | MIN | RCMP | ICMP | AND | OR | XOR | BITS_OP => 2,
+        SELECT | BITS_SELECT => 3,
+        _ => 0,
+    }
+}
+
+pub(super) fn is_commutative(tag: u8, aux: u8) -> bool {
+    match tag {
+        ADD | MUL | MAX | MIN | AND | OR | XOR => true,
+        RCMP => aux == RCmp::Eq as u8,
+        ICMP => aux == ICmp::Eq as u8,
+        BITS_OP => BitsOp::ALL[aux as usize].is_commutative(),
+        _ => false,
+    }
+}
+
+/// Puts the factors of each product, and the products of a sum, into id order.
+pub(super) fn sort_products(list: &mut [u32]) {
+    let (pairs, _) = list.as_chunks_mut::<2>();
+    for p in pairs.iter_mut() {
+        p.sort_unstable();
+    }
+    pairs.sort_unstable();
+}
+
+impl TermStore {
+    /// The node of a term.
+    pub fn get(&self, t: TermId) -> Term<'_> {
+        let n = &self.nodes[t.0 as usize];
+        let (a, b, c) = (TermId(n.a), TermId(n.b), TermId(n.c));
+        let off = (n.c as u64) << 32 | n.b as u64;
+        let width = n.width as u8;
+        let list = || &self.lists[n.a as usize..n.a as usize + n.b as usize];
+        let fmt = || Fmt::ALL[n.aux as usize];
+        match n.tag {
+            CONST => Term::Const(ConstId(n.a)),
+            INF => Term::Inf { neg: n.aux == 1 },
+            UNDEFINED => Term::Undefined,
+            ELEM => Term::Elem {
+                array: ArrayId(n.a),
+                fmt: fmt(),
+                off,
+            },
+            ADD => Term::Add(a, b),
+            MUL => Term::Mul(a, b),
+            NEG => Term::Neg(a),
+            SUM => Term::Sum(list()),
+            DIV => Term::Div(a, b),
+            FUN => Term::Fun(Fun::ALL[n.aux as usize], a),
+            MAX => Term::Max(a, b),
+            MIN => Term::Min(a, b),
+            SELECT => Term::Select(a, b, c),
+            OF_INT => Term::OfInt {
+                signed: n.aux == 1,
+                bits: a,
+            },
+            OF_BITS => Term::OfBits {
+                fmt: fmt(),
+                bits: a,
+            },
+            BOOL => Term::Bool(n.aux == 1),
+            RCMP => Term::RCmp([RCmp::Lt, RCmp::Le, RCmp::Eq][n.aux as usize], a, b),
+            ICMP => Term::ICmp(
+                [ICmp::Eq, ICmp::ULt, ICmp::ULe, ICmp::SLt, ICmp::SLe][n.aux as usize],
+                a,
+                b,
+            ),
+            NOT => Term::Not(a),
+            AND => Term::And(a, b),
+            OR => Term::Or(a, b),
+            XOR => Term::Xor(a, b),
+            BITS_CONST => Term::BitsConst { width, value: off },
+            BYTES => Term::Bytes {
+                array: ArrayId(n.a),
+                off,
+                width,
+            },
+            FRESH => Term::Fresh { width, serial: n.a },
+            POISON => Term::Poison { width },
+            OF_REAL => Term::OfReal {
+                fmt: fmt(),
+                real: a,
+            },
+            CONCAT => Term::Concat(list()),
+            EXTRACT => Term::Extract {
+                bits: a,
+                low: n.aux,
+                width,
+            },
+            BITS_OP => Term::BitsOp(BitsOp::ALL[n.aux as usize], a, b),
+            BITS_SELECT => Term::BitsSelect(a, b, c),
+            OF_BOOL => Term::OfBool { width, p: a },
+            _ => Term::Clamp {
+                width,
+                signed: n.aux == 1,
+                real: a,
+            },
+        }
+    }
+
+    /// The sort of a term.
+    pub fn sort(&self, t: TermId) -> Sort {
+        let n = &self.nodes[t.0 as usize];
+        match n.tag {
+            0..32 => Sort::Real,
+            32..64 => Sort::Bool,
+            _ => Sort::Bits(n.width as u8),
+        }
+    }
+
+    /// Calls `f` with each child, in order.
+    pub fn children(&self, t: TermId, mut f: impl FnMut(TermId)) {
+        let n = &self.nodes[t.0 as usize];
+        if is_list(n.tag) {
+            for &i in &self.lists[n.a as usize..n.a as usize + n.b as usize] {
+                f(TermId(i));
+            }
+            return;
+        }
+        for i in &[n.a, n.b, n.c][..child_count(n.tag)] {
+            f(TermId(*i));
+        }
+    }
+
+    /// The ids below `roots`, the roots included, in ascending order: children before parents.
+    pub fn reachable(&self, roots: &[TermId]) -> Vec<TermId> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack: Vec<TermId> = roots.to_vec();
+        let mut out = Vec::new();
+        while let Some(t) = stack.pop() {
+            if seen.insert(t) {
+                out.push(t);
+                self.children(t, |c| {
+                    if !seen.contains(&c) {
+                        stack.push(c);
+                    }
+                });
+            }
+        }
+        out.sort_unstable();
+        out
+    }
+}
