@@ -2,4 +2,6 @@
 pub mod diag;
 pub mod kernel;
 pub mod ptx;
+pub mod sim;
+pub mod spec;
 pub mod term;

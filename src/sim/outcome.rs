@@ -1,0 +1,185 @@
+//! What a run of one CTA found out.
+//!
+//! Only an outcome without defects and without unknowns becomes a [`Clean`], and only a `Clean`
+//! can be compared: the confluence argument (one schedule stands for all) needs a run that is free
+//! of races and deadlocks.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::Pc;
+use crate::term::{ArrayId, TermId, TermStore};
+
+use super::Tid;
+
+/// One place in the code and the threads that were there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The instruction.
+    pub pc: Pc,
+    /// Threads of one example.
+    pub threads: Vec<Tid>,
+    /// What happened there: "write of s[3]".
+    pub text: String,
+}
+
+/// Kinds of defects of the command-line contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DefectKind {
+    /// Two conflicting accesses that nothing orders.
+    DataRace,
+    /// No thread can step and some have not returned.
+    Deadlock,
+    /// A barrier or warp collective used wrongly.
+    BarrierMisuse,
+    /// An access outside its array.
+    OutOfBounds,
+    /// A value that was never written is used.
+    UninitializedRead,
+    /// An address that is not a multiple of the access size.
+    MisalignedAccess,
+    /// `__assertfail` or `trap` was reached.
+    Assertion,
+}
+
+/// Kinds of warnings of the command-line contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WarningKind {
+    /// Unordered writes of provably equal values.
+    SameValueWrite,
+    /// A write to an array that is bound `in:`.
+    WriteToInput,
+    /// An uninitialised value was read and never used.
+    UninitializedRead,
+    /// An opcode that volta does not know and that was not executed.
+    UnknownOpcode,
+    /// Anything else worth saying.
+    Note,
+}
+
+/// Reasons of `unknown` of the command-line contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnknownKind {
+    /// A branch or side effect that depends on input data.
+    DataDependentBranch,
+    /// An address that depends on input data.
+    DataDependentAddress,
+    /// An instruction that is not executed yet.
+    UnsupportedInstruction,
+    /// An integer parameter without a value reaches a branch or an address.
+    MissingBinding,
+    /// The decision procedure gave up.
+    Undecided,
+    /// An operation may be undefined.
+    Undefined,
+    /// A NaN constant meets arithmetic.
+    NotANumber,
+    /// Bytes of different values meet in one.
+    MixedBytes,
+    /// A layout that PTX leaves open matters.
+    UnspecifiedLayout,
+    /// A value that depends on the schedule matters.
+    NondeterministicValue,
+    /// Calls nest too deep.
+    CallDepth,
+    /// No element is compared.
+    NothingToCompare,
+    /// Time or memory ran out.
+    Limit,
+}
+
+/// A finding of a kind: the same pair of lines reported once, with a count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding<K> {
+    /// What it is.
+    pub kind: K,
+    /// A sentence for people.
+    pub message: String,
+    /// How often it happened.
+    pub count: u64,
+    /// The places, both sides of a conflict.
+    pub sites: Vec<Site>,
+}
+
+/// Something that the simulator could not settle without the normaliser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obligation {
+    /// The two bit terms that must be equal.
+    pub equal: (TermId, TermId),
+    /// The warning if they are.
+    pub warning: Finding<WarningKind>,
+    /// The defect if they are not.
+    pub defect: Finding<DefectKind>,
+}
+
+/// The final content of the written bytes of one array, in address order: byte offset to the
+/// bits written there. Pieces do not overlap.
+pub type Writes = BTreeMap<u64, TermId>;
+
+/// Counts of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions times lanes.
+    pub thread_instructions: u64,
+    /// Instructions times warps.
+    pub warp_instructions: u64,
+    /// Arrivals at named barriers, per thread.
+    pub barrier_arrivals: u64,
+    /// Warp-level synchronisations, per thread.
+    pub warp_syncs: u64,
+    /// Memory accesses, per thread.
+    pub accesses: u64,
+}
+
+/// The result of running one CTA.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The terms that everything below refers to.
+    pub store: TermStore,
+    /// What was written to each array.
+    pub writes: BTreeMap<ArrayId, Writes>,
+    /// Byte ranges of arrays bound `out:` etc. whose initial content was read are defects; other
+    /// initial content is symbols, nothing to record.
+    pub defects: Vec<Finding<DefectKind>>,
+    /// Warnings.
+    pub warnings: Vec<Finding<WarningKind>>,
+    /// Why the run is inconclusive.
+    pub unknowns: Vec<Finding<UnknownKind>>,
+    /// To be discharged by `equiv`.
+    pub obligations: Vec<Obligation>,
+    /// What the run took for granted, as sentences.
+    pub assumptions: Vec<String>,
+    /// Counts.
+    pub stats: Stats,
+}
+
+/// An outcome whose run was free of defects and unknowns and whose obligations are discharged.
+#[derive(Debug)]
+pub struct Clean(Outcome);
+
+impl Outcome {
+    /// The outcome as a precondition of comparison, if it is one. `discharged` says that every
+    /// obligation was proved.
+    #[allow(clippy::result_large_err)]
+    pub fn into_clean(self, discharged: bool) -> Result<Clean, Outcome> {
+        let open = !discharged && !self.obligations.is_empty();
+        if self.defects.is_empty() && self.unknowns.is_empty() && !open {
+            Ok(Clean(self))
+        } else {
+            Err(self)
+        }
+    }
+}
+
+impl std::ops::Deref for Clean {
+    type Target = Outcome;
+    fn deref(&self) -> &Outcome {
+        &self.0
+    }
+}
+
+impl Clean {
+    /// The outcome itself.
+    pub fn into_inner(self) -> Outcome {
+        self.0
+    }
+}

@@ -1,0 +1,162 @@
+//! What a kernel is launched with: block, grid, CTA, and what its parameters stand for.
+//!
+//! Both kernels of a pair share one table of [`Arrays`]: an input element of the reference and of
+//! the optimized kernel is the same symbol exactly when both name the same [`ArrayId`].
+
+use crate::kernel::{Fmt, GlobalId};
+use crate::term::ArrayId;
+
+/// The launch of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// `%ntid`.
+    pub block: [u32; 3],
+    /// `%nctaid`.
+    pub grid: [u32; 3],
+    /// `%ctaid` of the CTA that runs.
+    pub cta: [u32; 3],
+    /// Extent of dynamic shared memory in bytes; `None` is unlimited.
+    pub dynamic_shared: Option<u64>,
+    /// Lanes of a warp run in lock step.
+    pub warp_sync: bool,
+}
+
+impl Launch {
+    /// Number of threads of a CTA.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// `%tid` of the thread with this rank.
+    pub fn tid(&self, rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [rank % x, rank / x % y, rank / x / y]
+    }
+}
+
+/// Element types of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElemTy {
+    /// A float format.
+    Float(Fmt),
+    /// An integer of this width in bits.
+    Int {
+        /// Width in bits.
+        width: u8,
+        /// Signed or unsigned.
+        signed: bool,
+    },
+}
+
+impl ElemTy {
+    /// Size in bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            ElemTy::Float(f) => f.bits() as u64 / 8,
+            ElemTy::Int { width, .. } => width as u64 / 8,
+        }
+    }
+}
+
+/// What the user said that an array is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Read only; a write is a warning.
+    In,
+    /// Written only; it has no initial content.
+    Out,
+    /// Read and written.
+    InOut,
+    /// Not compared.
+    Scratch,
+}
+
+/// Where an array comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A pointer parameter.
+    Pointer,
+    /// A scalar parameter: an array of one element, its value.
+    Scalar,
+    /// A module-scope `.global` variable.
+    Global,
+    /// A module-scope `.const` variable.
+    Const,
+}
+
+/// One array of the pair.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Name for reports: the reference's parameter name.
+    pub name: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What the user bound it as.
+    pub role: Option<Role>,
+    /// Element type, where bound or declared.
+    pub elem: Option<ElemTy>,
+    /// Dimensions, slowest first; empty if not known.
+    pub shape: Vec<u64>,
+    /// Extent in bytes, where known.
+    pub extent: Option<u64>,
+}
+
+/// The arrays of a pair, by [`ArrayId`].
+#[derive(Clone, Debug, Default)]
+pub struct Arrays(pub Vec<Array>);
+
+impl std::ops::Index<ArrayId> for Arrays {
+    type Output = Array;
+    fn index(&self, id: ArrayId) -> &Array {
+        &self.0[id.0 as usize]
+    }
+}
+
+/// What stands at a byte offset of the kernel parameter space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The address of an array's first byte.
+    Pointer(ArrayId),
+    /// Known bits (integers and floats that the user bound).
+    Bits(u64),
+    /// An unbound scalar: the bytes of the one-element array.
+    Symbol(ArrayId),
+}
+
+/// A bound piece of the kernel parameter space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Index of the parameter.
+    pub param: u32,
+    /// Byte offset in the parameter space.
+    pub offset: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// What is there.
+    pub value: Value,
+}
+
+/// The parameters and module variables of one kernel, resolved.
+#[derive(Clone, Debug, Default)]
+pub struct Bindings {
+    /// Fields in offset order; they do not overlap.
+    pub fields: Vec<Field>,
+    /// Array of each module-scope variable, by [`GlobalId`].
+    pub globals: Vec<ArrayId>,
+}
+
+impl Bindings {
+    /// The array that a module-scope variable is.
+    pub fn global(&self, g: GlobalId) -> ArrayId {
+        self.globals[g.0 as usize]
+    }
+}
+
+/// Bounds on what a run may spend; what exceeds them is `unknown` (`limit`).
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When to stop.
+    pub deadline: Option<std::time::Instant>,
+    /// Memory in bytes.
+    pub memory: Option<u64>,
+}
