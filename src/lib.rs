@@ -1,5 +1,6 @@
 //! volta: skeleton; the essay is written with the first stages.
 pub mod diag;
+pub mod equiv;
 pub mod kernel;
 pub mod ptx;
 pub mod sim;

@@ -1,0 +1,163 @@
+//! What a decision says, in plain types that the reports print.
+
+use crate::sim::{UnknownKind, WarningKind};
+use crate::spec::Limits;
+use crate::term::ArrayId;
+
+/// The answer about a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every compared element was proved.
+    Equivalent,
+    /// A counterexample was found.
+    NotEquivalent,
+    /// Neither.
+    Unknown,
+}
+
+/// Which part of its grid the selected CTAs of a kernel are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coverage {
+    /// All CTAs of the grid were run: what they do not write, the kernel does not write.
+    #[default]
+    WholeGrid,
+    /// Other CTAs exist and may write other elements.
+    SelectedCtas,
+}
+
+/// How to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What the reference's outcome covers.
+    pub reference: Coverage,
+    /// What the optimized kernel's outcome covers.
+    pub optimized: Coverage,
+    /// Time and memory.
+    pub limits: Limits,
+    /// Seed of the random candidates of the witness search.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            reference: Coverage::WholeGrid,
+            optimized: Coverage::WholeGrid,
+            limits: Limits {
+                deadline: None,
+                memory: None,
+            },
+            seed: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+}
+
+/// A value for people and for machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The value as text: exact where it is short, else decimal digits that are all correct.
+    pub text: String,
+    /// The nearest double; `None` for what has none.
+    pub approx: Option<f64>,
+    /// The bits, where the value is an integer or raw bits.
+    pub bits: Option<u64>,
+}
+
+/// One input element of a counterexample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputValue {
+    /// The array.
+    pub array: ArrayId,
+    /// Its name.
+    pub name: String,
+    /// Index of the element by dimension; the flat index where the shape is not known, empty for
+    /// scalars.
+    pub element: Vec<u64>,
+    /// Byte offset of the element.
+    pub offset: u64,
+    /// Element type: `f32`, `u32`, ...
+    pub ty: String,
+    /// Its value.
+    pub value: Shown,
+}
+
+/// An input on which an output differs, or an element that only one kernel writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterexample {
+    /// The output array.
+    pub array: ArrayId,
+    /// Its name.
+    pub output: String,
+    /// Index of the element by dimension; the flat index where the shape is not known.
+    pub element: Vec<u64>,
+    /// Byte offset of the element.
+    pub offset: u64,
+    /// The value that the reference computes; `None` if it writes none.
+    pub reference: Option<Shown>,
+    /// The value that the optimized kernel computes; `None` if it writes none or it is undefined.
+    pub optimized: Option<Shown>,
+    /// What is wrong, as a sentence.
+    pub message: String,
+    /// The inputs that are not zero, in array and offset order; every other input is zero.
+    pub inputs: Vec<InputValue>,
+}
+
+/// A reason for `unknown`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// Its kind.
+    pub kind: UnknownKind,
+    /// A sentence that names the element, and what differs.
+    pub message: String,
+    /// Number of elements of which this is said.
+    pub count: u64,
+}
+
+/// What was found about one output array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSummary {
+    /// The array.
+    pub array: ArrayId,
+    /// Its name.
+    pub name: String,
+    /// Number of elements that either kernel writes.
+    pub elements: u64,
+    /// Number of those that were proved equal (not all are tried once one is refuted).
+    pub proved: u64,
+}
+
+/// Counts of one decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Verification conditions.
+    pub conditions: u64,
+    /// Decided by equal terms.
+    pub by_identity: u64,
+    /// Decided by equal canonical forms.
+    pub by_form: u64,
+    /// Decided by a case split.
+    pub by_cases: u64,
+    /// Terms of both kernels together.
+    pub terms: u64,
+    /// Inputs that were tried in search of a witness.
+    pub candidates: u64,
+}
+
+/// The answer about a pair, with everything that a report needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// By output array, in array order.
+    pub outputs: Vec<OutputSummary>,
+    /// The witness of `NotEquivalent`.
+    pub counterexample: Option<Counterexample>,
+    /// Reasons for `Unknown`.
+    pub unknowns: Vec<Unresolved>,
+    /// Warnings, as sentences by kind.
+    pub warnings: Vec<(WarningKind, String)>,
+    /// What the proof took for granted.
+    pub assumptions: Vec<String>,
+    /// Counts.
+    pub counts: Counts,
+}
