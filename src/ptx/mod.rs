@@ -1,1 +1,25 @@
-//! PTX text to a spanned syntax tree.
+//! PTX text to [`Module`]: the whole of PTX ISA 9.0 as a spanned syntax tree.
+//!
+//! The tree is flat: nodes of a kind stand in one vector, and a [`List`] or an [`Id`] in a node
+//! says which. `&module[instr.operands]` is a slice of [`Operand`]s. Names are interned, opcodes,
+//! types and modifiers are enums; what PTX ISA 9.0 does not have is kept as a node of its own.
+//!
+//! In reading order: [`ast`] (module, directives, statements), [`instr`] (instructions and
+//! operands), [`expr`] (constants), [`opcode`] and [`words`] (the vocabulary), [`names`] and
+//! [`pool`] (storage).
+
+pub mod ast;
+pub mod expr;
+pub mod instr;
+pub mod names;
+pub mod opcode;
+pub mod pool;
+pub mod words;
+
+pub use ast::*;
+pub use expr::{Binary, EvalError, Expr, ExprKind, Float, Int, Unary, Value, evaluate};
+pub use instr::*;
+pub use names::{Name, Names};
+pub use opcode::Op;
+pub use pool::{Id, List};
+pub use words::{Mod, Shape, Space, Type, TypeClass};
