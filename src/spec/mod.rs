@@ -6,6 +6,19 @@
 use crate::kernel::{Fmt, GlobalId};
 use crate::term::ArrayId;
 
+pub mod binding;
+mod error;
+mod fit;
+pub mod init;
+pub mod launch;
+pub mod manifest;
+pub mod pair;
+mod usage;
+
+pub use error::{SpecError, TomlError};
+pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use pair::{Resolved, Setup, resolve};
+
 /// The launch of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {

@@ -1,0 +1,384 @@
+//! `KEY=VALUE`: what a user says that a parameter is.
+//!
+//! Source: the section "Bindings" of the command-line contract. A value is read here without
+//! knowledge of the kernel; `pair` fits it to the parameter's type.
+
+use crate::kernel::Fmt;
+use crate::term::{decode, encode_exact};
+
+use super::{ElemTy, Role};
+
+/// A binding as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// Which parameter.
+    pub key: Key,
+    /// What it is.
+    pub value: ArgValue,
+    /// The text of the binding, for messages.
+    pub text: String,
+    /// Bindings of a higher layer replace those of lower ones; two of one layer clash.
+    pub layer: usize,
+    /// True for `--ref-arg`, `--opt-arg` and a table of one side: the key must exist there. A
+    /// binding for both kernels must exist in one of them.
+    pub own: bool,
+}
+
+/// `KEY` or `KEY+BYTES`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Position or name.
+    pub param: ParamKey,
+    /// Byte offset of a field.
+    pub offset: Option<u32>,
+}
+
+/// Which parameter is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParamKey {
+    /// 0-based position.
+    Position(u32),
+    /// PTX name.
+    Name(String),
+}
+
+/// The right side of a binding.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgValue {
+    /// An integer.
+    Int(i128),
+    /// A decimal float, kept as text so that it is rounded once, to the parameter's format.
+    Decimal(String),
+    /// The bits of an `0f` or `0d` literal.
+    FloatBits(Fmt, u64),
+    /// An array.
+    Array(ArrayDecl),
+}
+
+/// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayDecl {
+    /// Role, if given.
+    pub role: Option<Role>,
+    /// Element type.
+    pub elem: ElemTy,
+    /// Dimensions, slowest first.
+    pub shape: Vec<u64>,
+    /// Extent in bytes.
+    pub extent: u64,
+}
+
+impl Key {
+    /// Reads a key.
+    pub fn parse(text: &str) -> Result<Key, String> {
+        let (param, offset) = match text.rsplit_once('+') {
+            Some((param, offset)) => {
+                let offset = offset
+                    .parse()
+                    .map_err(|_| format!("`{offset}` in the key `{text}` is not a byte offset"))?;
+                (param, Some(offset))
+            }
+            None => (text, None),
+        };
+        if param.is_empty() {
+            return Err("a binding needs a parameter: its position or its PTX name".into());
+        }
+        let param = if param.bytes().all(|b| b.is_ascii_digit()) {
+            let position = param
+                .parse()
+                .map_err(|_| format!("`{param}` is not the position of a parameter"))?;
+            ParamKey::Position(position)
+        } else {
+            ParamKey::Name(param.to_string())
+        };
+        Ok(Key { param, offset })
+    }
+}
+
+/// Splits `KEY=VALUE` and reads both.
+pub fn parse_arg(text: &str) -> Result<(Key, ArgValue), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not KEY=VALUE, e.g. 0=in:f32[128] or 2=64"))?;
+    Ok((Key::parse(key.trim())?, ArgValue::parse(value.trim())?))
+}
+
+/// Splits `REF=OPT` of `--map`.
+pub fn parse_map(text: &str) -> Result<(Key, Key), String> {
+    let (a, b) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not REF=OPT, e.g. 1=2"))?;
+    let (a, b) = (Key::parse(a.trim())?, Key::parse(b.trim())?);
+    if a.offset.is_some() || b.offset.is_some() {
+        return Err(format!(
+            "`{text}` pairs fields; only whole parameters are paired"
+        ));
+    }
+    Ok((a, b))
+}
+
+impl ArgValue {
+    /// Reads a value.
+    pub fn parse(text: &str) -> Result<ArgValue, String> {
+        if text.contains('[') || text.contains(':') {
+            return ArrayDecl::parse(text).map(ArgValue::Array);
+        }
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let lower = digits.to_ascii_lowercase();
+        let number = |hex: &str, radix| {
+            i128::from_str_radix(hex, radix)
+                .ok()
+                .filter(|_| !hex.starts_with(['+', '-']))
+                .map(|v| ArgValue::Int(if negative { -v } else { v }))
+        };
+        for (prefix, fmt, len) in [("0f", Fmt::F32, 8), ("0d", Fmt::F64, 16)] {
+            if let Some(hex) = lower.strip_prefix(prefix) {
+                return match u64::from_str_radix(hex, 16) {
+                    Ok(bits) if hex.len() == len && !hex.starts_with('+') => {
+                        let sign = (negative as u64) << (4 * len - 1);
+                        Ok(ArgValue::FloatBits(fmt, bits ^ sign))
+                    }
+                    _ => Err(format!("`{text}` needs {len} hexadecimal digits")),
+                };
+            }
+        }
+        let value = match (lower.strip_prefix("0x"), lower.strip_prefix("0b")) {
+            (Some(hex), _) => number(hex, 16),
+            (_, Some(bits)) => number(bits, 2),
+            _ if lower.bytes().all(|b| b.is_ascii_digit()) => number(&lower, 10),
+            _ => {
+                let decimal = lower
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b".e+-".contains(&b));
+                let finite = text.parse::<f64>().is_ok_and(f64::is_finite);
+                (decimal && finite).then(|| ArgValue::Decimal(text.to_string()))
+            }
+        };
+        value.ok_or_else(|| {
+            format!(
+                "`{text}` is neither an integer, nor a float (0.5, 0f3F000000), \
+                 nor an array such as in:f32[128]"
+            )
+        })
+    }
+
+    /// The bits of this value as a float of the format; `None` if the format cannot hold it.
+    pub fn float_bits(&self, fmt: Fmt) -> Option<u64> {
+        let text = match self {
+            ArgValue::FloatBits(f, bits) if *f == fmt => return Some(*bits),
+            ArgValue::FloatBits(f, bits) => {
+                return encode_exact(fmt, &decode(*f, *bits).ok()?);
+            }
+            ArgValue::Int(v) => v.to_string(),
+            ArgValue::Decimal(text) => text.clone(),
+            ArgValue::Array(_) => return None,
+        };
+        match fmt {
+            Fmt::F64 => text
+                .parse::<f64>()
+                .ok()
+                .filter(|v| v.is_finite())
+                .map(f64::to_bits),
+            Fmt::F32 => text
+                .parse::<f32>()
+                .ok()
+                .filter(|v| v.is_finite())
+                .map(|v| v.to_bits() as u64),
+            _ => {
+                let wide: f64 = text.parse().ok()?;
+                if wide == 0.0 {
+                    return Some((wide.is_sign_negative() as u64) << (fmt.bits() - 1));
+                }
+                encode_exact(fmt, &decode(Fmt::F64, wide.to_bits()).ok()?)
+            }
+        }
+    }
+
+    /// The bits of this value as an integer of `width` bits; `None` if it does not fit.
+    pub fn int_bits(&self, width: u32, signed: bool) -> Option<u64> {
+        let ArgValue::Int(v) = *self else {
+            return None;
+        };
+        let low = -(1i128 << (width - 1));
+        let high = if signed {
+            (1i128 << (width - 1)) - 1
+        } else {
+            (1i128 << width) - 1
+        };
+        // Compilers declare `int` parameters as `.u32`, so a negative value fits either sign.
+        (low..=high)
+            .contains(&v)
+            .then(|| (v as u128 & ((1u128 << width) - 1)) as u64)
+    }
+}
+
+impl ArrayDecl {
+    /// Reads an array.
+    pub fn parse(text: &str) -> Result<ArrayDecl, String> {
+        let (role, rest) = match text.split_once(':') {
+            None => (None, text),
+            Some((role, rest)) => {
+                let role = match role.trim() {
+                    "in" => Role::In,
+                    "out" => Role::Out,
+                    "inout" => Role::InOut,
+                    "scratch" => Role::Scratch,
+                    other => {
+                        return Err(format!(
+                            "`{other}` is not a role; use in, out, inout or scratch"
+                        ));
+                    }
+                };
+                (Some(role), rest)
+            }
+        };
+        let shape = |dims: &str| -> Option<Vec<u64>> {
+            dims.split(',')
+                .map(|d| d.trim().parse().ok().filter(|&d| d > 0))
+                .collect()
+        };
+        let (ty, dims) = rest
+            .trim()
+            .strip_suffix(']')
+            .and_then(|r| r.split_once('['))
+            .ok_or_else(|| format!("`{text}` is not TYPE[D0,D1,...], e.g. f32[64,64]"))?;
+        let elem = ElemTy::parse(ty.trim())?;
+        let shape = shape(dims)
+            .ok_or_else(|| format!("`[{dims}]` is not a list of positive dimensions"))?;
+        let extent = shape
+            .iter()
+            .try_fold(elem.bytes(), |a, &d| a.checked_mul(d))
+            .filter(|&e| e < 1 << 48)
+            .ok_or_else(|| format!("`{text}` is larger than a device's memory"))?;
+        Ok(ArrayDecl {
+            role,
+            elem,
+            shape,
+            extent,
+        })
+    }
+}
+
+impl ElemTy {
+    /// All element types of the command line, with their names.
+    pub const NAMES: [(&'static str, ElemTy); 14] = [
+        ("f16", ElemTy::Float(Fmt::F16)),
+        ("bf16", ElemTy::Float(Fmt::Bf16)),
+        ("f32", ElemTy::Float(Fmt::F32)),
+        ("f64", ElemTy::Float(Fmt::F64)),
+        ("e4m3", ElemTy::Float(Fmt::E4m3)),
+        ("e5m2", ElemTy::Float(Fmt::E5m2)),
+        ("s8", ElemTy::int(8, true)),
+        ("u8", ElemTy::int(8, false)),
+        ("s16", ElemTy::int(16, true)),
+        ("u16", ElemTy::int(16, false)),
+        ("s32", ElemTy::int(32, true)),
+        ("u32", ElemTy::int(32, false)),
+        ("s64", ElemTy::int(64, true)),
+        ("u64", ElemTy::int(64, false)),
+    ];
+
+    const fn int(width: u8, signed: bool) -> ElemTy {
+        ElemTy::Int { width, signed }
+    }
+
+    /// Reads the name of an element type.
+    pub fn parse(text: &str) -> Result<ElemTy, String> {
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+        known.map(|&(_, ty)| ty).ok_or_else(|| {
+            let names: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+            format!(
+                "`{text}` is not an element type; use one of {}",
+                names.join(" ")
+            )
+        })
+    }
+
+    /// The name of the type on the command line.
+    pub fn name(self) -> String {
+        match self {
+            ElemTy::Float(f) => f.name().to_string(),
+            ElemTy::Int { width, signed } => format!("{}{width}", if signed { 's' } else { 'u' }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        use ArgValue::*;
+        assert_eq!(ArgValue::parse("48"), Ok(Int(48)));
+        assert_eq!(ArgValue::parse("-3"), Ok(Int(-3)));
+        assert_eq!(ArgValue::parse("0x10"), Ok(Int(16)));
+        assert_eq!(
+            ArgValue::parse("0f3F000000"),
+            Ok(FloatBits(Fmt::F32, 0x3f00_0000))
+        );
+        assert_eq!(
+            ArgValue::parse("0.5").map(|v| v.float_bits(Fmt::F32)),
+            Ok(Some(0x3f00_0000))
+        );
+        assert_eq!(
+            ArgValue::parse("0.5").map(|v| v.float_bits(Fmt::F16)),
+            Ok(Some(0x3800))
+        );
+        assert_eq!(
+            ArgValue::parse("1e300").map(|v| v.float_bits(Fmt::F32)),
+            Ok(None)
+        );
+        for bad in [
+            "", "x", "nan", "inf", "0f12", "--1", "1 2", "0x", "0x-1", "1e999",
+        ] {
+            assert!(ArgValue::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn integers_fit_their_width() {
+        assert_eq!(Int(-1).int_bits(32, false), Some(0xffff_ffff));
+        assert_eq!(Int(0xffff_ffff).int_bits(32, false), Some(0xffff_ffff));
+        assert_eq!(Int(0xffff_ffff).int_bits(32, true), None);
+        assert_eq!(Int(1 << 32).int_bits(32, false), None);
+        assert_eq!(Int(-1).int_bits(64, false), Some(u64::MAX));
+        use ArgValue::Int;
+    }
+
+    #[test]
+    fn arrays() {
+        let a = ArrayDecl::parse("out:f16[64,64]").expect("valid");
+        assert_eq!(a.role, Some(Role::Out));
+        assert_eq!(a.extent, 8192);
+        for bad in [
+            "f99[4]",
+            "f32[]",
+            "f32[0]",
+            "f32",
+            "to:f32[4]",
+            "f32[4",
+            "f32[9999999999999999,9]",
+        ] {
+            assert!(ArrayDecl::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys() {
+        assert_eq!(
+            Key::parse("4+16"),
+            Ok(Key {
+                param: ParamKey::Position(4),
+                offset: Some(16)
+            })
+        );
+        assert!(Key::parse("").is_err());
+        assert!(Key::parse("0+x").is_err());
+        assert!(parse_arg("3").is_err());
+        assert!(parse_map("1+4=2").is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! What can be wrong with a launch or a binding.
+
+use thiserror::Error;
+
+use crate::diag::Span;
+
+/// An input error of the launch or the bindings.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[allow(missing_docs)] // The fields are what the sentences say.
+pub enum SpecError {
+    #[error("{flag} is not built yet")]
+    NotBuilt { flag: &'static str },
+    #[error("no file is given for the {which}")]
+    NoFile { which: &'static str },
+    #[error("`{kernel}` has no .reqntid: give its block with {flag}")]
+    NoBlock { kernel: String, flag: &'static str },
+    #[error(
+        "the block {given} contradicts .reqntid {required} of `{kernel}`: leave it out, or give {required}"
+    )]
+    BlockAgainstReqntid {
+        kernel: String,
+        given: String,
+        required: String,
+    },
+    #[error("give either threads or block, not both")]
+    ThreadsAndBlock,
+    #[error(
+        "a CTA cannot have the block {block}: at most 1024,1024,64 and 1024 threads, at least one"
+    )]
+    BadBlock { block: String },
+    #[error("{grid} is not a grid: at most 2147483647,65535,65535, at least 1")]
+    BadGrid { grid: String },
+    #[error("CTA {cta} is outside the grid {grid}: give the grid with --grid")]
+    CtaOutsideGrid { cta: String, grid: String },
+    #[error("a timeout of {seconds} seconds is not possible")]
+    BadTimeout { seconds: f64 },
+    #[error("the binding `{text}` cannot be read: {why}")]
+    BadArg { text: String, why: String },
+    #[error("the pairing `{text}` cannot be read: {why}")]
+    BadMap { text: String, why: String },
+    #[error("the binding `{text}` names no parameter of {kernels}; its parameters are {params}")]
+    NoSuchParam {
+        text: String,
+        kernels: String,
+        params: String,
+    },
+    #[error("the bindings `{first}` and `{second}` name the same bytes of `{param}`")]
+    BoundTwice {
+        first: String,
+        second: String,
+        param: String,
+    },
+    #[error("the binding `{text}` does not fit `{param}` of `{kernel}`, which is {ty}: {why}")]
+    DoesNotFit {
+        text: String,
+        param: String,
+        kernel: String,
+        ty: String,
+        why: String,
+    },
+    #[error("the pairing `{text}` names no parameter of `{kernel}`; its parameters are {params}")]
+    NoSuchMapped {
+        text: String,
+        kernel: String,
+        params: String,
+    },
+    #[error("the pairing `{text}` names a parameter that is already paired")]
+    MappedTwice { text: String },
+    #[error("the pairing `{text}` is of different types: {reference} and {optimized}")]
+    MappedTypes {
+        text: String,
+        reference: String,
+        optimized: String,
+    },
+    #[error(
+        "`{reference}` and `{optimized}` are one array, but bound as {first} and {second}: \
+         bind them alike, or pair other parameters with --map"
+    )]
+    DeclaredTwice {
+        reference: String,
+        optimized: String,
+        first: String,
+        second: String,
+    },
+}
+
+/// A manifest or spec file that cannot be read, with the place.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct TomlError {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub span: Option<Span>,
+}
+
+impl From<toml::de::Error> for TomlError {
+    fn from(e: toml::de::Error) -> Self {
+        let place = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let span = e.span().map(|s| Span {
+            start: place(s.start),
+            end: place(s.end),
+        });
+        TomlError {
+            message: e.message().to_string(),
+            span,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Blocks, grids and CTAs: how the command line writes them and what a kernel makes of them.
+//!
+//! Source: PTX ISA 9.0, sections "Performance-Tuning Directives" (`.reqntid`) and "Special
+//! Registers" (the bounds of `%ntid` and `%nctaid`). Not claimed: that a real device has the
+//! resources for the launch.
+
+use crate::kernel::Kernel;
+
+use super::{Launch, SpecError};
+
+/// Most threads of a CTA.
+pub const MAX_THREADS: u64 = 1024;
+
+/// Bounds of the components of `%ntid`.
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// Bounds of the components of `%nctaid`.
+const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
+
+/// What was asked for about the launch of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchSpec {
+    /// Block, from `--threads`, `--block` or the like.
+    pub block: Option<[u32; 3]>,
+    /// Grid.
+    pub grid: Option<[u32; 3]>,
+    /// CTA.
+    pub cta: Option<[u32; 3]>,
+    /// Extent of dynamic shared memory in bytes.
+    pub dynamic_shared: Option<u64>,
+    /// Lanes of a warp run in lock step.
+    pub warp_sync: bool,
+    /// Every CTA of the grid.
+    pub all_ctas: bool,
+}
+
+impl LaunchSpec {
+    /// The launch of `kernel`. `flag` is the flag to name where the block is missing.
+    pub fn resolve(&self, kernel: &Kernel, flag: &'static str) -> Result<Launch, SpecError> {
+        let name = || kernel.name.clone();
+        let block = match (self.block, kernel.reqntid) {
+            (Some(given), Some(required)) if given != required => {
+                return Err(SpecError::BlockAgainstReqntid {
+                    kernel: name(),
+                    given: show(given),
+                    required: show(required),
+                });
+            }
+            (Some(block), _) | (None, Some(block)) => block,
+            (None, None) => {
+                return Err(SpecError::NoBlock {
+                    kernel: name(),
+                    flag,
+                });
+            }
+        };
+        let threads: u64 = block.iter().map(|&n| n as u64).product();
+        if (0..3).any(|i| block[i] == 0 || block[i] > MAX_BLOCK[i]) || threads > MAX_THREADS {
+            return Err(SpecError::BadBlock { block: show(block) });
+        }
+        let grid = self.grid.unwrap_or([1; 3]);
+        if (0..3).any(|i| grid[i] == 0 || grid[i] > MAX_GRID[i]) {
+            return Err(SpecError::BadGrid { grid: show(grid) });
+        }
+        let cta = self.cta.unwrap_or([0; 3]);
+        if (0..3).any(|i| cta[i] >= grid[i]) {
+            return Err(SpecError::CtaOutsideGrid {
+                cta: show(cta),
+                grid: show(grid),
+            });
+        }
+        if self.all_ctas && grid != [1; 3] {
+            return Err(SpecError::NotBuilt {
+                flag: "--all-ctas for a grid of more than one CTA",
+            });
+        }
+        Ok(Launch {
+            block,
+            grid,
+            cta,
+            dynamic_shared: self.dynamic_shared,
+            warp_sync: self.warp_sync,
+        })
+    }
+}
+
+/// Reads `X[,Y[,Z]]`; what is missing is `rest`.
+pub fn triple(text: &str, rest: u32) -> Result<[u32; 3], String> {
+    let mut out = [rest; 3];
+    let mut count = 0;
+    for part in text.split(',') {
+        let slot = out
+            .get_mut(count)
+            .ok_or_else(|| format!("`{text}` has more than three components"))?;
+        *slot = part
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{text}` is not X, X,Y or X,Y,Z with numbers below 2^32"))?;
+        count += 1;
+    }
+    Ok(out)
+}
+
+/// `[x, y, z]` as the command line writes it.
+pub fn show([x, y, z]: [u32; 3]) -> String {
+    format!("{x},{y},{z}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triples() {
+        assert_eq!(triple("32", 1), Ok([32, 1, 1]));
+        assert_eq!(triple("8,4", 1), Ok([8, 4, 1]));
+        assert_eq!(triple("1,2,3", 0), Ok([1, 2, 3]));
+        assert_eq!(triple("3", 0), Ok([3, 0, 0]));
+        for bad in ["", "1,2,3,4", "x", "-1", "1,", "4294967296"] {
+            assert!(triple(bad, 1).is_err(), "{bad}");
+        }
+    }
+}

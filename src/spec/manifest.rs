@@ -1,0 +1,482 @@
+//! The keys of a manifest and of a `--spec` file, and the layers that settings come in.
+//!
+//! One type, [`Settings`], holds everything that a launch and its bindings can say; the command
+//! line, a `--spec` file, `[defaults]` and an entry of a manifest each are one `Settings`. Layers
+//! are applied from the lowest to the highest; inside a layer what is said about one kernel beats
+//! what is said about both. The keys of the tables are the flags without their dashes.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use super::binding::{Arg, ArgValue, Key};
+use super::launch::{LaunchSpec, triple};
+use super::{SpecError, TomlError};
+
+/// Everything that can be said about a check or a race.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Name of an entry.
+    pub name: Option<String>,
+    /// The kernel of a race.
+    pub kernel: Option<Side>,
+    /// The reference of a check.
+    pub reference: Option<Side>,
+    /// The optimized kernel of a check.
+    pub optimized: Option<Side>,
+    /// The verdict that an entry must get.
+    pub expect: Option<String>,
+    /// Kinds of defects that must be found.
+    pub defects: Vec<String>,
+    /// Number of threads: a block (N, 1, 1).
+    pub threads: Option<u32>,
+    /// Block.
+    pub block: Option<Triple>,
+    /// Grid.
+    pub grid: Option<Triple>,
+    /// CTA.
+    pub cta: Option<Cta>,
+    /// Every CTA.
+    #[serde(alias = "all_ctas")]
+    pub all_ctas: Option<bool>,
+    /// Name of the entry function.
+    pub entry: Option<String>,
+    /// Bindings of both kernels.
+    pub args: IndexMap<String, ArgText>,
+    /// Pairs of parameters.
+    pub map: IndexMap<String, String>,
+    /// Pointers that may overlap.
+    pub alias: IndexMap<String, String>,
+    /// Extent of dynamic shared memory.
+    #[serde(alias = "dynamic_shared")]
+    pub dynamic_shared: Option<u64>,
+    /// Lock-step warps.
+    #[serde(alias = "warp_sync")]
+    pub warp_sync: Option<bool>,
+    /// Warnings that count as defects.
+    pub strict: Option<bool>,
+    /// No recovery of constants.
+    #[serde(alias = "exact_constants")]
+    pub exact_constants: Option<bool>,
+    /// Accept probabilistic proofs.
+    pub probabilistic: Option<bool>,
+    /// Report differences of precision.
+    pub precision: Option<bool>,
+    /// Architecture whose wmma layout is assumed.
+    #[serde(alias = "wmma_layout")]
+    pub wmma_layout: Option<String>,
+    /// Seconds.
+    pub timeout: Option<f64>,
+    /// Bytes.
+    #[serde(alias = "memory_limit")]
+    pub memory_limit: Option<u64>,
+}
+
+/// What is said about one kernel only; a path alone stands for `{ file = path }`.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// The PTX file.
+    pub file: Option<PathBuf>,
+    /// The rest.
+    pub own: SideSettings,
+}
+
+/// The keys of a kernel's own table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SideSettings {
+    /// The PTX file.
+    file: Option<PathBuf>,
+    /// Name of the entry function.
+    pub entry: Option<String>,
+    /// Number of threads.
+    pub threads: Option<u32>,
+    /// Block.
+    pub block: Option<Triple>,
+    /// Grid.
+    pub grid: Option<Triple>,
+    /// CTA.
+    pub cta: Option<Cta>,
+    /// Bindings.
+    pub args: IndexMap<String, ArgText>,
+    /// Extent of dynamic shared memory.
+    #[serde(alias = "dynamic_shared")]
+    pub dynamic_shared: Option<u64>,
+}
+
+/// Three extents; missing ones are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Triple(pub [u32; 3]);
+
+/// Three indices; missing ones are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cta(pub [u32; 3]);
+
+/// The text of a binding's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgText(pub String);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    One(u32),
+    Many(Vec<u32>),
+    Text(String),
+}
+
+impl Number {
+    fn read(self, rest: u32) -> Result<[u32; 3], String> {
+        match self {
+            Number::One(n) => Ok([n, rest, rest]),
+            Number::Text(text) => triple(&text, rest),
+            Number::Many(list) if (1..=3).contains(&list.len()) => {
+                let at = |i: usize| list.get(i).copied().unwrap_or(rest);
+                Ok([at(0), at(1), at(2)])
+            }
+            Number::Many(_) => Err("one to three numbers are needed".into()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Triple {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(d)?;
+        number.read(1).map(Triple).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cta {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(d)?;
+        number.read(0).map(Cta).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for ArgText {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Int(i64),
+            Float(f64),
+            Text(String),
+        }
+        Ok(ArgText(match Value::deserialize(d)? {
+            Value::Int(v) => v.to_string(),
+            Value::Float(v) => format!("{v:?}"),
+            Value::Text(text) => text,
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Side {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Side;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a path or a table with `file`")
+            }
+            fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<Side, E> {
+                Ok(Side::path(path))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
+                let inner = serde::de::value::MapAccessDeserializer::new(map);
+                let mut own = SideSettings::deserialize(inner)?;
+                let file = own.file.take();
+                Ok(Side { file, own })
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl Side {
+    /// A side of which only the file is said.
+    pub fn path(path: impl Into<PathBuf>) -> Side {
+        Side {
+            file: Some(path.into()),
+            own: SideSettings::default(),
+        }
+    }
+}
+
+/// A manifest.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Manifest {
+    /// Settings of every entry that does not say otherwise.
+    pub defaults: Settings,
+    /// Pairs to check.
+    pub check: Vec<Settings>,
+    /// Kernels to look at alone.
+    pub race: Vec<Settings>,
+}
+
+impl Manifest {
+    /// Reads a manifest; paths in it become relative to `base`.
+    pub fn parse(text: &str, base: &Path) -> Result<Manifest, TomlError> {
+        let mut manifest: Manifest = toml::from_str(text).map_err(TomlError::from)?;
+        let entries = manifest.check.iter_mut().chain(&mut manifest.race);
+        for settings in entries.chain([&mut manifest.defaults]) {
+            settings.rebase(base);
+        }
+        Ok(manifest)
+    }
+}
+
+impl Settings {
+    /// Reads a `--spec` file.
+    pub fn parse(text: &str) -> Result<Settings, TomlError> {
+        toml::from_str(text).map_err(TomlError::from)
+    }
+
+    fn rebase(&mut self, base: &Path) {
+        let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        for side in sides.into_iter().flatten() {
+            if let Some(file) = &mut side.file {
+                *file = base.join(&file);
+            }
+        }
+    }
+
+    /// The first key that only an entry of a manifest can hold.
+    pub fn entry_key(&self) -> Option<&'static str> {
+        let keys = [
+            ("name", self.name.is_some()),
+            ("expect", self.expect.is_some()),
+            ("defects", !self.defects.is_empty()),
+        ];
+        keys.into_iter().find(|k| k.1).map(|k| k.0)
+    }
+
+    /// The first setting that this version cannot honour.
+    fn not_built(&self) -> Option<&'static str> {
+        let flags = [
+            ("--alias", !self.alias.is_empty()),
+            ("--exact-constants", self.exact_constants == Some(true)),
+            ("--probabilistic", self.probabilistic == Some(true)),
+            ("--precision", self.precision == Some(true)),
+            ("--wmma-layout", self.wmma_layout.is_some()),
+        ];
+        flags.into_iter().find(|k| k.1).map(|k| k.0)
+    }
+}
+
+/// Which kernel of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Which {
+    /// The only one.
+    Kernel,
+    /// The reference.
+    Reference,
+    /// The optimized one.
+    Optimized,
+}
+
+impl Which {
+    /// The word that reports and tables use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Which::Kernel => "kernel",
+            Which::Reference => "reference",
+            Which::Optimized => "optimized",
+        }
+    }
+
+    fn of(self, s: &Settings) -> Option<&Side> {
+        match self {
+            Which::Kernel => s.kernel.as_ref(),
+            Which::Reference => s.reference.as_ref(),
+            Which::Optimized => s.optimized.as_ref(),
+        }
+    }
+}
+
+/// What all layers together say about one kernel.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    /// Which kernel.
+    pub which: Which,
+    /// The PTX file.
+    pub file: PathBuf,
+    /// Name of the entry function, or a unique part of it.
+    pub entry: Option<String>,
+    /// Launch.
+    pub launch: LaunchSpec,
+    /// Bindings, lowest layer first.
+    pub args: Vec<Arg>,
+}
+
+/// What all layers together say about the run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Pairs of parameters.
+    pub map: Vec<(Key, Key)>,
+    /// Warnings that count as defects.
+    pub strict: bool,
+    /// Wall-clock limit.
+    pub timeout: Option<Duration>,
+    /// Memory limit in bytes.
+    pub memory_limit: Option<u64>,
+}
+
+/// The layers of settings, lowest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers<'a>(pub &'a [&'a Settings]);
+
+impl Layers<'_> {
+    /// What concerns neither kernel alone.
+    pub fn options(self) -> Result<Options, SpecError> {
+        let mut out = Options::default();
+        for layer in self.0 {
+            if let Some(flag) = layer.not_built() {
+                return Err(SpecError::NotBuilt { flag });
+            }
+            if let Some(strict) = layer.strict {
+                out.strict = strict;
+            }
+            if let Some(seconds) = layer.timeout {
+                let timeout = Duration::try_from_secs_f64(seconds).ok();
+                out.timeout = Some(timeout.ok_or(SpecError::BadTimeout { seconds })?);
+            }
+            out.memory_limit = layer.memory_limit.or(out.memory_limit);
+            if !layer.map.is_empty() {
+                out.map.clear();
+            }
+            for (reference, optimized) in &layer.map {
+                let key = |text: &str| {
+                    Key::parse(text).map_err(|why| SpecError::BadMap {
+                        text: format!("{reference}={optimized}"),
+                        why,
+                    })
+                };
+                out.map.push((key(reference)?, key(optimized)?));
+            }
+        }
+        Ok(out)
+    }
+
+    /// What concerns one kernel.
+    pub fn kernel(self, which: Which) -> Result<KernelSpec, SpecError> {
+        let (mut file, mut entry, mut args) = (None, None, Vec::new());
+        let mut launch = LaunchSpec::default();
+        for (layer, &s) in self.0.iter().enumerate() {
+            let none = SideSettings::default();
+            let side = which.of(s);
+            let own = side.map_or(&none, |side| &side.own);
+            file = side.and_then(|s| s.file.clone()).or(file);
+            entry = own.entry.clone().or(s.entry.clone()).or(entry);
+            let block = block(own.threads, own.block)?.or(block(s.threads, s.block)?);
+            launch.block = block.or(launch.block);
+            launch.grid = own.grid.or(s.grid).map(|t| t.0).or(launch.grid);
+            launch.cta = own.cta.or(s.cta).map(|t| t.0).or(launch.cta);
+            launch.dynamic_shared = own
+                .dynamic_shared
+                .or(s.dynamic_shared)
+                .or(launch.dynamic_shared);
+            launch.warp_sync = s.warp_sync.unwrap_or(launch.warp_sync);
+            launch.all_ctas = s.all_ctas.unwrap_or(launch.all_ctas);
+            for (own, table) in [(false, &s.args), (true, &own.args)] {
+                let layer = 2 * layer + own as usize;
+                for (key, value) in table {
+                    args.push(arg(key, &value.0, layer, own)?);
+                }
+            }
+        }
+        let which_name = which.name();
+        let file = file.ok_or(SpecError::NoFile { which: which_name })?;
+        Ok(KernelSpec {
+            which,
+            file,
+            entry,
+            launch,
+            args,
+        })
+    }
+}
+
+fn block(threads: Option<u32>, block: Option<Triple>) -> Result<Option<[u32; 3]>, SpecError> {
+    match (threads, block) {
+        (Some(_), Some(_)) => Err(SpecError::ThreadsAndBlock),
+        (Some(n), None) => Ok(Some([n, 1, 1])),
+        (None, block) => Ok(block.map(|t| t.0)),
+    }
+}
+
+fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError> {
+    let text = format!("{key}={value}");
+    let bad = |why| SpecError::BadArg {
+        text: text.clone(),
+        why,
+    };
+    Ok(Arg {
+        key: Key::parse(key).map_err(bad)?,
+        value: ArgValue::parse(value).map_err(bad)?,
+        text: text.clone(),
+        layer,
+        own,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        [defaults]
+        threads = 128
+        args = { "0" = "in:f32[4]" }
+        [[check]]
+        name = "a"
+        reference = { file = "x/r.ptx", entry = "r" }
+        optimized = { file = "o.ptx", block = [4, 1, 1], args = { "2" = 4 } }
+        threads = 4
+        args = { "1" = "out:f32[4]", "3" = 0.5 }
+        [[race]]
+        kernel = "k.ptx"
+        expect = "defective"
+        defects = ["data-race"]
+    "#;
+
+    #[test]
+    fn layers_and_sides() {
+        let m = Manifest::parse(TEXT, Path::new("base")).expect("valid");
+        let layers = [&m.defaults, &m.check[0]];
+        let layers = Layers(&layers);
+        let r = layers.kernel(Which::Reference).expect("valid");
+        let o = layers.kernel(Which::Optimized).expect("valid");
+        assert_eq!(r.file, Path::new("base/x/r.ptx"));
+        assert_eq!(r.launch.block, Some([4, 1, 1]));
+        assert_eq!(r.args.len(), 3);
+        assert_eq!(o.args.len(), 4);
+        assert_eq!(o.args[3].text, "2=4");
+        assert!(o.args[3].own);
+        assert_eq!(m.race[0].defects, ["data-race"]);
+    }
+
+    #[test]
+    fn unknown_keys_have_a_place() {
+        let e = Manifest::parse("[[check]]\nthread = 4\n", Path::new("")).expect_err("unknown");
+        assert!(e.message.contains("thread"), "{}", e.message);
+        assert_eq!(e.span.map(|s| s.start), Some(10));
+        let text = "[[race]]\nkernel = { file = \"a\", blok = 3 }\n";
+        let e = Manifest::parse(text, Path::new("")).expect_err("unknown");
+        assert!(e.message.contains("blok"), "{}", e.message);
+        assert!(e.span.is_some());
+    }
+
+    #[test]
+    fn threads_and_block_clash_in_one_layer() {
+        let s = Settings::parse("threads = 4\nblock = [2, 2]\nkernel = \"k\"").expect("valid");
+        assert!(matches!(
+            Layers(&[&s]).kernel(Which::Kernel),
+            Err(SpecError::ThreadsAndBlock)
+        ));
+    }
+}

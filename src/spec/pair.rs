@@ -1,0 +1,514 @@
+//! Parameters and module variables of one or two kernels to arrays and bindings.
+//!
+//! The kernel parameter space is cut into pieces: a scalar parameter is one piece; a by-value
+//! structure is cut where something is bound and where a pointer is read. A piece is bound bits, a
+//! pointer, or a symbol. Parameters of the same type are paired by position or by `--map`; both are
+//! cut at the same places, and pieces in the same place of a pair are the same array.
+//!
+//! What is sound: sharing an array between the kernels says that both are given the same argument,
+//! which is what the pairing means; not sharing can only lose proofs. Extent and role of an array
+//! come from the bindings of each side alone, the element type and shape from either.
+
+use indexmap::IndexMap;
+
+use crate::kernel::{Kernel, Param, ParamKind};
+use crate::term::ArrayId;
+
+use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
+use super::fit::{Bound, Piece, bound_pieces, show_type};
+use super::manifest::{KernelSpec, Which};
+use super::usage::ParamUses;
+use super::{
+    Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
+};
+
+/// A kernel with its launch and bindings.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// How it is launched.
+    pub launch: Launch,
+    /// What its parameters are.
+    pub bindings: Bindings,
+    /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
+    pub arrays: Arrays,
+}
+
+/// One kernel or a pair, resolved.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The kernels in the order that they were given in.
+    pub kernels: Vec<Resolved>,
+    /// The arrays as the pair sees them.
+    pub arrays: Arrays,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+}
+
+/// One side while it is resolved.
+struct Draft<'a> {
+    kernel: &'a Kernel,
+    spec: &'a KernelSpec,
+    uses: ParamUses,
+    /// The pieces of each parameter.
+    pieces: Vec<Vec<Piece>>,
+    fields: Vec<Field>,
+    globals: Vec<ArrayId>,
+}
+
+/// Resolves one kernel (`map` is empty) or a pair, the reference first.
+pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result<Setup, SpecError> {
+    check_keys(kernels)?;
+    let mut drafts = Vec::new();
+    for &(kernel, spec) in kernels {
+        let uses = ParamUses::of(kernel);
+        let pieces = (0..kernel.params.len())
+            .map(|p| bound_pieces(kernel, p, spec, &uses))
+            .collect::<Result<Vec<_>, _>>()?;
+        drafts.push(Draft {
+            kernel,
+            spec,
+            uses,
+            pieces,
+            fields: Vec::new(),
+            globals: Vec::new(),
+        });
+    }
+    let pairs = match kernels {
+        [(reference, _), (optimized, _)] => pair_params(reference, optimized, map)?,
+        _ => (0..kernels.first().map_or(0, |k| k.0.params.len()))
+            .map(|p| [Some(p), None])
+            .collect(),
+    };
+    let mut table = Table::default();
+    for pair in &pairs {
+        table.add_pair(&mut drafts, pair)?;
+    }
+    table.add_globals(&mut drafts);
+    table.finish(drafts)
+}
+
+/// The flag that binds a parameter of one kernel.
+fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
+    for &(kernel, spec) in kernels {
+        for arg in &spec.args {
+            let known = if arg.own {
+                find(kernel, &arg.key).is_some()
+            } else {
+                kernels.iter().any(|(k, _)| find(k, &arg.key).is_some())
+            };
+            if known {
+                continue;
+            }
+            let all: Vec<&Kernel> = match arg.own {
+                true => vec![kernel],
+                false => kernels.iter().map(|k| k.0).collect(),
+            };
+            let names: Vec<String> = all.iter().map(|k| format!("`{}`", k.name)).collect();
+            let params: Vec<String> = all.iter().map(|k| list_params(k)).collect();
+            return Err(SpecError::NoSuchParam {
+                text: arg.text.clone(),
+                kernels: names.join(" or "),
+                params: params.join("; "),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn list_params(kernel: &Kernel) -> String {
+    let each = kernel.params.iter().enumerate();
+    let list: Vec<String> = each
+        .map(|(i, p)| format!("{i} = {} ({})", p.name, show_type(p)))
+        .collect();
+    if list.is_empty() {
+        "none".into()
+    } else {
+        list.join(", ")
+    }
+}
+
+/// The index of the parameter that a key names.
+pub(super) fn find(kernel: &Kernel, key: &Key) -> Option<usize> {
+    match &key.param {
+        ParamKey::Position(p) => ((*p as usize) < kernel.params.len()).then_some(*p as usize),
+        ParamKey::Name(name) => kernel.params.iter().position(|p| p.name == *name),
+    }
+}
+
+/// Which parameter of the reference (first) stands for which of the optimized kernel (second).
+fn pair_params(
+    reference: &Kernel,
+    optimized: &Kernel,
+    map: &[(Key, Key)],
+) -> Result<Vec<[Option<usize>; 2]>, SpecError> {
+    let mut to: Vec<Option<usize>> = vec![None; reference.params.len()];
+    let mut taken = vec![false; optimized.params.len()];
+    let mut mapped = vec![false; reference.params.len()];
+    for (a, b) in map {
+        let text = format!("{}={}", show_key(a), show_key(b));
+        let missing = |kernel: &Kernel| SpecError::NoSuchMapped {
+            text: text.clone(),
+            kernel: kernel.name.clone(),
+            params: list_params(kernel),
+        };
+        let i = find(reference, a).ok_or_else(|| missing(reference))?;
+        let j = find(optimized, b).ok_or_else(|| missing(optimized))?;
+        if mapped[i] || taken[j] {
+            return Err(SpecError::MappedTwice { text });
+        }
+        if !same_type(&reference.params[i], &optimized.params[j]) {
+            return Err(SpecError::MappedTypes {
+                text,
+                reference: show_type(&reference.params[i]),
+                optimized: show_type(&optimized.params[j]),
+            });
+        }
+        (to[i], mapped[i], taken[j]) = (Some(j), true, true);
+    }
+    for i in 0..reference.params.len().min(optimized.params.len()) {
+        let same = same_type(&reference.params[i], &optimized.params[i]);
+        if !mapped[i] && !taken[i] && same {
+            (to[i], taken[i]) = (Some(i), true);
+        }
+    }
+    let pairs = to.iter().enumerate().map(|(i, &j)| [Some(i), j]);
+    let alone = (0..taken.len())
+        .filter(|&j| !taken[j])
+        .map(|j| [None, Some(j)]);
+    Ok(pairs.chain(alone).collect())
+}
+
+fn show_key(key: &Key) -> String {
+    match &key.param {
+        ParamKey::Position(p) => p.to_string(),
+        ParamKey::Name(name) => name.clone(),
+    }
+}
+
+fn same_type(a: &Param, b: &Param) -> bool {
+    match (a.kind, b.kind) {
+        (ParamKind::Int { width: w, .. }, ParamKind::Int { width: v, .. }) => w == v,
+        // Some compilers wrap a pointer in an array of eight bytes.
+        (ParamKind::Int { .. }, ParamKind::Bytes) | (ParamKind::Bytes, ParamKind::Int { .. }) => {
+            a.bytes == 8 && b.bytes == 8
+        }
+        (ParamKind::Float(f), ParamKind::Float(g)) => f == g,
+        (ParamKind::Bytes, ParamKind::Bytes) => a.bytes == b.bytes,
+        _ => false,
+    }
+}
+
+/// The arrays of a pair, and each side's view of them.
+#[derive(Default)]
+struct Table {
+    merged: Vec<Array>,
+    views: [Vec<Array>; 2],
+    assumptions: Vec<String>,
+}
+
+impl Table {
+    /// Adds an array that both sides see alike.
+    fn push(&mut self, array: Array) -> ArrayId {
+        let id = ArrayId(self.merged.len() as u32);
+        for view in &mut self.views {
+            view.push(array.clone());
+        }
+        self.merged.push(array);
+        id
+    }
+
+    /// Cuts the parameters of a pair alike and gives every piece its value.
+    fn add_pair(
+        &mut self,
+        drafts: &mut [Draft],
+        pair: &[Option<usize>; 2],
+    ) -> Result<(), SpecError> {
+        let present: Vec<(usize, usize)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
+        let mut cuts: Vec<u32> = Vec::new();
+        for &(side, p) in &present {
+            for piece in &drafts[side].pieces[p] {
+                cuts.extend([piece.offset, piece.offset + piece.bytes]);
+            }
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut shared: IndexMap<(u32, u32, bool), ArrayId> = IndexMap::new();
+        for &(side, p) in &present {
+            let param = &drafts[side].kernel.params[p];
+            let (name, base) = (param.name.clone(), param.offset);
+            for piece in cut(&drafts[side].pieces[p], &cuts) {
+                let place = (piece.offset, piece.bytes);
+                let pointer = match &piece.bound {
+                    Bound::Bits(_) => None,
+                    Bound::Array(_) => Some(true),
+                    Bound::Free => Some(present.iter().any(|&(s, q)| {
+                        let array = |x: &Piece| {
+                            matches!(x.bound, Bound::Array(_)) && (x.offset, x.bytes) == place
+                        };
+                        drafts[s].pieces[q].iter().any(array)
+                            || piece.bytes == 8 && drafts[s].uses.is_pointer(q, piece.offset)
+                    })),
+                };
+                let value = match (&piece.bound, pointer) {
+                    (Bound::Bits(bits), _) => Value::Bits(*bits),
+                    (_, is_pointer) => {
+                        let is_pointer = is_pointer == Some(true);
+                        let key = (piece.offset, piece.bytes, is_pointer);
+                        let id = match shared.get(&key) {
+                            Some(&id) => id,
+                            None => {
+                                let mut label = name.clone();
+                                if piece.bytes != param.bytes {
+                                    label = format!("{name}+{}", piece.offset);
+                                }
+                                let id = self.add_param(label, param, &piece, is_pointer);
+                                shared.insert(key, id);
+                                id
+                            }
+                        };
+                        if let Bound::Array(decl) = &piece.bound {
+                            let names = present
+                                .iter()
+                                .map(|&(s, q)| drafts[s].kernel.params[q].name.clone());
+                            self.declare(id, side, decl, names.collect())?;
+                        }
+                        match is_pointer {
+                            true => Value::Pointer(id),
+                            false => Value::Symbol(id),
+                        }
+                    }
+                };
+                drafts[side].fields.push(Field {
+                    param: p as u32,
+                    offset: base + piece.offset,
+                    bytes: piece.bytes,
+                    value,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_param(&mut self, name: String, param: &Param, piece: &Piece, pointer: bool) -> ArrayId {
+        if pointer {
+            return self.push(Array {
+                name,
+                origin: Origin::Pointer,
+                role: None,
+                elem: None,
+                shape: Vec::new(),
+                extent: None,
+            });
+        }
+        let elem = match param.kind {
+            ParamKind::Int { width, signed, .. } => Some(ElemTy::Int { width, signed }),
+            ParamKind::Float(fmt) => Some(ElemTy::Float(fmt)),
+            ParamKind::Bytes => None,
+        };
+        self.push(Array {
+            name,
+            origin: Origin::Scalar,
+            role: None,
+            elem,
+            shape: vec![1],
+            extent: Some(piece.bytes as u64),
+        })
+    }
+
+    /// Gives an array what one side's binding says.
+    fn declare(
+        &mut self,
+        id: ArrayId,
+        side: usize,
+        decl: &ArrayDecl,
+        names: Vec<String>,
+    ) -> Result<(), SpecError> {
+        let i = id.0 as usize;
+        let merged = &mut self.merged[i];
+        let role_clash = merged.role.is_some() && decl.role.is_some() && merged.role != decl.role;
+        let type_clash = merged.elem.is_some_and(|e| e != decl.elem)
+            || !merged.shape.is_empty() && merged.shape != decl.shape;
+        if role_clash || type_clash {
+            let first = show_decl(merged.role, merged.elem.unwrap_or(decl.elem), &merged.shape);
+            return Err(SpecError::DeclaredTwice {
+                reference: names.first().cloned().unwrap_or_default(),
+                optimized: names.last().cloned().unwrap_or_default(),
+                first,
+                second: show_decl(decl.role, decl.elem, &decl.shape),
+            });
+        }
+        merged.role = merged.role.or(decl.role);
+        merged.elem = Some(decl.elem);
+        merged.shape = decl.shape.clone();
+        merged.extent = Some(decl.extent);
+        for (s, view) in self.views.iter_mut().enumerate() {
+            view[i].elem = Some(decl.elem);
+            view[i].shape = decl.shape.clone();
+            if s == side {
+                view[i].role = decl.role;
+                view[i].extent = Some(decl.extent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Module variables of one name are one array.
+    fn add_globals(&mut self, drafts: &mut [Draft]) {
+        let mut by_name: IndexMap<(String, bool), ArrayId> = IndexMap::new();
+        for (side, draft) in drafts.iter_mut().enumerate() {
+            for g in &draft.kernel.globals {
+                let key = (g.name.clone(), g.constant);
+                let extent = (!g.external || g.bytes > 0).then_some(g.bytes);
+                let id = *by_name.entry(key).or_insert_with(|| {
+                    self.push(Array {
+                        name: g.name.clone(),
+                        origin: if g.constant {
+                            Origin::Const
+                        } else {
+                            Origin::Global
+                        },
+                        role: g.constant.then_some(Role::In),
+                        elem: g.fmt.map(ElemTy::Float),
+                        shape: Vec::new(),
+                        extent,
+                    })
+                });
+                let i = id.0 as usize;
+                self.views[side][i].extent = extent;
+                let merged = &mut self.merged[i].extent;
+                *merged = merged.zip(extent).map(|(a, b)| a.max(b));
+                draft.globals.push(id);
+            }
+        }
+    }
+
+    fn finish(mut self, drafts: Vec<Draft>) -> Result<Setup, SpecError> {
+        self.name_apart();
+        self.assume(&drafts);
+        let mut kernels = Vec::new();
+        let mut views = self.views.into_iter();
+        for draft in drafts {
+            let flag = match draft.spec.which {
+                Which::Kernel => "--threads or --block",
+                Which::Reference => "--threads, --block or --ref-block",
+                Which::Optimized => "--threads, --block or --opt-block",
+            };
+            let mut fields = draft.fields;
+            fields.sort_unstable_by_key(|f| f.offset);
+            kernels.push(Resolved {
+                launch: draft.spec.launch.resolve(draft.kernel, flag)?,
+                bindings: Bindings {
+                    fields,
+                    globals: draft.globals,
+                },
+                arrays: Arrays(views.next().unwrap_or_default()),
+            });
+        }
+        Ok(Setup {
+            kernels,
+            arrays: Arrays(self.merged),
+            assumptions: self.assumptions,
+        })
+    }
+
+    /// Two arrays of one name (parameters of the two kernels that are not paired) get a number.
+    fn name_apart(&mut self) {
+        let mut seen: IndexMap<String, u32> = IndexMap::new();
+        for i in 0..self.merged.len() {
+            let count = seen.entry(self.merged[i].name.clone()).or_insert(0);
+            *count += 1;
+            if *count > 1 {
+                let name = format!("{}#{count}", self.merged[i].name);
+                for view in &mut self.views {
+                    view[i].name = name.clone();
+                }
+                self.merged[i].name = name;
+            }
+        }
+    }
+
+    fn assume(&mut self, drafts: &[Draft]) {
+        let pointers: Vec<usize> = (0..self.merged.len())
+            .filter(|&i| self.merged[i].origin == Origin::Pointer)
+            .collect();
+        if pointers.len() > 1 {
+            let text = "different pointer parameters point to arrays that do not overlap";
+            self.assumptions.push(text.into());
+        }
+        for i in pointers {
+            if self.merged[i].extent.is_none() {
+                let name = &self.merged[i].name;
+                self.assumptions.push(format!(
+                    "`{name}` is an array of unknown extent, aligned to 256 bytes"
+                ));
+            }
+        }
+        for draft in drafts {
+            if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
+                self.assumptions.push(format!(
+                    "the dynamic shared memory of `{}` is large enough for every access",
+                    draft.kernel.name
+                ));
+            }
+        }
+    }
+}
+
+/// The free pieces of a parameter, cut at the given offsets; bound ones stay whole.
+fn cut(pieces: &[Piece], cuts: &[u32]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        if !matches!(piece.bound, Bound::Free) {
+            out.push(piece.clone());
+            continue;
+        }
+        let end = piece.offset + piece.bytes;
+        let mut start = piece.offset;
+        let inside = cuts.iter().filter(|&&c| c > piece.offset && c < end);
+        for &stop in inside.chain([&end]) {
+            out.push(Piece {
+                offset: start,
+                bytes: stop - start,
+                bound: Bound::Free,
+            });
+            start = stop;
+        }
+    }
+    out
+}
+
+fn show_decl(role: Option<Role>, elem: ElemTy, shape: &[u64]) -> String {
+    let role = match role {
+        None => "",
+        Some(Role::In) => "in:",
+        Some(Role::Out) => "out:",
+        Some(Role::InOut) => "inout:",
+        Some(Role::Scratch) => "scratch:",
+    };
+    let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
+    format!("{role}{}[{}]", elem.name(), dims.join(","))
+}
+
+/// The text of a launch for messages: used by reports as well.
+pub fn show_launch(launch: &Launch) -> String {
+    format!(
+        "block {}, grid {}, CTA {}",
+        launch::show(launch.block),
+        launch::show(launch.grid),
+        launch::show(launch.cta)
+    )
+}
+
+/// A binding that another one of the same layer contradicts.
+pub(super) fn clash(first: &Arg, second: &Arg, param: &str) -> SpecError {
+    SpecError::BoundTwice {
+        first: first.text.clone(),
+        second: second.text.clone(),
+        param: param.to_string(),
+    }
+}
+
+/// True for a value that a pointer parameter can take.
+pub(super) fn is_array(value: &ArgValue) -> bool {
+    matches!(value, ArgValue::Array(_))
+}
