@@ -1,6 +1,10 @@
 //! Kernel to Outcome: all threads of a CTA, one schedule that stands for all.
 
+pub mod barrier;
+pub mod clock;
 mod outcome;
+pub mod race;
+pub mod shadow;
 
 pub use outcome::*;
 

@@ -1,0 +1,618 @@
+//! Happens-before among the threads of one CTA.
+//!
+//! Problem: of two accesses, the earlier one stamped with (who, when), say whether it happens
+//! before what a given thread does now. Source: vector clocks with epochs in the manner of
+//! FastTrack (PLDI 2009); the edges are those of PTX ISA 9.0, sections 8.9 and 9.7.13.
+//!
+//! How this differs: the vector of a thread is never stored as such while its knowledge is
+//! regular. Stamps are drawn from one counter for the whole CTA, so that a barrier of every live
+//! thread is one number, the [`Clocks::floor`]: whatever is stamped before it is known to all.
+//! Above the floor, what a warp knows of another is one word of a matrix `warps x warps`; what
+//! lanes know of the lanes of their own warp after a partial `bar.warp.sync` is a row of
+//! `width` words; only an acquire by a single lane makes a vector of one word for each thread.
+//! A thread's clock is the pointwise maximum of these parts, and every operation computes the
+//! exact join.
+//!
+//! A stamp of thread `u` is the value of the counter when `u` did the access. A release by `u`
+//! draws the next value `t`; who acquires it knows the accesses of `u` with stamp below `t`.
+//!
+//! Not claimed: that an order by exit is an order. A thread that waited for another to exit has
+//! no promise from the manual about its memory accesses; [`Clocks::ordered`] leaves these edges
+//! out and [`Clocks::exit_ordered`] counts them.
+
+use std::sync::Arc;
+
+use super::Tid;
+
+mod agent;
+mod exit;
+mod snapshot;
+
+use agent::Agents;
+use exit::Exits;
+pub use snapshot::Snapshot;
+
+/// Most warps in a CTA.
+pub const MAX_WARPS: usize = 32;
+
+/// A set of lanes for each warp of the CTA.
+pub type Lanes = [u32; MAX_WARPS];
+
+/// Who made an access: a thread (its rank in the CTA), or an asynchronous agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Actor(pub u32);
+
+impl From<Tid> for Actor {
+    fn from(t: Tid) -> Actor {
+        Actor(t.0)
+    }
+}
+
+/// A value of the CTA's counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tick(pub u32);
+
+/// The shape of a CTA: how thread ranks split into warps and lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    threads: u32,
+    shift: u32,
+}
+
+impl Shape {
+    /// A CTA of 1 to 1024 threads in warps of 32; `None` for other sizes.
+    pub fn new(threads: u32) -> Option<Shape> {
+        Shape::with_width(threads, 32)
+    }
+
+    /// A CTA whose warps have `width` lanes, a power of two up to 32; at most 32 warps. PTX has
+    /// only 32; small widths make small programs, which tests can enumerate.
+    pub fn with_width(threads: u32, width: u32) -> Option<Shape> {
+        let ok = width.is_power_of_two() && width <= 32 && threads > 0;
+        (ok && threads.div_ceil(width) <= MAX_WARPS as u32).then(|| Shape {
+            threads,
+            shift: width.trailing_zeros(),
+        })
+    }
+
+    /// Number of threads.
+    pub fn threads(self) -> u32 {
+        self.threads
+    }
+
+    /// Lanes of a warp.
+    pub fn width(self) -> u32 {
+        1 << self.shift
+    }
+
+    /// Number of warps.
+    pub fn warps(self) -> u32 {
+        self.threads.div_ceil(self.width())
+    }
+
+    /// The warp of a thread.
+    #[inline]
+    pub fn warp(self, t: Tid) -> u32 {
+        t.0 >> self.shift
+    }
+
+    /// The lane of a thread.
+    #[inline]
+    pub fn lane(self, t: Tid) -> u32 {
+        t.0 & (self.width() - 1)
+    }
+
+    /// The thread of a lane.
+    #[inline]
+    pub fn tid(self, warp: u32, lane: u32) -> Tid {
+        Tid((warp << self.shift) | lane)
+    }
+
+    /// The lanes that exist in a warp.
+    pub fn members(self, warp: u32) -> u32 {
+        let first = warp << self.shift;
+        let n = self.threads.saturating_sub(first).min(self.width());
+        if n == 32 { u32::MAX } else { (1 << n) - 1 }
+    }
+}
+
+/// The lanes of a mask, lowest first.
+pub fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        Some(lane)
+    })
+}
+
+/// The clocks of all threads and agents of a CTA.
+pub struct Clocks {
+    shape: Shape,
+    now: u32,
+    floor: u32,
+    live: Lanes,
+    /// `base[w * warps + s]`: every live lane of warp `w` knows every live lane of `s` below it.
+    base: Vec<u32>,
+    /// What a lane knows of the lanes of its own warp: a row of `width` words for each thread,
+    /// empty until a warp synchronises in part.
+    intra: Vec<Box<[u32]>>,
+    /// What a thread knows of each thread after an acquire of its own.
+    full: Vec<Option<Arc<[u32]>>>,
+    /// Number of threads with such a vector.
+    fulls: u32,
+    /// When a lane of the warp last released anything that not all threads acquired.
+    published: [u32; MAX_WARPS],
+    exits: Exits,
+    agents: Agents,
+}
+
+impl Clocks {
+    /// All threads live, nothing known.
+    pub fn new(shape: Shape) -> Clocks {
+        let warps = shape.warps() as usize;
+        let mut live = [0; MAX_WARPS];
+        for (w, l) in live.iter_mut().enumerate().take(warps) {
+            *l = shape.members(w as u32);
+        }
+        Clocks {
+            shape,
+            now: 1,
+            floor: 0,
+            live,
+            base: vec![0; warps * warps],
+            intra: (0..warps).map(|_| Box::default()).collect(),
+            full: vec![None; shape.threads as usize],
+            fulls: 0,
+            published: [0; MAX_WARPS],
+            exits: Exits::new(shape),
+            agents: Agents::new(shape),
+        }
+    }
+
+    /// The shape of the CTA.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The current value of the counter.
+    #[inline]
+    pub fn now(&self) -> Tick {
+        Tick(self.now)
+    }
+
+    /// The stamp of an access made now by a lane of the warp, or by an agent that it issues:
+    /// the last release of the warp, which no acquire can tell from the current value.
+    #[inline]
+    pub fn stamp(&self, warp: u32) -> Tick {
+        Tick(self.published[warp as usize].max(self.floor).max(1))
+    }
+
+    /// Stamps below this are known to every live thread, those of exited threads and of agents
+    /// excepted (see [`Clocks::settled`]).
+    #[inline]
+    pub fn floor(&self) -> Tick {
+        Tick(self.floor)
+    }
+
+    /// True when the counter is used up: nothing can be said about later accesses, so the
+    /// caller must stop with a limit.
+    pub fn exhausted(&self) -> bool {
+        self.now >= u32::MAX - 2 * MAX_WARPS as u32
+    }
+
+    /// The lanes of a warp that have not exited.
+    #[inline]
+    pub fn live(&self, warp: u32) -> u32 {
+        self.live[warp as usize]
+    }
+
+    /// True once some thread has exited or some agent was forked: only then can an access
+    /// below the floor be unknown to a thread.
+    #[inline]
+    pub fn irregular(&self) -> bool {
+        self.exits.any() || self.agents.any()
+    }
+
+    /// Does the access happen before what every live thread does now?
+    #[inline]
+    pub fn settled(&self, who: Actor, at: Tick) -> bool {
+        if who.0 >= self.agents.first() {
+            return self
+                .agents
+                .joins(who)
+                .any(|(t, k)| self.settled(t.into(), k));
+        }
+        match self.exits.column(who.0) {
+            None => at.0 < self.floor,
+            Some(c) => at.0 < c.uniform(),
+        }
+    }
+
+    /// [`Clocks::settled`] for all lanes of the mask.
+    #[inline]
+    pub fn all_settled(&self, base: Actor, mask: u32, at: Tick) -> bool {
+        if base.0 < self.agents.first() {
+            let warp = base.0 >> self.shape.shift;
+            if self.live[warp as usize] & mask == mask {
+                return at.0 < self.floor;
+            }
+        }
+        lanes(mask).all(|l| self.settled(Actor(base.0 + l), at))
+    }
+
+    /// Does the earlier access happen before what `later` does now? For an agent as the later
+    /// one, ask for its issuer at the time of the issue.
+    #[inline]
+    pub fn ordered(&self, who: Actor, at: Tick, later: Tid) -> bool {
+        if who.0 == later.0 {
+            return true;
+        }
+        if who.0 >= self.agents.first() {
+            return self
+                .agents
+                .joins(who)
+                .any(|(t, k)| self.ordered(t.into(), k, later));
+        }
+        if let Some(c) = self.exits.column(who.0) {
+            return at.0 < c.known_to(later.0);
+        }
+        at.0 < self.floor || at.0 < self.known_above(who.0, later.0)
+    }
+
+    /// The first lane of the mask whose access does not happen before what `later` does now,
+    /// of accesses that `base + lane` made with this stamp.
+    #[inline]
+    pub fn unordered(&self, base: Actor, mask: u32, at: Tick, later: Tid) -> Option<u32> {
+        if !self.exits.any() && base.0 < self.agents.first() {
+            let (w, s) = (self.shape.warp(later), base.0 >> self.shape.shift);
+            if at.0 < self.floor || at.0 < self.base[(w * self.shape.warps() + s) as usize] {
+                return None;
+            }
+        }
+        lanes(mask).find(|&l| !self.ordered(Actor(base.0 + l), at, later))
+    }
+
+    /// Like [`Clocks::ordered`], where also every exit that a barrier had to wait for happens
+    /// before what the released threads do.
+    pub fn exit_ordered(&self, who: Actor, at: Tick, later: Tid) -> bool {
+        if self.ordered(who, at, later) {
+            return true;
+        }
+        if who.0 >= self.agents.first() {
+            return self
+                .agents
+                .joins(who)
+                .any(|(t, k)| self.exit_ordered(t.into(), k, later));
+        }
+        self.exits.any()
+            && self.exits.known_exits(later.0).any(|e| {
+                e == who.0
+                    || self
+                        .exits
+                        .frozen(e)
+                        .is_some_and(|s| self.covers(s, who.0, at.0))
+            })
+    }
+
+    /// Up to which stamp `t` knows `u`, a thread without a column, floor apart.
+    fn known_above(&self, u: u32, t: u32) -> u32 {
+        let (w, s) = (t >> self.shape.shift, u >> self.shape.shift);
+        let mut k = self.base[(w * self.shape.warps() + s) as usize];
+        if w == s {
+            let width = self.shape.width();
+            let row = (t & (width - 1)) * width + (u & (width - 1));
+            k = k.max(
+                self.intra[w as usize]
+                    .get(row as usize)
+                    .copied()
+                    .unwrap_or(0),
+            );
+        }
+        if self.fulls > 0
+            && let Some(f) = &self.full[t as usize]
+        {
+            k = k.max(f[u as usize]);
+        }
+        k
+    }
+
+    /// The lanes exit. Their accesses stay as they are known to others now.
+    pub fn exit(&mut self, warp: u32, mask: u32) {
+        let gone = mask & self.live[warp as usize];
+        self.live[warp as usize] &= !gone;
+        for lane in lanes(gone) {
+            self.exits.note(self.shape.tid(warp, lane).0, self.now + 1);
+        }
+    }
+
+    /// `bar.warp.sync` completed: the members acquire from each other. Also one instruction of
+    /// a warp in lock step, with all its live lanes as members.
+    pub fn warp_sync(&mut self, warp: u32, mask: u32) {
+        let mask = mask & self.live[warp as usize];
+        let whole = mask == self.live[warp as usize];
+        if whole && self.warps_live() == 1 {
+            self.collapse(&[0; MAX_WARPS]);
+            return;
+        }
+        self.settle_exits();
+        let tick = self.draw(warp);
+        let w = warp as usize;
+        if whole {
+            let own = w * self.shape.warps() as usize + w;
+            self.base[own] = tick;
+        } else {
+            self.join_rows(warp, mask, tick);
+        }
+        if self.fulls > 0 {
+            let joined = self.join_fulls(lanes(mask).map(|l| self.shape.tid(warp, l).0), &[]);
+            if let Some(f) = joined {
+                for lane in lanes(mask) {
+                    self.set_full(self.shape.tid(warp, lane).0, Some(f.clone()));
+                }
+            }
+        }
+        let mut group = [0; MAX_WARPS];
+        group[w] = mask;
+        self.exits.join(&group, &[], self.shape);
+    }
+
+    /// Rows of the members of a partial `bar.warp.sync`.
+    fn join_rows(&mut self, warp: u32, mask: u32, tick: u32) {
+        let width = self.shape.width() as usize;
+        let m = &mut self.intra[warp as usize];
+        if m.is_empty() {
+            *m = vec![0; width * width].into_boxed_slice();
+        }
+        let mut row = [0u32; 32];
+        for lane in lanes(mask) {
+            let from = lane as usize * width;
+            for (r, k) in row.iter_mut().zip(&m[from..from + width]) {
+                *r = (*r).max(*k);
+            }
+        }
+        for lane in lanes(mask) {
+            row[lane as usize] = tick;
+        }
+        for lane in lanes(mask) {
+            let to = lane as usize * width;
+            m[to..to + width].copy_from_slice(&row[..width]);
+        }
+    }
+
+    /// Every live thread acquired from every other: a full barrier. `exited` are the lanes that
+    /// it would have waited for, had they not exited.
+    pub fn collapse(&mut self, exited: &Lanes) {
+        self.settle_exits();
+        self.now += 1;
+        if self.fulls > 0 {
+            self.full.fill(None);
+            self.fulls = 0;
+        }
+        self.exits.collapse(&self.live, exited, self.now);
+        self.floor = self.now;
+    }
+
+    /// A barrier of some warps completes. The live lanes of the warps in `waiting` (a bit each)
+    /// have been blocked since they arrived, and acquire from each other and from `arrived`,
+    /// what warps published that only arrived. `exited` as for [`Clocks::collapse`].
+    pub fn rendezvous(&mut self, waiting: u32, arrived: &[Arc<Snapshot>], exited: &Lanes) {
+        self.settle_exits();
+        if waiting.count_ones() == self.warps_live() {
+            // A warp that arrived may have exited since: the floor does not speak for it.
+            for snap in arrived {
+                self.exits.absorb_all(&self.live, snap);
+            }
+            self.collapse(exited);
+            return;
+        }
+        let warps = self.shape.warps() as usize;
+        let mut joined = [0u32; MAX_WARPS];
+        for w in lanes(waiting) {
+            let row = w as usize * warps;
+            for (j, k) in joined.iter_mut().zip(&self.base[row..row + warps]) {
+                *j = (*j).max(*k);
+            }
+        }
+        for snap in arrived {
+            for (j, k) in joined.iter_mut().zip(snap.base.iter()) {
+                *j = (*j).max(*k);
+            }
+        }
+        self.now += 1;
+        let mut group = [0; MAX_WARPS];
+        for w in lanes(waiting) {
+            joined[w as usize] = self.now;
+            self.published[w as usize] = self.now;
+            group[w as usize] = self.live[w as usize];
+        }
+        if self.fulls > 0 || arrived.iter().any(|s| s.full.is_some()) {
+            let shape = self.shape;
+            let members = lanes(waiting)
+                .flat_map(|w| lanes(group[w as usize]).map(move |l| shape.tid(w, l).0));
+            let full = self.join_fulls(members.clone(), arrived);
+            for t in members {
+                self.set_full(t, full.clone());
+            }
+        }
+        for w in lanes(waiting) {
+            let row = w as usize * warps;
+            self.base[row..row + warps].copy_from_slice(&joined[..warps]);
+        }
+        self.exits.join(&group, arrived, self.shape);
+        self.exits.learn(&group, exited);
+    }
+
+    /// A single thread releases: what it knows and did until now.
+    pub fn publish(&mut self, t: Tid) -> Arc<Snapshot> {
+        self.settle_exits();
+        let mut snap = self.snapshot(t);
+        let tick = self.draw(self.shape.warp(t));
+        let lane = self.shape.lane(t) as usize;
+        snap.own[lane] = tick;
+        snap.tick = tick;
+        Arc::new(snap)
+    }
+
+    /// All live lanes of a warp release together, without acquiring from each other.
+    pub fn publish_warp(&mut self, warp: u32) -> Arc<Snapshot> {
+        self.settle_exits();
+        let live = self.live[warp as usize];
+        let mut snap = self.snapshot(self.shape.tid(warp, live.trailing_zeros() & 31));
+        let members = || lanes(live).map(|l| self.shape.tid(warp, l).0);
+        snap.full = self.join_fulls(members(), &[]);
+        let (columns, exits) = self.exits.collect(members());
+        snap.columns = columns;
+        snap.exits = exits;
+        let tick = self.draw(warp);
+        snap.base[warp as usize] = tick;
+        snap.own.fill(0);
+        snap.tick = tick;
+        Arc::new(snap)
+    }
+
+    /// A single thread acquires what was released.
+    pub fn acquire(&mut self, t: Tid, snap: &Snapshot) {
+        self.settle_exits();
+        let n = self.shape.threads;
+        let mut f: Vec<u32> = match &self.full[t.0 as usize] {
+            Some(f) => f.to_vec(),
+            None => vec![0; n as usize],
+        };
+        for u in 0..n {
+            f[u as usize] = f[u as usize].max(snap.of(u, self.shape));
+        }
+        self.set_full(t.0, Some(f.into()));
+        self.exits.acquire(t.0, snap, self.shape);
+    }
+
+    /// An asynchronous operation starts in each lane of the mask: the agent of lane `l` is
+    /// `Actor(base.0 + l)`. Its accesses are checked now, with the issuers' clocks.
+    pub fn fork(&mut self, warp: u32) -> Actor {
+        self.agents.fork(warp)
+    }
+
+    /// Each lane of the mask observes the completion of its own agent of a block that its warp
+    /// forked.
+    pub fn join(&mut self, base: Actor, mask: u32) {
+        self.agents.join_own(base, mask, self.now());
+    }
+
+    /// A thread observes the completion of an agent of anyone.
+    pub fn join_by(&mut self, agent: Actor, by: Tid) {
+        self.agents.join_by(agent, by, self.now());
+    }
+
+    /// The thread that issued an agent, or the thread itself.
+    pub fn thread_of(&self, who: Actor) -> Tid {
+        self.agents.issuer(who).unwrap_or(Tid(who.0))
+    }
+
+    /// True for an agent.
+    pub fn is_agent(&self, who: Actor) -> bool {
+        who.0 >= self.agents.first()
+    }
+
+    /// The next tick, at which the warp releases.
+    fn draw(&mut self, warp: u32) -> u32 {
+        self.now += 1;
+        self.published[warp as usize] = self.now;
+        self.now
+    }
+
+    fn warps_live(&self) -> u32 {
+        self.live.iter().filter(|&&l| l != 0).count() as u32
+    }
+
+    fn set_full(&mut self, t: u32, f: Option<Arc<[u32]>>) {
+        let slot = &mut self.full[t as usize];
+        self.fulls -= u32::from(slot.is_some());
+        self.fulls += u32::from(f.is_some());
+        *slot = f;
+    }
+
+    /// Maximum of the vectors of the threads and snapshots, if there is any.
+    fn join_fulls(
+        &self,
+        of: impl Iterator<Item = u32>,
+        also: &[Arc<Snapshot>],
+    ) -> Option<Arc<[u32]>> {
+        let mut out: Option<Arc<[u32]>> = None;
+        let all = of.filter_map(|t| self.full[t as usize].as_ref());
+        for f in all.chain(also.iter().filter_map(|s| s.full.as_ref())) {
+            match &mut out {
+                None => out = Some(f.clone()),
+                Some(o) if Arc::ptr_eq(o, f) => {}
+                Some(o) => {
+                    for (a, b) in Arc::make_mut(o).iter_mut().zip(f.iter()) {
+                        *a = (*a).max(*b);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// What a thread knows, its own accesses apart.
+    fn snapshot(&self, t: Tid) -> Snapshot {
+        let warps = self.shape.warps() as usize;
+        let width = self.shape.width() as usize;
+        let warp = self.shape.warp(t);
+        let row = warp as usize * warps;
+        let at = self.shape.lane(t) as usize * width;
+        let mut own = [0; 32];
+        if let Some(r) = self.intra[warp as usize].get(at..at + width) {
+            own[..width].copy_from_slice(r);
+        }
+        let mut base = [0; MAX_WARPS];
+        base[..warps].copy_from_slice(&self.base[row..row + warps]);
+        let (columns, exits) = self.exits.collect(std::iter::once(t.0));
+        Snapshot {
+            tick: self.now,
+            floor: self.floor,
+            warp,
+            base,
+            own,
+            full: self.full[t.0 as usize].clone(),
+            columns,
+            exits,
+        }
+    }
+
+    /// Builds the columns of the threads that exited since the last synchronisation: up to now
+    /// the parts that the live threads share still said what is known of them.
+    fn settle_exits(&mut self) {
+        if !self.exits.pending() {
+            return;
+        }
+        for t in self.exits.take_pending() {
+            let w = self.shape.warp(Tid(t)) as usize;
+            let mut snap = self.snapshot(Tid(t));
+            snap.own[self.shape.lane(Tid(t)) as usize] = self.now + 1;
+            let mut known = None;
+            if self.published[w] > self.floor {
+                let row = (0..self.shape.threads).map(|o| self.known_above(t, o));
+                known = Some(row.collect());
+            }
+            self.exits.settle(t, self.floor, known, snap);
+        }
+        self.exits.finish_settling();
+    }
+
+    /// Did the thread whose clock was frozen in `snap` know the access?
+    fn covers(&self, snap: &Snapshot, who: u32, at: u32) -> bool {
+        match self.exits.exited_by(who, snap.tick) {
+            true => {
+                at < snap.column(who)
+                    || self
+                        .exits
+                        .column(who)
+                        .is_some_and(|c| at < c.uniform_at(snap.tick))
+            }
+            false => at < snap.floor || at < snap.of(who, self.shape),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The race rule: which unordered pairs of accesses are races, and what is reported of them.
+//!
+//! Source: PTX ISA 9.0, sections 8.7 (morally strong, conflict, data race) and 8.2.4 (the
+//! elements of a vector access are accesses of their own). Two accesses conflict when they
+//! overlap in bytes and one of them writes. Of the conflicting pairs that happens-before does
+//! not order,
+//!
+//! * read-modify-writes of one commutative operation and type whose old values are unused are
+//!   nothing: every order gives the same memory;
+//! * other pairs of strong accesses of the same bytes are [`Conflict::Strong`]: no data race,
+//!   but their order can change results;
+//! * two plain writes of exactly the same bytes are handed to the caller as a [`SameWrite`],
+//!   who can compare the values;
+//! * all others are races, strong ones that overlap in part among them.
+//!
+//! The direction that is sound: [`Conflict::Race`] is a race in some schedule. A pair with an
+//! access under a guard that depends on data, or that only an exit orders, is told apart.
+
+use indexmap::IndexMap;
+
+use super::Tid;
+use crate::kernel::{AtomOp, NumTy, Pc};
+
+/// Which memory a shadow belongs to; given by the caller, named in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegionId(pub u32);
+
+/// What an access does. The scope of a strong one must contain the CTA, which every scope of
+/// PTX does; `volatile` counts as plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A plain load.
+    Read,
+    /// A plain store.
+    Write,
+    /// A load with `.relaxed` or `.acquire`.
+    StrongRead,
+    /// A store with `.relaxed` or `.release`.
+    StrongWrite,
+    /// An atomic or reduction.
+    Atomic {
+        /// The operation.
+        op: AtomOp,
+        /// Its type.
+        ty: NumTy,
+        /// True if the old value is used.
+        used: bool,
+    },
+}
+
+impl Kind {
+    /// Does it change memory?
+    #[inline]
+    pub fn writes(self) -> bool {
+        !matches!(self, Kind::Read | Kind::StrongRead)
+    }
+
+    /// Is it strong in the sense of the memory model?
+    #[inline]
+    pub fn strong(self) -> bool {
+        !matches!(self, Kind::Read | Kind::Write)
+    }
+
+    /// A word for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::StrongRead => "strong read",
+            Kind::StrongWrite => "strong write",
+            Kind::Atomic { .. } => "atomic",
+        }
+    }
+
+    /// Does the order of these two not matter? `inc` and `dec` commute only with themselves at
+    /// one bound, which is not known here.
+    fn commutes(self, other: Kind) -> bool {
+        let Kind::Atomic {
+            op, used: false, ..
+        } = self
+        else {
+            return false;
+        };
+        let fixed = matches!(op, AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec);
+        !fixed && self == other
+    }
+}
+
+/// What is wrong with an unordered pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Conflict {
+    /// A data race.
+    Race,
+    /// A data race if the guards of both accesses can hold together.
+    Conditional,
+    /// A data race unless the exit of a thread orders what others do after a barrier that had
+    /// to wait for it.
+    ByExit,
+    /// Two strong accesses in an order that depends on the schedule.
+    Strong,
+}
+
+/// What the rule says about an unordered pair that overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Nothing to report.
+    Fine,
+    /// Compare the values.
+    SameBytes,
+    /// To report.
+    Bad(Conflict),
+}
+
+/// The rule for kinds alone; `same` says that the elements have the same offset and size.
+#[inline]
+pub fn rule(a: Kind, b: Kind, same: bool) -> Rule {
+    if !a.writes() && !b.writes() {
+        Rule::Fine
+    } else if a.strong() && b.strong() && same {
+        if a.commutes(b) {
+            Rule::Fine
+        } else {
+            Rule::Bad(Conflict::Strong)
+        }
+    } else if same && a == Kind::Write && b == Kind::Write {
+        Rule::SameBytes
+    } else {
+        Rule::Bad(Conflict::Race)
+    }
+}
+
+/// One side of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// The thread, or the issuer of the agent.
+    pub thread: Tid,
+    /// True if an asynchronous operation made the access.
+    pub agent: bool,
+    /// The instruction.
+    pub pc: Pc,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// All pairs of two instructions with the same trouble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub conflict: Conflict,
+    /// Number of pairs seen, where lanes of a warp that met in one access count once.
+    pub count: u64,
+    /// The region of the example.
+    pub region: RegionId,
+    /// First byte that both access, in the example.
+    pub offset: u64,
+    /// The earlier access of the example, in the order of the run.
+    pub earlier: Party,
+    /// The later one.
+    pub later: Party,
+}
+
+/// Two unordered plain writes of exactly the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SameWrite {
+    /// The region.
+    pub region: RegionId,
+    /// First byte of the element.
+    pub offset: u64,
+    /// Size of the element in bytes.
+    pub size: u8,
+    /// The earlier write.
+    pub earlier: Party,
+    /// The later write, of the access that was just recorded.
+    pub later: Party,
+    /// True if both are lanes of one instruction. If not, the value of the earlier one is what
+    /// memory held before this instruction, or was already compared with it.
+    pub within: bool,
+    /// False if memory no longer holds the value of the earlier write, so that comparing with
+    /// memory says nothing.
+    pub current: bool,
+    /// What the pair is if the values differ: a race, or one of the weaker findings.
+    pub otherwise: Conflict,
+}
+
+/// What the shadow has found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    findings: IndexMap<(Conflict, Pc, Pc), Finding>,
+    /// Pairs of writes to compare, of the last access: the caller drains it.
+    pub same: Vec<SameWrite>,
+}
+
+impl Report {
+    /// Findings in the order in which they were first seen.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.values()
+    }
+
+    /// True if nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Adds a pair. Also for the caller, when the values of a [`SameWrite`] differ.
+    pub fn add(
+        &mut self,
+        conflict: Conflict,
+        region: RegionId,
+        offset: u64,
+        earlier: Party,
+        later: Party,
+    ) {
+        let key = (conflict, earlier.pc, later.pc);
+        let entry = self.findings.entry(key).or_insert(Finding {
+            conflict,
+            count: 0,
+            region,
+            offset,
+            earlier,
+            later,
+        });
+        entry.count += 1;
+    }
+}
