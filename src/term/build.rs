@@ -391,6 +391,18 @@ impl TermStore {
         }
     }
 
+    /// True if one of two total predicates is the negation of the other.
+    fn opposite(&self, a: TermId, b: TermId) -> bool {
+        let negates = |x: TermId, y: TermId| match (self.get(x), self.get(y)) {
+            (Term::Not(z), _) => z == y,
+            (Term::RCmp(RCmp::Lt, p, q), Term::RCmp(RCmp::Le, r, s)) => p == s && q == r,
+            (Term::ICmp(ICmp::ULt, p, q), Term::ICmp(ICmp::ULe, r, s)) => p == s && q == r,
+            (Term::ICmp(ICmp::SLt, p, q), Term::ICmp(ICmp::SLe, r, s)) => p == s && q == r,
+            _ => false,
+        };
+        self.is_total(a) && self.is_total(b) && (negates(a, b) || negates(b, a))
+    }
+
     /// Conjunction.
     pub fn and(&mut self, a: TermId, b: TermId) -> TermId {
         match (self.as_bool(a), self.as_bool(b)) {
@@ -399,6 +411,7 @@ impl TermStore {
             (Some(false), _) => return a,
             (_, Some(false)) => return b,
             _ if a == b => return a,
+            _ if self.opposite(a, b) => return self.bool(false),
             _ => {}
         }
         self.pair(view::AND, a, b)
@@ -412,6 +425,7 @@ impl TermStore {
             (Some(true), _) => return a,
             (_, Some(true)) => return b,
             _ if a == b => return a,
+            _ if self.opposite(a, b) => return self.bool(true),
             _ => {}
         }
         self.pair(view::OR, a, b)
@@ -462,9 +476,10 @@ impl TermStore {
         self.insert(node(view::FRESH, 0, width as u16, serial, 0, 0), &[], true)
     }
 
-    /// Uninitialised bits.
-    pub fn poison(&mut self, width: u8) -> TermId {
-        self.insert(node(view::POISON, 0, width as u16, 0, 0, 0), &[], false)
+    /// Uninitialised bits, read at the place with this number.
+    pub fn poison(&mut self, width: u8, site: u32) -> TermId {
+        let n = node(view::POISON, 0, width as u16, site, 0, 0);
+        self.insert(n, &[], false)
     }
 
     /// The encoding of a real in a format. The encoding of an element in its own format is the
@@ -535,7 +550,9 @@ impl TermStore {
             (Term::BitsConst { value: a, .. }, Term::BitsConst { value: b, .. }) => {
                 Some(self.bits(wl + wh, a | b << wl))
             }
-            (Term::Poison { .. }, Term::Poison { .. }) => Some(self.poison(wl + wh)),
+            (Term::Poison { site, .. }, Term::Poison { site: s2, .. }) if site == s2 => {
+                Some(self.poison(wl + wh, site))
+            }
             (
                 Term::Bytes { array, off, width },
                 Term::Bytes {
@@ -565,14 +582,14 @@ impl TermStore {
     /// `width` bits of `bits` from bit `low`.
     pub fn extract(&mut self, bits: TermId, low: u8, width: u8) -> TermId {
         let Sort::Bits(w) = self.sort(bits) else {
-            return self.poison(width);
+            return self.undefined();
         };
         if low == 0 && width == w {
             return bits;
         }
         match self.get(bits) {
             Term::BitsConst { value, .. } => return self.bits(width, value >> low),
-            Term::Poison { .. } => return self.poison(width),
+            Term::Poison { site, .. } => return self.poison(width, site),
             Term::Bytes { array, off, .. } if low.is_multiple_of(8) && width.is_multiple_of(8) => {
                 return self.bytes(array, off + low as u64 / 8, width);
             }

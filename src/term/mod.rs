@@ -96,6 +96,13 @@ impl TermStore {
         self.nodes.len()
     }
 
+    /// Memory in bytes that the terms take, constants aside.
+    pub fn footprint(&self) -> u64 {
+        self.nodes.capacity() as u64 * 17
+            + self.table.capacity() as u64 * 5
+            + self.lists.capacity() as u64 * 4
+    }
+
     /// True if there is no term.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

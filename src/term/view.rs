@@ -229,6 +229,8 @@ pub enum Term<'s> {
     Poison {
         /// Width in bits.
         width: u8,
+        /// Number of the place that read them, chosen by the simulator.
+        site: u32,
     },
     /// The encoding of a real, rounded to the format.
     OfReal {
@@ -401,7 +403,7 @@ impl TermStore {
                 width,
             },
             FRESH => Term::Fresh { width, serial: n.a },
-            POISON => Term::Poison { width },
+            POISON => Term::Poison { width, site: n.a },
             OF_REAL => Term::OfReal {
                 fmt: fmt(),
                 real: a,
