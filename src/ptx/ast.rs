@@ -507,7 +507,7 @@ impl Module {
             ItemKind::AddressSize(bits) => Some(bits),
             _ => None,
         });
-        sizes.last().unwrap_or(32)
+        sizes.fold(32, |_, bits| bits)
     }
 
     /// The types among an instruction's modifiers, in source order.

@@ -6,20 +6,28 @@
 //!
 //! In reading order: [`ast`] (module, directives, statements), [`instr`] (instructions and
 //! operands), [`expr`] (constants), [`opcode`] and [`words`] (the vocabulary), [`names`] and
-//! [`pool`] (storage).
+//! [`pool`] (storage), [`parse`](mod@parse) and [`print`].
 
 pub mod ast;
+pub mod error;
 pub mod expr;
 pub mod instr;
+mod lex;
+mod lookup;
 pub mod names;
 pub mod opcode;
+pub mod parse;
 pub mod pool;
+pub mod print;
 pub mod words;
 
 pub use ast::*;
+pub use error::{ParseError, ParseErrorKind};
 pub use expr::{Binary, EvalError, Expr, ExprKind, Float, Int, Unary, Value, evaluate};
 pub use instr::*;
 pub use names::{Name, Names};
 pub use opcode::Op;
+pub use parse::parse;
 pub use pool::{Id, List};
+pub use print::{print, print_instr};
 pub use words::{Mod, Shape, Space, Type, TypeClass};
