@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn blanks_skip_comments_and_line_markers() {
         assert_eq!(blanks(b" // x\n\t/* y\n */ a", false), Ok(16));
-        assert_eq!(blanks(b"\n # 1 \"x\"\nb", false), Ok(11));
+        assert_eq!(blanks(b"\n # 1 \"x\"\nb", false), Ok(10));
         assert_eq!(blanks(b"# 1\nb", true), Ok(4));
         assert_eq!(blanks(b"#b", false), Ok(0));
         assert_eq!(blanks(b" /* never", false), Err(1));
