@@ -2,6 +2,7 @@
 
 pub mod barrier;
 pub mod clock;
+pub mod int;
 mod outcome;
 pub mod race;
 pub mod shadow;

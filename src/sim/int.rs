@@ -1,0 +1,454 @@
+//! Integer, bit and address arithmetic on known values.
+//!
+//! The problem: what a register holds after an integer instruction, exactly as PTX ISA 9.0
+//! defines it in sections 9.7.1 (integer), 9.7.2 (carry chains), 9.7.8 (logic and shifts),
+//! 9.7.9.7 (`prmt`), 9.7.9.21 (`cvt`), 9.7.6 (comparisons) and 9.7.13 (atomics).
+//!
+//! Sources are register contents of which only the low bits of the operand type count; results
+//! are zero-extended to the width of the result. Arithmetic wraps, shift amounts are clamped or
+//! wrapped as the instruction says. Sub-word arithmetic is exactly sub-word: the licence of
+//! section 9.6.1 to keep extra high bits is not used by current compilers.
+//!
+//! What is not claimed: results that the manual leaves undefined ([`is_undefined`]) are given
+//! some value here; the caller asks first and reports them.
+
+use crate::kernel::{AtomOp, Cmp, IntOp, IntTy, PrmtMode};
+
+mod lanes;
+#[cfg(test)]
+mod tests;
+
+pub use lanes::eval_lanes;
+
+/// The low `width` bits set; `width` is 1 to 64.
+#[inline(always)]
+pub fn mask(width: u8) -> u64 {
+    u64::MAX >> ((64 - width as u32) & 63)
+}
+
+/// Sign-extends the low `width` bits; `width` is 1 to 64.
+#[inline(always)]
+pub fn sext(value: u64, width: u8) -> i64 {
+    let s = (64 - width as u32) & 63;
+    ((value << s) as i64) >> s
+}
+
+/// The integer that the low bits of `value` denote in a type.
+#[inline(always)]
+fn int(value: u64, ty: IntTy) -> i128 {
+    if ty.signed {
+        sext(value, ty.width) as i128
+    } else {
+        (value & mask(ty.width)) as i128
+    }
+}
+
+/// The same in 64 bits: equal modulo 2^64, and equal where the width is below 64.
+#[inline(always)]
+fn word(value: u64, ty: IntTy) -> u64 {
+    if ty.signed {
+        sext(value, ty.width) as u64
+    } else {
+        value & mask(ty.width)
+    }
+}
+
+/// Clamps an integer to the range of a type and encodes it.
+#[inline(always)]
+fn saturate(value: i128, ty: IntTy) -> u64 {
+    let w = ty.width as u32;
+    let (lo, hi) = if ty.signed {
+        (-(1i128 << (w - 1)), (1i128 << (w - 1)) - 1)
+    } else {
+        (0, (1i128 << w) - 1)
+    };
+    value.clamp(lo, hi) as u64 & mask(ty.width)
+}
+
+/// The low 24 bits of a source of `mul24`, extended by the type's signedness.
+#[inline(always)]
+fn low24(value: u64, signed: bool) -> i64 {
+    word(value, IntTy { width: 24, signed }) as i64
+}
+
+/// Bits `2w-1..w` of the product.
+#[inline(always)]
+fn mul_high(a: u64, b: u64, ty: IntTy) -> u64 {
+    if ty.width <= 32 {
+        (word(a, ty).wrapping_mul(word(b, ty)) >> ty.width) & mask(ty.width)
+    } else {
+        ((int(a, ty).wrapping_mul(int(b, ty))) >> ty.width) as u64 & mask(ty.width)
+    }
+}
+
+/// Bits 47..16 of the product of two 24-bit numbers.
+#[inline(always)]
+fn mul24_high(a: u64, b: u64, signed: bool) -> u64 {
+    ((low24(a, signed) * low24(b, signed)) >> 16) as u64 & mask(32)
+}
+
+/// a + b + c in `w` bits, with the carry out of bit `w - 1`.
+#[inline(always)]
+fn add_with_carry(a: u64, b: u64, carry: u64, w: u8) -> (u64, bool) {
+    let m = mask(w);
+    let sum = (a & m) as u128 + (b & m) as u128 + (carry & 1) as u128;
+    (sum as u64 & m, sum >> w & 1 == 1)
+}
+
+/// Width in bits of the result of an operation at a type.
+#[inline(always)]
+pub fn result_width(op: IntOp, ty: IntTy) -> u8 {
+    match op {
+        IntOp::MulWide | IntOp::MadWide => (ty.width * 2).min(64),
+        IntOp::Popc | IntOp::Clz | IntOp::Bfind | IntOp::BfindShift => 32,
+        _ => ty.width,
+    }
+}
+
+/// True if the operation is a division or remainder by zero.
+#[inline(always)]
+pub fn divides_by_zero(op: IntOp, ty: IntTy, s: [u64; 4]) -> bool {
+    matches!(op, IntOp::Div | IntOp::Rem) && s[1] & mask(ty.width) == 0
+}
+
+/// True if the manual leaves the result open: division by zero, `fns` with a base above 31.
+#[inline(always)]
+pub fn is_undefined(op: IntOp, ty: IntTy, s: [u64; 4]) -> bool {
+    divides_by_zero(op, ty, s) || op == IntOp::Fns && s[1] as u32 > 31
+}
+
+/// The result of an operation and its carry or borrow out (false for operations without one).
+///
+/// `s` are the contents of the source registers; bits above the operand's width are ignored.
+/// The result is zero-extended to [`result_width`]. Undefined operations give all ones.
+#[inline(always)]
+pub fn eval(op: IntOp, ty: IntTy, s: [u64; 4]) -> (u64, bool) {
+    let [a, b, c, d] = s;
+    let w = ty.width;
+    let m = mask(w);
+    let value = match op {
+        IntOp::Add => a.wrapping_add(b) & m,
+        IntOp::AddSat => saturate(int(a, ty) + int(b, ty), ty),
+        IntOp::Sub => a.wrapping_sub(b) & m,
+        IntOp::SubSat => saturate(int(a, ty) - int(b, ty), ty),
+        IntOp::MulLo => a.wrapping_mul(b) & m,
+        IntOp::MulHi => mul_high(a, b, ty),
+        IntOp::MulWide => word(a, ty).wrapping_mul(word(b, ty)) & mask((w * 2).min(64)),
+        IntOp::MadLo => a.wrapping_mul(b).wrapping_add(c) & m,
+        IntOp::MadHi => mul_high(a, b, ty).wrapping_add(c) & m,
+        IntOp::MadHiSat => {
+            let high = int(mul_high(a, b, ty), ty);
+            saturate(high + int(c, ty), ty)
+        }
+        IntOp::MadWide => {
+            let p = word(a, ty).wrapping_mul(word(b, ty));
+            p.wrapping_add(c) & mask((w * 2).min(64))
+        }
+        IntOp::Mul24Lo => (low24(a, ty.signed) * low24(b, ty.signed)) as u64 & m,
+        IntOp::Mul24Hi => mul24_high(a, b, ty.signed) & m,
+        IntOp::Mad24Lo => ((low24(a, ty.signed) * low24(b, ty.signed)) as u64).wrapping_add(c) & m,
+        IntOp::Mad24Hi => mul24_high(a, b, ty.signed).wrapping_add(c) & m,
+        IntOp::Mad24HiSat => {
+            let high = int(mul24_high(a, b, ty.signed), ty);
+            saturate(high + int(c, ty), ty)
+        }
+        IntOp::AddCarry => return add_with_carry(a, b, c, w),
+        IntOp::SubBorrow => {
+            let take = (b & m) as u128 + (c & 1) as u128;
+            let r = ((a & m) as u128).wrapping_sub(take) as u64 & m;
+            return (r, ((a & m) as u128) < take);
+        }
+        IntOp::MadLoCarry => return add_with_carry(a.wrapping_mul(b), c, d, w),
+        IntOp::MadHiCarry => return add_with_carry(mul_high(a, b, ty), c, d, w),
+        IntOp::Sad => {
+            let diff = if less(a, b, ty) {
+                b.wrapping_sub(a)
+            } else {
+                a.wrapping_sub(b)
+            };
+            c.wrapping_add(diff) & m
+        }
+        IntOp::Div | IntOp::Rem if b & m == 0 => m,
+        IntOp::Div if ty.signed => sext(a, w).wrapping_div(sext(b, w)) as u64 & m,
+        IntOp::Div => (a & m) / (b & m),
+        IntOp::Rem if ty.signed => sext(a, w).wrapping_rem(sext(b, w)) as u64 & m,
+        IntOp::Rem => (a & m) % (b & m),
+        IntOp::Abs => sext(a, w).wrapping_abs() as u64 & m,
+        IntOp::Neg => a.wrapping_neg() & m,
+        IntOp::Min => pick(less(a, b, ty), a, b) & m,
+        IntOp::Max => pick(less(a, b, ty), b, a) & m,
+        IntOp::MinRelu => relu(pick(less(a, b, ty), a, b), ty),
+        IntOp::MaxRelu => relu(pick(less(a, b, ty), b, a), ty),
+        IntOp::And => a & b & m,
+        IntOp::Or => (a | b) & m,
+        IntOp::Xor => (a ^ b) & m,
+        IntOp::Not => !a & m,
+        IntOp::Cnot => (a & m == 0) as u64,
+        IntOp::Shl => {
+            let n = b & mask(32);
+            pick(n < w as u64, a << (n & 63), 0) & m
+        }
+        IntOp::Shr => {
+            let n = (b & mask(32)).min(w as u64);
+            if ty.signed {
+                (sext(a, w) >> n.min(63)) as u64 & m
+            } else {
+                pick(n < w as u64, (a & m) >> (n & 63), 0)
+            }
+        }
+        IntOp::ShfLClamp => funnel_left(a, b, (c & mask(32)).min(32)),
+        IntOp::ShfLWrap => funnel_left(a, b, c & 31),
+        IntOp::ShfRClamp => funnel_right(a, b, (c & mask(32)).min(32)),
+        IntOp::ShfRWrap => funnel_right(a, b, c & 31),
+        IntOp::Lop3(table) => lop3(table, a, b, c) & m,
+        IntOp::Prmt => prmt(a, b, c),
+        IntOp::PrmtMode(mode) => prmt(a, b, mode_selector(mode, c) as u64),
+        IntOp::Bfe => bfe(a, b & 0xff, c & 0xff, ty),
+        IntOp::Bfi => {
+            let (pos, len) = (c & 0xff, d & 0xff);
+            let field = pick(len < 64, (1u64 << (len & 63)).wrapping_sub(1), u64::MAX);
+            let field = pick(pos < w as u64, field << (pos & 63), 0);
+            ((a << (pos & 63)) & field | b & !field) & m
+        }
+        IntOp::Popc => (a & m).count_ones() as u64,
+        IntOp::Clz => ((a & m).leading_zeros() - (64 - w as u32)) as u64,
+        IntOp::Brev => a.reverse_bits() >> ((64 - w as u32) & 63),
+        IntOp::Bfind => bfind(a, ty).map_or(mask(32), u64::from),
+        IntOp::BfindShift => bfind(a, ty).map_or(mask(32), |i| u64::from(w as u32 - 1 - i)),
+        IntOp::Fns => fns(a as u32, b as u32, c as i32) as u64,
+        IntOp::SzextClamp if b & mask(32) >= 32 => a & m,
+        IntOp::SzextClamp | IntOp::SzextWrap => match b as u8 & 31 {
+            0 => 0,
+            n => {
+                let field = IntTy {
+                    width: n,
+                    signed: ty.signed,
+                };
+                word(a, field) & m
+            }
+        },
+        IntOp::BmskClamp => bmsk(a & mask(32), (b & mask(32)).min(32)),
+        IntOp::BmskWrap => bmsk(a & 31, b & 31),
+        IntOp::Dp4a(sa, sb) => {
+            let mut sum = c;
+            for i in 0..4 {
+                sum = sum.wrapping_add(field(a, i, 8, sa).wrapping_mul(field(b, i, 8, sb)));
+            }
+            sum & m
+        }
+        IntOp::Dp2aLo(sa, sb) => dp2a(a, b, c, 0, sa, sb) & m,
+        IntOp::Dp2aHi(sa, sb) => dp2a(a, b, c, 2, sa, sb) & m,
+    };
+    (value, false)
+}
+
+/// An operation on each of `lanes` elements of type `ty` packed in one register
+/// (`add.u16x2`); there is no carry between them.
+#[inline(always)]
+pub fn eval_packed(op: IntOp, ty: IntTy, lanes: u8, s: [u64; 4]) -> (u64, bool) {
+    if lanes <= 1 {
+        return eval(op, ty, s);
+    }
+    let mut out = 0;
+    for i in 0..lanes as u32 {
+        let at = i * ty.width as u32;
+        if at < 64 {
+            out |= eval(op, ty, s.map(|x| x >> at)).0 << at;
+        }
+    }
+    (out, false)
+}
+
+#[inline(always)]
+fn pick(p: bool, a: u64, b: u64) -> u64 {
+    if p { a } else { b }
+}
+
+#[inline(always)]
+fn less(a: u64, b: u64, ty: IntTy) -> bool {
+    // Shifted to the top, values compare as they do at their own width.
+    let s = (64 - ty.width as u32) & 63;
+    if ty.signed {
+        ((a << s) as i64) < ((b << s) as i64)
+    } else {
+        (a << s) < (b << s)
+    }
+}
+
+#[inline(always)]
+fn relu(a: u64, ty: IntTy) -> u64 {
+    pick(ty.signed && sext(a, ty.width) < 0, 0, a & mask(ty.width))
+}
+
+#[inline(always)]
+fn funnel_left(a: u64, b: u64, n: u64) -> u64 {
+    ((((b & mask(32)) << 32 | a & mask(32)) << n) >> 32) & mask(32)
+}
+
+#[inline(always)]
+fn funnel_right(a: u64, b: u64, n: u64) -> u64 {
+    (((b & mask(32)) << 32 | a & mask(32)) >> n) & mask(32)
+}
+
+#[inline(always)]
+fn lop3(table: u8, a: u64, b: u64, c: u64) -> u64 {
+    let row = |i: u32| (table as u64 >> i & 1).wrapping_neg();
+    let on_c = |i: u32| row(i) & !c | row(i + 1) & c;
+    let on_b = |i: u32| on_c(i) & !b | on_c(i + 2) & b;
+    on_b(0) & !a | on_b(4) & a
+}
+
+#[inline(always)]
+fn prmt(a: u64, b: u64, selector: u64) -> u64 {
+    let source = (b & mask(32)) << 32 | a & mask(32);
+    let mut out = 0;
+    for i in 0..4 {
+        let nibble = selector >> (4 * i) & 15;
+        let byte = source >> (8 * (nibble & 7)) & 0xff;
+        let sign = (byte >> 7).wrapping_neg() & 0xff;
+        out |= pick(nibble & 8 != 0, sign, byte) << (8 * i);
+    }
+    out
+}
+
+/// The generic selector that a special mode of `prmt` stands for.
+#[inline(always)]
+pub fn mode_selector(mode: PrmtMode, control: u64) -> u16 {
+    let s = control as u16 & 3;
+    let mut out = 0;
+    for i in 0..4 {
+        let byte = match mode {
+            PrmtMode::F4e => s + i,
+            PrmtMode::B4e => (s + 8 - i) & 7,
+            PrmtMode::Rc8 => s,
+            PrmtMode::Ecl => s.max(i),
+            PrmtMode::Ecr => s.min(i),
+            PrmtMode::Rc16 => 2 * (s & 1) + (i & 1),
+        };
+        out |= byte << (4 * i);
+    }
+    out
+}
+
+#[inline(always)]
+fn bfe(a: u64, pos: u64, len: u64, ty: IntTy) -> u64 {
+    let w = ty.width;
+    if len == 0 {
+        return 0;
+    }
+    // Shifting in the sign makes every bit past the top one equal to it, so that the top bit of
+    // the field is the one at min(pos + len - 1, w - 1).
+    let shifted = if ty.signed {
+        (sext(a, w) >> pos.min(63)) as u64
+    } else {
+        pick(pos < 64, (a & mask(w)) >> (pos & 63), 0)
+    };
+    let field = IntTy {
+        width: (len as u8).min(w),
+        signed: ty.signed,
+    };
+    word(shifted, field) & mask(w)
+}
+
+#[inline(always)]
+fn bfind(a: u64, ty: IntTy) -> Option<u32> {
+    let x = if ty.signed && sext(a, ty.width) < 0 {
+        !a
+    } else {
+        a
+    };
+    (x & mask(ty.width)).checked_ilog2()
+}
+
+#[inline(always)]
+fn fns(bits: u32, base: u32, offset: i32) -> u32 {
+    let set = |i: u32| bits >> (i & 31) & 1 == 1;
+    if base > 31 {
+        return u32::MAX;
+    }
+    if offset == 0 {
+        return if set(base) { base } else { u32::MAX };
+    }
+    let mut left = offset.unsigned_abs();
+    let mut at = base;
+    loop {
+        if set(at) {
+            left -= 1;
+            if left == 0 {
+                return at;
+            }
+        }
+        if at == (if offset > 0 { 31 } else { 0 }) {
+            return u32::MAX;
+        }
+        at = if offset > 0 { at + 1 } else { at - 1 };
+    }
+}
+
+#[inline(always)]
+fn bmsk(pos: u64, len: u64) -> u64 {
+    if pos >= 32 {
+        return 0;
+    }
+    (((1u64 << len) - 1) << pos) & mask(32)
+}
+
+/// Element `i` of the `width`-bit elements of a register, extended.
+#[inline(always)]
+fn field(a: u64, i: u32, width: u8, signed: bool) -> u64 {
+    word(a >> (i * width as u32), IntTy { width, signed })
+}
+
+#[inline(always)]
+fn dp2a(a: u64, b: u64, c: u64, first: u32, sa: bool, sb: bool) -> u64 {
+    let product = |i: u32| field(a, i, 16, sa).wrapping_mul(field(b, first + i, 8, sb));
+    c.wrapping_add(product(0)).wrapping_add(product(1))
+}
+
+/// `cvt` from integer to integer: extended by the source's signedness, clamped (`.sat`) or
+/// truncated to the destination type, then extended by it to the register's `dst_width` bits.
+#[inline(always)]
+pub fn cvt_int(from: IntTy, to: IntTy, sat: bool, value: u64, dst_width: u8) -> u64 {
+    let v = if sat {
+        saturate(int(value, from), to)
+    } else {
+        word(value, from)
+    };
+    word(v, to) & mask(dst_width)
+}
+
+/// An integer comparison; the unordered variants are those of floats and mean the same here.
+#[inline(always)]
+pub fn compare(cmp: Cmp, ty: IntTy, a: u64, b: u64) -> bool {
+    let equal = (a ^ b) & mask(ty.width) == 0;
+    match cmp {
+        Cmp::Eq | Cmp::Equ => equal,
+        Cmp::Ne | Cmp::Neu => !equal,
+        Cmp::Lt | Cmp::Ltu => less(a, b, ty),
+        Cmp::Le | Cmp::Leu => !less(b, a, ty),
+        Cmp::Gt | Cmp::Gtu => less(b, a, ty),
+        Cmp::Ge | Cmp::Geu => !less(a, b, ty),
+        Cmp::Num => true,
+        Cmp::Nan => false,
+    }
+}
+
+/// The value that an integer atomic leaves in memory; `c` is the new value of `cas`, `b` the
+/// operand (of `cas`: what is compared).
+#[inline(always)]
+pub fn atom_int(op: AtomOp, ty: IntTy, old: u64, b: u64, c: u64) -> u64 {
+    let m = mask(ty.width);
+    let (old, b, c) = (old & m, b & m, c & m);
+    match op {
+        AtomOp::And => old & b,
+        AtomOp::Or => old | b,
+        AtomOp::Xor => old ^ b,
+        AtomOp::Cas => pick(old == b, c, old),
+        AtomOp::Exch => b,
+        AtomOp::Add => old.wrapping_add(b) & m,
+        AtomOp::Inc => pick(old >= b, 0, old.wrapping_add(1)),
+        AtomOp::Dec => pick(old == 0 || old > b, b, old.wrapping_sub(1)),
+        AtomOp::Min => pick(less(old, b, ty), old, b),
+        AtomOp::Max => pick(less(old, b, ty), b, old),
+    }
+}
