@@ -1,10 +1,413 @@
 //! Are two clean outcomes equal?
 //!
-//! The functions of this stage will be
-//! `decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision` and
-//! `discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options)`, which turns every
-//! [`crate::sim::Obligation`] into a warning, a defect or an unknown.
+//! Problem: every element that either kernel writes must be the same function of the inputs, and
+//! the optimized kernel must be defined wherever the reference is. Source: "Equivalence Checking of
+//! ML GPU Kernels" for the decision by canonical forms; refutation by evaluation is how this
+//! differs. The way: `elements` makes one condition for each element, `prove` decides it by equal
+//! terms or equal canonical forms and discharges definedness (`needs`), `witness` searches for an
+//! input on which the sides differ.
+//!
+//! Sound: `Equivalent` only if every condition is proved, `NotEquivalent` only with an input that
+//! was evaluated with known error, or an element that surely only one kernel writes. A
+//! reference element has to be defined where it is compared; the others need not be.
+//!
+//! Conditions are decided in parallel, in chunks whose size depends on nothing but their number.
+//! Once a chunk holds a refutation later chunks are skipped, and what they may have found is
+//! dropped: the result is the same for any number of threads.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+mod canon;
+mod cells;
+mod discharge;
+mod elements;
+mod explain;
+mod needs;
+mod prove;
+mod text;
 mod types;
+mod witness;
 
+pub use discharge::discharge;
 pub use types::*;
+
+use elements::Condition;
+use prove::{Proof, Prover};
+
+use crate::sim::{Clean, Outcome, Side, UnknownKind, Writes};
+use crate::spec::Arrays;
+use crate::term::eval::Value;
+use crate::term::{ArrayId, Term, TermId, TermStore};
+
+/// Terms and edges that the first searches of a chunk may evaluate, and the later ones.
+const FIRST_STEPS: u64 = 400_000_000;
+const LATER_STEPS: u64 = 10_000_000;
+const FIRST_SEARCHES: usize = 3;
+
+/// Decides whether two runs compute the same.
+pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision {
+    let (reference, optimized) = (reference.into_inner(), optimized.into_inner());
+    let shared = shared_unknowns(&reference.store, &optimized.store);
+    let Outcome {
+        mut store,
+        writes: reference,
+        ..
+    } = reference;
+    let optimized = {
+        let map = store.import(&optimized.store);
+        let piece = |(off, t): (u64, TermId)| (off, map[t.0 as usize]);
+        let moved = optimized
+            .writes
+            .into_iter()
+            .map(|(a, w)| (a, w.into_iter().map(piece).collect::<Writes>()));
+        moved.collect::<BTreeMap<ArrayId, Writes>>()
+    };
+    let conditions = elements::conditions(&mut store, &reference, &optimized, arrays, options);
+    let mut decision = summary(&store, &conditions, arrays);
+    if conditions.is_empty() {
+        decision.unknowns.push(Unresolved {
+            kind: UnknownKind::NothingToCompare,
+            message: "neither kernel writes an element that is compared".to_string(),
+            count: 1,
+        });
+        return decision;
+    }
+    if shared {
+        decision.unknowns.push(Unresolved {
+            kind: UnknownKind::NondeterministicValue,
+            message: "both kernels share a value that depends on the schedule".to_string(),
+            count: 1,
+        });
+        return decision;
+    }
+    let judge = Judge {
+        store: &store,
+        arrays,
+        options,
+    };
+    judge.all(&conditions, &mut decision);
+    decision
+}
+
+/// True if the two stores use one number for unknowns of their own, which would make them equal.
+fn shared_unknowns(a: &TermStore, b: &TermStore) -> bool {
+    let serials = |s: &TermStore| -> FxHashSet<u32> {
+        (0..s.len() as u32)
+            .filter_map(|i| match s.get(TermId(i)) {
+                Term::Fresh { serial, .. } => Some(serial),
+                _ => None,
+            })
+            .collect()
+    };
+    !serials(a).is_disjoint(&serials(b))
+}
+
+fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Decision {
+    let mut outputs: BTreeMap<ArrayId, OutputSummary> = BTreeMap::new();
+    for c in conditions {
+        let o = outputs.entry(c.array).or_insert_with(|| OutputSummary {
+            array: c.array,
+            name: text::array_name(arrays, c.array),
+            elements: 0,
+            proved: 0,
+        });
+        o.elements += 1;
+    }
+    Decision {
+        verdict: Verdict::Unknown,
+        outputs: outputs.into_values().collect(),
+        counterexample: None,
+        unknowns: Vec::new(),
+        warnings: Vec::new(),
+        assumptions: Vec::new(),
+        counts: Counts {
+            conditions: conditions.len() as u64,
+            terms: store.len() as u64,
+            ..Counts::default()
+        },
+    }
+}
+
+/// How a condition was decided.
+enum Ruling {
+    Identical,
+    SameForm { positive_logarithms: bool },
+    Refuted(Box<Counterexample>),
+    Open(Unresolved),
+}
+
+/// The rulings of one chunk, up to and including the first refutation.
+struct Chunk {
+    rulings: Vec<Ruling>,
+    candidates: u64,
+}
+
+struct Judge<'a> {
+    store: &'a TermStore,
+    arrays: &'a Arrays,
+    options: &'a Options,
+}
+
+impl Judge<'_> {
+    fn all(&self, conditions: &[Condition], decision: &mut Decision) {
+        // Few chunks, because each has a scratch of its own; enough for many cores.
+        let size = (conditions.len() / 48).clamp(16, 1024);
+        let refuted = AtomicUsize::new(usize::MAX);
+        let chunks: Vec<Option<Chunk>> = conditions
+            .par_chunks(size)
+            .enumerate()
+            .map(|(i, c)| {
+                if refuted.load(Ordering::Relaxed) < i {
+                    return None;
+                }
+                let chunk = self.chunk(c);
+                if let Some(Ruling::Refuted(_)) = chunk.rulings.last() {
+                    refuted.fetch_min(i, Ordering::Relaxed);
+                }
+                Some(chunk)
+            })
+            .collect();
+        let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
+        let mut logarithms = false;
+        let kept = refuted.load(Ordering::Relaxed).saturating_add(1);
+        for (i, chunk) in chunks.into_iter().enumerate().take(kept) {
+            let Some(chunk) = chunk else { continue };
+            decision.counts.candidates += chunk.candidates;
+            for (ruling, c) in chunk.rulings.into_iter().zip(&conditions[i * size..]) {
+                let proved = match ruling {
+                    Ruling::Identical => {
+                        decision.counts.by_identity += 1;
+                        true
+                    }
+                    Ruling::SameForm {
+                        positive_logarithms,
+                    } => {
+                        decision.counts.by_form += 1;
+                        logarithms |= positive_logarithms;
+                        true
+                    }
+                    Ruling::Refuted(w) => {
+                        decision.counterexample = Some(*w);
+                        false
+                    }
+                    Ruling::Open(u) => {
+                        match open
+                            .iter_mut()
+                            .find(|(a, o)| *a == c.array && o.kind == u.kind)
+                        {
+                            Some((_, o)) => o.count += 1,
+                            None => open.push((c.array, u)),
+                        }
+                        false
+                    }
+                };
+                if proved && let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array)
+                {
+                    o.proved += 1;
+                }
+            }
+        }
+        decision.unknowns = open.into_iter().map(|(_, u)| u).collect();
+        for u in decision.unknowns.iter_mut().filter(|u| u.count > 1) {
+            let more = u.count - 1;
+            let s = if more == 1 { "" } else { "s" };
+            u.message
+                .push_str(&format!(" (and {more} more element{s})"));
+        }
+        if logarithms {
+            decision
+                .assumptions
+                .push("arguments of logarithms are positive, not 0".to_string());
+        }
+        decision.verdict = if decision.counterexample.is_some() {
+            Verdict::NotEquivalent
+        } else if decision.unknowns.is_empty() {
+            Verdict::Equivalent
+        } else {
+            Verdict::Unknown
+        };
+    }
+
+    fn chunk(&self, conditions: &[Condition]) -> Chunk {
+        let mut prover = Prover::new(self.store);
+        let mut out = Chunk {
+            rulings: Vec::with_capacity(conditions.len()),
+            candidates: 0,
+        };
+        let mut searches = 0;
+        for c in conditions {
+            let ruling = self.rule(c, &mut prover, &mut searches, &mut out.candidates);
+            let last = matches!(ruling, Ruling::Refuted(_));
+            out.rulings.push(ruling);
+            if last {
+                break;
+            }
+        }
+        out
+    }
+
+    fn name(&self, c: &Condition) -> String {
+        text::element(self.arrays, c.array, c.off, c.bytes as u64)
+    }
+
+    fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
+        Ruling::Open(Unresolved {
+            kind,
+            message: format!("{}: {what}", self.name(c)),
+            count: 1,
+        })
+    }
+
+    fn late(&self) -> bool {
+        let d = self.options.limits.deadline;
+        d.is_some_and(|d| std::time::Instant::now() >= d)
+    }
+
+    /// Decides one condition, the cheapest way first.
+    fn rule(
+        &self,
+        c: &Condition,
+        prover: &mut Prover<'_>,
+        searches: &mut usize,
+        candidates: &mut u64,
+    ) -> Ruling {
+        if let Some(only) = c.only {
+            return self.one_sided(c, only);
+        }
+        if c.pairs.iter().all(|(a, b)| a == b) {
+            return Ruling::Identical;
+        }
+        if self.late() {
+            return self.open(
+                c,
+                UnknownKind::Limit,
+                "the time ran out before it was decided",
+            );
+        }
+        let mut logarithms = false;
+        let mut failure = None;
+        for &(a, b) in &c.pairs {
+            match prover.implied(a, b) {
+                Proof::Yes {
+                    positive_logarithms,
+                } => logarithms |= positive_logarithms,
+                // A difference says more than a doubt about definedness.
+                p @ Proof::Differs => {
+                    failure = Some((p, a, b));
+                    break;
+                }
+                p => failure = failure.or(Some((p, a, b))),
+            }
+        }
+        let Some((failure, a, b)) = failure else {
+            return Ruling::SameForm {
+                positive_logarithms: logarithms,
+            };
+        };
+        let steps = if *searches < FIRST_SEARCHES {
+            FIRST_STEPS
+        } else {
+            LATER_STEPS
+        };
+        *searches += 1;
+        let budget = witness::Budget {
+            steps,
+            deadline: self.options.limits.deadline,
+        };
+        let seed = self.options.seed;
+        let search = witness::search(self.store, &c.pairs, self.arrays, seed, budget);
+        *candidates += search.tried;
+        if let Some(found) = search.found {
+            return Ruling::Refuted(Box::new(self.counterexample(c, found)));
+        }
+        let (kind, what) = explain::unresolved(
+            self.store,
+            self.arrays,
+            failure,
+            (a, b),
+            search.within_rounding,
+        );
+        self.open(c, kind, &what)
+    }
+
+    /// An element that only one kernel writes, in an array without initial content or where the
+    /// other kernel's grid was not run as a whole.
+    fn one_sided(&self, c: &Condition, only: elements::Only) -> Ruling {
+        let (who, other) = match only.side {
+            Side::Reference => ("reference", "optimized kernel"),
+            Side::Optimized => ("optimized kernel", "reference"),
+        };
+        if !only.certain {
+            let what = format!(
+                "only the {who} writes it in the CTAs that were run; another CTA of the {other} may write it"
+            );
+            return self.open(c, UnknownKind::Undecided, &what);
+        }
+        let (a, b) = c.pairs[0];
+        let t = if only.side == Side::Reference { a } else { b };
+        let mode = crate::term::eval::Mode {
+            prec: 96,
+            tolerant: false,
+        };
+        let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
+        let shown = at.first().and_then(|v| self.shown(v, c));
+        let (reference, optimized) = match only.side {
+            Side::Reference => (shown, None),
+            Side::Optimized => (None, shown),
+        };
+        Ruling::Refuted(Box::new(Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message: format!("only the {who} writes {}", self.name(c)),
+            inputs: Vec::new(),
+        }))
+    }
+
+    /// A value of an element; bits are read in the element's type.
+    fn shown(&self, v: &Value, c: &Condition) -> Option<Shown> {
+        text::value(v, c.ty)
+    }
+
+    fn counterexample(&self, c: &Condition, found: witness::Found) -> Counterexample {
+        // A pair may be a part of the element; bits of a part are shown as they are.
+        let ty = if c.pairs.len() == 1 { c.ty } else { None };
+        let reference = text::value(&found.reference, ty);
+        let optimized = text::value(&found.optimized, ty);
+        let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
+        let message = format!(
+            "{} is {} in the reference and {} in the optimized kernel",
+            self.name(c),
+            text_of(&reference),
+            text_of(&optimized)
+        );
+        let input = |&(cell, bits): &(cells::Cell, u64)| InputValue {
+            array: cell.array,
+            name: text::array_name(self.arrays, cell.array),
+            element: text::index(self.arrays, cell.array, cell.off, cell.bytes as u64),
+            offset: cell.off,
+            ty: text::type_name(cell.ty),
+            value: text::bits(bits, Some(cell.ty)),
+        };
+        Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message,
+            inputs: found.inputs.iter().map(input).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

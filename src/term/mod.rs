@@ -23,7 +23,12 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 
 use crate::kernel::Fmt;
 
+pub mod approx;
 mod build;
+pub mod eval;
+pub mod interval;
+mod series;
+pub mod show;
 mod view;
 
 pub use view::{BitsOp, Fun, ICmp, RCmp, Term};

@@ -1,0 +1,296 @@
+//! From what both kernels wrote to verification conditions, one for each element.
+//!
+//! An element that only one kernel writes is compared with its initial content, a symbol of its
+//! own; in an array that is bound `out:` there is no initial content, so that the kernels differ.
+//! Encodings of reals in one format are compared as reals, everything else as bits, after packed
+//! pieces have been cut where either side has a seam.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::types::{Coverage, Options};
+use crate::kernel::Fmt;
+use crate::sim::{Side, Writes};
+use crate::spec::{Array, Arrays, ElemTy, Origin, Role};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
+
+/// Pairs of terms that must all be equal: the reference's, the optimized kernel's.
+pub(super) type Pairs = SmallVec<[(TermId, TermId); 1]>;
+
+/// One element that must be equal.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    /// The array.
+    pub array: ArrayId,
+    /// Byte offset of the element.
+    pub off: u64,
+    /// Size of the element in bytes.
+    pub bytes: u8,
+    /// Element type for texts.
+    pub ty: Option<ElemTy>,
+    /// What must be equal.
+    pub pairs: Pairs,
+    /// The only kernel that writes the element (or some of its bytes), where that matters.
+    pub only: Option<Only>,
+}
+
+/// An element that one kernel writes and the other leaves alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Only {
+    /// The kernel that writes.
+    pub side: Side,
+    /// True if this settles the pair as different; false if the other kernel may write it
+    /// in a CTA that was not run.
+    pub certain: bool,
+}
+
+/// True for arrays whose content after the run is part of the claim.
+pub(super) fn is_compared(a: &Array) -> bool {
+    a.role != Some(Role::Scratch) && matches!(a.origin, Origin::Pointer | Origin::Global)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    num_integer::gcd(a, b)
+}
+
+/// The width of each part of a piece, in bits.
+fn part_widths(store: &TermStore, t: TermId) -> SmallVec<[u8; 4]> {
+    let width = |t| match store.sort(t) {
+        Sort::Bits(w) => w,
+        _ => 0,
+    };
+    match store.get(t) {
+        Term::Concat(l) => l.iter().map(|&i| width(TermId(i))).collect(),
+        _ => SmallVec::from_slice(&[width(t)]),
+    }
+}
+
+fn width_bytes(store: &TermStore, t: TermId) -> u64 {
+    match store.sort(t) {
+        Sort::Bits(w) => (w as u64 / 8).max(1),
+        _ => 1,
+    }
+}
+
+/// The size of an element: bound, or the common granularity of everything written.
+fn element_bytes(a: &Array, store: &TermStore, sides: [&Writes; 2]) -> u64 {
+    if let Some(e) = a.elem {
+        return e.bytes().max(1);
+    }
+    let mut g = 0;
+    for w in sides {
+        for (&off, &t) in w {
+            g = gcd(g, off);
+            for bits in part_widths(store, t) {
+                // Parts that do not fill bytes belong to one element.
+                let bytes = if bits % 8 == 0 {
+                    bits as u64 / 8
+                } else {
+                    width_bytes(store, t)
+                };
+                g = gcd(g, bytes);
+            }
+        }
+    }
+    g.clamp(1, 8)
+}
+
+/// The bits of an element after the run, and which of its bytes were written.
+fn content(
+    store: &mut TermStore,
+    writes: &Writes,
+    array: ArrayId,
+    off: u64,
+    bytes: u64,
+) -> (TermId, u8) {
+    let end = off + bytes;
+    let (mut at, mut mask) = (off, 0u8);
+    let mut parts: SmallVec<[TermId; 4]> = SmallVec::new();
+    for (&start, &t) in writes.range(off.saturating_sub(7)..end) {
+        let stop = start + width_bytes(store, t);
+        let (lo, hi) = (start.max(at), stop.min(end));
+        if lo >= hi {
+            continue;
+        }
+        if at < lo {
+            parts.push(store.bytes(array, at, (lo - at) as u8 * 8));
+        }
+        parts.push(store.extract(t, (lo - start) as u8 * 8, (hi - lo) as u8 * 8));
+        for b in lo..hi {
+            mask |= 1 << (b - off);
+        }
+        at = hi;
+    }
+    if at < end {
+        parts.push(store.bytes(array, at, (end - at) as u8 * 8));
+    }
+    (store.concat(&parts), mask)
+}
+
+/// The format in which bits encode a real, looking through selects.
+fn encoded_format(store: &TermStore, mut t: TermId) -> Option<Fmt> {
+    loop {
+        match store.get(t) {
+            Term::OfReal { fmt, .. } => return Some(fmt),
+            // Children are older than their parents, so that this ends.
+            Term::BitsSelect(_, a, b) => {
+                t = match store.get(a) {
+                    Term::OfReal { .. } | Term::BitsSelect(..) => a,
+                    _ => b,
+                }
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The real that bits encode in a format; selects of bits become selects of reals.
+pub(super) fn as_real(store: &mut TermStore, fmt: Fmt, bits: TermId) -> TermId {
+    let mut selects: BTreeSet<TermId> = BTreeSet::new();
+    let mut stack = vec![bits];
+    while let Some(t) = stack.pop() {
+        if let Term::BitsSelect(_, a, b) = store.get(t)
+            && selects.insert(t)
+        {
+            stack.extend([a, b]);
+        }
+    }
+    let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
+    for t in selects {
+        let Term::BitsSelect(p, a, b) = store.get(t) else {
+            continue;
+        };
+        let x = done.get(&a).copied();
+        let x = x.unwrap_or_else(|| store.of_bits(fmt, a));
+        let y = done.get(&b).copied();
+        let y = y.unwrap_or_else(|| store.of_bits(fmt, b));
+        let s = store.select(p, x, y);
+        done.insert(t, s);
+    }
+    match done.get(&bits) {
+        Some(&t) => t,
+        None => store.of_bits(fmt, bits),
+    }
+}
+
+/// Bit positions where a term is put together from parts.
+fn seams(store: &TermStore, t: TermId, out: &mut BTreeSet<u8>) {
+    if let Term::Concat(_) = store.get(t) {
+        let mut at = 0;
+        for w in part_widths(store, t) {
+            out.insert(at);
+            at += w;
+        }
+    }
+}
+
+/// What must be equal for two bit terms of one width to be equal. `fmt` is the format that the
+/// user bound, if any.
+pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, fmt: Option<Fmt>) -> Pairs {
+    if a == b {
+        return SmallVec::from_slice(&[(a, b)]);
+    }
+    let Sort::Bits(width) = store.sort(a) else {
+        return SmallVec::from_slice(&[(a, b)]);
+    };
+    let fits = |f: &Fmt| f.bits() == width as u32;
+    let mut cuts = BTreeSet::new();
+    seams(store, a, &mut cuts);
+    seams(store, b, &mut cuts);
+    let own = encoded_format(store, a).or_else(|| encoded_format(store, b));
+    if let Some(f) = fmt.filter(fits).or(own).filter(fits)
+        && (cuts.is_empty() || own.is_some())
+    {
+        return SmallVec::from_slice(&[(as_real(store, f, a), as_real(store, f, b))]);
+    }
+    cuts.insert(0);
+    let cuts: Vec<u8> = cuts.into_iter().collect();
+    let mut out = Pairs::new();
+    for (i, &low) in cuts.iter().enumerate() {
+        let high = cuts.get(i + 1).copied().unwrap_or(width);
+        let x = store.extract(a, low, high - low);
+        let y = store.extract(b, low, high - low);
+        let f = encoded_format(store, x).or_else(|| encoded_format(store, y));
+        match f.filter(|f| f.bits() == (high - low) as u32) {
+            _ if x == y => {}
+            Some(f) => out.push((as_real(store, f, x), as_real(store, f, y))),
+            None => out.push((x, y)),
+        }
+    }
+    out
+}
+
+/// The conditions of a pair of runs, in array and offset order.
+pub(super) fn conditions(
+    store: &mut TermStore,
+    reference: &BTreeMap<ArrayId, Writes>,
+    optimized: &BTreeMap<ArrayId, Writes>,
+    arrays: &Arrays,
+    options: &Options,
+) -> Vec<Condition> {
+    let none = Writes::new();
+    let ids: BTreeSet<ArrayId> = reference.keys().chain(optimized.keys()).copied().collect();
+    let mut out = Vec::new();
+    for array in ids {
+        let Some(a) = arrays.0.get(array.0 as usize).filter(|a| is_compared(a)) else {
+            continue;
+        };
+        let r = reference.get(&array).unwrap_or(&none);
+        let o = optimized.get(&array).unwrap_or(&none);
+        let bytes = element_bytes(a, store, [r, o]);
+        let mut elements: Vec<u64> = Vec::new();
+        for w in [r, o] {
+            for (&off, &t) in w {
+                let last = (off + width_bytes(store, t) - 1) / bytes;
+                elements.extend(off / bytes..=last);
+            }
+        }
+        elements.sort_unstable();
+        elements.dedup();
+        for e in elements {
+            let off = e * bytes;
+            let (x, wrote_r) = content(store, r, array, off, bytes);
+            let (y, wrote_o) = content(store, o, array, off, bytes);
+            let fmt = match a.elem {
+                Some(ElemTy::Float(f)) => Some(f),
+                _ => None,
+            };
+            let only = (wrote_r != wrote_o)
+                .then(|| only(a, wrote_r, wrote_o, options))
+                .flatten();
+            let pairs = if only.is_some() {
+                SmallVec::from_slice(&[(x, y)])
+            } else {
+                pairs(store, x, y, fmt)
+            };
+            let ty = a.elem.or_else(|| {
+                let f = encoded_format(store, x).or_else(|| encoded_format(store, y))?;
+                Some(ElemTy::Float(f))
+            });
+            out.push(Condition {
+                array,
+                off,
+                bytes: bytes as u8,
+                ty,
+                pairs,
+                only,
+            });
+        }
+    }
+    out
+}
+
+/// What it means that the kernels write different bytes of an element.
+fn only(a: &Array, wrote_r: u8, wrote_o: u8, options: &Options) -> Option<Only> {
+    // The kernel that writes a byte that the other does not, and what was run of the other.
+    let (side, other) = if wrote_r & !wrote_o != 0 {
+        (Side::Reference, options.optimized)
+    } else {
+        (Side::Optimized, options.reference)
+    };
+    let whole = other == Coverage::WholeGrid;
+    let certain = whole && a.role == Some(Role::Out);
+    (certain || !whole).then_some(Only { side, certain })
+}

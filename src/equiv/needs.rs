@@ -1,0 +1,227 @@
+//! Definedness: what must hold for a term to have a value.
+//!
+//! Problem: the optimized kernel must be defined wherever the reference is. Each partial operation
+//! below the optimized output needs a fact about an operand (a denominator is not zero, ...). A
+//! need is met when it is proved, or when the reference has the same or a stronger one
+//! unconditionally.
+//!
+//! A term that both share and that the reference evaluates unconditionally brings no need of its
+//! own: where it is undefined, so is the reference. It can still be infinite, so an operation of
+//! the optimized kernel alone on something that may be infinite needs what is never proved here;
+//! but for the logarithm of zero, which is an assumption that the caller reports. Below one branch
+//! of a select a need holds only under that branch's condition; such needs of the reference imply
+//! nothing.
+//!
+//! What is not claimed: that an unproved need fails. It makes the answer `unknown`.
+
+use rustc_hash::FxHashSet;
+
+use crate::term::{BitsOp, Fun, Sort, Term, TermId, TermStore};
+
+/// A fact that an operation relies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Need {
+    /// The real is not 0.
+    NonZero(TermId),
+    /// The real is at least 0.
+    NonNegative(TermId),
+    /// The real is greater than 0.
+    Positive(TermId),
+    /// The argument of a logarithm is at least 0, and 0 only if the result minus infinity does no
+    /// harm.
+    Logarithm(TermId),
+    /// The bit vector is not 0.
+    NonZeroBits(TermId),
+    /// Nothing that is proved here makes the term defined: an infinity in arithmetic, bits that
+    /// may not be a number, an undefined constant.
+    Never(TermId),
+}
+
+/// A need, and the innermost branch under which alone it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Guarded {
+    /// What must hold.
+    pub need: Need,
+    /// The condition and the value that it has where the need matters.
+    pub guard: Option<(TermId, bool)>,
+}
+
+fn need(store: &TermStore, t: TermId) -> Option<Need> {
+    Some(match store.get(t) {
+        Term::Div(_, b) if store.as_const(b).is_none() || store.is_zero(b) => Need::NonZero(b),
+        Term::Fun(Fun::Sqrt, a) => Need::NonNegative(a),
+        Term::Fun(Fun::Rsqrt, a) => Need::Positive(a),
+        Term::Fun(Fun::Log2, a) => Need::Logarithm(a),
+        Term::Inf { .. } | Term::Undefined | Term::Poison { .. } => Need::Never(t),
+        Term::OfBits { .. } => Need::Never(t),
+        Term::BitsOp(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, _, b)
+            if store.as_bits(b).is_none_or(|v| v == 0) =>
+        {
+            Need::NonZeroBits(b)
+        }
+        _ => return None,
+    })
+}
+
+/// How a term is reached from the root.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    No,
+    Always,
+    /// Only below this branch, or below several.
+    Below(Option<(TermId, bool)>),
+}
+
+impl Reached {
+    fn join(self, other: Reached) -> Reached {
+        match (self, other) {
+            (Reached::No, r) | (r, Reached::No) => r,
+            (Reached::Always, _) | (_, Reached::Always) => Reached::Always,
+            (Reached::Below(a), Reached::Below(b)) => Reached::Below(if a == b { a } else { None }),
+        }
+    }
+}
+
+/// Calls `f` with every partial term that the evaluation of `root` meets, parents first; `f` says
+/// whether to look below the term.
+fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached) -> bool) {
+    let mut state = vec![Reached::No; ids.len()];
+    if let Some(last) = state.last_mut() {
+        *last = Reached::Always;
+    }
+    for i in (0..ids.len()).rev() {
+        let (t, how) = (ids[i], state[i]);
+        // Total terms have nothing partial below them.
+        if how == Reached::No || store.is_total(t) || !f(t, how) {
+            continue;
+        }
+        let mut reach = |c: TermId, r: Reached| {
+            if let Ok(p) = ids.binary_search(&c) {
+                state[p] = state[p].join(r);
+            }
+        };
+        match store.get(t) {
+            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {
+                // Within a branch that is taken, its own condition is the one to use.
+                reach(p, how);
+                reach(a, Reached::Below(Some((p, true))));
+                reach(b, Reached::Below(Some((p, false))));
+            }
+            _ => store.children(t, |c| reach(c, how)),
+        }
+    }
+}
+
+/// The partial terms below `root`, in ascending order; `root` is the last.
+fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
+    let mut seen = FxHashSet::default();
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        if !store.is_total(t) && seen.insert(t) {
+            store.children(t, |c| stack.push(c));
+        }
+    }
+    let mut ids: Vec<TermId> = seen.into_iter().collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// What the reference relies on: everything that it evaluates unconditionally.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// Terms that it evaluates.
+    pub terms: FxHashSet<TermId>,
+    /// Needs that it has.
+    pub needs: Vec<Need>,
+}
+
+impl Given {
+    /// What the evaluation of `root` relies on.
+    pub(super) fn of(store: &TermStore, root: TermId) -> Self {
+        let mut given = Given::default();
+        walk(store, &partial(store, root), |t, how| {
+            if how == Reached::Always {
+                given.terms.insert(t);
+                given.needs.extend(need(store, t));
+            }
+            true
+        });
+        given
+    }
+}
+
+/// Whether a term may be infinite, and why.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Infinite {
+    No,
+    /// Only if the argument of a logarithm is 0.
+    Logarithm,
+    Yes,
+}
+
+fn infinite(store: &TermStore, ids: &[TermId]) -> Vec<Infinite> {
+    let mut out = Vec::with_capacity(ids.len());
+    for &t in ids {
+        let v = match store.get(t) {
+            Term::Inf { .. } | Term::OfBits { .. } => Infinite::Yes,
+            _ if store.sort(t) != Sort::Real => Infinite::No,
+            // A quotient by an infinity is 0; what is infinite above passes on.
+            term => {
+                let mut v = match term {
+                    Term::Fun(Fun::Log2, _) => Infinite::Logarithm,
+                    _ => Infinite::No,
+                };
+                store.children(t, |c| {
+                    if let Ok(p) = ids.binary_search(&c) {
+                        v = v.max(out[p]);
+                    }
+                });
+                v
+            }
+        };
+        out.push(v);
+    }
+    out
+}
+
+/// The needs of an optimized term.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Needs that do not follow from the terms that it shares with the reference.
+    pub open: Vec<Guarded>,
+    /// True if the arguments of shared logarithms must be positive, not just at least 0.
+    pub positive_logarithms: bool,
+}
+
+/// The needs of `root` under what the reference relies on.
+pub(super) fn needs(store: &TermStore, root: TermId, given: &Given) -> Needs {
+    let ids = partial(store, root);
+    let infinite = infinite(store, &ids);
+    let mut out = Needs::default();
+    walk(store, &ids, |t, how| {
+        if given.terms.contains(&t) && !matches!(store.get(t), Term::Inf { .. }) {
+            return false;
+        }
+        let guard = match how {
+            Reached::Below(g) => g,
+            _ => None,
+        };
+        if let Some(need) = need(store, t) {
+            out.open.push(Guarded { need, guard });
+        }
+        store.children(t, |c| {
+            let shared = given.terms.contains(&c);
+            match ids.binary_search(&c).map(|p| infinite[p]) {
+                Ok(Infinite::Yes) if shared => out.open.push(Guarded {
+                    need: Need::Never(c),
+                    guard,
+                }),
+                Ok(Infinite::Logarithm) if shared => out.positive_logarithms = true,
+                _ => {}
+            }
+        });
+        true
+    });
+    out.open.reverse();
+    out
+}

@@ -1,0 +1,141 @@
+//! Proofs: equality of two terms, and that one is defined wherever the other is.
+//!
+//! Equality comes from equal canonical forms; definedness from `needs.rs`, each need proved by the
+//! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
+
+use super::canon::Canon;
+use super::needs::{self, Given, Guarded, Need};
+use crate::term::{RCmp, Term, TermId, TermStore};
+
+/// What became of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// Proved.
+    Yes {
+        /// Arguments of shared logarithms are taken to be positive.
+        positive_logarithms: bool,
+    },
+    /// The values may differ.
+    Differs,
+    /// The values agree where both exist, and this need of the optimized term is open.
+    Undefined(Need),
+}
+
+/// A prover over a frozen store.
+pub(super) struct Prover<'s> {
+    store: &'s TermStore,
+    canon: Canon<'s>,
+}
+
+impl<'s> Prover<'s> {
+    /// A prover with empty scratch.
+    pub(super) fn new(store: &'s TermStore) -> Self {
+        Prover {
+            store,
+            canon: Canon::new(store),
+        }
+    }
+
+    /// Whether `b` has the value of `a` wherever `a` has one.
+    pub(super) fn implied(&mut self, a: TermId, b: TermId) -> Proof {
+        if a == b {
+            return Proof::Yes {
+                positive_logarithms: false,
+            };
+        }
+        if !self.canon.equal(a, b) {
+            return Proof::Differs;
+        }
+        self.defined(a, b)
+    }
+
+    fn defined(&mut self, a: TermId, b: TermId) -> Proof {
+        if self.store.is_total(b) {
+            return Proof::Yes {
+                positive_logarithms: false,
+            };
+        }
+        let given = Given::of(self.store, a);
+        let needs = needs::needs(self.store, b, &given);
+        let mut positive_logarithms = needs.positive_logarithms;
+        for n in &needs.open {
+            if self.proved(n) {
+                continue;
+            }
+            match self.met(n.need, &given.needs) {
+                Some(log) => positive_logarithms |= log,
+                None => return Proof::Undefined(n.need),
+            }
+        }
+        Proof::Yes {
+            positive_logarithms,
+        }
+    }
+
+    /// Whether a need holds by itself.
+    fn proved(&mut self, n: &Guarded) -> bool {
+        let by_sign = match n.need {
+            Need::NonZero(x) => self.canon.nonzero(x),
+            Need::NonNegative(x) => self.canon.nonnegative(x),
+            Need::Positive(x) | Need::Logarithm(x) => self.canon.positive(x),
+            Need::NonZeroBits(_) | Need::Never(_) => false,
+        };
+        by_sign
+            || n.guard
+                .is_some_and(|(p, value)| self.by_guard(n.need, p, value))
+    }
+
+    /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0` and their negations.
+    fn by_guard(&self, need: Need, p: TermId, value: bool) -> bool {
+        let zero = |t| self.store.is_zero(t);
+        // The fact as (x > 0, x >= 0, x != 0).
+        let facts = match (self.store.get(p), value) {
+            (Term::RCmp(RCmp::Lt, z, x), true) if zero(z) => Some((x, true, true, true)),
+            (Term::RCmp(RCmp::Le, z, x), true) if zero(z) => Some((x, false, true, false)),
+            (Term::RCmp(RCmp::Le, x, z), false) if zero(z) => Some((x, true, true, true)),
+            (Term::RCmp(RCmp::Lt, x, z), false) if zero(z) => Some((x, false, true, false)),
+            (Term::RCmp(RCmp::Lt, x, z), true) if zero(z) => Some((x, false, false, true)),
+            (Term::RCmp(RCmp::Le, z, x), false) if zero(z) => Some((x, false, false, true)),
+            (Term::RCmp(RCmp::Eq, x, z), false) if zero(z) => Some((x, false, false, true)),
+            (Term::RCmp(RCmp::Eq, z, x), false) if zero(z) => Some((x, false, false, true)),
+            (Term::Not(q), v) => return self.by_negated(need, q, !v),
+            _ => None,
+        };
+        facts.is_some_and(|(y, positive, nonnegative, nonzero)| match need {
+            Need::NonZero(x) => x == y && nonzero,
+            Need::NonNegative(x) => x == y && nonnegative,
+            Need::Positive(x) | Need::Logarithm(x) => x == y && positive,
+            Need::NonZeroBits(_) | Need::Never(_) => false,
+        })
+    }
+
+    fn by_negated(&self, need: Need, q: TermId, value: bool) -> bool {
+        !matches!(self.store.get(q), Term::Not(_)) && self.by_guard(need, q, value)
+    }
+
+    /// Whether a need of the reference implies it; the flag says that this takes the argument of a
+    /// logarithm to be positive.
+    fn met(&mut self, need: Need, given: &[Need]) -> Option<bool> {
+        let (x, strength) = match need {
+            Need::NonZero(x) => (x, 0),
+            Need::NonNegative(x) => (x, 1),
+            Need::Positive(x) => (x, 2),
+            Need::Logarithm(x) => (x, 3),
+            Need::NonZeroBits(_) => return given.contains(&need).then_some(false),
+            Need::Never(_) => return None,
+        };
+        for g in given {
+            let (y, log) = match (*g, strength) {
+                (Need::Positive(y), _) => (y, false),
+                (Need::NonZero(y), 0) => (y, false),
+                (Need::NonNegative(y) | Need::Logarithm(y), 1) => (y, false),
+                (Need::Logarithm(y), 3) => (y, true),
+                _ => continue,
+            };
+            if x == y || self.canon.equal(x, y) {
+                return Some(log);
+            }
+        }
+        None
+    }
+}

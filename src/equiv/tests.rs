@@ -1,0 +1,285 @@
+//! Pairs of hand-made outcomes, and that every witness holds when it is evaluated again.
+
+use super::*;
+use crate::kernel::Fmt;
+use crate::sim::Outcome;
+use crate::spec::{Array, ElemTy, Origin, Role};
+use crate::term::eval::{self, Inputs, Mode};
+
+const IN: ArrayId = ArrayId(0);
+const OUT: ArrayId = ArrayId(1);
+
+fn arrays(role: Option<Role>) -> Arrays {
+    let array = |name: &str, role| Array {
+        name: name.to_string(),
+        origin: Origin::Pointer,
+        role,
+        elem: Some(ElemTy::Float(Fmt::F32)),
+        shape: vec![8],
+        extent: Some(32),
+    };
+    Arrays(vec![array("in", Some(Role::In)), array("out", role)])
+}
+
+/// The outcome of a kernel that writes the reals that `f` makes to the elements of `out`.
+fn kernel(f: impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId>) -> Clean {
+    let mut store = TermStore::new();
+    let x = [0, 4, 8, 12].map(|o| store.elem(IN, Fmt::F32, o));
+    let mut writes = Writes::new();
+    for (i, t) in f(&mut store, x).into_iter().enumerate() {
+        let bits = store.of_real(Fmt::F32, t);
+        writes.insert(4 * i as u64, bits);
+    }
+    let outcome = Outcome {
+        store,
+        writes: BTreeMap::from([(OUT, writes)]),
+        ..Outcome::default()
+    };
+    outcome.into_clean(true).expect("nothing is wrong with it")
+}
+
+fn ratio(n: i64, d: i64) -> num_rational::BigRational {
+    num_rational::BigRational::new(n.into(), d.into())
+}
+
+fn run(
+    r: impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId>,
+    o: impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId>,
+) -> Decision {
+    decide(
+        kernel(r),
+        kernel(o),
+        &arrays(Some(Role::Out)),
+        &Options::default(),
+    )
+}
+
+#[test]
+fn equal_terms_built_in_another_order_are_equivalent() {
+    let d = run(
+        |s, [a, b, c, _]| {
+            let t = s.mul(a, b);
+            vec![s.add(t, c)]
+        },
+        |s, [a, b, c, _]| {
+            let _ = s.add(b, c);
+            let t = s.mul(b, a);
+            vec![s.add(c, t)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent);
+    assert_eq!((d.outputs[0].elements, d.outputs[0].proved), (1, 1));
+}
+
+#[test]
+fn a_missing_summand_is_refuted_with_a_small_input() {
+    let d = run(
+        |s, [a, b, c, _]| {
+            let t = s.add(a, b);
+            vec![s.add(t, c)]
+        },
+        |s, [a, b, _, _]| vec![s.add(a, b)],
+    );
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    let c = d.counterexample.expect("a witness");
+    assert_eq!(c.inputs.len(), 1);
+    assert_eq!(
+        (c.inputs[0].element[0], &c.inputs[0].value.text[..]),
+        (2, "1")
+    );
+    assert_eq!(c.reference.expect("a value").text, "1");
+    assert_eq!(c.optimized.expect("a value").text, "0");
+}
+
+#[test]
+fn rounded_constants_do_not_refute() {
+    // exp(x) by log2(e) rounded to f32, and by log2(e) rounded to f64.
+    let exp = |bits: u64, fmt: Fmt| {
+        move |s: &mut TermStore, [a, ..]: [TermId; 4]| {
+            let c = s.rational(crate::term::decode(fmt, bits).expect("finite"));
+            let t = s.mul(a, c);
+            vec![s.fun(crate::term::Fun::Exp2, t)]
+        }
+    };
+    let f32_bits = std::f32::consts::LOG2_E.to_bits() as u64;
+    let f64_bits = std::f64::consts::LOG2_E.to_bits();
+    let d = run(exp(f32_bits, Fmt::F32), exp(f64_bits, Fmt::F64));
+    assert_eq!(d.verdict, Verdict::Unknown);
+    assert!(d.unknowns[0].message.contains("rounding of constants"));
+    // Another base is another function.
+    let two = 1.5f32.to_bits() as u64;
+    let d = run(exp(f32_bits, Fmt::F32), exp(two, Fmt::F32));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+}
+
+#[test]
+fn an_input_where_only_the_optimized_kernel_is_undefined_refutes() {
+    let d = run(
+        |_, [a, ..]| vec![a],
+        |s, [a, b, ..]| {
+            let t = s.mul(a, b);
+            vec![s.div(t, b)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    let c = d.counterexample.expect("a witness");
+    assert!(c.optimized.is_none() && c.inputs.is_empty());
+    // The other way round the reference has no value there.
+    let d = run(
+        |s, [a, b, ..]| {
+            let t = s.mul(a, b);
+            vec![s.div(t, b)]
+        },
+        |_, [a, ..]| vec![a],
+    );
+    assert_ne!(d.verdict, Verdict::NotEquivalent);
+}
+
+#[test]
+fn an_element_that_one_kernel_writes_differs_only_in_an_output() {
+    let one = |_: &mut TermStore, [a, ..]: [TermId; 4]| vec![a];
+    let two = |_: &mut TermStore, [a, b, ..]: [TermId; 4]| vec![a, b];
+    let d = run(one, two);
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    let c = d.counterexample.expect("a witness");
+    assert_eq!((c.element, c.reference), (vec![1], None));
+    // Where other CTAs may write it nothing is known.
+    let partial = Options {
+        reference: Coverage::SelectedCtas,
+        ..Options::default()
+    };
+    let d = decide(kernel(one), kernel(two), &arrays(Some(Role::Out)), &partial);
+    assert_eq!(d.verdict, Verdict::Unknown);
+    // In an array with initial content the input is compared with that content.
+    let d = decide(kernel(one), kernel(two), &arrays(None), &Options::default());
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    assert_eq!(d.counterexample.expect("a witness").inputs.len(), 1);
+}
+
+#[test]
+fn nothing_to_compare_is_unknown() {
+    let d = decide(
+        kernel(|_, [a, ..]| vec![a]),
+        kernel(|_, [a, ..]| vec![a]),
+        &arrays(Some(Role::Scratch)),
+        &Options::default(),
+    );
+    assert_eq!(d.verdict, Verdict::Unknown);
+    assert_eq!(d.unknowns[0].kind, UnknownKind::NothingToCompare);
+}
+
+#[test]
+fn packed_halves_are_compared_part_by_part() {
+    let halves = |swap: bool| {
+        let mut store = TermStore::new();
+        let x = store.elem(IN, Fmt::F16, 0);
+        let y = store.elem(IN, Fmt::F16, 2);
+        let s = store.add(x, y);
+        let p = store.mul(x, y);
+        let s = store.of_real(Fmt::F16, s);
+        let p = store.of_real(Fmt::F16, p);
+        let word = store.concat(&if swap { [p, s] } else { [s, p] });
+        let outcome = Outcome {
+            store,
+            writes: BTreeMap::from([(OUT, Writes::from([(0, word)]))]),
+            ..Outcome::default()
+        };
+        outcome.into_clean(true).expect("clean")
+    };
+    let mut a = arrays(None);
+    a.0[1].elem = None;
+    a.0[0].elem = None;
+    let d = decide(halves(false), halves(false), &a, &Options::default());
+    assert_eq!((d.verdict, d.outputs[0].elements), (Verdict::Equivalent, 2));
+    let d = decide(halves(false), halves(true), &a, &Options::default());
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    // Bound as one 32-bit word it is one element of two parts.
+    a.0[1].elem = Some(ElemTy::Int {
+        width: 32,
+        signed: false,
+    });
+    let d = decide(halves(false), halves(true), &a, &Options::default());
+    assert_eq!(
+        (d.verdict, d.outputs[0].elements),
+        (Verdict::NotEquivalent, 1)
+    );
+}
+
+#[test]
+fn the_result_is_the_same_for_any_number_of_threads() {
+    let many = |wrong: usize| {
+        move |s: &mut TermStore, [a, b, ..]: [TermId; 4]| -> Vec<TermId> {
+            (0..200)
+                .map(|i| {
+                    let c = s.integer(i);
+                    let t = s.mul(a, c);
+                    let u = s.add(t, b);
+                    // Shapes that only a normal form would equate stay open.
+                    let v = if i as usize % 3 == 0 { s.mul(u, u) } else { u };
+                    if i as usize == wrong { s.add(v, b) } else { v }
+                })
+                .collect()
+        }
+    };
+    let results: Vec<Decision> = [1, 2, 7]
+        .iter()
+        .map(|&n| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+            pool.expect("threads")
+                .install(|| run(many(1000), many(150)))
+        })
+        .collect();
+    assert_eq!(results[0].verdict, Verdict::NotEquivalent);
+    assert!(results.iter().all(|r| r == &results[0]));
+}
+
+#[test]
+fn witnesses_hold_when_evaluated_again() {
+    // Random pairs of small terms: whatever is refuted is refuted by its witness.
+    let mut random = super::cells::Random(1);
+    let mut refuted = 0;
+    for _ in 0..60 {
+        let mut store = TermStore::new();
+        let mut terms: Vec<TermId> = (0..4).map(|i| store.elem(IN, Fmt::F32, 4 * i)).collect();
+        terms.push(store.rational(ratio(1, 2)));
+        for _ in 0..12 {
+            let n = terms.len() as u64;
+            let (a, b) = (random.below(n) as usize, random.below(n) as usize);
+            let (a, b) = (terms[a], terms[b]);
+            let t = match random.below(6) {
+                0 => store.add(a, b),
+                1 => store.mul(a, b),
+                2 => store.max(a, b),
+                3 => store.div(a, b),
+                4 => store.fun(crate::term::Fun::Tanh, a),
+                _ => store.sub(a, b),
+            };
+            terms.push(t);
+        }
+        let (a, b) = (terms[terms.len() - 1], terms[terms.len() - 2]);
+        let pairs = super::elements::Pairs::from_slice(&[(a, b)]);
+        let budget = super::witness::Budget {
+            steps: 1_000_000,
+            deadline: None,
+        };
+        let found = super::witness::search(&store, &pairs, &arrays(None), 7, budget).found;
+        let Some(found) = found else { continue };
+        refuted += 1;
+        let mut inputs = Inputs::default();
+        for (c, bits) in &found.inputs {
+            inputs.set(c.array, c.off, c.bytes, *bits);
+        }
+        let mode = Mode {
+            prec: 400,
+            tolerant: false,
+        };
+        let v = eval::evaluate(&store, &[a, b], &inputs, mode);
+        let enclosed = |v: &Value| v.interval(400);
+        match (enclosed(&v[0]), enclosed(&v[1])) {
+            (Some(x), Some(y)) => assert!(x.disjoint(&y)),
+            (Some(_), None) => assert_eq!(v[1], Value::Undefined),
+            _ => panic!("the reference has no value"),
+        }
+    }
+    assert!(refuted > 20, "{refuted}");
+}

@@ -1,0 +1,347 @@
+//! The search for an input on which two terms differ.
+//!
+//! Candidates are sifted in doubles; one that seems to tell the terms apart is evaluated twice with
+//! known error (`term::eval`): exactly, where the values must be apart, and with every rounded
+//! constant and approximate function widened, where they must still be apart, so that a kernel is
+//! not refuted for the last bit of its log2(e). Then inputs are zeroed one group after another
+//! while that stays true.
+//!
+//! Sound: what is returned was evaluated in interval arithmetic at finite inputs on which the
+//! reference is defined. Not claimed: that nothing found means equal.
+
+use num_bigint::BigInt;
+
+use super::cells::{self, Cell, Random};
+use super::elements::Pairs;
+use crate::spec::Arrays;
+use crate::term::approx::Fast;
+use crate::term::eval::{Cone, Inputs, Mode, Value};
+use crate::term::interval::{Dyadic, Interval, Round};
+use crate::term::{Fun, Sort, Term, TermId, TermStore};
+
+/// Precision of the exact evaluation and of the tolerant one.
+const PRECISION: u32 = 160;
+const TOLERANT: u32 = 96;
+
+/// Values that differ by less than 2^-16 of the larger are not apart.
+const RELATIVE: i64 = 16;
+
+/// Relative differences in doubles from which on a candidate is evaluated with known error, and
+/// below which a difference is that of the doubles.
+const SEEN: f64 = 1e-6;
+const NOISE: f64 = 1e-11;
+
+/// Candidates that are evaluated with intervals before the search gives up.
+const MAX_RIGOROUS: usize = 24;
+
+/// What may be spent on one search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    /// Terms and edges evaluated in doubles.
+    pub steps: u64,
+    /// When to stop.
+    pub deadline: Option<std::time::Instant>,
+}
+
+/// An input on which the terms differ.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The cells and their bits; every other byte is zero.
+    pub inputs: Vec<(Cell, u64)>,
+    /// The reference's value.
+    pub reference: Value,
+    /// The optimized kernel's value; `Undefined` if it has none.
+    pub optimized: Value,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Search {
+    /// A counterexample.
+    pub found: Option<Found>,
+    /// Candidates tried.
+    pub tried: u64,
+    /// On some input the values seem to differ, but by no more than rounding explains.
+    pub within_rounding: bool,
+}
+
+/// How two values of one pair compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    /// Surely different.
+    Apart,
+    /// Only the optimized kernel has no value.
+    Undefined,
+    /// Equal, too close, or not comparable.
+    No,
+}
+
+/// One search: what is prepared once.
+struct Hunt<'s> {
+    store: &'s TermStore,
+    cone: Cone,
+    constants: Vec<f64>,
+    pairs: Vec<(TermId, TermId)>,
+    cells: Vec<Cell>,
+    scratch: Vec<Fast>,
+}
+
+/// Searches for an input that tells some pair apart.
+pub(super) fn search(
+    store: &TermStore,
+    pairs: &Pairs,
+    arrays: &Arrays,
+    seed: u64,
+    budget: Budget,
+) -> Search {
+    let mut out = Search::default();
+    let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let cone = Cone::new(store, &roots);
+    let cells = cells::cells(store, &cone, arrays);
+    let mut hunt = Hunt {
+        store,
+        constants: cone.constants(store),
+        cone,
+        pairs: pairs.to_vec(),
+        cells,
+        scratch: Vec::new(),
+    };
+    let mut random = Random(seed);
+    let mut left = budget.steps;
+    let (mut rigorous, mut first) = (0, true);
+    for pattern in cells::patterns(hunt.cells.len()) {
+        let cost = hunt.cone.size() as u64;
+        let late = budget
+            .deadline
+            .is_some_and(|d| std::time::Instant::now() >= d);
+        if (left < cost && !first) || late || rigorous >= MAX_RIGOROUS {
+            break;
+        }
+        first = false;
+        left = left.saturating_sub(cost);
+        let values = cells::candidate(&hunt.cells, pattern, &mut random);
+        out.tried += 1;
+        let difference = hunt.difference(&values);
+        if difference < SEEN {
+            out.within_rounding |= difference > NOISE;
+            continue;
+        }
+        rigorous += 1;
+        match hunt.check(&values) {
+            Checked::Apart(_) => {
+                let values = hunt.minimise(values, left / 4);
+                out.found = hunt.found(&values);
+                if out.found.is_some() {
+                    return out;
+                }
+            }
+            Checked::Close => out.within_rounding = true,
+            Checked::No => {}
+        }
+    }
+    out
+}
+
+/// The result of a rigorous check.
+enum Checked {
+    /// The pair that is apart, with both values.
+    Apart(Box<(usize, Value, Value)>),
+    /// Apart only if constants are taken to the last bit.
+    Close,
+    No,
+}
+
+impl Hunt<'_> {
+    /// The largest relative difference of a pair in doubles.
+    fn difference(&mut self, values: &[u64]) -> f64 {
+        let inputs = cells::inputs(&self.cells, values);
+        let v = self
+            .cone
+            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
+        let pairs = self.pairs.iter().enumerate();
+        let relative = pairs.map(|(i, &(a, _))| {
+            let (x, y) = (v[2 * i], v[2 * i + 1]);
+            match self.store.sort(a) {
+                // A reference without a value refutes nothing, an optimized one without does.
+                Sort::Real if !x.f.is_finite() || x.f == y.f => 0.0,
+                Sort::Real if !y.f.is_finite() => f64::INFINITY,
+                Sort::Real => (x.f - y.f).abs() / x.f.abs().max(y.f.abs()),
+                _ if x.b == y.b => 0.0,
+                _ => f64::INFINITY,
+            }
+        });
+        relative.fold(0.0, f64::max)
+    }
+
+    /// Evaluates a candidate with known error.
+    fn check(&self, values: &[u64]) -> Checked {
+        let inputs = cells::inputs(&self.cells, values);
+        let exact = Mode {
+            prec: PRECISION,
+            tolerant: false,
+        };
+        let Some((i, x, y, gap)) = self.evaluate(&inputs, exact) else {
+            return Checked::No;
+        };
+        let tolerant = Mode {
+            prec: TOLERANT,
+            tolerant: true,
+        };
+        match self.evaluate(&inputs, tolerant) {
+            Some((j, _, _, g)) if i == j && g == gap => Checked::Apart(Box::new((i, x, y))),
+            _ => Checked::Close,
+        }
+    }
+
+    /// The first pair that is apart at an input, if the input is fit to be a counterexample.
+    fn evaluate(&self, inputs: &Inputs, mode: Mode) -> Option<(usize, Value, Value, Gap)> {
+        let values = self.cone.evaluate_all(self.store, inputs, mode);
+        let fit = self.cone.ids().iter().zip(&values).all(|(&t, v)| {
+            match self.store.get(t) {
+                // Elements are finite numbers.
+                Term::Elem { .. } => matches!(v, Value::Exact(_)),
+                // The logarithm of zero is minus infinity, but nobody means that.
+                Term::Fun(Fun::Log2, _) => *v != Value::NegInf,
+                _ => true,
+            }
+        });
+        if !fit {
+            return None;
+        }
+        let roots = self.cone.values_of_roots(&values);
+        self.pairs.iter().enumerate().find_map(|(i, _)| {
+            let (x, y) = (roots[2 * i], roots[2 * i + 1]);
+            match gap(x, y) {
+                Gap::No => None,
+                g => Some((i, x.clone(), y.clone(), g)),
+            }
+        })
+    }
+
+    /// Zeroes as many inputs as possible, in groups that get smaller.
+    fn minimise(&mut self, mut values: Vec<u64>, mut left: u64) -> Vec<u64> {
+        let cost = self.cone.size() as u64 * 40;
+        let mut size = values.len().max(1);
+        loop {
+            let mut changed = false;
+            for start in (0..values.len()).step_by(size) {
+                let end = (start + size).min(values.len());
+                if values[start..end].iter().all(|&v| v == 0) {
+                    continue;
+                }
+                let mut next = values.clone();
+                next[start..end].fill(0);
+                if self.still(&next, cost, &mut left) {
+                    values = next;
+                    changed = true;
+                }
+            }
+            if size == 1 && !changed {
+                break;
+            }
+            size = if changed && size == 1 {
+                1
+            } else {
+                (size / 2).max(1)
+            };
+            if left == 0 {
+                break;
+            }
+        }
+        // Rounder numbers where few are left.
+        let kept: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0).collect();
+        if kept.len() <= 16 {
+            for i in kept {
+                for v in [1.0, -1.0, 2.0] {
+                    let mut next = values.clone();
+                    next[i] = cells::encode(self.cells[i].ty, v);
+                    if next[i] == values[i] {
+                        break;
+                    }
+                    if self.still(&next, cost, &mut left) {
+                        values = next;
+                        break;
+                    }
+                }
+            }
+        }
+        values
+    }
+
+    fn still(&mut self, values: &[u64], cost: u64, left: &mut u64) -> bool {
+        if *left < cost {
+            *left = 0;
+            return false;
+        }
+        *left -= cost;
+        self.difference(values) >= SEEN && matches!(self.check(values), Checked::Apart(_))
+    }
+
+    fn found(&self, values: &[u64]) -> Option<Found> {
+        let Checked::Apart(apart) = self.check(values) else {
+            return None;
+        };
+        let (_, reference, optimized) = *apart;
+        let inputs = self
+            .cells
+            .iter()
+            .copied()
+            .zip(values.iter().copied())
+            .filter(|(_, v)| *v != 0)
+            .collect();
+        Some(Found {
+            inputs,
+            reference,
+            optimized,
+        })
+    }
+}
+
+/// How two values compare. The reference must be a number or bits.
+fn gap(x: &Value, y: &Value) -> Gap {
+    match (x, y) {
+        (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y),
+        (Value::Encoded(f, x), Value::Bits(b)) => match crate::term::decode(*f, *b) {
+            Ok(q) => gap(x, &Value::Exact(q)),
+            Err(_) => Gap::No,
+        },
+        (Value::Bits(b), Value::Encoded(f, y)) => match crate::term::decode(*f, *b) {
+            Ok(q) => gap(&Value::Exact(q), y),
+            Err(_) => Gap::No,
+        },
+        (Value::Exact(_) | Value::Interval(_), Value::Exact(_) | Value::Interval(_)) => {
+            match (x.interval(PRECISION), y.interval(PRECISION)) {
+                (Some(x), Some(y)) if apart(&x, &y) => Gap::Apart,
+                _ => Gap::No,
+            }
+        }
+        (Value::Exact(_) | Value::Interval(_), Value::PosInf | Value::NegInf) => Gap::Apart,
+        (Value::Bits(a), Value::Bits(b)) if a != b => Gap::Apart,
+        (Value::Bool(a), Value::Bool(b)) if a != b => Gap::Apart,
+        (
+            Value::Exact(_) | Value::Interval(_) | Value::Bits(_) | Value::Encoded(..),
+            Value::Undefined,
+        ) => Gap::Undefined,
+        _ => Gap::No,
+    }
+}
+
+/// Whether the intervals are disjoint by more than 2^-16 of the largest number in them.
+fn apart(x: &Interval, y: &Interval) -> bool {
+    if !x.disjoint(y) {
+        return false;
+    }
+    let between = |lo: &Dyadic, hi: &Dyadic| lo.add(&hi.neg(), PRECISION, Round::Down);
+    let distance = between(&x.lo, &y.hi).max(between(&y.lo, &x.hi));
+    let size = [&x.lo, &x.hi, &y.lo, &y.hi]
+        .into_iter()
+        .map(|d| if d.signum() < 0 { d.neg() } else { d.clone() })
+        .max()
+        .unwrap_or_else(Dyadic::zero);
+    let allowed = size.mul(
+        &Dyadic::new(BigInt::from(1), -RELATIVE),
+        PRECISION,
+        Round::Up,
+    );
+    distance > allowed
+}

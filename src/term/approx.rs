@@ -1,0 +1,237 @@
+//! The value of terms in doubles: fast, and without any claim about its error.
+//!
+//! The witness search sifts candidate inputs with this; what it finds is decided by `eval.rs`.
+
+use super::eval::{Cone, Inputs};
+use super::{BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use crate::kernel::Fmt;
+
+/// A real (`f`, NaN where undefined), or bits and truth values (`b`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fast {
+    /// The number.
+    pub f: f64,
+    /// The bits.
+    pub b: u64,
+}
+
+fn decode(fmt: Fmt, bits: u64) -> f64 {
+    match fmt {
+        Fmt::F32 | Fmt::Tf32 => f32::from_bits(bits as u32) as f64,
+        Fmt::F64 => f64::from_bits(bits),
+        Fmt::Bf16 => f32::from_bits((bits as u32) << 16) as f64,
+        _ => match super::decode(fmt, bits) {
+            Ok(q) => super::show::approx(&q).unwrap_or(f64::NAN),
+            Err(super::NotFinite::PosInf) => f64::INFINITY,
+            Err(super::NotFinite::NegInf) => f64::NEG_INFINITY,
+            Err(super::NotFinite::Nan) => f64::NAN,
+        },
+    }
+}
+
+fn encode(fmt: Fmt, v: f64) -> u64 {
+    match fmt {
+        Fmt::F64 => v.to_bits(),
+        Fmt::Bf16 => ((v as f32).to_bits() >> 16) as u64,
+        _ => (v as f32).to_bits() as u64,
+    }
+}
+
+fn fun(f: Fun, x: f64) -> f64 {
+    match f {
+        Fun::Sqrt => x.sqrt(),
+        Fun::Rsqrt if x <= 0.0 => f64::NAN,
+        Fun::Rsqrt => 1.0 / x.sqrt(),
+        Fun::Exp2 => x.exp2(),
+        Fun::Log2 => x.log2(),
+        Fun::Sin => x.sin(),
+        Fun::Cos => x.cos(),
+        Fun::Tanh => x.tanh(),
+        Fun::Abs => x.abs(),
+        Fun::Floor => x.floor(),
+        Fun::Ceil => x.ceil(),
+        Fun::Trunc => x.trunc(),
+        Fun::RoundEven => x.round_ties_even(),
+    }
+}
+
+fn sext(v: u64, w: u8) -> i64 {
+    let s = 64 - w.clamp(1, 64) as u32;
+    ((v << s) as i64) >> s
+}
+
+fn keep(v: u64, w: u8) -> u64 {
+    if w >= 64 { v } else { v & ((1 << w) - 1) }
+}
+
+fn width(store: &TermStore, t: TermId) -> u8 {
+    match store.sort(t) {
+        Sort::Bits(w) => w,
+        _ => 1,
+    }
+}
+
+impl Cone {
+    /// The values of the roots in doubles; `scratch` is reused between calls.
+    pub fn approximate(
+        &self,
+        store: &TermStore,
+        constants: &[f64],
+        inputs: &Inputs,
+        scratch: &mut Vec<Fast>,
+    ) -> Vec<Fast> {
+        scratch.clear();
+        for (i, &t) in self.ids().iter().enumerate() {
+            let v = step(store, t, self.kids(i), scratch, constants[i], inputs);
+            scratch.push(v);
+        }
+        self.roots().iter().map(|&i| scratch[i as usize]).collect()
+    }
+
+    /// The constants of the cone in doubles, by position: what [`Cone::approximate`] takes.
+    pub fn constants(&self, store: &TermStore) -> Vec<f64> {
+        self.ids()
+            .iter()
+            .map(|&t| match store.as_const(t) {
+                Some(q) => super::show::approx(q).unwrap_or(f64::NAN),
+                None => 0.0,
+            })
+            .collect()
+    }
+}
+
+fn step(
+    store: &TermStore,
+    t: TermId,
+    kids: &[u32],
+    values: &[Fast],
+    constant: f64,
+    inputs: &Inputs,
+) -> Fast {
+    let v = |i: usize| values[kids[i] as usize];
+    let real = |f: f64| Fast { f, b: 0 };
+    let bits = |b: u64| Fast { f: f64::NAN, b };
+    let truth = |b: bool| Fast {
+        f: f64::NAN,
+        b: b as u64,
+    };
+    match store.get(t) {
+        Term::Const(_) => real(constant),
+        Term::Inf { neg: true } => real(f64::NEG_INFINITY),
+        Term::Inf { neg: false } => real(f64::INFINITY),
+        Term::Undefined => real(f64::NAN),
+        Term::Elem { array, fmt, off } => {
+            let raw = inputs.read(array, off, (fmt.bits() / 8) as u8);
+            real(decode(fmt, raw))
+        }
+        Term::Add(..) => real(v(0).f + v(1).f),
+        Term::Mul(..) => real(v(0).f * v(1).f),
+        Term::Neg(_) => real(-v(0).f),
+        Term::Sum(_) => {
+            let (pairs, _) = kids.as_chunks::<2>();
+            real(
+                pairs
+                    .iter()
+                    .map(|[a, b]| values[*a as usize].f * values[*b as usize].f)
+                    .sum(),
+            )
+        }
+        Term::Div(..) if v(1).f == 0.0 => real(f64::NAN),
+        Term::Div(..) => real(v(0).f / v(1).f),
+        Term::Fun(f, _) => real(fun(f, v(0).f)),
+        Term::Max(..) | Term::Min(..) if v(0).f.is_nan() || v(1).f.is_nan() => real(f64::NAN),
+        Term::Max(..) => real(v(0).f.max(v(1).f)),
+        Term::Min(..) => real(v(0).f.min(v(1).f)),
+        Term::Select(..) | Term::BitsSelect(..) => {
+            if v(0).b != 0 {
+                v(1)
+            } else {
+                v(2)
+            }
+        }
+        Term::OfInt { signed, bits } => {
+            let w = width(store, bits);
+            real(if signed {
+                sext(v(0).b, w) as f64
+            } else {
+                v(0).b as f64
+            })
+        }
+        Term::OfBits { fmt, .. } => {
+            // An encoding keeps its number in `f`.
+            let x = v(0);
+            real(if x.f.is_nan() { decode(fmt, x.b) } else { x.f })
+        }
+        Term::Bool(b) => truth(b),
+        Term::RCmp(op, ..) => {
+            let (a, b) = (v(0).f, v(1).f);
+            truth(match op {
+                RCmp::Lt => a < b,
+                RCmp::Le => a <= b,
+                RCmp::Eq => a == b,
+            })
+        }
+        Term::ICmp(op, x, _) => {
+            let (w, a, b) = (width(store, x), v(0).b, v(1).b);
+            truth(match op {
+                ICmp::Eq => a == b,
+                ICmp::ULt => a < b,
+                ICmp::ULe => a <= b,
+                ICmp::SLt => sext(a, w) < sext(b, w),
+                ICmp::SLe => sext(a, w) <= sext(b, w),
+            })
+        }
+        Term::Not(_) => truth(v(0).b == 0),
+        Term::And(..) => truth(v(0).b & v(1).b != 0),
+        Term::Or(..) => truth(v(0).b | v(1).b != 0),
+        Term::Xor(..) => truth(v(0).b != v(1).b),
+        Term::BitsConst { value, .. } => bits(value),
+        Term::Bytes { array, off, width } => bits(inputs.read(array, off, width / 8)),
+        Term::Fresh { .. } | Term::Poison { .. } => bits(0),
+        Term::OfReal { fmt, .. } => Fast {
+            f: v(0).f,
+            b: encode(fmt, v(0).f),
+        },
+        Term::Concat(l) => {
+            let (mut acc, mut at) = (0u64, 0u32);
+            for (k, &part) in l.iter().enumerate() {
+                acc |= v(k).b.checked_shl(at).unwrap_or(0);
+                at += width(store, TermId(part)) as u32;
+            }
+            bits(acc)
+        }
+        Term::Extract { low, width: w, .. } => bits(keep(v(0).b >> low, w)),
+        Term::BitsOp(op, ..) => {
+            let (w, a, b) = (width(store, t), v(0).b, v(1).b);
+            let r = match op {
+                BitsOp::Add => a.wrapping_add(b),
+                BitsOp::Mul => a.wrapping_mul(b),
+                BitsOp::And => a & b,
+                BitsOp::Or => a | b,
+                BitsOp::Xor => a ^ b,
+                BitsOp::Shl if b < w as u64 => a << b,
+                BitsOp::LShr if b < w as u64 => a >> b,
+                BitsOp::Shl | BitsOp::LShr => 0,
+                BitsOp::AShr => (sext(a, w) >> b.min(w as u64 - 1)) as u64,
+                _ if b == 0 => 0,
+                BitsOp::UDiv => a / b,
+                BitsOp::URem => a % b,
+                BitsOp::SDiv => sext(a, w).wrapping_div(sext(b, w)) as u64,
+                BitsOp::SRem => sext(a, w).wrapping_rem(sext(b, w)) as u64,
+            };
+            bits(keep(r, w))
+        }
+        Term::OfBool { .. } => bits(v(0).b),
+        Term::Clamp {
+            width: w, signed, ..
+        } => {
+            let x = v(0).f;
+            bits(if signed {
+                let h = 2f64.powi(w as i32 - 1);
+                keep(x.clamp(-h, h - 1.0) as i64 as u64, w)
+            } else {
+                keep(x.clamp(0.0, 2f64.powi(w as i32) - 1.0) as u64, w)
+            })
+        }
+    }
+}

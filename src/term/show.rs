@@ -1,0 +1,348 @@
+//! Terms as formulas for people, bounded in depth and length.
+//!
+//! Infix where mathematics is infix, with as few parentheses as precedence allows; what lies too
+//! deep is `...`. The recursion is bounded by the depth limit, not by the term.
+
+use num_rational::BigRational;
+use num_traits::{Signed, ToPrimitive};
+
+use super::{ArrayId, BitsOp, Fun, ICmp, RCmp, Term, TermId, TermStore};
+
+/// Names the `width` bytes of an array at a byte offset.
+pub type Namer<'n> = dyn Fn(ArrayId, u64, u64) -> String + 'n;
+
+/// How much to print.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Levels of nesting.
+    pub depth: usize,
+    /// Characters, roughly.
+    pub chars: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            depth: 6,
+            chars: 160,
+        }
+    }
+}
+
+struct Printer<'a> {
+    store: &'a TermStore,
+    name: &'a Namer<'a>,
+    chars: usize,
+    out: String,
+}
+
+/// The term as a formula.
+pub fn show(store: &TermStore, t: TermId, name: &Namer<'_>, bounds: Bounds) -> String {
+    let mut p = Printer {
+        store,
+        name,
+        chars: bounds.chars,
+        out: String::new(),
+    };
+    p.term(t, bounds.depth, 0);
+    p.out
+}
+
+/// A rational as people write it: an integer, a short fraction, or a decimal.
+pub fn number(q: &BigRational) -> String {
+    if q.is_integer() && q.numer().bits() <= 64 {
+        return q.numer().to_string();
+    }
+    if q.numer().bits() <= 8 && q.denom().bits() <= 6 {
+        return q.to_string();
+    }
+    let i = super::interval::Interval::from_rational(q, 64);
+    let v = i.lo.to_f64();
+    if v != 0.0 && (v.abs() < 1e-4 || v.abs() >= 1e15) {
+        return format!("{v:e}");
+    }
+    // A number that single precision holds is shown with as many digits as that needs.
+    match v as f32 {
+        s if s as f64 == v => s.to_string(),
+        _ => v.to_string(),
+    }
+}
+
+const SUM: u8 = 1;
+const PRODUCT: u8 = 2;
+const ATOM: u8 = 3;
+
+impl Printer<'_> {
+    fn push(&mut self, s: &str) {
+        self.out.push_str(s);
+    }
+
+    fn full(&self) -> bool {
+        self.out.len() >= self.chars
+    }
+
+    fn open(&mut self, outer: u8, own: u8) -> bool {
+        if outer > own {
+            self.push("(");
+        }
+        outer > own
+    }
+
+    fn close(&mut self, opened: bool) {
+        if opened {
+            self.push(")");
+        }
+    }
+
+    fn infix(&mut self, op: &str, own: u8, a: TermId, b: TermId, depth: usize, outer: u8) {
+        let paren = self.open(outer, own);
+        self.term(a, depth, own);
+        self.push(op);
+        self.term(b, depth, own + 1);
+        self.close(paren);
+    }
+
+    fn call(&mut self, name: &str, args: &[TermId], depth: usize) {
+        self.push(name);
+        self.push("(");
+        for (i, &a) in args.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.term(a, depth, 0);
+        }
+        self.push(")");
+    }
+
+    /// Adds a summand after others, with its sign.
+    fn summand(&mut self, t: TermId, depth: usize) {
+        if let Term::Neg(x) = self.store.get(t) {
+            self.push(" - ");
+            self.term(x, depth, PRODUCT);
+            return;
+        }
+        if let Some(q) = self.store.as_const(t).filter(|q| q.is_negative()) {
+            let text = format!(" - {}", number(&q.abs()));
+            self.push(&text);
+            return;
+        }
+        self.push(" + ");
+        self.term(t, depth, SUM);
+    }
+
+    fn product(&mut self, a: TermId, b: TermId, depth: usize, outer: u8) {
+        if self.store.is_one(a) {
+            self.term(b, depth, outer);
+        } else if self.store.is_one(b) {
+            self.term(a, depth, outer);
+        } else {
+            self.infix("*", PRODUCT, a, b, depth, outer);
+        }
+    }
+
+    fn term(&mut self, t: TermId, depth: usize, outer: u8) {
+        if depth == 0 || self.full() {
+            self.push("...");
+            return;
+        }
+        let d = depth - 1;
+        match self.store.get(t) {
+            Term::Const(c) => {
+                let q = self.store.constant(c);
+                let text = number(q);
+                let paren = q.is_negative() && self.open(outer, 0);
+                self.push(&text);
+                self.close(paren);
+            }
+            Term::Inf { neg } => self.push(if neg { "-inf" } else { "inf" }),
+            Term::Undefined => self.push("undefined"),
+            Term::Elem { array, fmt, off } => {
+                let s = (self.name)(array, off, fmt.bits() as u64 / 8);
+                self.push(&s);
+            }
+            Term::Add(a, b) => {
+                let paren = self.open(outer, SUM);
+                self.term(a, d, SUM);
+                self.summand(b, d);
+                self.close(paren);
+            }
+            Term::Mul(a, b) => self.product(a, b, d, outer),
+            Term::Neg(a) => {
+                let paren = self.open(outer, SUM);
+                self.push("-");
+                self.term(a, d, PRODUCT);
+                self.close(paren);
+            }
+            Term::Sum(list) => {
+                let paren = self.open(outer, SUM);
+                let (pairs, _) = list.as_chunks::<2>();
+                for (i, [a, b]) in pairs.iter().enumerate() {
+                    if i > 0 {
+                        self.push(" + ");
+                    }
+                    // The first few and the number of the others.
+                    if i > 0 && (i >= 4 && pairs.len() > 5 || self.full()) {
+                        let text = format!("... ({} more)", pairs.len() - i);
+                        self.push(&text);
+                        break;
+                    }
+                    self.product(TermId(*a), TermId(*b), d, PRODUCT);
+                }
+                self.close(paren);
+            }
+            Term::Div(a, b) => self.infix("/", PRODUCT, a, b, d, outer),
+            Term::Fun(f, a) => {
+                let name = match f {
+                    Fun::Sqrt => "sqrt",
+                    Fun::Rsqrt => "rsqrt",
+                    Fun::Exp2 => "exp2",
+                    Fun::Log2 => "log2",
+                    Fun::Sin => "sin",
+                    Fun::Cos => "cos",
+                    Fun::Tanh => "tanh",
+                    Fun::Abs => "abs",
+                    Fun::Floor => "floor",
+                    Fun::Ceil => "ceil",
+                    Fun::Trunc => "trunc",
+                    Fun::RoundEven => "round",
+                };
+                self.call(name, &[a], d);
+            }
+            Term::Max(a, b) => self.call("max", &[a, b], d),
+            Term::Min(a, b) => self.call("min", &[a, b], d),
+            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {
+                let paren = self.open(outer, 0);
+                self.term(p, d, SUM);
+                self.push(" ? ");
+                self.term(a, d, SUM);
+                self.push(" : ");
+                self.term(b, d, SUM);
+                self.close(paren);
+            }
+            Term::OfInt { signed, bits } => {
+                self.call(if signed { "int" } else { "uint" }, &[bits], d);
+            }
+            Term::OfBits { fmt, bits } => self.call(&format!("as_{}", fmt.name()), &[bits], d),
+            Term::Bool(b) => self.push(if b { "true" } else { "false" }),
+            Term::RCmp(op, a, b) => {
+                let s = match op {
+                    RCmp::Lt => " < ",
+                    RCmp::Le => " <= ",
+                    RCmp::Eq => " = ",
+                };
+                self.infix(s, 0, a, b, d, outer);
+            }
+            Term::ICmp(op, a, b) => {
+                let s = match op {
+                    ICmp::Eq => " = ",
+                    ICmp::ULt => " <u ",
+                    ICmp::ULe => " <=u ",
+                    ICmp::SLt => " <s ",
+                    ICmp::SLe => " <=s ",
+                };
+                self.infix(s, 0, a, b, d, outer);
+            }
+            Term::Not(a) => self.call("not", &[a], d),
+            Term::And(a, b) => self.call("and", &[a, b], d),
+            Term::Or(a, b) => self.call("or", &[a, b], d),
+            Term::Xor(a, b) => self.call("xor", &[a, b], d),
+            Term::BitsConst { value, .. } => {
+                let s = if value < 1 << 16 {
+                    value.to_string()
+                } else {
+                    format!("{value:#x}")
+                };
+                self.push(&s);
+            }
+            Term::Bytes { array, off, width } => {
+                let s = (self.name)(array, off, width as u64 / 8);
+                self.push(&s);
+            }
+            Term::Fresh { serial, .. } => {
+                let s = format!("unknown#{serial}");
+                self.push(&s);
+            }
+            Term::Poison { .. } => self.push("uninitialized"),
+            Term::OfReal { fmt, real } => self.call(fmt.name(), &[real], d),
+            Term::Concat(list) => {
+                let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();
+                self.call("pack", &parts, d);
+            }
+            Term::Extract { bits, low, width } => {
+                self.term(bits, d, ATOM);
+                let s = format!("<{}:{}>", low as u32 + width as u32 - 1, low);
+                self.push(&s);
+            }
+            Term::BitsOp(op, a, b) => {
+                let s = match op {
+                    BitsOp::Add => " +i ",
+                    BitsOp::Mul => " *i ",
+                    BitsOp::And => " & ",
+                    BitsOp::Or => " | ",
+                    BitsOp::Xor => " ^ ",
+                    BitsOp::Shl => " << ",
+                    BitsOp::LShr => " >>u ",
+                    BitsOp::AShr => " >>s ",
+                    BitsOp::UDiv => " /u ",
+                    BitsOp::SDiv => " /s ",
+                    BitsOp::URem => " %u ",
+                    BitsOp::SRem => " %s ",
+                };
+                let paren = self.open(outer, 0);
+                self.term(a, d, ATOM);
+                self.push(s);
+                self.term(b, d, ATOM);
+                self.close(paren);
+            }
+            Term::OfBool { p, .. } => self.call("bit", &[p], d),
+            Term::Clamp {
+                width,
+                signed,
+                real,
+            } => {
+                let name = format!("{}{width}", if signed { "s" } else { "u" });
+                self.call(&name, &[real], d);
+            }
+        }
+    }
+}
+
+/// A rational as a double, for reports.
+pub fn approx(q: &BigRational) -> Option<f64> {
+    q.to_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+
+    #[test]
+    fn formulas_read_well_and_stay_short() {
+        let mut s = TermStore::new();
+        let name = |_: ArrayId, off: u64, w: u64| format!("in[{}]", off / w);
+        let x: Vec<TermId> = (0..9)
+            .map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i))
+            .collect();
+        let sum = s.add(x[0], x[1]);
+        let half = s.rational(BigRational::new(1.into(), 2.into()));
+        let t = s.mul(sum, half);
+        let n = s.neg(x[3]);
+        let t = s.add(t, n);
+        let show = |s: &TermStore, t| show(s, t, &name, Bounds::default());
+        assert_eq!(show(&s, t), "(in[0] + in[1])*1/2 - in[3]");
+        let pairs: Vec<_> = x.iter().map(|&a| (a, a)).collect();
+        let t = s.sum(&pairs);
+        assert_eq!(
+            show(&s, t),
+            "in[0]*in[0] + in[1]*in[1] + in[2]*in[2] + in[3]*in[3] + ... (5 more)"
+        );
+        let mut t = x[0];
+        for _ in 0..100_000 {
+            let one = s.integer(1);
+            let a = s.add(t, one);
+            t = s.fun(Fun::Exp2, a);
+        }
+        assert!(show(&s, t).len() < 300);
+    }
+}
