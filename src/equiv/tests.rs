@@ -215,7 +215,7 @@ fn the_result_is_the_same_for_any_number_of_threads() {
                     let t = s.mul(a, c);
                     let u = s.add(t, b);
                     // Shapes that only a normal form would equate stay open.
-                    let v = if i as usize % 3 == 0 { s.mul(u, u) } else { u };
+                    let v = if i % 3 == 0 { s.mul(u, u) } else { u };
                     if i as usize == wrong { s.add(v, b) } else { v }
                 })
                 .collect()

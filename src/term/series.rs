@@ -101,7 +101,7 @@ impl Ball {
     fn div(&self, o: &Ball) -> Ball {
         // |x/y - v/w| <= (r + |v/w| s) / (w - s), and w - s >= 1/2.
         let q = (&self.v << self.p).div_floor(&o.v);
-        let r = &self.r + ((q.abs() + 1) * &o.r >> self.p) + 1;
+        let r = &self.r + (((q.abs() + 1) * &o.r) >> self.p) + 1;
         Ball {
             v: q,
             r: r * 2 + 1,
