@@ -50,15 +50,17 @@ compile() { # folder output source flags...
     echo "kernels/$folder/$output.ptx"
 }
 
+failed=0
 for list in */build.list; do
     folder=${list%/build.list}
     while read -r output source flags; do
         [[ -z $output || $output == \#* ]] && continue
         [[ $folder/$output.ptx == *"$only"* ]] || continue
-        while (($(jobs -rp | wc -l) >= JOBS)); do wait -n; done
+        if (($(jobs -p | wc -l) >= JOBS)); then wait -n || failed=1; fi
         # The flags are words without spaces of their own.
         # shellcheck disable=SC2086
         compile "$folder" "$output" "$source" $flags </dev/null &
     done <"$list"
 done
-while (($(jobs -rp | wc -l) > 0)); do wait -n; done
+while (($(jobs -p | wc -l) > 0)); do wait -n || failed=1; done
+exit $failed
