@@ -1,13 +1,43 @@
 //! Kernel to Outcome: all threads of a CTA, one schedule that stands for all.
+//!
+//! The problem: show that a CTA ends without race, deadlock, barrier misuse or memory error under
+//! every schedule, and what it writes as terms over the inputs. By confluence one schedule does
+//! (the Volta paper, "Equivalence Checking of ML GPU Kernels"), provided that every pair of
+//! conflicting accesses is ordered by happens-before, which `order` checks exactly.
+//!
+//! [`run`](run()) is the driver: `run` schedules, `step` dispatches one instruction of the lanes
+//! of a warp that stand at the same pc, `compute`, `float` and `convert` work on registers,
+//! `access` and `memory` on memory, `branch` turns data-dependent forward branches into selects,
+//! `collective` exchanges registers within a warp, `order` keeps clocks, barriers and shadows.
+//!
+//! Not claimed: anything about a run with findings; the rounding of floats; sizes other than
+//! those of the launch.
 
+mod access;
 pub mod barrier;
+mod barriers;
+mod branch;
 pub mod clock;
+mod collective;
+mod compute;
+mod convert;
+mod float;
+pub mod idiom;
 pub mod int;
+pub mod int_sym;
+mod machine;
+pub mod memory;
+mod order;
 mod outcome;
 pub mod race;
+mod run;
 pub mod shadow;
+mod step;
+pub mod value;
+pub mod warp;
 
 pub use outcome::*;
+pub use run::run;
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,878 @@
+//! Loads, stores and atomics: addresses, checks, the order of accesses, the values.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.12 (`ld`, `st`), 9.7.13.6 and 9.7.13.7 (`atom`,
+//! `red`); bytes, not words, conflict (section 8).
+
+use crate::kernel::{Access, Addr, AtomOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Sem, Space, Src};
+use crate::spec::Role;
+use crate::term::{Term, TermId};
+
+use super::machine::{LOCAL, Machine, PARAM, RegionId, SHARED, Stop, locate};
+use super::memory::{Initial, RegionKind, extend};
+use super::race::{Conflict, Kind, SameWrite};
+use super::step::Under;
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, Obligation, UnknownKind, WarningKind};
+
+/// Where the lanes of one access go: each lane, its condition, region and offset.
+struct Target {
+    lane: usize,
+    /// The access happens only if this holds; `None` is always.
+    cond: Option<TermId>,
+    region: RegionId,
+    off: i64,
+}
+
+impl Machine<'_> {
+    /// The targets of an access. A lane whose address is a select among few known ones has
+    /// several, whose conditions exclude each other.
+    fn targets(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+        under: &Under,
+    ) -> Result<Vec<Target>, Stop> {
+        let width = match addr.base {
+            Src::Reg(r) => self.width(r),
+            _ => 64,
+        };
+        let mut out = Vec::with_capacity(exec.count_ones() as usize);
+        for lane in lanes(exec) {
+            let cond = (under.mask >> lane & 1 == 1).then_some(under.cond[lane]);
+            let v = self.src(w, addr.base, lane);
+            let v = match v {
+                Val::Conc(_) => v,
+                _ => {
+                    self.note_unset(w, pc);
+                    self.values.of_bits_plain(v, width)
+                }
+            };
+            match v {
+                Val::Conc(a) => {
+                    let (region, off) = self.resolve(w, lane, pc, space, a, width, addr.offset)?;
+                    out.push(Target {
+                        lane,
+                        cond,
+                        region,
+                        off,
+                    });
+                }
+                Val::Bits(t) => {
+                    if self.is_poison(t) {
+                        self.poison_used(w, 1 << lane, pc, t, "an address");
+                        return Err(Stop::Finding);
+                    }
+                    let Some(leaves) = self.values.leaves(t, super::compute::MAX_CHOICES + 1)
+                    else {
+                        self.data_dependent_address(w, 1 << lane, pc, v);
+                        return Err(Stop::Finding);
+                    };
+                    for (c, a) in leaves {
+                        let c = match cond {
+                            Some(k) => self.values.store.and(k, c),
+                            None => c,
+                        };
+                        let (region, off) =
+                            self.resolve(w, lane, pc, space, a, width, addr.offset)?;
+                        out.push(Target {
+                            lane,
+                            cond: Some(c),
+                            region,
+                            off,
+                        });
+                    }
+                }
+                v => {
+                    self.data_dependent_address(w, 1 << lane, pc, v);
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn resolve(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        a: u64,
+        width: u8,
+        offset: i64,
+    ) -> Result<(RegionId, i64), Stop> {
+        let a = a.wrapping_add_signed(offset);
+        let a = if width == 32 { a & 0xffff_ffff } else { a };
+        let window = |a: u64| {
+            if width == 32 {
+                a as u32 as i32 as i64
+            } else {
+                a as i64
+            }
+        };
+        let found = match space {
+            Space::Shared | Space::SharedCluster => Some((SHARED, window(a))),
+            Space::Local => Some((LOCAL, window(a))),
+            Space::Param => Some((PARAM, window(a))),
+            Space::Generic | Space::Global | Space::Const => locate(a, self.regions.len()),
+        };
+        let Some((region, off)) = found else {
+            let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!("address {a:#x} lies in no array")
+            });
+            return Err(Stop::Finding);
+        };
+        let fits = match (space, self.regions[region.0 as usize].kind) {
+            (Space::Global | Space::Const, RegionKind::Array(_)) => true,
+            (Space::Global | Space::Const, _) => false,
+            _ => true,
+        };
+        if !fits {
+            let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                "a global access goes to an address of another state space".into()
+            });
+            return Err(Stop::Finding);
+        }
+        if region == LOCAL {
+            let stride = self.kernel.local_bytes as i64;
+            if off < 0 || off >= stride.max(1) {
+                let site = self.site(pc, w, 1 << lane, format!("accesses local byte {off}"));
+                self.defect(DefectKind::OutOfBounds, vec![site], || {
+                    format!("local memory has {stride} bytes")
+                });
+                return Err(Stop::Finding);
+            }
+            let rank = self.warps[w].first as i64 + lane as i64;
+            return Ok((
+                LOCAL,
+                rank * local_stride(self.kernel.local_bytes) as i64 + off,
+            ));
+        }
+        Ok((region, off))
+    }
+
+    /// Drops targets that are misaligned or out of bounds, and says so.
+    fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
+        let verb = if write { "writes" } else { "reads" };
+        let mut bad = Vec::new();
+        for (i, t) in targets.iter().enumerate() {
+            let r = &self.regions[t.region.0 as usize];
+            let outside = t.off < 0 || r.extent.is_some_and(|e| t.off as u64 + size as u64 > e);
+            if outside || t.off & (size as i64 - 1) != 0 {
+                bad.push((i, outside));
+            }
+        }
+        for &(i, outside) in bad.iter().rev() {
+            let t = targets.remove(i);
+            let place = if t.off < 0 {
+                let name = self.place(t.region, 0, size);
+                format!("{name} minus {} bytes", -t.off)
+            } else {
+                self.place(t.region, t.off as u64, size)
+            };
+            let site = self.site(pc, w, 1 << t.lane, format!("{verb} {place}"));
+            let (kind, message) = if outside {
+                let extent = self.regions[t.region.0 as usize].extent;
+                let has = match extent {
+                    Some(e) => format!(", which has {e} bytes"),
+                    None => String::new(),
+                };
+                (
+                    DefectKind::OutOfBounds,
+                    format!("an access of {size} bytes {verb} {place}{has}"),
+                )
+            } else {
+                (
+                    DefectKind::MisalignedAccess,
+                    format!("an access of {size} bytes at an address that is not a multiple of it"),
+                )
+            };
+            if t.cond.is_some() {
+                self.unknown(UnknownKind::Undecided, vec![site], || {
+                    format!("{message}, if input data says so")
+                });
+            } else {
+                self.defect(kind, vec![site], || message);
+            }
+        }
+    }
+
+    /// Tells the order of accesses about them, region by region; conflicts come back by target.
+    fn order_accesses(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        targets: &[Target],
+        elems: (u32, u32),
+        kind: Kind,
+        nc: bool,
+    ) -> Result<Vec<(usize, SameWrite)>, Stop> {
+        let mut out = Vec::new();
+        let mut i = 0;
+        while i < targets.len() {
+            // A run of targets in one region, each lane at most once, all conditional or none.
+            let region = targets[i].region;
+            let cond = targets[i].cond.is_some();
+            let mut mask = 0u32;
+            let mut offs = [0u64; LANES];
+            let mut index = [0usize; LANES];
+            let mut j = i;
+            while j < targets.len()
+                && targets[j].region == region
+                && targets[j].cond.is_some() == cond
+                && mask >> targets[j].lane & 1 == 0
+            {
+                mask |= 1 << targets[j].lane;
+                offs[targets[j].lane] = targets[j].off as u64;
+                index[targets[j].lane] = j;
+                j += 1;
+            }
+            i = j;
+            for c in self.order_batch(region, w, pc, mask, &offs, elems, kind, cond, nc)? {
+                out.push((index[later_lane(&c)], c));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Tells the order of accesses about lanes that go to one region.
+    #[allow(clippy::too_many_arguments)]
+    fn order_batch(
+        &mut self,
+        region: RegionId,
+        w: usize,
+        pc: Pc,
+        mask: u32,
+        offs: &[u64; LANES],
+        elems: (u32, u32),
+        kind: Kind,
+        cond: bool,
+        nc: bool,
+    ) -> Result<Vec<SameWrite>, Stop> {
+        match self.regions[region.0 as usize].kind {
+            RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
+            RegionKind::Shared => {}
+            RegionKind::Array(a) => {
+                if kind.writes() {
+                    self.order.note_write(region).map_err(|()| Stop::Track(a))?;
+                } else if !self.order.tracks(region) {
+                    self.order.note_untracked_read(region);
+                    return Ok(Vec::new());
+                }
+            }
+        }
+        Ok(self
+            .order
+            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc))
+    }
+
+    /// The region and offsets of an access whose lanes all go to known, aligned addresses within
+    /// one region other than local memory: the common case, without a target for each lane.
+    fn uniform(
+        &self,
+        w: usize,
+        exec: u32,
+        space: Space,
+        addr: Addr,
+        size: u32,
+    ) -> Option<(RegionId, [u64; LANES])> {
+        let (mut offs, width) = match addr.base {
+            Src::Reg(r) if self.warps[w].symbolic(r) & exec == 0 => {
+                (*self.warps[w].words(r), self.width(r))
+            }
+            Src::Reg(_) => return None,
+            s => (self.words(w, s), 64),
+        };
+        let first = exec.trailing_zeros() as usize;
+        let (region, origin) = match space {
+            Space::Shared => (SHARED, 0),
+            Space::Param => (PARAM, 0),
+            Space::Global | Space::Generic => {
+                let (r, _) = locate(
+                    offs[first].wrapping_add_signed(addr.offset),
+                    self.regions.len(),
+                )?;
+                if r <= PARAM {
+                    return None;
+                }
+                (r, super::machine::base(r))
+            }
+            _ => return None,
+        };
+        let keep = if width == 32 { 0xffff_ffff } else { u64::MAX };
+        let extent = self.regions[region.0 as usize].extent.unwrap_or(1 << 39);
+        let last = extent.checked_sub(size as u64)?;
+        let delta = (addr.offset as u64).wrapping_sub(origin);
+        let mut bad = false;
+        for (lane, off) in offs.iter_mut().enumerate() {
+            *off = off.wrapping_add(delta) & keep;
+            let wrong = *off > last || *off & (size as u64 - 1) != 0;
+            bad |= wrong && exec >> lane & 1 == 1;
+        }
+        (!bad).then_some((region, offs))
+    }
+
+    /// `ld`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn load(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        access: &Access,
+        dsts: &[Option<RegId>],
+        addr: Addr,
+        used: u32,
+        under: &Under,
+    ) -> Result<(), Stop> {
+        self.stats.accesses += exec.count_ones() as u64;
+        let elem = access.ty.bits() / 8;
+        let elems = (elem, dsts.len() as u32);
+        let size = elem * elems.1;
+        let kind = match access.sem {
+            Sem::Weak => Kind::Read,
+            _ => Kind::StrongRead,
+        };
+        if under.mask == 0
+            && used == u32::MAX
+            && access.sem == Sem::Weak
+            && let Some((region, offs)) = self.uniform(w, exec, access.space, addr, size)
+        {
+            self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
+            for (k, d) in dsts.iter().enumerate() {
+                let Some(d) = d else { continue };
+                let width = self.width(*d);
+                let byte = (k as u32 * elem) as u64;
+                for lane in lanes(exec) {
+                    let v = self.load_one(w, lane, pc, region, offs[lane] + byte, access.ty);
+                    let v = extend(&mut self.values, v, access.ty, width);
+                    self.warps[w].set(*d, lane, v);
+                }
+            }
+            return Ok(());
+        }
+        let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
+        self.check(w, pc, &mut targets, size, false);
+        self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
+        if matches!(access.sem, Sem::Acquire) {
+            self.unsupported(w, exec, pc, "an acquire load");
+            return Err(Stop::Finding);
+        }
+        // Lanes whose accesses were all refused read nothing that could be named.
+        let mut seen = 0u32;
+        for t in &targets {
+            seen |= 1 << t.lane;
+        }
+        for lane in lanes(exec & !seen) {
+            for d in dsts.iter().flatten() {
+                let width = self.width(*d);
+                let v = Val::Bits(self.fresh_bits(width));
+                self.set(w, *d, lane, v);
+            }
+        }
+        let mut i = 0;
+        while i < targets.len() {
+            let lane = targets[i].lane;
+            let mut j = i + 1;
+            while j < targets.len() && targets[j].lane == lane {
+                j += 1;
+            }
+            for (k, d) in dsts.iter().enumerate() {
+                let Some(d) = d else { continue };
+                let width = self.width(*d);
+                let byte = k as u32 * elem;
+                if used >> byte.min(31) & 1 == 0 {
+                    let v = Val::Bits(self.fresh_bits(width));
+                    self.set(w, *d, lane, v);
+                    continue;
+                }
+                let v = if j == i + 1 {
+                    let t = &targets[i];
+                    let (region, off) = (t.region, t.off as u64 + byte as u64);
+                    self.load_one(w, lane, pc, region, off, access.ty)
+                } else {
+                    let mut options = Vec::with_capacity(j - i);
+                    for t in &targets[i..j] {
+                        let (region, off) = (t.region, t.off as u64 + byte as u64);
+                        let cond = t.cond;
+                        let v = self.load_one(w, lane, pc, region, off, access.ty);
+                        if let Some(c) = cond {
+                            options.push((c, v));
+                        }
+                    }
+                    self.values.choose(&options, access.ty.bits() as u8)
+                };
+                let v = extend(&mut self.values, v, access.ty, width);
+                self.set(w, *d, lane, v);
+            }
+            i = j;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn load_one(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        region: RegionId,
+        off: u64,
+        ty: NumTy,
+    ) -> Val {
+        let r = &mut self.regions[region.0 as usize];
+        let v = r.load(&mut self.values, off, ty, pc.0);
+        if r.initial == Initial::Unset
+            && let Val::Bits(t) = v
+            && self.poison_in(t)
+            && !self.unset_sites.contains_key(&pc)
+        {
+            let place = self.place(region, off, ty.bits() / 8);
+            let site = self.site(pc, w, 1 << lane, format!("reads {place}, never written"));
+            self.unset_sites.insert(pc, site);
+        }
+        v
+    }
+
+    fn poison_in(&self, t: TermId) -> bool {
+        let s = &self.values.store;
+        match s.get(t) {
+            Term::Poison { .. } => true,
+            Term::Concat(l) => l
+                .iter()
+                .any(|&i| matches!(s.get(TermId(i)), Term::Poison { .. })),
+            _ => false,
+        }
+    }
+
+    /// A poison value decides something: a defect at its use, naming the read.
+    pub fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
+        let mut sites = vec![self.site(pc, w, mask, format!("uses it as {what}"))];
+        if let Some(read) = self.poison_source(t) {
+            sites.insert(0, read);
+        }
+        self.defect(DefectKind::UninitializedRead, sites, || {
+            format!("a value that was never written is used as {what}")
+        });
+    }
+
+    /// The read that brought a poison value in.
+    pub fn poison_source(&self, t: TermId) -> Option<super::Site> {
+        let store = &self.values.store;
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![t];
+        while let Some(t) = stack.pop() {
+            if store.is_total(t) || !seen.insert(t) {
+                continue;
+            }
+            if let Term::Poison { site, .. } = store.get(t) {
+                let pc = Pc(site);
+                return match self.unset_sites.get(&pc) {
+                    Some(s) => Some(s.clone()),
+                    None if (site as usize) < self.kernel.insts.len() => Some(super::Site {
+                        pc,
+                        threads: Vec::new(),
+                        text: "reads a register that was never written".into(),
+                    }),
+                    None => None,
+                };
+            }
+            store.children(t, |c| stack.push(c));
+        }
+        None
+    }
+
+    /// `st`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn store(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        access: &Access,
+        srcs: &[Option<Src>],
+        addr: Addr,
+        under: &Under,
+    ) -> Result<(), Stop> {
+        self.stats.accesses += exec.count_ones() as u64;
+        if matches!(access.sem, Sem::Release) {
+            self.unsupported(w, exec, pc, "a release store");
+            return Err(Stop::Finding);
+        }
+        let elem = access.ty.bits() / 8;
+        let elems = (elem, srcs.len() as u32);
+        let size = elem * elems.1;
+        let kind = match access.sem {
+            Sem::Weak => Kind::Write,
+            _ => Kind::StrongWrite,
+        };
+        let uniform = match under.mask {
+            0 => self.uniform(w, exec, access.space, addr, size),
+            _ => None,
+        };
+        let (targets, conflicts) = match uniform {
+            Some((region, offs)) => {
+                let found =
+                    self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
+                if found.is_empty() && self.is_plain(region) {
+                    self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
+                    return Ok(());
+                }
+                let order: Vec<usize> = lanes(exec).collect();
+                let index = |lane| order.iter().position(|l| *l == lane).unwrap_or(0);
+                let targets = lanes(exec)
+                    .map(|lane| Target {
+                        lane,
+                        cond: None,
+                        region,
+                        off: offs[lane] as i64,
+                    })
+                    .collect();
+                let conflicts = found
+                    .into_iter()
+                    .map(|c| (index(later_lane(&c)), c))
+                    .collect();
+                (targets, conflicts)
+            }
+            None => {
+                let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
+                self.check(w, pc, &mut targets, size, true);
+                let conflicts = self.order_accesses(w, pc, &targets, elems, kind, false)?;
+                (targets, conflicts)
+            }
+        };
+        for (i, t) in targets.iter().enumerate() {
+            self.note_role(w, pc, t);
+            let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
+            let mut overlap: Vec<&SameWrite> = Vec::new();
+            overlap.extend(conflicts.iter().filter(|c| c.0 == i).map(|c| &c.1));
+            for (k, s) in srcs.iter().enumerate() {
+                let Some(s) = s else { continue };
+                let at = off + (k as u32 * elem) as u64;
+                let v = self.src(w, *s, lane);
+                if v == Val::Unset {
+                    self.note_unset(w, pc);
+                }
+                let v = match v {
+                    Val::Conc(_) => v,
+                    Val::Real(f, _) if f.bits() == elem * 8 => v,
+                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
+                };
+                let same_size = if let NumTy::Float(_) = access.ty {
+                    access.ty
+                } else {
+                    NumTy::Int(IntTy {
+                        width: (elem * 8) as u8,
+                        signed: false,
+                    })
+                };
+                let v = match cond {
+                    None => v,
+                    Some(c) => {
+                        let old = self.regions[region.0 as usize].load(
+                            &mut self.values,
+                            at,
+                            same_size,
+                            pc.0,
+                        );
+                        self.values.select(c, v, old, (elem * 8) as u8)
+                    }
+                };
+                for c in overlap.iter().filter(|c| c.offset == at) {
+                    self.same_value(region, at, elem, v, same_size, c);
+                }
+                self.regions[region.0 as usize].store(&mut self.values, at, elem, v);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if nothing is to be said about a write to a region.
+    fn is_plain(&self, region: RegionId) -> bool {
+        let r = &self.regions[region.0 as usize];
+        match r.kind {
+            RegionKind::Array(a) => !r.read_only && self.arrays[a].role != Some(Role::In),
+            _ => true,
+        }
+    }
+
+    /// Stores the sources of all lanes, without conditions or conflicts.
+    #[allow(clippy::too_many_arguments)]
+    fn store_lanes(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        region: RegionId,
+        offs: &[u64; LANES],
+        srcs: &[Option<Src>],
+        elem: u32,
+    ) {
+        self.note_unset(w, pc);
+        for (k, s) in srcs.iter().enumerate() {
+            let Some(s) = s else { continue };
+            let byte = (k as u32 * elem) as u64;
+            for lane in lanes(exec) {
+                let v = self.src(w, *s, lane);
+                let v = match v {
+                    Val::Conc(_) => v,
+                    Val::Real(f, _) if f.bits() == elem * 8 => v,
+                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
+                };
+                let r = &mut self.regions[region.0 as usize];
+                r.store(&mut self.values, offs[lane] + byte, elem, v);
+            }
+        }
+    }
+
+    /// An unordered write over another unordered write: equal values are a warning, others a
+    /// defect, undecided ones an obligation.
+    fn same_value(
+        &mut self,
+        region: RegionId,
+        at: u64,
+        bytes: u32,
+        v: Val,
+        ty: NumTy,
+        c: &SameWrite,
+    ) {
+        let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
+        let width = (bytes * 8) as u8;
+        let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));
+        let place = self.place(region, at, bytes);
+        let sites: Vec<super::Site> = [&c.earlier, &c.later]
+            .map(|p| super::Site {
+                pc: p.pc,
+                threads: vec![p.thread],
+                text: format!("writes {place}"),
+            })
+            .into();
+        let same =
+            || format!("{place} is written by threads that nothing orders, with the same value");
+        if c.current && a == b {
+            self.warn(WarningKind::SameValueWrite, sites, same);
+            return;
+        }
+        let message =
+            format!("{place} is written by two threads that nothing orders, with different values");
+        let known = matches!((old, v), (Val::Conc(_), Val::Conc(_)));
+        if !c.current {
+            self.unknown(UnknownKind::Undecided, sites, || {
+                format!("{place} is written by several threads that nothing orders")
+            });
+        } else if known || c.otherwise != Conflict::Race {
+            self.add_race(c.otherwise, c);
+        } else {
+            if !self.compared.insert((a, b, c.earlier.pc, c.later.pc)) {
+                return;
+            }
+            self.pending.push(Obligation {
+                equal: (a, b),
+                warning: super::Finding {
+                    kind: WarningKind::SameValueWrite,
+                    message: same(),
+                    count: 1,
+                    sites: sites.clone(),
+                },
+                defect: super::Finding {
+                    kind: DefectKind::DataRace,
+                    message,
+                    count: 1,
+                    sites,
+                },
+            });
+        }
+    }
+
+    fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
+        let r = &self.regions[t.region.0 as usize];
+        let RegionKind::Array(a) = r.kind else { return };
+        if r.read_only {
+            let site = self.site(pc, w, 1 << t.lane, "writes constant memory");
+            self.unknown(UnknownKind::Undefined, vec![site], || {
+                "a store to constant memory is undefined".into()
+            });
+        } else if self.arrays[a].role == Some(Role::In) {
+            let place = self.place(t.region, t.off as u64, 1);
+            let site = self.site(pc, w, 1 << t.lane, format!("writes {place}"));
+            let name = &self.arrays[a].name;
+            self.warn(WarningKind::WriteToInput, vec![site], || {
+                format!("{name} is bound as an input and is written")
+            });
+        }
+    }
+
+    /// Stores the unspecified result of a call into its `.param` variable.
+    pub fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
+        for lane in lanes(exec) {
+            let rank = (self.warps[w].first as usize + lane) as u64;
+            let at = rank * local_stride(self.kernel.local_bytes) + off as u64;
+            self.regions[LOCAL.0 as usize].store(&mut self.values, at, 4, Val::Bits(t));
+        }
+    }
+
+    /// `atom` and `red`, one lane after the other.
+    pub fn atomic(&mut self, w: usize, exec: u32, pc: Pc, under: &Under) -> Result<(), Stop> {
+        let Op::Atom {
+            access,
+            op,
+            lanes: packed,
+            dsts,
+            addr,
+            srcs,
+            cas,
+        } = &self.inst(pc).op
+        else {
+            return Ok(());
+        };
+        self.stats.accesses += exec.count_ones() as u64;
+        if matches!(
+            access.sem,
+            Sem::Acquire | Sem::Release | Sem::AcqRel | Sem::Sc
+        ) {
+            self.unsupported(w, exec, pc, "an atomic with acquire or release semantics");
+            return Err(Stop::Finding);
+        }
+        let mut targets = self.targets(w, exec, pc, access.space, *addr, under)?;
+        let elem = access.ty.bits() / 8 * *packed as u32;
+        let elems = (elem, srcs.len() as u32);
+        let size = elem * elems.1;
+        self.check(w, pc, &mut targets, size, true);
+        let used = dsts.iter().any(|d| {
+            let (first, last) = self.reads[d.0 as usize];
+            first <= last
+        });
+        let kind = Kind::Atomic {
+            op: *op,
+            ty: access.ty,
+            used,
+        };
+        self.order_accesses(w, pc, &targets, elems, kind, false)?;
+        for t in targets {
+            self.note_role(w, pc, &t);
+            if t.cond.is_some() {
+                self.unsupported(w, 1 << t.lane, pc, "an atomic under a data-dependent guard");
+                return Err(Stop::Finding);
+            }
+            for (k, s) in srcs.iter().enumerate() {
+                let at = t.off as u64 + (k as u32 * elem) as u64;
+                let word = NumTy::Int(IntTy {
+                    width: (elem * 8) as u8,
+                    signed: false,
+                });
+                let ty = if *packed == 1 { access.ty } else { word };
+                let old = self.load_one(w, t.lane, pc, t.region, at, ty);
+                let b = self.src(w, *s, t.lane);
+                self.note_unset(w, pc);
+                let c = cas.map(|c| self.src(w, c, t.lane));
+                let new = self.atomic_value(w, t.lane, pc, *op, access.ty, *packed, old, b, c)?;
+                if let Some(d) = dsts.get(k) {
+                    let width = self.width(*d);
+                    let v = extend(&mut self.values, old, ty, width);
+                    self.set(w, *d, t.lane, v);
+                }
+                self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new);
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn atomic_value(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        op: AtomOp,
+        ty: NumTy,
+        packed: u8,
+        old: Val,
+        b: Val,
+        cas: Option<Val>,
+    ) -> Result<Val, Stop> {
+        let bits = (ty.bits() * packed as u32) as u8;
+        if op == AtomOp::Exch {
+            return Ok(b);
+        }
+        if op == AtomOp::Cas {
+            let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
+            let p = self.same_bits(x, y);
+            let Some(new) = cas else { return Ok(old) };
+            return Ok(self.values.select(p, new, old, bits));
+        }
+        match ty {
+            NumTy::Float(f) => {
+                let part = f.bits() as u8;
+                let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
+                let mut parts = Vec::new();
+                for i in 0..packed {
+                    let [p, q] = [x, y].map(|t| {
+                        let e = self.values.store.extract(t, i * part, part);
+                        let v = self.values.of_bits(e);
+                        self.values.real(v, f)
+                    });
+                    let r = match op {
+                        AtomOp::Add => self.values.store.add(p, q),
+                        AtomOp::Min => self.values.store.min(p, q),
+                        AtomOp::Max => self.values.store.max(p, q),
+                        _ => {
+                            self.unsupported(w, 1 << lane, pc, "this atomic on floats");
+                            return Err(Stop::Finding);
+                        }
+                    };
+                    if packed == 1 {
+                        return Ok(Val::Real(f, r));
+                    }
+                    parts.push(self.values.bits(Val::Real(f, r), part));
+                }
+                let t = self.values.store.concat(&parts);
+                Ok(self.values.of_bits(t))
+            }
+            NumTy::Int(t) => {
+                if let (Val::Conc(o), Val::Conc(v)) = (old, b) {
+                    return Ok(Val::Conc(super::int::atom_int(op, t, o, v, 0)));
+                }
+                let op = match op {
+                    AtomOp::Add => IntOp::Add,
+                    AtomOp::Min => IntOp::Min,
+                    AtomOp::Max => IntOp::Max,
+                    AtomOp::And => IntOp::And,
+                    AtomOp::Or => IntOp::Or,
+                    AtomOp::Xor => IntOp::Xor,
+                    _ => {
+                        self.unsupported(w, 1 << lane, pc, "inc or dec of data-dependent bits");
+                        return Err(Stop::Finding);
+                    }
+                };
+                let zero = Val::Conc(0);
+                self.int_values(w, lane, pc, op, t, [old, b, zero, zero])
+            }
+        }
+    }
+
+    /// Records an instruction whose effect has no model.
+    pub fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
+        let site = self.site(pc, w, mask, "is executed");
+        self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+            format!("{what} is not supported")
+        });
+    }
+}
+
+/// The lane of the later write of a pair.
+fn later_lane(c: &SameWrite) -> usize {
+    c.later.thread.0 as usize % LANES
+}
+
+/// Distance of the local memories of two threads: a multiple of 16, so that alignment is the
+/// thread's own.
+pub fn local_stride(bytes: u32) -> u64 {
+    (bytes as u64).next_multiple_of(16).max(16)
+}

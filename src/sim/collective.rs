@@ -1,0 +1,406 @@
+//! Warp collectives: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`.
+//!
+//! The lanes of a member mask meet: each waits, at its own instruction, until every lane of the
+//! mask that has not exited waits with the same mask and the same kind of operation; then values
+//! are exchanged and all go on. Only `bar.warp.sync` orders memory.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9.6 (`shfl.sync`), 9.7.13.1 to 9.7.13.13.
+
+use crate::kernel::{AtomOp, FloatOp, Guard, IntOp, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
+use crate::term::{ICmp, TermId};
+
+use super::machine::{Machine, Stop};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, UnknownKind};
+
+/// The lanes of a warp that wait in a collective.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    keys: [Option<Key>; LANES],
+}
+
+impl Default for Meeting {
+    fn default() -> Self {
+        Meeting {
+            keys: [None; LANES],
+        }
+    }
+}
+
+/// What lanes must agree on to meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    mask: u32,
+    kind: u32,
+}
+
+/// The qualifiers of a collective as a number, its name, and its member mask operand.
+fn kind_of(op: &Op) -> Option<(u32, &'static str, Option<Src>)> {
+    Some(match op {
+        Op::WarpSync { mask } => (1, "bar.warp.sync", Some(*mask)),
+        Op::Shfl { mode, mask, .. } => (16 + *mode as u32, "shfl.sync", *mask),
+        Op::Vote { mode, mask, .. } => (32 + *mode as u32, "vote.sync", *mask),
+        Op::Match {
+            all, width, mask, ..
+        } => (48 + *all as u32 + *width as u32, "match.sync", Some(*mask)),
+        Op::Redux { op, ty, mask, .. } => {
+            let signed = matches!(ty, NumTy::Int(IntTy { signed: true, .. }));
+            let float = matches!(ty, NumTy::Float(_));
+            let q = *op as u32 * 4 + signed as u32 + 2 * float as u32;
+            (256 + q, "redux.sync", Some(*mask))
+        }
+        Op::Elect { mask, .. } => (2, "elect.sync", Some(*mask)),
+        _ => return None,
+    })
+}
+
+impl Machine<'_> {
+    /// Lanes `exec` arrive at a collective.
+    pub fn meet_lanes(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        let Some((kind, name, mask)) = kind_of(&self.inst(pc).op) else {
+            return Ok(());
+        };
+        for lane in lanes(exec) {
+            let m = match mask {
+                // The forms without `.sync` exchange among the lanes that run together.
+                None => exec,
+                Some(s) => {
+                    let v = self.src(w, s, lane);
+                    match self.values.of_bits_plain(v, 32) {
+                        Val::Conc(m) => m as u32,
+                        _ => {
+                            let site = self.site(pc, w, 1 << lane, "takes a mask from input data");
+                            self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
+                                format!("the member mask of {name} depends on input data")
+                            });
+                            return Err(Stop::Finding);
+                        }
+                    }
+                }
+            };
+            if m >> lane & 1 == 0 {
+                let site = self.site(
+                    pc,
+                    w,
+                    1 << lane,
+                    format!("executes {name} with mask {m:#x}"),
+                );
+                self.defect(DefectKind::BarrierMisuse, vec![site], || {
+                    format!("a lane executes {name} with a mask that does not name it")
+                });
+                return Err(Stop::Finding);
+            }
+            self.meetings[w].keys[lane] = Some(Key { mask: m, kind });
+        }
+        self.warps[w].blocked |= exec;
+        self.complete_meetings(w)
+    }
+
+    /// Carries out the collectives of a warp for which nobody is missing any more.
+    pub fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
+        let mut rest = self.waiting_lanes(w);
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let Some(key) = self.meetings[w].keys[lane] else {
+                break;
+            };
+            let members = key.mask & self.warps[w].live;
+            let mut here = 0u32;
+            for l in lanes(members) {
+                here |= ((self.meetings[w].keys[l] == Some(key)) as u32) << l;
+            }
+            rest &= !(1 << lane);
+            if here != members {
+                continue;
+            }
+            rest &= !members;
+            self.exchange(w, members, key.mask)?;
+            for l in lanes(members) {
+                self.meetings[w].keys[l] = None;
+                self.warps[w].pc[l] += 1;
+            }
+            self.warps[w].blocked &= !members;
+        }
+        Ok(())
+    }
+
+    /// Lanes of a warp that wait in collectives.
+    pub fn waiting_lanes(&self, w: usize) -> u32 {
+        let mut m = 0;
+        for (l, k) in self.meetings[w].keys.iter().enumerate() {
+            m |= (k.is_some() as u32) << l;
+        }
+        m
+    }
+
+    /// What a waiting lane waits for: the name of the collective and the lanes that are missing.
+    pub fn missing_lanes(&self, w: usize, lane: usize) -> Option<(&'static str, u32)> {
+        let key = self.meetings[w].keys[lane]?;
+        let mut missing = 0;
+        for l in lanes(key.mask & self.warps[w].live) {
+            missing |= ((self.meetings[w].keys[l] != Some(key)) as u32) << l;
+        }
+        let pc = Pc(self.warps[w].pc[lane]);
+        kind_of(&self.inst(pc).op).map(|k| (k.1, missing))
+    }
+
+    fn exchange(&mut self, w: usize, members: u32, mask: u32) -> Result<(), Stop> {
+        let first = members.trailing_zeros() as usize;
+        let pc = Pc(self.warps[w].pc[first]);
+        match self.inst(pc).op.clone() {
+            Op::WarpSync { .. } => {
+                self.stats.warp_syncs += members.count_ones() as u64;
+                self.order.warp_sync(w, members);
+                Ok(())
+            }
+            Op::Shfl { mode, .. } => self.shuffle(w, members, mode),
+            Op::Vote { mode, .. } => self.vote(w, members, mode),
+            Op::Match { all, width, .. } => self.match_lanes(w, members, all, width),
+            Op::Redux { op, ty, abs, .. } => self.reduce(w, members, op, ty, abs),
+            Op::Elect { .. } => {
+                self.found.assumptions.insert(
+                    "elect.sync elects the lowest lane of its mask (PTX leaves the choice open)"
+                        .into(),
+                );
+                for lane in lanes(members) {
+                    let pc = Pc(self.warps[w].pc[lane]);
+                    if let Op::Elect { dst, p, .. } = &self.inst(pc).op {
+                        let (dst, p) = (*dst, *p);
+                        if let Some(d) = dst {
+                            self.set(w, d, lane, Val::Conc(first as u64));
+                        }
+                        self.set(w, p, lane, Val::Conc((lane == first) as u64));
+                    }
+                }
+                let _ = mask;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn shuffle(&mut self, w: usize, members: u32, mode: ShflMode) -> Result<(), Stop> {
+        let mut results = Vec::with_capacity(LANES);
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            let Op::Shfl {
+                dst, p, a, b, c, ..
+            } = &self.inst(pc).op
+            else {
+                continue;
+            };
+            let [b, c] = [*b, *c].map(|s| {
+                let v = self.src(w, s, lane);
+                self.values.of_bits_plain(v, 32)
+            });
+            let (Val::Conc(b), Val::Conc(c)) = (b, c) else {
+                let v = if matches!(b, Val::Conc(_)) { c } else { b };
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                return Err(Stop::Finding);
+            };
+            let (j, ok) = source_lane(mode, lane as u32, b as u32, c as u32);
+            if members >> j & 1 == 0 {
+                let sites = vec![self.site(pc, w, 1 << lane, format!("reads lane {j}"))];
+                self.defect(DefectKind::BarrierMisuse, sites, || {
+                    "shfl.sync reads a lane that does not take part: the value is undefined".into()
+                });
+                return Err(Stop::Finding);
+            }
+            let (dst, p, a) = (*dst, *p, *a);
+            // The value of the source lane, at its own instruction.
+            let from = Pc(self.warps[w].pc[j as usize]);
+            let source = match &self.inst(from).op {
+                Op::Shfl { a, .. } => *a,
+                _ => a,
+            };
+            results.push((lane, dst, p, self.src(w, source, j as usize), ok));
+        }
+        for (lane, dst, p, v, ok) in results {
+            self.set(w, dst, lane, v);
+            if let Some(p) = p {
+                self.set(w, p, lane, Val::Conc(ok as u64));
+            }
+        }
+        Ok(())
+    }
+
+    fn vote(&mut self, w: usize, members: u32, mode: VoteMode) -> Result<(), Stop> {
+        let mut votes: Vec<(usize, TermId)> = Vec::with_capacity(LANES);
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            self.note_unset(w, pc);
+            if let Op::Vote { a, .. } = &self.inst(pc).op {
+                let a: Guard = *a;
+                let v = self.truth(w, a, lane);
+                votes.push((lane, self.values.pred(v)));
+            }
+        }
+        let s = &mut self.values.store;
+        let result = match mode {
+            VoteMode::Ballot => {
+                let mut bits = vec![s.bits(1, 0); LANES];
+                for (lane, t) in &votes {
+                    bits[*lane] = s.of_bool(1, *t);
+                }
+                let t = s.concat(&bits);
+                self.values.of_bits(t)
+            }
+            _ => {
+                let (mut all, mut any) = (s.bool(true), s.bool(false));
+                for (_, t) in &votes {
+                    all = s.and(all, *t);
+                    any = s.or(any, *t);
+                }
+                let t = match mode {
+                    VoteMode::All => all,
+                    VoteMode::Any => any,
+                    _ => {
+                        let none = s.not(any);
+                        s.or(all, none)
+                    }
+                };
+                self.values.of_pred(t)
+            }
+        };
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            if let Op::Vote { dst, .. } = &self.inst(pc).op {
+                let dst = *dst;
+                self.set(w, dst, lane, result);
+            }
+        }
+        Ok(())
+    }
+
+    fn match_lanes(&mut self, w: usize, members: u32, all: bool, width: u8) -> Result<(), Stop> {
+        let mut vals: Vec<(usize, TermId)> = Vec::new();
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            self.note_unset(w, pc);
+            if let Op::Match { a, .. } = &self.inst(pc).op {
+                let v = self.src(w, *a, lane);
+                vals.push((lane, self.values.bits(v, width)));
+            }
+        }
+        for &(lane, x) in &vals {
+            let mut bits = vec![self.values.store.bits(1, 0); LANES];
+            let mut same = self.values.store.bool(true);
+            for &(other, y) in &vals {
+                let e = self.values.store.icmp(ICmp::Eq, x, y);
+                same = self.values.store.and(same, e);
+                bits[other] = self.values.store.of_bool(1, e);
+            }
+            let pc = Pc(self.warps[w].pc[lane]);
+            let Op::Match { dst, p, .. } = &self.inst(pc).op else {
+                continue;
+            };
+            let (dst, p) = (*dst, *p);
+            let v = if all {
+                self.values
+                    .select(same, Val::Conc(members as u64), Val::Conc(0), 32)
+            } else {
+                let t = self.values.store.concat(&bits);
+                self.values.of_bits(t)
+            };
+            self.set(w, dst, lane, v);
+            if let Some(p) = p {
+                let v = self.values.of_pred(same);
+                self.set(w, p, lane, v);
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(
+        &mut self,
+        w: usize,
+        members: u32,
+        op: AtomOp,
+        ty: NumTy,
+        abs: bool,
+    ) -> Result<(), Stop> {
+        let zero = Val::Conc(0);
+        let mut acc: Option<Val> = None;
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            self.note_unset(w, pc);
+            let Op::Redux { a, .. } = &self.inst(pc).op else {
+                continue;
+            };
+            let v = self.src(w, *a, lane);
+            acc = Some(match (acc, ty) {
+                (prev, NumTy::Float(f)) => {
+                    let fop = if op == AtomOp::Min {
+                        FloatOp::Min
+                    } else {
+                        FloatOp::Max
+                    };
+                    let mut x = self.values.real(v, f);
+                    if abs {
+                        x = self.values.store.fun(crate::term::Fun::Abs, x);
+                    }
+                    match prev {
+                        None => Val::Real(f, x),
+                        Some(p) => {
+                            let y = self.values.real(p, f);
+                            let s = &mut self.values.store;
+                            let t = if fop == FloatOp::Min {
+                                s.min(y, x)
+                            } else {
+                                s.max(y, x)
+                            };
+                            Val::Real(f, t)
+                        }
+                    }
+                }
+                (None, _) => v,
+                (Some(p), NumTy::Int(t)) => {
+                    let op = match op {
+                        AtomOp::Add => IntOp::Add,
+                        AtomOp::Min => IntOp::Min,
+                        AtomOp::Max => IntOp::Max,
+                        AtomOp::And => IntOp::And,
+                        AtomOp::Or => IntOp::Or,
+                        _ => IntOp::Xor,
+                    };
+                    self.int_values(w, lane, pc, op, t, [p, v, zero, zero])?
+                }
+            });
+        }
+        for lane in lanes(members) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            if let (Op::Redux { dst, .. }, Some(v)) = (&self.inst(pc).op, acc) {
+                let dst = *dst;
+                self.set(w, dst, lane, v);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The source lane of a shuffle and whether it is in range.
+fn source_lane(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (bv, clamp, seg) = (b & 31, c & 31, c >> 8 & 31);
+    let max = (lane & seg) | (clamp & !seg);
+    let min = lane & seg;
+    let (j, ok) = match mode {
+        ShflMode::Up => {
+            let j = lane as i32 - bv as i32;
+            (j, j >= max as i32)
+        }
+        ShflMode::Down => {
+            let j = lane + bv;
+            (j as i32, j <= max)
+        }
+        ShflMode::Bfly => {
+            let j = lane ^ bv;
+            (j as i32, j <= max)
+        }
+        ShflMode::Idx => {
+            let j = min | (bv & !seg);
+            (j as i32, j <= max)
+        }
+    };
+    if ok { (j as u32, true) } else { (lane, false) }
+}

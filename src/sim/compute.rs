@@ -1,0 +1,504 @@
+//! Arithmetic and moves: a lane-wise function of registers.
+//!
+//! Known bits take the machine's own arithmetic, all lanes at once; a lane with a symbolic
+//! operand goes through terms.
+
+use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
+use crate::term::TermId;
+
+use super::machine::{Machine, Stop};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{UnknownKind, int, int_sym};
+
+/// Largest number of known values that a data-dependent integer may select among.
+pub const MAX_CHOICES: usize = 32;
+
+impl Machine<'_> {
+    /// Executes a lane-wise operation.
+    pub fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        match op {
+            Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
+            Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),
+            Op::Pack { dst, part, srcs } => self.pack(w, exec, pc, *dst, *part, srcs),
+            Op::Unpack { dsts, part, src } => self.unpack(w, exec, pc, dsts, *part, *src),
+            Op::Int {
+                op,
+                ty,
+                lanes: n,
+                dst,
+                dst2,
+                src,
+            } => self.int(w, exec, pc, *op, *ty, *n, *dst, *dst2, src)?,
+            Op::Float { .. } => self.float(w, exec, pc, op)?,
+            Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
+            Op::Selp {
+                width,
+                dst,
+                a,
+                b,
+                p,
+            } => {
+                for lane in lanes(exec) {
+                    let v = match self.truth(w, *p, lane) {
+                        Val::Conc(1) => self.src(w, *a, lane),
+                        Val::Conc(_) => self.src(w, *b, lane),
+                        c => {
+                            self.note_unset(w, pc);
+                            let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
+                            let p = self.values.pred(c);
+                            self.values.select(p, x, y, *width)
+                        }
+                    };
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            Op::Slct { .. } => self.slct(w, exec, pc, op),
+            Op::Lop3Bool {
+                table,
+                op,
+                dst,
+                p,
+                src,
+                q,
+            } => {
+                let ty = IntTy {
+                    width: 32,
+                    signed: false,
+                };
+                for lane in lanes(exec) {
+                    let s = [src[0], src[1], src[2], Src::Imm(0)];
+                    let d = self.int_lane(w, lane, pc, IntOp::Lop3(*table), ty, &s)?;
+                    let zero = self.values.bits(Val::Conc(0), 32);
+                    let bits = self.values.bits(d, 32);
+                    let z = self.values.store.icmp(crate::term::ICmp::Eq, bits, zero);
+                    let nz = self.values.store.not(z);
+                    let q = self.truth(w, *q, lane);
+                    let q = self.values.pred(q);
+                    let r = self.combine(*op, nz, q);
+                    let v = self.values.of_pred(r);
+                    if let Some(dst) = dst {
+                        self.set(w, *dst, lane, d);
+                    }
+                    self.set(w, *p, lane, v);
+                }
+            }
+            Op::Cvt { .. }
+            | Op::CvtPack2 { .. }
+            | Op::CvtUnpack2 { .. }
+            | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op)?,
+            Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,
+            _ => {
+                let site = self.site(pc, w, exec, "is executed");
+                self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                    format!("{op:?} is not supported")
+                });
+                return Err(Stop::Finding);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, w: usize, exec: u32, dst: RegId, src: Src) {
+        match src {
+            Src::Reg(r) if self.width(r) == self.width(dst) => {
+                let sym = self.warps[w].symbolic(r) & exec;
+                let words = *self.warps[w].words(r);
+                if exec & !sym != 0 {
+                    self.warps[w].set_words(dst, exec & !sym, &words);
+                }
+                for lane in lanes(sym) {
+                    self.warps[w].set(dst, lane, Val::unpack(words[lane]));
+                }
+            }
+            _ => {
+                for lane in lanes(exec) {
+                    let v = self.src(w, src, lane);
+                    let v = match v {
+                        Val::Conc(_) | Val::Unset => v,
+                        _ => {
+                            let width = self.width(dst);
+                            self.values.of_bits_plain(v, width)
+                        }
+                    };
+                    self.set(w, dst, lane, v);
+                }
+            }
+        }
+    }
+
+    fn special(&mut self, w: usize, exec: u32, pc: Pc, dst: RegId, s: Special) {
+        let l = self.launch;
+        let cluster = [1u32; 3];
+        let uniform = match s {
+            Special::Ntid(c) => Some(dim(l.block, c)),
+            Special::Ctaid(c) | Special::ClusterId(c) => {
+                Some(l.cta.get(c as usize).copied().unwrap_or(0))
+            }
+            Special::Nctaid(c) | Special::NclusterId(c) => Some(dim(l.grid, c)),
+            Special::ClusterCtaid(_) | Special::ClusterCtarank | Special::IsExplicitCluster => {
+                Some(0)
+            }
+            Special::ClusterNctaid(c) => Some(dim(cluster, c)),
+            Special::ClusterNctarank => Some(1),
+            Special::DynamicSmem => l.dynamic_shared.map(|n| n as u32),
+            _ => None,
+        };
+        if let Some(v) = uniform {
+            self.warps[w].set_words(dst, exec, &[v as u64; LANES]);
+            return;
+        }
+        let first = self.warps[w].first;
+        for lane in lanes(exec) {
+            let n = lane as u32;
+            let v = match s {
+                Special::Tid(c) => l.tid(first + n).get(c as usize).copied().unwrap_or(0),
+                Special::LaneId => n,
+                Special::LaneMaskEq => 1 << n,
+                Special::LaneMaskLt => (1 << n) - 1,
+                Special::LaneMaskLe => (1u32 << n) | ((1 << n) - 1),
+                Special::LaneMaskGt => !((1u32 << n) | ((1 << n) - 1)),
+                Special::LaneMaskGe => !((1u32 << n) - 1),
+                // The manual promises nothing about the rest; each read is a symbol of its own.
+                _ => {
+                    let width = self.width(dst);
+                    let site = self.site(pc, w, 1 << lane, "reads a special register");
+                    let t = self.volatile_bits(width, site);
+                    let v = if width == 1 {
+                        let p = self.values.pred(Val::Bits(t));
+                        self.values.of_pred(p)
+                    } else {
+                        Val::Bits(t)
+                    };
+                    self.set(w, dst, lane, v);
+                    continue;
+                }
+            };
+            self.set(w, dst, lane, Val::Conc(v as u64));
+        }
+    }
+
+    fn pack(&mut self, w: usize, exec: u32, pc: Pc, dst: RegId, part: u8, srcs: &[Src]) {
+        for lane in lanes(exec) {
+            let vals: Vec<Val> = srcs.iter().map(|s| self.src(w, *s, lane)).collect();
+            let v = if vals.iter().all(|v| matches!(v, Val::Conc(_))) {
+                let mut x = 0u64;
+                for (i, v) in vals.iter().enumerate() {
+                    if let Val::Conc(b) = v {
+                        x |= (b & (u64::MAX >> (64 - part as u32))) << (i as u32 * part as u32);
+                    }
+                }
+                Val::Conc(x)
+            } else {
+                self.note_unset(w, pc);
+                let parts: Vec<TermId> = vals.iter().map(|v| self.values.bits(*v, part)).collect();
+                let t = self.values.store.concat(&parts);
+                self.values.of_bits(t)
+            };
+            self.set(w, dst, lane, v);
+        }
+    }
+
+    fn unpack(&mut self, w: usize, exec: u32, pc: Pc, dsts: &[Option<RegId>], part: u8, src: Src) {
+        for lane in lanes(exec) {
+            let v = self.src(w, src, lane);
+            let bits = match v {
+                Val::Conc(_) => None,
+                _ => {
+                    self.note_unset(w, pc);
+                    Some(self.values.bits(v, part * dsts.len() as u8))
+                }
+            };
+            for (i, d) in dsts.iter().enumerate() {
+                let Some(d) = d else { continue };
+                let shift = i as u8 * part;
+                let x = match (v, bits) {
+                    (Val::Conc(b), _) => Val::Conc(b >> shift & (u64::MAX >> (64 - part as u32))),
+                    (_, Some(t)) => {
+                        let e = self.values.store.extract(t, shift, part);
+                        self.values.of_bits(e)
+                    }
+                    _ => Val::Unset,
+                };
+                self.set(w, *d, lane, x);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn int(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: IntOp,
+        ty: IntTy,
+        n: u8,
+        dst: Option<RegId>,
+        dst2: Option<RegId>,
+        src: &[Src; 4],
+    ) -> Result<(), Stop> {
+        let sym = exec & src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
+        let conc = exec & !sym;
+        if conc != 0 {
+            let words = [
+                self.words(w, src[0]),
+                self.words(w, src[1]),
+                self.words(w, src[2]),
+                self.words(w, src[3]),
+            ];
+            if matches!(op, IntOp::Div | IntOp::Rem) {
+                for lane in lanes(conc) {
+                    if int::divides_by_zero(op, ty, words.map(|x| x[lane])) {
+                        return self.zero_division(w, 1 << lane, pc);
+                    }
+                }
+            }
+            let mut out = [0u64; LANES];
+            if n > 1 {
+                for lane in lanes(conc) {
+                    out[lane] = int::eval_packed(op, ty, n, words.map(|x| x[lane])).0;
+                }
+            } else if let Some(d2) = dst2 {
+                let mut carry = [0u64; LANES];
+                for lane in lanes(conc) {
+                    let (v, c) = int::eval(op, ty, words.map(|x| x[lane]));
+                    out[lane] = v;
+                    carry[lane] = c as u64;
+                }
+                self.warps[w].set_words(d2, conc, &carry);
+            } else {
+                let [a, b, c, d] = &words;
+                int::eval_lanes(op, ty, conc, [a, b, c, d], &mut out);
+            }
+            if let Some(d) = dst {
+                self.warps[w].set_words(d, conc, &out);
+            }
+        }
+        for lane in lanes(sym) {
+            if n > 1 || dst2.is_some() {
+                let vals = self.resolved(w, lane, pc, (ty.width * n).max(1), src);
+                let mut known = [0u64; 4];
+                let mut all = true;
+                for (k, v) in known.iter_mut().zip(vals) {
+                    match v {
+                        Val::Conc(b) => *k = b,
+                        _ => all = false,
+                    }
+                }
+                let (v, c) = if !all {
+                    let (a, b) = self.inexpressible(w, lane, pc, dst, dst2);
+                    (a, b)
+                } else if n > 1 {
+                    (
+                        Val::Conc(int::eval_packed(op, ty, n, known).0),
+                        Val::Conc(0),
+                    )
+                } else {
+                    let (v, c) = int::eval(op, ty, known);
+                    (Val::Conc(v), Val::Conc(c as u64))
+                };
+                if let Some(d) = dst {
+                    self.set(w, d, lane, v);
+                }
+                if let Some(d) = dst2 {
+                    self.set(w, d, lane, c);
+                }
+                continue;
+            }
+            let v = self.int_lane(w, lane, pc, op, ty, src)?;
+            if let Some(d) = dst {
+                self.set(w, d, lane, v);
+            }
+        }
+        Ok(())
+    }
+
+    fn zero_division(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let site = self.site(pc, w, mask, "divides by zero");
+        self.unknown(UnknownKind::Undefined, vec![site], || {
+            "an integer is divided by zero: PTX leaves the result unspecified".into()
+        });
+        Err(Stop::Finding)
+    }
+
+    /// Source values of a lane, floats with known bits made plain.
+    fn resolved(&mut self, w: usize, lane: usize, pc: Pc, width: u8, src: &[Src; 4]) -> [Val; 4] {
+        self.note_unset(w, pc);
+        src.map(|s| {
+            let v = self.src(w, s, lane);
+            self.plain(v, width)
+        })
+    }
+
+    /// The value with known bits made plain.
+    fn plain(&mut self, v: Val, width: u8) -> Val {
+        match v {
+            Val::Conc(_) | Val::Pred(_) => v,
+            v => self.values.of_bits_plain(v, width),
+        }
+    }
+
+    fn inexpressible(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        dst: Option<RegId>,
+        dst2: Option<RegId>,
+    ) -> (Val, Val) {
+        let site = self.site(pc, w, 1 << lane, "works on bits that depend on input data");
+        self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+            "this operation on data-dependent bits has no model".into()
+        });
+        let mut one = |d: Option<RegId>| {
+            let width = d.map_or(32, |d| self.width(d));
+            let t = self.fresh_bits(width);
+            Val::Bits(t)
+        };
+        (one(dst), one(dst2))
+    }
+
+    /// An integer operation in a lane with a symbolic operand.
+    pub fn int_lane(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        op: IntOp,
+        ty: IntTy,
+        src: &[Src; 4],
+    ) -> Result<Val, Stop> {
+        self.note_unset(w, pc);
+        let vals = src.map(|s| self.src(w, s, lane));
+        self.int_values(w, lane, pc, op, ty, vals)
+    }
+
+    /// An integer operation on values.
+    pub fn int_values(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        op: IntOp,
+        ty: IntTy,
+        vals: [Val; 4],
+    ) -> Result<Val, Stop> {
+        let mut i = 0;
+        let vals = vals.map(|v| {
+            i += 1;
+            self.plain(v, operand_width(op, ty, i - 1))
+        });
+        if let [Val::Conc(a), Val::Conc(b), Val::Conc(c), Val::Conc(d)] = vals {
+            if int::divides_by_zero(op, ty, [a, b, c, d]) {
+                self.zero_division(w, 1 << lane, pc)?;
+            }
+            return Ok(Val::Conc(int::eval(op, ty, [a, b, c, d]).0));
+        }
+        if ty.width == 1 {
+            if let Some(v) = self.logic(op, vals) {
+                return Ok(v);
+            }
+        } else if let Some(v) = self.choices(op, ty, vals) {
+            return Ok(v);
+        }
+        let mut i = 0;
+        let args = vals.map(|v| {
+            i += 1;
+            self.values.bits(v, operand_width(op, ty, i - 1))
+        });
+        if let Some(t) = super::idiom::recognise(&mut self.values.store, op, ty, args) {
+            return Ok(self.values.of_bits(t));
+        }
+        if let Some(t) = int_sym::symbolic(&mut self.values.store, op, ty, args) {
+            return Ok(self.values.of_bits(t));
+        }
+        Ok(self.inexpressible(w, lane, pc, None, None).0)
+    }
+
+    /// Boolean connectives of predicates.
+    fn logic(&mut self, op: IntOp, v: [Val; 4]) -> Option<Val> {
+        let (a, b) = (self.values.pred(v[0]), self.values.pred(v[1]));
+        let s = &mut self.values.store;
+        let t = match op {
+            IntOp::And => s.and(a, b),
+            IntOp::Or => s.or(a, b),
+            IntOp::Xor => s.xor(a, b),
+            IntOp::Not | IntOp::Cnot => s.not(a),
+            _ => return None,
+        };
+        Some(self.values.of_pred(t))
+    }
+
+    /// An operation on values that are selects among few known ones is a select among few
+    /// results.
+    fn choices(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
+        let mut options: Vec<(TermId, [u64; 4])> = vec![(self.values.store.bool(true), [0; 4])];
+        for (i, v) in v.into_iter().enumerate() {
+            let leaves = match v {
+                Val::Conc(b) => {
+                    for o in &mut options {
+                        o.1[i] = b;
+                    }
+                    continue;
+                }
+                Val::Bits(t) => self.values.leaves(t, MAX_CHOICES)?,
+                Val::Pred(p) => {
+                    let n = self.values.store.not(p);
+                    vec![(n, 0), (p, 1)]
+                }
+                _ => return None,
+            };
+            if options.len() * leaves.len() > MAX_CHOICES {
+                return None;
+            }
+            let mut next = Vec::new();
+            for (c, args) in &options {
+                for (d, value) in &leaves {
+                    let both = self.values.store.and(*c, *d);
+                    if self.values.store.as_bool(both) != Some(false) {
+                        let mut a = *args;
+                        a[i] = *value;
+                        next.push((both, a));
+                    }
+                }
+            }
+            options = next;
+        }
+        let mut results: Vec<(TermId, Val)> = Vec::new();
+        for (c, args) in options {
+            if int::divides_by_zero(op, ty, args) {
+                return None;
+            }
+            let v = Val::Conc(int::eval(op, ty, args).0);
+            match results.iter_mut().find(|r| r.1 == v) {
+                Some(r) => r.0 = self.values.store.or(r.0, c),
+                None => results.push((c, v)),
+            }
+        }
+        Some(self.values.choose(&results, result_width(op, ty)))
+    }
+}
+
+/// Width in bits of an operation's result.
+pub fn result_width(op: IntOp, ty: IntTy) -> u8 {
+    match op {
+        IntOp::MulWide | IntOp::MadWide => ty.width * 2,
+        IntOp::Popc | IntOp::Clz | IntOp::Bfind | IntOp::BfindShift => 32,
+        _ => ty.width,
+    }
+}
+
+/// Width in bits of an operation's operand.
+pub fn operand_width(op: IntOp, ty: IntTy, i: usize) -> u8 {
+    match (op, i) {
+        (IntOp::MadWide, 2) => ty.width * 2,
+        (IntOp::Shl | IntOp::Shr, 1) | (IntOp::Bfe, 1 | 2) | (IntOp::Bfi, 2 | 3) => 32,
+        (IntOp::AddCarry | IntOp::SubBorrow, 2) | (IntOp::MadLoCarry | IntOp::MadHiCarry, 3) => 1,
+        _ => ty.width,
+    }
+}
+
+fn dim(v: [u32; 3], c: u8) -> u32 {
+    v.get(c as usize).copied().unwrap_or(0)
+}

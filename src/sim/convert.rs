@@ -1,0 +1,343 @@
+//! Conversions: `cvt` in all its forms, `cvta`, `isspacep`.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9.20 to 9.7.9.23 and table of `cvt` in 9.7.9. Over the reals
+//! a float-to-float conversion is the identity unless it rounds to an integer, saturates or
+//! clamps; a float-to-integer conversion rounds as written and clamps to the range.
+
+use crate::kernel::{Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
+use crate::term::{Fun, NotFinite, TermId, decode};
+
+use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
+use super::memory::RegionKind;
+use super::value::Val;
+use super::warp::lanes;
+use super::{UnknownKind, int, int_sym};
+
+impl Machine<'_> {
+    /// `cvt`.
+    pub fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        self.unmodelled = false;
+        self.convert_lanes(w, exec, pc, op);
+        if self.unmodelled {
+            self.unsupported(w, exec, pc, "this conversion of data-dependent bits");
+        }
+        Ok(())
+    }
+
+    fn convert_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+        match op {
+            Op::Cvt {
+                from,
+                to,
+                rnd,
+                sat,
+                satfinite,
+                relu,
+                dst,
+                src,
+                ..
+            } => {
+                let width = self.width(*dst);
+                for lane in lanes(exec) {
+                    let v = self.src(w, *src, lane);
+                    if let (Val::Conc(b), NumTy::Int(f), NumTy::Int(t)) = (v, from, to) {
+                        let x = int::cvt_int(*f, *t, *sat, b, width);
+                        self.set(w, *dst, lane, Val::Conc(x));
+                        continue;
+                    }
+                    if v == Val::Unset {
+                        self.note_unset(w, pc);
+                    }
+                    let x = match (from, to) {
+                        (NumTy::Float(f), NumTy::Float(t)) => {
+                            let x = self.values.real(v, *f);
+                            let x = self.round(*rnd, x);
+                            let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            Val::Real(*t, x)
+                        }
+                        (NumTy::Float(f), NumTy::Int(t)) => {
+                            self.float_to_int(*f, *t, *rnd, v, width)
+                        }
+                        (NumTy::Int(f), NumTy::Float(t)) => {
+                            let b = self.values.bits(v, f.width);
+                            let x = self.values.store.of_int(f.signed, b);
+                            let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            Val::Real(*t, x)
+                        }
+                        (NumTy::Int(f), NumTy::Int(t)) => self.int_to_int(*f, *t, *sat, v, width),
+                    };
+                    // A 16-bit or narrower float in a wider register.
+                    let x = match x {
+                        Val::Real(f, _) if f.bits() as u8 != width => {
+                            self.values.of_bits_plain(x, width)
+                        }
+                        _ => x,
+                    };
+                    self.set(w, *dst, lane, x);
+                }
+            }
+            Op::CvtPack2 {
+                from,
+                to,
+                satfinite,
+                relu,
+                dst,
+                lo,
+                hi,
+                ..
+            } => {
+                for lane in lanes(exec) {
+                    self.note_unset(w, pc);
+                    let parts = [*lo, *hi].map(|s| {
+                        let v = self.src(w, s, lane);
+                        let x = self.values.real(v, *from);
+                        let x = self.clamp_real(x, *to, false, *satfinite, *relu);
+                        self.values.bits(Val::Real(*to, x), to.bits() as u8)
+                    });
+                    let t = self.values.store.concat(&parts);
+                    let width = self.width(*dst);
+                    let v = self.values.of_bits_plain(Val::Bits(t), width);
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            Op::CvtUnpack2 {
+                from,
+                to,
+                relu,
+                dst,
+                src,
+            } => {
+                let n = from.bits() as u8;
+                for lane in lanes(exec) {
+                    self.note_unset(w, pc);
+                    let v = self.src(w, *src, lane);
+                    let b = self.values.bits(v, 2 * n);
+                    let parts = [0, n].map(|low| {
+                        let e = self.values.store.extract(b, low, n);
+                        let v = self.values.of_bits(e);
+                        let x = self.values.real(v, *from);
+                        let x = self.clamp_real(x, *to, false, false, *relu);
+                        self.values.bits(Val::Real(*to, x), to.bits() as u8)
+                    });
+                    let t = self.values.store.concat(&parts);
+                    let v = self.values.of_bits(t);
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            Op::CvtPackSat { to, from, dst, src } => {
+                for lane in lanes(exec) {
+                    self.note_unset(w, pc);
+                    let v = src.map(|s| self.src(w, s, lane));
+                    let half = |m: &mut Self, v: Val| {
+                        let x = m.int_to_int(*from, *to, true, v, 32);
+                        let b = m.values.bits(x, 32);
+                        m.values.store.extract(b, 0, to.width)
+                    };
+                    let (hi, lo) = (half(self, v[0]), half(self, v[1]));
+                    let mut parts = vec![lo, hi];
+                    let used = 2 * to.width;
+                    if used < 32 {
+                        let c = self.values.bits(v[2], 32);
+                        parts.push(self.values.store.extract(c, 0, 32 - used));
+                    }
+                    let t = self.values.store.concat(&parts);
+                    let v = self.values.of_bits(t);
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn round(&mut self, rnd: Rnd, x: TermId) -> TermId {
+        let f = match rnd {
+            Rnd::Rni => Fun::RoundEven,
+            Rnd::Rzi => Fun::Trunc,
+            Rnd::Rmi => Fun::Floor,
+            Rnd::Rpi => Fun::Ceil,
+            _ => return x,
+        };
+        self.values.store.fun(f, x)
+    }
+
+    fn clamp_real(&mut self, x: TermId, to: Fmt, sat: bool, satfinite: bool, relu: bool) -> TermId {
+        let s = &mut self.values.store;
+        let mut x = x;
+        if relu || sat {
+            let zero = s.integer(0);
+            x = s.max(x, zero);
+        }
+        if sat {
+            let one = s.integer(1);
+            x = s.min(x, one);
+        }
+        if satfinite && let Some(m) = largest(to) {
+            let m = s.rational(m);
+            let n = s.neg(m);
+            x = s.min(x, m);
+            x = s.max(x, n);
+        }
+        x
+    }
+
+    fn float_to_int(&mut self, f: Fmt, t: IntTy, rnd: Rnd, v: Val, width: u8) -> Val {
+        if let Val::Conc(b) = v
+            && decode(f, b) == Err(NotFinite::Nan)
+        {
+            // A NaN gives 0, or the top bit when either side is 64 bits wide.
+            let x = if f == Fmt::F64 || t.width == 64 {
+                1u64 << (t.width - 1)
+            } else {
+                0
+            };
+            return Val::Conc(int::cvt_int(t, t, false, x, width));
+        }
+        let x = self.values.real(v, f);
+        let x = self.round(if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
+        let b = self.values.store.clamp(t.width, t.signed, x);
+        let v = self.values.of_bits(b);
+        self.int_to_int(t, t, false, v, width)
+    }
+
+    fn int_to_int(&mut self, from: IntTy, to: IntTy, sat: bool, v: Val, width: u8) -> Val {
+        let v = self.values.of_bits_plain(v, from.width);
+        if let Val::Conc(b) = v {
+            return Val::Conc(int::cvt_int(from, to, sat, b, width));
+        }
+        if let Val::Bits(t) = v
+            && let Some(leaves) = self.values.leaves(t, super::compute::MAX_CHOICES)
+        {
+            let options: Vec<(TermId, Val)> = leaves
+                .into_iter()
+                .map(|(c, b)| (c, Val::Conc(int::cvt_int(from, to, sat, b, width))))
+                .collect();
+            return self.values.choose(&options, width);
+        }
+        let b = self.values.bits(v, from.width);
+        match int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width) {
+            Some(t) => self.values.of_bits(t),
+            None => {
+                let t = self.fresh_bits(width);
+                self.unmodelled = true;
+                Val::Bits(t)
+            }
+        }
+    }
+
+    /// `cvta` and `isspacep`.
+    pub fn window(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        match op {
+            Op::Cvta {
+                space,
+                to,
+                dst,
+                src,
+                ..
+            } => {
+                for lane in lanes(exec) {
+                    let v = self.src(w, *src, lane);
+                    let origin = match space {
+                        Space::Shared | Space::SharedCluster => base(SHARED),
+                        Space::Local => base(LOCAL),
+                        Space::Param => base(super::machine::PARAM),
+                        // Global and constant addresses are their own generic ones.
+                        _ => 0,
+                    };
+                    let delta = if *to { origin.wrapping_neg() } else { origin };
+                    let width = self.width(*dst);
+                    let v = match v {
+                        Val::Conc(a) => Val::Conc(a.wrapping_add(delta)),
+                        _ if delta == 0 => v,
+                        _ => {
+                            self.note_unset(w, pc);
+                            let k = Val::Conc(delta);
+                            self.add_choice(v, k, width)
+                        }
+                    };
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            Op::IsSpace { space, p, a } => {
+                for lane in lanes(exec) {
+                    let v = self.src(w, *a, lane);
+                    let Val::Conc(a) = self.values.of_bits_plain(v, 64) else {
+                        self.data_dependent_address(w, 1 << lane, pc, v);
+                        return Err(Stop::Finding);
+                    };
+                    let inside = match locate(a, self.regions.len()) {
+                        Some((r, _)) => match (self.regions[r.0 as usize].kind, space) {
+                            (RegionKind::Shared, Space::Shared | Space::SharedCluster) => true,
+                            (RegionKind::Local, Space::Local) => true,
+                            (RegionKind::Param, Space::Param) => true,
+                            (RegionKind::Array(_), Space::Const) => {
+                                self.regions[r.0 as usize].read_only
+                            }
+                            (RegionKind::Array(_), Space::Global) => {
+                                !self.regions[r.0 as usize].read_only
+                            }
+                            _ => false,
+                        },
+                        None => false,
+                    };
+                    self.set(w, *p, lane, Val::Conc(inside as u64));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// a + b, where either may select among few known values.
+    fn add_choice(&mut self, a: Val, b: Val, width: u8) -> Val {
+        let x = self.values.bits(a, width);
+        if let (Some(leaves), Val::Conc(k)) =
+            (self.values.leaves(x, super::compute::MAX_CHOICES), b)
+        {
+            let options: Vec<(TermId, Val)> = leaves
+                .into_iter()
+                .map(|(c, v)| {
+                    (
+                        c,
+                        Val::Conc(v.wrapping_add(k) & (u64::MAX >> (64 - width as u32))),
+                    )
+                })
+                .collect();
+            return self.values.choose(&options, width);
+        }
+        let y = self.values.bits(b, width);
+        let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);
+        self.values.of_bits(t)
+    }
+
+    /// Records why an address is not known.
+    pub fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+        if let Some(name) = self.unbound_integer(v) {
+            let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
+            self.unknown(UnknownKind::MissingBinding, vec![site], || {
+                super::step::self_missing(&name, "an address")
+            });
+            return;
+        }
+        let site = self.site(pc, w, mask, "computes an address from input data");
+        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+            "an address depends on input data".into()
+        });
+    }
+}
+
+/// The largest finite number of a format.
+fn largest(f: Fmt) -> Option<num_rational::BigRational> {
+    let bits = match f {
+        Fmt::F16 => 0x7bff,
+        Fmt::Bf16 => 0x7f7f,
+        Fmt::F32 | Fmt::Tf32 => 0x7f7f_ffff,
+        Fmt::F64 => 0x7fef_ffff_ffff_ffff,
+        Fmt::E4m3 => 0x7e,
+        Fmt::E5m2 => 0x7b,
+        Fmt::E2m3 => 0x1f,
+        Fmt::E3m2 => 0x1f,
+        Fmt::E2m1 => 0x7,
+        Fmt::Ue8m0 => 0xfe,
+    };
+    decode(f, bits).ok()
+}

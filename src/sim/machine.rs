@@ -1,0 +1,436 @@
+//! The machine: everything that the threads of one CTA share while they run.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
+use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::term::{ArrayId, TermId};
+
+use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
+use super::value::{Val, Values};
+use super::warp::{LANES, Warp, lanes};
+use super::{DefectKind, Finding, Side, Site, Stats, Tid, UnknownKind, WarningKind};
+
+/// Index of a region: 0 is shared memory, 1 local memory, 2 the parameters, then the arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegionId(pub u32);
+
+/// Shared memory.
+pub const SHARED: RegionId = RegionId(0);
+/// Local memory.
+pub const LOCAL: RegionId = RegionId(1);
+/// The parameter block.
+pub const PARAM: RegionId = RegionId(2);
+const FIRST_ARRAY: u32 = 3;
+
+/// Why a run ends before its threads do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A finding that leaves no way on was recorded.
+    Finding,
+    /// An array was written whose reads were not tracked so far: run again with them tracked.
+    Track(ArrayId),
+}
+
+/// The state of a run.
+pub struct Machine<'k> {
+    /// The code.
+    pub kernel: &'k Kernel,
+    /// The launch.
+    pub launch: &'k Launch,
+    /// The arrays of the pair.
+    pub arrays: &'k Arrays,
+    /// Bounds.
+    pub limits: &'k Limits,
+    /// Terms and conversions.
+    pub values: Values,
+    /// Memory.
+    pub regions: Vec<Region>,
+    /// Warps in order of rank.
+    pub warps: Vec<Warp>,
+    /// Accesses and their order.
+    pub order: super::order::Order,
+    /// The named barriers.
+    pub barriers: super::barrier::Barriers,
+    /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
+    pub votes: Vec<(usize, usize, TermId)>,
+    /// Warp collectives under way, by warp.
+    pub meetings: Vec<super::collective::Meeting>,
+    /// Findings so far.
+    pub found: Found,
+    /// Counts.
+    pub stats: Stats,
+    /// Serial of the next fresh symbol.
+    pub fresh: u32,
+    /// First and last pc that reads each register.
+    pub reads: Vec<(u32, u32)>,
+    /// An example of each instruction that read uninitialised bytes; poison terms name the pc.
+    pub unset_sites: BTreeMap<Pc, Site>,
+    /// Where symbols came from whose value depends on the schedule, by serial.
+    pub fresh_sites: BTreeMap<u32, Site>,
+    /// Unordered writes whose values are yet to be compared.
+    pub pending: Vec<super::Obligation>,
+    /// The conversion under way met bits that it has no term for.
+    pub unmodelled: bool,
+    /// Pairs of values and places that are pending.
+    pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
+    global_regions: Vec<RegionId>,
+}
+
+/// Findings, grouped by kind and places.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Defects.
+    pub defects: BTreeMap<(DefectKind, Vec<Pc>), Finding<DefectKind>>,
+    /// Warnings.
+    pub warnings: BTreeMap<(WarningKind, Vec<Pc>), Finding<WarningKind>>,
+    /// Unknowns.
+    pub unknowns: BTreeMap<(UnknownKind, Vec<Pc>), Finding<UnknownKind>>,
+    /// Assumptions made on the way.
+    pub assumptions: FxHashSet<String>,
+}
+
+fn record<K: Copy + Ord>(
+    map: &mut BTreeMap<(K, Vec<Pc>), Finding<K>>,
+    kind: K,
+    count: u64,
+    sites: Vec<Site>,
+    message: impl FnOnce() -> String,
+) {
+    let pcs = sites.iter().map(|s| s.pc).collect();
+    map.entry((kind, pcs))
+        .and_modify(|f| f.count += count)
+        .or_insert_with(|| Finding {
+            kind,
+            message: message(),
+            count,
+            sites,
+        });
+}
+
+impl<'k> Machine<'k> {
+    /// A machine with memory laid out and all threads at the first instruction; `None` if the
+    /// block has more threads than a CTA can have.
+    pub fn new(
+        kernel: &'k Kernel,
+        launch: &'k Launch,
+        bindings: &'k Bindings,
+        arrays: &'k Arrays,
+        side: Side,
+        limits: &'k Limits,
+        tracked: &FxHashSet<ArrayId>,
+    ) -> Option<Self> {
+        let threads = launch.threads();
+        let mut values = Values::default();
+        values.unset_site = u32::MAX;
+        let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
+            (Some(base), Some(n)) => Some(base as u64 + n),
+            (Some(_), None) => None,
+            (None, Some(n)) => Some(kernel.shared_bytes as u64 + n),
+            (None, None) => Some(kernel.shared_bytes as u64),
+        };
+        let mut regions = vec![
+            Region::new(RegionKind::Shared, Initial::Unset, shared_extent),
+            Region::new(RegionKind::Local, Initial::Unset, None),
+            Region::new(
+                RegionKind::Param,
+                Initial::Unset,
+                Some(kernel.param_bytes as u64),
+            ),
+        ];
+        for (i, a) in arrays.0.iter().enumerate() {
+            let id = ArrayId(i as u32);
+            let initial = match a.role {
+                Some(Role::Out) => Initial::Unset,
+                _ => Initial::Symbols(id),
+            };
+            let mut r = Region::new(RegionKind::Array(id), initial, a.extent);
+            r.read_only = a.origin == Origin::Const;
+            regions.push(r);
+        }
+        for f in &bindings.fields {
+            let v = match f.value {
+                Value::Bits(b) => Val::Conc(b),
+                Value::Pointer(a) => Val::Conc(base(region_of(a))),
+                Value::Symbol(a) => {
+                    let t = values.store.bytes(a, 0, (f.bytes.min(8) * 8) as u8);
+                    Val::Bits(t)
+                }
+            };
+            let param = &mut regions[PARAM.0 as usize];
+            match (f.value, f.bytes) {
+                (_, 1 | 2 | 4 | 8) => param.preset_value(&mut values, f.offset as u64, f.bytes, v),
+                (Value::Symbol(a), n) => {
+                    // A by-value structure without bindings: symbols byte by byte.
+                    for i in 0..n as u64 {
+                        let t = values.store.bytes(a, i, 8);
+                        param.preset_value(&mut values, f.offset as u64 + i, 1, Val::Bits(t));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let global_regions: Vec<RegionId> = (0..kernel.globals.len())
+            .map(|g| region_of(bindings.globals[g]))
+            .collect();
+        for (g, var) in kernel.globals.iter().enumerate() {
+            let r = &mut regions[global_regions[g].0 as usize];
+            if !var.init.is_empty() {
+                r.preset(0, &var.init);
+                let rest = var.bytes.saturating_sub(var.init.len() as u64);
+                if rest <= 1 << 24 {
+                    r.preset(var.init.len() as u64, &vec![0; rest as usize]);
+                }
+            }
+            for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
+                let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
+                regions[global_regions[g].0 as usize].preset(*off, &a.to_le_bytes());
+            }
+        }
+        let n_warps = threads.div_ceil(LANES as u32);
+        let warps = (0..n_warps)
+            .map(|w| {
+                let first = w * LANES as u32;
+                Warp::new(
+                    kernel.reg_width.len(),
+                    (threads - first).min(LANES as u32),
+                    first,
+                )
+            })
+            .collect();
+        let mut reads = vec![(u32::MAX, 0); kernel.reg_width.len()];
+        for (pc, inst) in kernel.insts.iter().enumerate() {
+            crate::kernel::operands::uses(inst, |r| {
+                let e = &mut reads[r.0 as usize];
+                *e = (e.0.min(pc as u32), e.1.max(pc as u32));
+            });
+        }
+        let has_nc = kernel
+            .insts
+            .iter()
+            .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
+        Some(Machine {
+            kernel,
+            launch,
+            arrays,
+            limits,
+            order: super::order::Order::new(
+                threads,
+                regions.len(),
+                launch.warp_sync,
+                has_nc,
+                tracked,
+            )?,
+            barriers: super::barrier::Barriers::new(),
+            votes: Vec::new(),
+            meetings: (0..n_warps).map(|_| Default::default()).collect(),
+            values,
+            regions,
+            warps,
+            found: Found::default(),
+            stats: Stats::default(),
+            fresh: match side {
+                Side::Reference => 0,
+                Side::Optimized => 1 << 31,
+            },
+            reads,
+            unset_sites: BTreeMap::new(),
+            fresh_sites: BTreeMap::new(),
+            pending: Vec::new(),
+            compared: FxHashSet::default(),
+            unmodelled: false,
+            global_regions,
+        })
+    }
+
+    /// The instruction at a pc.
+    #[inline]
+    pub fn inst(&self, pc: Pc) -> &'k Inst {
+        &self.kernel.insts[pc.0 as usize]
+    }
+
+    /// The value of a source operand in a lane.
+    #[inline]
+    pub fn src(&self, w: usize, s: Src, lane: usize) -> Val {
+        match s {
+            Src::Reg(r) => self.warps[w].get(r, lane),
+            Src::Imm(v) => Val::Conc(v),
+            Src::Global(g, off) => {
+                Val::Conc(base(self.global_regions[g.0 as usize]).wrapping_add_signed(off))
+            }
+        }
+    }
+
+    /// Lanes of `mask` in which a source is symbolic.
+    #[inline]
+    pub fn symbolic(&self, w: usize, s: Src) -> u32 {
+        match s {
+            Src::Reg(r) => self.warps[w].symbolic(r),
+            _ => 0,
+        }
+    }
+
+    /// The lane words of a source that is plain bits in every lane that matters.
+    #[inline]
+    pub fn words(&self, w: usize, s: Src) -> [u64; LANES] {
+        match s {
+            Src::Reg(r) => *self.warps[w].words(r),
+            Src::Imm(v) => [v; LANES],
+            Src::Global(..) => match self.src(w, s, 0) {
+                Val::Conc(v) => [v; LANES],
+                _ => [0; LANES],
+            },
+        }
+    }
+
+    /// Width of a register in bits.
+    #[inline]
+    pub fn width(&self, r: RegId) -> u8 {
+        self.kernel.reg_width[r.0 as usize]
+    }
+
+    /// Writes a lane of a register; plain bits are cut to its width.
+    #[inline]
+    pub fn set(&mut self, w: usize, r: RegId, lane: usize, v: Val) {
+        let v = match v {
+            Val::Conc(b) => Val::Conc(b & (u64::MAX >> (64 - self.width(r) as u32))),
+            _ => v,
+        };
+        self.warps[w].set(r, lane, v);
+    }
+
+    /// Threads of the lanes of a warp.
+    pub fn tids(&self, w: usize, mask: u32) -> Vec<Tid> {
+        lanes(mask)
+            .map(|l| Tid(self.warps[w].first + l as u32))
+            .collect()
+    }
+
+    /// A site of lanes of a warp.
+    pub fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
+        Site {
+            pc,
+            threads: self.tids(w, mask),
+            text: text.into(),
+        }
+    }
+
+    /// Records a defect.
+    pub fn defect(&mut self, kind: DefectKind, sites: Vec<Site>, message: impl FnOnce() -> String) {
+        record(&mut self.found.defects, kind, 1, sites, message);
+    }
+
+    /// Records a defect that happened several times.
+    pub fn defect_counted(
+        &mut self,
+        kind: DefectKind,
+        count: u64,
+        sites: Vec<Site>,
+        message: impl FnOnce() -> String,
+    ) {
+        record(&mut self.found.defects, kind, count, sites, message);
+    }
+
+    /// Records a warning.
+    pub fn warn(&mut self, kind: WarningKind, sites: Vec<Site>, message: impl FnOnce() -> String) {
+        record(&mut self.found.warnings, kind, 1, sites, message);
+    }
+
+    /// Records a reason of `unknown`.
+    pub fn unknown(
+        &mut self,
+        kind: UnknownKind,
+        sites: Vec<Site>,
+        message: impl FnOnce() -> String,
+    ) {
+        record(&mut self.found.unknowns, kind, 1, sites, message);
+    }
+
+    /// A symbol that nothing else equals, and the reason recorded for when it matters.
+    pub fn fresh_bits(&mut self, width: u8) -> TermId {
+        let serial = self.fresh;
+        self.fresh += 1;
+        self.values.store.fresh(width, serial)
+    }
+
+    /// A symbol whose value depends on the schedule or the machine.
+    pub fn volatile_bits(&mut self, width: u8, site: Site) -> TermId {
+        self.fresh_sites.insert(self.fresh, site);
+        self.fresh_bits(width)
+    }
+
+    /// The region of an array.
+    pub fn region_of(&self, a: ArrayId) -> RegionId {
+        region_of(a)
+    }
+
+    /// An element of a region as text: `s[3]`, `a[2] (byte 8)`.
+    pub fn place(&self, r: RegionId, off: u64, bytes: u32) -> String {
+        let region = &self.regions[r.0 as usize];
+        match region.kind {
+            RegionKind::Shared => {
+                let var = self
+                    .kernel
+                    .shared
+                    .iter()
+                    .rev()
+                    .find(|v| v.offset as u64 <= off && off < (v.offset + v.bytes.max(1)) as u64)
+                    .or_else(|| {
+                        self.kernel
+                            .shared
+                            .iter()
+                            .rev()
+                            .find(|v| v.bytes == 0 && v.offset as u64 <= off)
+                    });
+                match var {
+                    Some(v) => {
+                        let e = if v.elem > 1 { v.elem } else { bytes.max(1) } as u64;
+                        element(&v.name, off - v.offset as u64, e)
+                    }
+                    None => format!("shared memory at byte {off}"),
+                }
+            }
+            RegionKind::Local => {
+                let n = self.kernel.local_bytes.max(1) as u64;
+                format!("local memory at byte {}", off % n)
+            }
+            RegionKind::Param => format!("parameter space at byte {off}"),
+            RegionKind::Array(a) => {
+                let info = &self.arrays[a];
+                let e = info.elem.map_or(bytes.max(1) as u64, |t| t.bytes());
+                element(&info.name, off, e)
+            }
+        }
+    }
+}
+
+fn element(name: &str, off: u64, size: u64) -> String {
+    if off.is_multiple_of(size) {
+        format!("{name}[{}]", off / size)
+    } else {
+        format!("{name} at byte {off}")
+    }
+}
+
+/// The region of an array.
+pub fn region_of(a: ArrayId) -> RegionId {
+    RegionId(a.0 + FIRST_ARRAY)
+}
+
+/// The generic address of a region's first byte. Offsets up to half a window on either side of
+/// it still belong to the region, so that an access before the first element is told as such.
+pub fn base(r: RegionId) -> u64 {
+    (r.0 as u64 + 1) << WINDOW_BITS
+}
+
+/// The region and signed offset of a generic address, if it lies in any window.
+pub fn locate(addr: u64, regions: usize) -> Option<(RegionId, i64)> {
+    let w = addr.wrapping_add(1 << (WINDOW_BITS - 1)) >> WINDOW_BITS;
+    if w == 0 || w > regions as u64 {
+        return None;
+    }
+    let r = RegionId(w as u32 - 1);
+    Some((r, addr.wrapping_sub(base(r)) as i64))
+}

@@ -1,0 +1,422 @@
+//! Memory as cells of four bytes that remember which bytes of which value they hold.
+//!
+//! A region is one array, the shared memory of the CTA, the local memory of all threads, or the
+//! parameter block. Its pages are made when first touched. A cell holds known bits, the whole of
+//! a 32-bit value, or one half of a 64-bit value; anything else (packed halves, stored bytes) is
+//! a bit-vector term built by concatenation, so every byte can be given back as what it was.
+//!
+//! Source: PTX ISA 9.0, section 5.1 (state spaces), section 9.7.9 (data movement).
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{Fmt, IntTy, NumTy};
+use crate::term::{ArrayId, TermId};
+
+use super::value::{Val, Values};
+
+/// Cells of a page.
+const PAGE: usize = 1024;
+/// Distance of the windows of two regions in the generic address space.
+pub const WINDOW_BITS: u32 = 40;
+
+const NONE: u64 = 0;
+const CONC: u64 = 1;
+const WORD: u64 = 2;
+const LOW: u64 = 3;
+const HIGH: u64 = 4;
+/// A packed `Val` whose register is 64 bits wide stands in two cells; bits 60..63 tell which.
+const KIND_SHIFT: u32 = 60;
+const VAL_MASK: u64 = (1 << KIND_SHIFT) - 1;
+
+/// What a region is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionKind {
+    /// An array of the pair.
+    Array(ArrayId),
+    /// Shared memory of the CTA.
+    Shared,
+    /// Local memory of all threads, one slice after the other.
+    Local,
+    /// The kernel parameters.
+    Param,
+}
+
+/// What bytes hold before the kernel writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initial {
+    /// The input bytes of the array.
+    Symbols(ArrayId),
+    /// Nothing: reading them is an uninitialised read.
+    Unset,
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    cells: Box<[u64; PAGE]>,
+    /// Bit i: byte i of the cell was written by the kernel.
+    written: Box<[u8; PAGE]>,
+}
+
+/// One region of memory.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// What it is.
+    pub kind: RegionKind,
+    /// Content before the first write.
+    pub initial: Initial,
+    /// Size in bytes, where known.
+    pub extent: Option<u64>,
+    /// True if a store to it is an error of the program.
+    pub read_only: bool,
+    pages: Vec<Page>,
+    dense: Vec<u32>,
+    sparse: FxHashMap<u64, u32>,
+}
+
+const NO_PAGE: u32 = u32::MAX;
+/// Pages below this number are found by index, the others by hashing.
+const DENSE_PAGES: u64 = 1 << 16;
+
+impl Region {
+    /// An untouched region.
+    pub fn new(kind: RegionKind, initial: Initial, extent: Option<u64>) -> Self {
+        Region {
+            kind,
+            initial,
+            extent,
+            read_only: false,
+            pages: Vec::new(),
+            dense: Vec::new(),
+            sparse: FxHashMap::default(),
+        }
+    }
+
+    #[inline]
+    fn find(&self, page: u64) -> Option<usize> {
+        let i = if page < DENSE_PAGES {
+            *self.dense.get(page as usize)?
+        } else {
+            *self.sparse.get(&page)?
+        };
+        (i != NO_PAGE).then_some(i as usize)
+    }
+
+    fn page(&mut self, page: u64) -> usize {
+        if let Some(i) = self.find(page) {
+            return i;
+        }
+        let i = self.pages.len() as u32;
+        self.pages.push(Page {
+            cells: Box::new([NONE; PAGE]),
+            written: Box::new([0; PAGE]),
+        });
+        if page < DENSE_PAGES {
+            let p = page as usize;
+            if self.dense.len() <= p {
+                self.dense.resize(p + 1, NO_PAGE);
+            }
+            self.dense[p] = i;
+        } else {
+            self.sparse.insert(page, i);
+        }
+        i as usize
+    }
+
+    #[inline]
+    fn cell(&self, word: u64) -> u64 {
+        match self.find(word / PAGE as u64) {
+            Some(i) => self.pages[i].cells[word as usize % PAGE],
+            None => NONE,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, word: u64, cell: u64, bytes: u8) {
+        let i = self.page(word / PAGE as u64);
+        let (p, at) = (&mut self.pages[i], word as usize % PAGE);
+        p.cells[at] = cell;
+        p.written[at] |= bytes;
+    }
+
+    /// Memory in bytes that the pages take.
+    pub fn footprint(&self) -> u64 {
+        self.pages.len() as u64 * (PAGE as u64 * 9) + self.dense.len() as u64 * 4
+    }
+
+    /// Presets known bytes, as the initialiser of a variable does.
+    pub fn preset(&mut self, off: u64, bytes: &[u8]) {
+        for (i, &b) in bytes.iter().enumerate() {
+            let at = off + i as u64;
+            let (word, shift) = (at / 4, (at % 4) * 8);
+            let old = match self.cell(word) {
+                c if c >> KIND_SHIFT == CONC => c & 0xffff_ffff,
+                _ => 0,
+            };
+            let new = old & !(0xff << shift) | (b as u64) << shift;
+            self.set(word, CONC << KIND_SHIFT | new, 0);
+        }
+    }
+
+    /// Presets a value of 32 or 64 bits.
+    pub fn preset_value(&mut self, values: &mut Values, off: u64, bytes: u32, v: Val) {
+        self.store_value(values, off, bytes, v, false);
+    }
+
+    fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
+        match self.initial {
+            Initial::Symbols(a) => values.store.bytes(a, off, width),
+            Initial::Unset => values.store.poison(width, site),
+        }
+    }
+
+    /// The 32 bits of a cell as a term.
+    fn word_bits(&self, values: &mut Values, word: u64, site: u32) -> TermId {
+        let cell = self.cell(word);
+        match cell >> KIND_SHIFT {
+            CONC => values.store.bits(32, cell),
+            WORD => values.bits(unpack(cell), 32),
+            k @ (LOW | HIGH) => {
+                let t = values.bits(unpack(cell), 64);
+                values.store.extract(t, if k == LOW { 0 } else { 32 }, 32)
+            }
+            _ => self.initial_bits(values, word * 4, 32, site),
+        }
+    }
+
+    /// True if any byte of the range was never written and has no initial content.
+    pub fn reads_unset(&self, off: u64, bytes: u32) -> bool {
+        self.initial == Initial::Unset
+            && (off / 4..(off + bytes as u64).div_ceil(4))
+                .any(|w| self.cell(w) >> KIND_SHIFT == NONE)
+    }
+
+    /// Loads `ty` at a byte offset that is a multiple of its size. `site` numbers the place for
+    /// uninitialised bytes.
+    #[inline]
+    pub fn load(&mut self, values: &mut Values, off: u64, ty: NumTy, site: u32) -> Val {
+        let bits = ty.bits();
+        if bits == 32 {
+            let cell = self.cell(off / 4);
+            match cell >> KIND_SHIFT {
+                CONC => return Val::Conc(cell & 0xffff_ffff),
+                WORD => return unpack(cell),
+                NONE => {
+                    if let (NumTy::Float(f), Initial::Symbols(a)) = (ty, self.initial) {
+                        let v = Val::Real(f, values.store.elem(a, f, off));
+                        self.set(off / 4, pack(WORD, v), 0);
+                        return v;
+                    }
+                }
+                _ => {}
+            }
+            let t = self.word_bits(values, off / 4, site);
+            return values.of_bits(t);
+        }
+        self.load_bits(values, off, bits as u8, ty, site)
+    }
+
+    #[cold]
+    fn load_bits(&mut self, values: &mut Values, off: u64, width: u8, ty: NumTy, site: u32) -> Val {
+        if width == 64 {
+            let (lo, hi) = (self.cell(off / 4), self.cell(off / 4 + 1));
+            match (lo >> KIND_SHIFT, hi >> KIND_SHIFT) {
+                (CONC, CONC) => return Val::Conc(lo & 0xffff_ffff | hi << 32),
+                (LOW, HIGH) if lo & VAL_MASK == hi & VAL_MASK => return unpack(lo),
+                (NONE, NONE) => {
+                    if let (NumTy::Float(f), Initial::Symbols(a)) = (ty, self.initial) {
+                        return Val::Real(f, values.store.elem(a, f, off));
+                    }
+                }
+                _ => {}
+            }
+            let l = self.word_bits(values, off / 4, site);
+            let h = self.word_bits(values, off / 4 + 1, site);
+            let t = values.store.concat(&[l, h]);
+            return values.of_bits(t);
+        }
+        let cell = self.cell(off / 4);
+        let shift = (off % 4 * 8) as u8;
+        match cell >> KIND_SHIFT {
+            CONC => return Val::Conc((cell & 0xffff_ffff) >> shift & ((1 << width) - 1)),
+            NONE => {
+                if let (NumTy::Float(f), Initial::Symbols(a)) = (ty, self.initial) {
+                    return Val::Real(f, values.store.elem(a, f, off));
+                }
+                let t = self.initial_bits(values, off, width, site);
+                return Val::Bits(t);
+            }
+            _ => {}
+        }
+        let t = self.word_bits(values, off / 4, site);
+        let t = values.store.extract(t, shift, width);
+        values.of_bits(t)
+    }
+
+    /// Stores the low `bytes` (1, 2, 4, 8) of a value at a multiple of that size.
+    #[inline]
+    pub fn store(&mut self, values: &mut Values, off: u64, bytes: u32, v: Val) {
+        self.store_value(values, off, bytes, v, true);
+    }
+
+    fn store_value(&mut self, values: &mut Values, off: u64, bytes: u32, v: Val, written: bool) {
+        let word = off / 4;
+        let mark = |n: u8| if written { n } else { 0 };
+        match (bytes, v) {
+            (4, Val::Conc(b)) => self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15)),
+            (4, Val::Real(f, _)) if f.bits() == 32 => self.set(word, pack(WORD, v), mark(15)),
+            (8, Val::Conc(b)) => {
+                self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15));
+                self.set(word + 1, CONC << KIND_SHIFT | b >> 32, mark(15));
+            }
+            (8, _) => {
+                let v = match v {
+                    Val::Real(Fmt::F64, _) => v,
+                    _ => values.of_bits_plain(v, 64),
+                };
+                self.set(word, pack(LOW, v), mark(15));
+                self.set(word + 1, pack(HIGH, v), mark(15));
+            }
+            (4, _) => {
+                let v = values.of_bits_plain(v, 32);
+                let cell = match v {
+                    Val::Conc(b) => CONC << KIND_SHIFT | b,
+                    _ => pack(WORD, v),
+                };
+                self.set(word, cell, mark(15));
+            }
+            _ => {
+                let (shift, width) = ((off % 4 * 8) as u8, (bytes * 8) as u8);
+                let mask = mark((((1u32 << bytes) - 1) << (off % 4)) as u8);
+                let cell = self.cell(word);
+                if let (CONC, Val::Conc(b)) = (cell >> KIND_SHIFT, v) {
+                    let m = ((1u64 << width) - 1) << shift;
+                    let new = cell & 0xffff_ffff & !m | b << shift & m;
+                    self.set(word, CONC << KIND_SHIFT | new, mask);
+                    return;
+                }
+                let old = self.word_bits(values, word, u32::MAX);
+                let new = values.bits(v, width);
+                let mut parts = Vec::with_capacity(3);
+                if shift > 0 {
+                    parts.push(values.store.extract(old, 0, shift));
+                }
+                parts.push(new);
+                let end = shift + width;
+                if end < 32 {
+                    parts.push(values.store.extract(old, end, 32 - end));
+                }
+                let t = values.store.concat(&parts);
+                let v = values.of_bits(t);
+                let cell = match v {
+                    Val::Conc(b) => CONC << KIND_SHIFT | b,
+                    _ => pack(WORD, v),
+                };
+                self.set(word, cell, mask);
+            }
+        }
+    }
+
+    /// The final content of the written bytes, in address order: offset and bits of each maximal
+    /// piece within a word, 64-bit values whole.
+    pub fn written(&self, values: &mut Values) -> Vec<(u64, TermId)> {
+        let mut pages: Vec<(u64, usize)> = self
+            .dense
+            .iter()
+            .enumerate()
+            .filter(|(_, i)| **i != NO_PAGE)
+            .map(|(p, i)| (p as u64, *i as usize))
+            .chain(self.sparse.iter().map(|(p, i)| (*p, *i as usize)))
+            .collect();
+        pages.sort_unstable();
+        let mut out = Vec::new();
+        for (page, i) in pages {
+            let mut at = 0;
+            while at < PAGE {
+                let mask = self.pages[i].written[at];
+                if mask == 0 {
+                    at += 1;
+                    continue;
+                }
+                let word = page * PAGE as u64 + at as u64;
+                let cell = self.pages[i].cells[at];
+                let next = self.pages[i].cells.get(at + 1).copied().unwrap_or(NONE);
+                if cell >> KIND_SHIFT == LOW
+                    && next >> KIND_SHIFT == HIGH
+                    && next & VAL_MASK == cell & VAL_MASK
+                {
+                    let t = values.bits(unpack(cell), 64);
+                    out.push((word * 4, t));
+                    at += 2;
+                    continue;
+                }
+                let t = self.word_bits(values, word, u32::MAX);
+                let mut b = 0;
+                while b < 4 {
+                    if mask >> b & 1 == 0 {
+                        b += 1;
+                        continue;
+                    }
+                    let n = (mask >> b).trailing_ones() as u8;
+                    let piece = values.store.extract(t, b * 8, n * 8);
+                    out.push((word * 4 + b as u64, piece));
+                    b += n;
+                }
+                at += 1;
+            }
+        }
+        out
+    }
+}
+
+fn pack(kind: u64, v: Val) -> u64 {
+    // The kinds of `Val` use the low three bits of the top byte; bits 60..63 are free.
+    kind << KIND_SHIFT | v.pack().0
+}
+
+fn unpack(cell: u64) -> Val {
+    Val::unpack(cell & VAL_MASK)
+}
+
+/// Extends a loaded value to its register: by sign for signed types, else by zeros. A shorter
+/// register keeps the low bits.
+pub fn extend(values: &mut Values, v: Val, ty: NumTy, reg_width: u8) -> Val {
+    let width = ty.bits() as u8;
+    if width == reg_width {
+        return v;
+    }
+    let signed = matches!(ty, NumTy::Int(IntTy { signed: true, .. }));
+    match v {
+        Val::Conc(b) if signed && width < reg_width => {
+            let s = 64 - width as u32;
+            let x = ((b << s) as i64 >> s) as u64;
+            Val::Conc(x & (u64::MAX >> (64 - reg_width as u32)))
+        }
+        Val::Conc(b) => Val::Conc(b & (u64::MAX >> (64 - reg_width.min(width) as u32))),
+        _ => {
+            let b = values.bits(v, width);
+            let t = if signed && width < reg_width {
+                values.sign_extend(b, width, reg_width)
+            } else {
+                values.bits(Val::Bits(b), reg_width)
+            };
+            values.of_bits(t)
+        }
+    }
+}
+
+impl Values {
+    /// The value in its plainest form at a width.
+    pub fn of_bits_plain(&mut self, v: Val, width: u8) -> Val {
+        let t = self.bits(v, width);
+        self.of_bits(t)
+    }
+
+    /// Sign extension of a bit term.
+    pub fn sign_extend(&mut self, t: TermId, from: u8, to: u8) -> TermId {
+        use crate::term::BitsOp;
+        let wide = self.bits(Val::Bits(t), to);
+        let k = self.store.bits(to, (to - from) as u64);
+        let up = self.store.bits_op(BitsOp::Shl, wide, k);
+        self.store.bits_op(BitsOp::AShr, up, k)
+    }
+}

@@ -1,0 +1,330 @@
+//! The order of accesses: clocks, shadows of the regions, named barriers.
+//!
+//! A thin layer that turns what the clock, shadow and barrier machinery finds into findings of
+//! the run. It also decides whose reads are tracked: an array that is only read needs no shadow,
+//! so reads of an array are tracked only from the start of a run in which that array is known to
+//! be written; the first run that writes an array after untracked reads of it is started again.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::kernel::Pc;
+use crate::term::ArrayId;
+
+use super::clock::{Clocks, Shape};
+use super::machine::{Machine, RegionId, SHARED, Stop, region_of};
+use super::race::{self, Conflict, Kind, Party, Report, SameWrite};
+use super::shadow::{Shadow, WarpAccess};
+use super::warp::{LANES, lanes};
+use super::{DefectKind, Site, Tid, UnknownKind};
+
+/// Who accessed what, and what happens before what.
+pub struct Order {
+    /// Happens-before.
+    pub clocks: Clocks,
+    shadows: Vec<Option<Shadow>>,
+    /// Findings and pairs of writes to compare.
+    pub report: Report,
+    tracked: Vec<bool>,
+    read_untracked: Vec<bool>,
+    warp_sync: bool,
+    /// Words that `ld.global.nc` read, with one reader.
+    nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
+    /// Words of tracked arrays that were written, with one writer.
+    nc_writes: FxHashMap<(RegionId, u64), (Pc, Tid)>,
+    nc_pairs: Vec<NcPair>,
+    has_nc: bool,
+}
+
+/// A word that is written and read through the non-coherent cache: writer, reader.
+struct NcPair {
+    region: RegionId,
+    off: u64,
+    write: (Pc, Tid),
+    read: (Pc, Tid),
+}
+
+impl Order {
+    /// Nothing has been accessed; `None` if the block is larger than a CTA can be.
+    pub fn new(
+        threads: u32,
+        regions: usize,
+        warp_sync: bool,
+        has_nc: bool,
+        tracked: &FxHashSet<ArrayId>,
+    ) -> Option<Self> {
+        let mut t = vec![false; regions];
+        t[SHARED.0 as usize] = true;
+        for a in tracked {
+            t[region_of(*a).0 as usize] = true;
+        }
+        Some(Order {
+            clocks: Clocks::new(Shape::new(threads)?),
+            shadows: (0..regions).map(|_| None).collect(),
+            report: Report::default(),
+            tracked: t,
+            read_untracked: vec![false; regions],
+            warp_sync,
+            nc_reads: FxHashMap::default(),
+            nc_writes: FxHashMap::default(),
+            nc_pairs: Vec::new(),
+            has_nc,
+        })
+    }
+
+    /// True if reads of a region are tracked.
+    #[inline]
+    pub fn tracks(&self, r: RegionId) -> bool {
+        self.tracked[r.0 as usize]
+    }
+
+    /// A region is about to be written; an error if reads of it went untracked.
+    #[inline]
+    pub fn note_write(&mut self, r: RegionId) -> Result<(), ()> {
+        if !self.tracked[r.0 as usize] {
+            if self.read_untracked[r.0 as usize] {
+                return Err(());
+            }
+            self.tracked[r.0 as usize] = true;
+        }
+        Ok(())
+    }
+
+    /// A region that is not tracked is read.
+    #[inline]
+    pub fn note_untracked_read(&mut self, r: RegionId) {
+        self.read_untracked[r.0 as usize] = true;
+    }
+
+    /// `bar.warp.sync` completed.
+    pub fn warp_sync(&mut self, w: usize, members: u32) {
+        self.clocks.warp_sync(w as u32, members);
+    }
+
+    /// A warp goes to its next instruction: with lock-step warps that orders its lanes.
+    #[inline]
+    pub fn step(&mut self, w: usize) {
+        if self.warp_sync {
+            let live = self.clocks.live(w as u32);
+            self.clocks.warp_sync(w as u32, live);
+        }
+    }
+
+    /// The lanes of a warp access one region; returns the unordered writes to compare.
+    #[allow(clippy::too_many_arguments)]
+    pub fn access(
+        &mut self,
+        region: RegionId,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        offs: &[u64; LANES],
+        elem: u32,
+        count: u32,
+        kind: Kind,
+        conditional: bool,
+        nc: bool,
+    ) -> Vec<SameWrite> {
+        if self.has_nc && region != SHARED {
+            self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
+        }
+        self.step(w);
+        let Order {
+            clocks,
+            shadows,
+            report,
+            ..
+        } = self;
+        let shadow = shadows[region.0 as usize]
+            .get_or_insert_with(|| Shadow::new(race::RegionId(region.0), clocks));
+        let access = WarpAccess {
+            warp: w as u32,
+            agent: None,
+            mask,
+            pc,
+            offsets: offs,
+            elem: elem as u8,
+            count: count as u8,
+            kind,
+            conditional,
+        };
+        shadow.access(clocks, &access, report);
+        if report.same.is_empty() {
+            Vec::new()
+        } else {
+            std::mem::take(&mut report.same)
+        }
+    }
+
+    /// What `ld.global.nc` reads must not be written while the kernel runs, in any order.
+    #[allow(clippy::too_many_arguments)]
+    fn non_coherent(
+        &mut self,
+        region: RegionId,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        offs: &[u64; LANES],
+        size: u32,
+        kind: Kind,
+        nc: bool,
+    ) {
+        if !nc && !kind.writes() {
+            return;
+        }
+        for lane in lanes(mask) {
+            let me = (pc, Tid((w * LANES + lane) as u32));
+            for word in offs[lane] / 4..(offs[lane] + size as u64).div_ceil(4) {
+                let key = (region, word);
+                let (mine, theirs) = if nc {
+                    (&mut self.nc_reads, &self.nc_writes)
+                } else {
+                    (&mut self.nc_writes, &self.nc_reads)
+                };
+                mine.entry(key).or_insert(me);
+                if let Some(&other) = theirs.get(&key) {
+                    let (write, read) = if nc { (other, me) } else { (me, other) };
+                    if !self
+                        .nc_pairs
+                        .iter()
+                        .any(|p| p.region == region && p.write.0 == write.0 && p.read.0 == read.0)
+                    {
+                        self.nc_pairs.push(NcPair {
+                            region,
+                            off: word * 4,
+                            write,
+                            read,
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn party_site(&self, r: RegionId, off: u64, p: &Party, bytes: u32) -> Site {
+        let place = self.place(r, off, bytes);
+        let verb = match p.kind {
+            Kind::Read | Kind::StrongRead => "reads",
+            Kind::Write | Kind::StrongWrite => "writes",
+            Kind::Atomic { .. } => "updates",
+        };
+        Site {
+            pc: p.pc,
+            threads: vec![p.thread],
+            text: format!("{verb} {place}"),
+        }
+    }
+
+    /// Adds a pair of accesses to the findings of the run.
+    pub fn add_race(&mut self, c: Conflict, s: &SameWrite) {
+        let region = race::RegionId(s.region.0);
+        self.order
+            .report
+            .add(c, region, s.offset, s.earlier, s.later);
+    }
+
+    /// Turns what the shadows found into findings.
+    pub fn collect_races(&mut self) {
+        let found: Vec<race::Finding> = self.order.report.findings().cloned().collect();
+        for f in found {
+            let r = RegionId(f.region.0);
+            let bytes = self.access_bytes(f.later.pc);
+            let sites = vec![
+                self.party_site(r, f.offset, &f.earlier, self.access_bytes(f.earlier.pc)),
+                self.party_site(r, f.offset, &f.later, bytes),
+            ];
+            let place = self.place(r, f.offset, bytes);
+            let (a, b) = (f.earlier.thread.0, f.later.thread.0);
+            let what = format!(
+                "{} of {place} by thread {a} and {} by thread {b}",
+                f.earlier.kind.name(),
+                f.later.kind.name()
+            );
+            let count = f.count;
+            match f.conflict {
+                Conflict::Race => {
+                    let apart = self.synchronisation_hint(r, a, b);
+                    self.defect_counted(DefectKind::DataRace, count, sites, || {
+                        format!("{what}: nothing orders them; {apart}")
+                    });
+                }
+                Conflict::Conditional => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: nothing orders them, if input data makes both happen")
+                    });
+                }
+                Conflict::ByExit => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: only the exit of a thread orders them")
+                    });
+                }
+                Conflict::Strong => {
+                    self.unknown(UnknownKind::NondeterministicValue, sites, || {
+                        format!("{what}: their order depends on the schedule")
+                    });
+                }
+            }
+        }
+        for pair in std::mem::take(&mut self.order.nc_pairs) {
+            let NcPair {
+                region: r,
+                off,
+                write,
+                read,
+            } = pair;
+            let place = self.place(r, off, 4);
+            let sites = vec![
+                Site {
+                    pc: write.0,
+                    threads: vec![write.1],
+                    text: format!("writes {place}"),
+                },
+                Site {
+                    pc: read.0,
+                    threads: vec![read.1],
+                    text: format!("reads {place} through the non-coherent cache"),
+                },
+            ];
+            self.defect(DefectKind::DataRace, sites, || {
+                format!(
+                    "ld.global.nc reads {place}, which the kernel writes: no barrier orders that"
+                )
+            });
+        }
+    }
+
+    fn access_bytes(&self, pc: Pc) -> u32 {
+        use crate::kernel::Op;
+        match &self.inst(pc).op {
+            Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
+                access.ty.bits() / 8
+            }
+            _ => 4,
+        }
+    }
+
+    fn synchronisation_hint(&self, r: RegionId, a: u32, b: u32) -> &'static str {
+        let same_warp = a / LANES as u32 == b / LANES as u32;
+        match (same_warp, r == SHARED) {
+            (true, _) => "bar.warp.sync or a barrier between them would",
+            (false, _) => "a barrier between them would",
+        }
+    }
+
+    /// Lanes end: their clocks stop.
+    pub fn exit_clock(&mut self, w: usize, mask: u32) {
+        self.order.clocks.exit(w as u32, mask);
+    }
+
+    /// True when the clocks are used up.
+    pub fn clocks_exhausted(&mut self) -> Result<(), Stop> {
+        if !self.order.clocks.exhausted() {
+            return Ok(());
+        }
+        self.unknown(UnknownKind::Limit, Vec::new(), || {
+            "the kernel synchronises more often than the clocks can count".into()
+        });
+        Err(Stop::Finding)
+    }
+}

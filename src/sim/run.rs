@@ -1,0 +1,347 @@
+//! The schedule: round robin over warps, each as far as it gets.
+//!
+//! Lanes that stand at the same pc step together; the group with the lowest pc goes first, so
+//! that diverged lanes meet again where control joins. A group that comes to a synchronising
+//! instruction waits until the other lanes of its warp have come to one too. By confluence (the
+//! Volta paper) any schedule does when the run is free of races and deadlocks.
+
+use rustc_hash::FxHashSet;
+
+use crate::kernel::{Kernel, Op, Pc};
+use crate::spec::{Arrays, Bindings, Launch, Limits};
+use crate::term::{ArrayId, Term, TermId};
+
+use super::machine::{Machine, Stop};
+use super::memory::RegionKind;
+use super::step::Flow;
+use super::warp::lanes;
+use super::{DefectKind, Outcome, Side, Site, UnknownKind, WarningKind};
+
+/// Instructions between two looks at the limits.
+const CHECK_EVERY: u32 = 1 << 14;
+
+/// Runs one CTA.
+pub fn run(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+) -> Outcome {
+    let mut tracked: FxHashSet<ArrayId> = FxHashSet::default();
+    loop {
+        let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
+        let Some(mut m) = made else {
+            let mut out = Outcome::default();
+            out.unknowns.push(super::Finding {
+                kind: UnknownKind::Limit,
+                message: "a CTA has at most 1024 threads".into(),
+                count: 1,
+                sites: Vec::new(),
+            });
+            return out;
+        };
+        match m.run_all() {
+            Err(Stop::Track(a)) => {
+                tracked.insert(a);
+            }
+            _ => return m.finish(),
+        }
+    }
+}
+
+/// True for instructions at which lanes wait for each other.
+fn synchronises(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Bar { .. }
+            | Op::WarpSync { .. }
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Elect { .. }
+    )
+}
+
+impl Machine<'_> {
+    fn run_all(&mut self) -> Result<(), Stop> {
+        loop {
+            let mut progress = false;
+            for w in 0..self.warps.len() {
+                progress |= self.run_warp(w)?;
+            }
+            if self.warps.iter().all(|w| w.live == 0) {
+                return self.pending_barriers();
+            }
+            if !progress {
+                self.deadlock();
+                return Err(Stop::Finding);
+            }
+        }
+    }
+
+    fn over_limit(&mut self) -> Result<(), Stop> {
+        let what = if self
+            .limits
+            .deadline
+            .is_some_and(|d| std::time::Instant::now() >= d)
+        {
+            "the time limit"
+        } else if self.limits.memory.is_some_and(|m| self.footprint() > m) {
+            "the memory limit"
+        } else {
+            return Ok(());
+        };
+        let sites = Vec::new();
+        self.unknown(UnknownKind::Limit, sites, || {
+            format!("{what} was reached while the kernel was simulated")
+        });
+        Err(Stop::Finding)
+    }
+
+    fn footprint(&self) -> u64 {
+        let regions: u64 = self.regions.iter().map(|r| r.footprint()).sum();
+        let registers = self.warps.len() as u64 * self.kernel.reg_width.len() as u64 * 260;
+        regions + registers + self.values.store.footprint()
+    }
+
+    /// Runs a warp until all its lanes wait or have exited; true if any stepped.
+    fn run_warp(&mut self, w: usize) -> Result<bool, Stop> {
+        let mut progress = false;
+        let mut budget = CHECK_EVERY;
+        loop {
+            let mut released = false;
+            let (mask, mut pc, next) = match self.warps[w].lowest(self.warps[w].runnable()) {
+                Some(group) => group,
+                None => {
+                    if self.warps[w].parked == 0 {
+                        return Ok(progress);
+                    }
+                    released = true;
+                    self.release(w)
+                }
+            };
+            progress = true;
+            loop {
+                let op = &self.inst(pc).op;
+                if !released
+                    && synchronises(op)
+                    && self.warps[w].live & !self.warps[w].blocked != mask
+                {
+                    self.warps[w].jump(mask, pc.0);
+                    self.warps[w].parked |= mask;
+                    break;
+                }
+                released = false;
+                if synchronises(op) {
+                    self.warps[w].jump(mask, pc.0);
+                }
+                budget -= 1;
+                if budget == 0 {
+                    budget = CHECK_EVERY;
+                    self.over_limit()?;
+                    self.clocks_exhausted()?;
+                }
+                match self.step(w, mask, pc)? {
+                    Flow::Next => pc.0 += 1,
+                    Flow::Jump(to) => pc = to,
+                    Flow::Set => break,
+                }
+                if pc.0 >= next {
+                    self.warps[w].jump(mask, pc.0);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Every lane of the warp waits or is parked: lets one parked group go on. Collectives come
+    /// before barriers, since a barrier takes the whole warp.
+    fn release(&mut self, w: usize) -> (u32, Pc, u32) {
+        let parked = self.warps[w].parked;
+        let mut at_barrier = 0;
+        for lane in lanes(parked) {
+            let pc = Pc(self.warps[w].pc[lane]);
+            if matches!(self.inst(pc).op, Op::Bar { .. }) {
+                at_barrier |= 1 << lane;
+            }
+        }
+        let among = if parked & !at_barrier != 0 {
+            parked & !at_barrier
+        } else {
+            parked
+        };
+        let (mask, pc, _) = self.warps[w].lowest(among).unwrap_or((0, Pc(0), 0));
+        self.warps[w].parked &= !mask;
+        // The others stay parked, so the group runs on its own until it meets or parks again.
+        (mask, pc, u32::MAX)
+    }
+
+    /// Lanes `exec` arrive at a synchronising instruction.
+    pub fn synchronise(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        if matches!(self.inst(pc).op, Op::Bar { .. }) {
+            self.barrier(w, exec, pc)
+        } else {
+            self.meet_lanes(w, exec, pc)
+        }
+    }
+
+    /// Lanes end.
+    pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
+        self.warps[w].live &= !mask;
+        self.exit_clock(w, mask);
+        self.exit_barriers(w)?;
+        self.complete_meetings(w)
+    }
+
+    /// Nobody can step: says who waits where, for whom.
+    fn deadlock(&mut self) {
+        let mut sites: Vec<Site> = Vec::new();
+        let mut message = String::new();
+        for w in 0..self.warps.len() {
+            let mut rest = self.warps[w].live;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                let pc = self.warps[w].pc[lane];
+                let mut same = 0u32;
+                for l in lanes(rest) {
+                    same |= ((self.warps[w].pc[l] == pc) as u32) << l;
+                }
+                rest &= !same;
+                let text = match self.missing_lanes(w, lane) {
+                    Some((name, missing)) => {
+                        let who: Vec<String> = lanes(missing)
+                            .map(|l| format!("{}", self.warps[w].first + l as u32))
+                            .collect();
+                        format!("waits in {name} for threads {}", who.join(", "))
+                    }
+                    None => self.barrier_wait(Pc(pc)),
+                };
+                match sites.iter_mut().find(|s| s.pc == Pc(pc) && s.text == text) {
+                    Some(s) => s.threads.extend(self.tids(w, same)),
+                    None => {
+                        let s = self.site(Pc(pc), w, same, text);
+                        sites.push(s);
+                    }
+                }
+            }
+        }
+        let n: usize = sites.iter().map(|s| s.threads.len()).sum();
+        message.push_str(&format!("no thread can go on: {n} threads wait"));
+        for s in self.barrier_absentees() {
+            message.push_str("; ");
+            message.push_str(&s);
+        }
+        if self.deadlock_is_unclear() {
+            self.unknown(UnknownKind::Undefined, sites, || {
+                format!("{message}; whether exited threads count here the manual leaves open")
+            });
+        } else {
+            self.defect(DefectKind::Deadlock, sites, || message);
+        }
+    }
+
+    /// Collects what the run found.
+    fn finish(mut self) -> Outcome {
+        self.collect_races();
+        let mut out = Outcome::default();
+        let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
+        for i in 0..self.regions.len() {
+            let RegionKind::Array(a) = self.regions[i].kind else {
+                continue;
+            };
+            let pieces = self.regions[i].written(&mut self.values);
+            if pieces.is_empty() {
+                continue;
+            }
+            for (off, t) in &pieces {
+                if !self.values.store.is_total(*t) {
+                    poisoned.push((*t, a, *off));
+                }
+            }
+            out.writes.insert(a, pieces.into_iter().collect());
+        }
+        self.report_poison(&poisoned);
+        self.report_nondeterminism(&out);
+        let reached: FxHashSet<Pc> = self
+            .found
+            .defects
+            .values()
+            .filter(|d| d.kind == DefectKind::UninitializedRead)
+            .flat_map(|d| d.sites.iter().map(|s| s.pc))
+            .collect();
+        let unused: Vec<Site> = self
+            .unset_sites
+            .iter()
+            .filter(|(pc, _)| !reached.contains(pc))
+            .map(|(_, s)| s.clone())
+            .collect();
+        for site in unused {
+            self.warn(WarningKind::UninitializedRead, vec![site], || {
+                "memory that was never written is read; the value is never used".into()
+            });
+        }
+        out.assumptions = self.found.assumptions.iter().cloned().collect();
+        out.assumptions.sort();
+        out.defects = self.found.defects.into_values().collect();
+        out.warnings = self.found.warnings.into_values().collect();
+        out.unknowns = self.found.unknowns.into_values().collect();
+        out.obligations = self.pending;
+        out.stats = self.stats;
+        out.store = self.values.store;
+        out
+    }
+
+    /// Uninitialised values that reach an output are defects at the read that brought them in.
+    fn report_poison(&mut self, outputs: &[(TermId, ArrayId, u64)]) {
+        for &(t, a, off) in outputs {
+            let surely = self.is_poison(t);
+            let Some(source) = self.poison_source(t) else {
+                continue;
+            };
+            let place = self.place(self.region_of(a), off, 4);
+            if surely {
+                self.defect(DefectKind::UninitializedRead, vec![source], || {
+                    format!("a value that was never written reaches {place}")
+                });
+            } else {
+                self.unknown(UnknownKind::Undefined, vec![source], || {
+                    format!("a value that was never written may reach {place}")
+                });
+            }
+        }
+    }
+
+    /// A value that depends on the schedule and reaches an output is `unknown`.
+    fn report_nondeterminism(&mut self, out: &Outcome) {
+        if self.fresh_sites.is_empty() {
+            return;
+        }
+        let n = self.values.store.len();
+        let mut tainted = vec![u32::MAX; n];
+        for i in 0..n {
+            let t = TermId(i as u32);
+            let mut from = match self.values.store.get(t) {
+                Term::Fresh { serial, .. } => serial,
+                _ => u32::MAX,
+            };
+            self.values
+                .store
+                .children(t, |c| from = from.min(tainted[c.0 as usize]));
+            tainted[i] = from;
+        }
+        for (a, writes) in &out.writes {
+            for (off, t) in writes {
+                let from = tainted[t.0 as usize];
+                if let Some(site) = self.fresh_sites.get(&from).cloned() {
+                    let place = self.place(self.region_of(*a), *off, 4);
+                    self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+                        format!("a value that depends on the schedule reaches {place}")
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! One instruction of some lanes of a warp: the guard, the family, the next pc.
+//!
+//! Source: PTX ISA 9.0, section 9.7; predicated execution section 9.3.
+//!
+//! A guard that depends on input data selects: a register write keeps the old value where the
+//! guard is false, an access happens in both worlds and says so. Only branches and barriers need
+//! to know which way to go.
+
+use crate::kernel::{Guard, Op, Pc, operands};
+use crate::term::TermId;
+
+use super::machine::{Machine, Stop};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, UnknownKind, WarningKind};
+
+/// What happened to the lanes that stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// All go on at the next instruction.
+    Next,
+    /// All go on at this instruction.
+    Jump(Pc),
+    /// Their pcs, or their states, were set.
+    Set,
+}
+
+/// Conditions under which lanes execute: data-dependent guards.
+#[derive(Clone, Debug)]
+pub struct Under {
+    /// Lanes whose condition is not known to be true.
+    pub mask: u32,
+    /// Their conditions.
+    pub cond: [TermId; LANES],
+}
+
+impl Under {
+    /// No lane is conditional.
+    pub fn none() -> Self {
+        Under {
+            mask: 0,
+            cond: [TermId(0); LANES],
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The truth of a predicate operand in a lane.
+    pub fn truth(&mut self, w: usize, g: Guard, lane: usize) -> Val {
+        match self.warps[w].get(g.reg, lane) {
+            Val::Conc(b) => Val::Conc((b & 1 == 1) as u64 ^ g.negated as u64),
+            v => {
+                let t = self.values.pred(v);
+                let t = if g.negated {
+                    self.values.store.not(t)
+                } else {
+                    t
+                };
+                self.values.of_pred(t)
+            }
+        }
+    }
+
+    /// Lanes of `mask` in which the guard holds, and those in which it depends on data.
+    pub fn guarded(&mut self, w: usize, mask: u32, guard: Option<Guard>) -> (u32, Under) {
+        let Some(g) = guard else {
+            return (mask, Under::none());
+        };
+        let sym = self.warps[w].symbolic(g.reg) & mask;
+        let words = self.warps[w].words(g.reg);
+        let mut yes = 0u32;
+        for (lane, word) in words.iter().enumerate() {
+            yes |= ((*word & 1) as u32) << lane;
+        }
+        if g.negated {
+            yes = !yes;
+        }
+        yes &= mask & !sym;
+        let mut under = Under::none();
+        for lane in lanes(sym) {
+            match self.truth(w, g, lane) {
+                Val::Conc(1) => yes |= 1 << lane,
+                Val::Conc(_) => {}
+                Val::Pred(t) => {
+                    under.mask |= 1 << lane;
+                    under.cond[lane] = t;
+                }
+                v => {
+                    let t = self.values.pred(v);
+                    under.mask |= 1 << lane;
+                    under.cond[lane] = t;
+                }
+            }
+        }
+        (yes, under)
+    }
+
+    /// Executes the instruction at `pc` in the lanes `mask` of warp `w`.
+    pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
+        self.stats.warp_instructions += 1;
+        self.stats.thread_instructions += mask.count_ones() as u64;
+        let inst = self.inst(pc);
+        let (yes, under) = self.guarded(w, mask, inst.guard);
+        if let Op::Bra { target, .. } = inst.op {
+            if under.mask == 0 {
+                if yes == mask {
+                    return Ok(Flow::Jump(target));
+                }
+                if yes == 0 {
+                    return Ok(Flow::Next);
+                } else {
+                    self.warps[w].jump(mask & !yes, pc.0 + 1);
+                    self.warps[w].jump(yes, target.0);
+                }
+                return Ok(Flow::Set);
+            }
+            return self.branch_on_data(w, mask, yes, under, pc);
+        }
+        if under.mask == 0 {
+            if yes == 0 {
+                return Ok(Flow::Next);
+            }
+            return self.execute(w, mask, yes, pc, &under);
+        }
+        self.check_set(w, pc, &under)?;
+        self.execute_under(w, mask, yes, pc, &under, None)?;
+        Ok(Flow::Next)
+    }
+
+    /// Marks where a register that was never written becomes a term.
+    pub fn note_unset(&mut self, _w: usize, pc: Pc) {
+        self.values.unset_site = pc.0;
+    }
+
+    /// A guard or branch on a value that was never written is a defect.
+    pub fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
+        for lane in lanes(under.mask) {
+            if self.is_poison(under.cond[lane]) {
+                self.poison_used(w, 1 << lane, pc, under.cond[lane], "a condition");
+                return Err(Stop::Finding);
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes an instruction in lanes that certainly do (`yes`) and lanes that do under a
+    /// condition: the registers of the latter become selects of new and old value.
+    pub fn execute_under(
+        &mut self,
+        w: usize,
+        mask: u32,
+        yes: u32,
+        pc: Pc,
+        under: &Under,
+        region: Option<(u32, u32)>,
+    ) -> Result<(), Stop> {
+        let inst = self.inst(pc);
+        if !is_selectable(&inst.op) {
+            let site = self.site(pc, w, under.mask, "runs only if input data says so");
+            self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
+                "an instruction with side effects is guarded by a predicate that depends on \
+                 input data"
+                    .into()
+            });
+            return Err(Stop::Finding);
+        }
+        let mut old = Vec::new();
+        operands::defs(&inst.op, |r| {
+            for lane in lanes(under.mask) {
+                old.push((r, lane, self.warps[w].get(r, lane)));
+            }
+        });
+        let all = yes | under.mask;
+        self.execute(w, mask, all, pc, under)?;
+        for (r, lane, before) in old {
+            let after = self.warps[w].get(r, lane);
+            // A register that was never written and is read only inside the guarded region is a
+            // temporary of it: nobody sees what it holds where the guard is false.
+            let (first, last) = self.reads[r.0 as usize];
+            let temporary =
+                first > last || region.is_some_and(|(from, to)| from < first && last < to);
+            let v = if before == Val::Unset && temporary {
+                after
+            } else {
+                let width = self.width(r);
+                self.values.select(under.cond[lane], after, before, width)
+            };
+            self.set(w, r, lane, v);
+        }
+        Ok(())
+    }
+
+    /// Executes an instruction other than a branch in the lanes `exec` of the group `mask`.
+    pub fn execute(
+        &mut self,
+        w: usize,
+        mask: u32,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<Flow, Stop> {
+        let inst = self.inst(pc);
+        match &inst.op {
+            Op::Ld {
+                access,
+                dsts,
+                addr,
+                used,
+            } => self.load(w, exec, pc, access, dsts, *addr, *used, under)?,
+            Op::St { access, srcs, addr } => self.store(w, exec, pc, access, srcs, *addr, under)?,
+            Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
+            // Nothing is ordered by a fence alone: strong accesses that are not ordered otherwise
+            // are findings.
+            Op::Fence { .. } | Op::Nop => {}
+            Op::Printf { result } => {
+                if let Some(off) = result {
+                    let site = self.site(pc, w, exec, "uses the result of vprintf");
+                    let t = self.volatile_bits(32, site);
+                    self.local_result(w, exec, *off, t);
+                }
+                let site = self.site(pc, w, exec, "prints");
+                self.warn(WarningKind::Note, vec![site], || {
+                    "a call of vprintf was ignored".into()
+                });
+            }
+            Op::Exit => {
+                self.exit(w, exec)?;
+                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                return Ok(Flow::Set);
+            }
+            Op::Trap | Op::AssertFail => {
+                let what = if inst.op == Op::Trap {
+                    "executes trap"
+                } else {
+                    "fails an assertion"
+                };
+                let site = self.site(pc, w, exec, what);
+                self.defect(DefectKind::Assertion, vec![site], || {
+                    format!("the kernel {what}")
+                });
+                self.exit(w, exec)?;
+                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                return Ok(Flow::Set);
+            }
+            Op::Brx { table, index, .. } => {
+                self.indexed_branch(w, mask, exec, pc, *table, *index)?;
+                return Ok(Flow::Set);
+            }
+            Op::Bar { .. }
+            | Op::WarpSync { .. }
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Elect { .. } => {
+                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                self.synchronise(w, exec, pc)?;
+                return Ok(Flow::Set);
+            }
+            Op::ActiveMask { dst } => {
+                for lane in lanes(exec) {
+                    let site = self.site(pc, w, 1 << lane, "reads the active mask");
+                    let t = self.volatile_bits(32, site);
+                    self.set(w, *dst, lane, Val::Bits(t));
+                }
+            }
+            Op::CallDepth => {
+                let site = self.site(pc, w, exec, "calls too deep");
+                self.unknown(UnknownKind::CallDepth, vec![site], || {
+                    format!("calls nest deeper than {}", crate::kernel::MAX_CALL_DEPTH)
+                });
+                return Err(Stop::Finding);
+            }
+            Op::Unsupported(text) => {
+                let text = &self.kernel.texts[*text as usize];
+                let site = self.site(pc, w, exec, "is executed");
+                self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                    format!("{text} is not supported")
+                });
+                return Err(Stop::Finding);
+            }
+            op => self.compute(w, exec, pc, op)?,
+        }
+        Ok(Flow::Next)
+    }
+
+    fn indexed_branch(
+        &mut self,
+        w: usize,
+        mask: u32,
+        exec: u32,
+        pc: Pc,
+        table: u32,
+        index: crate::kernel::Src,
+    ) -> Result<(), Stop> {
+        self.warps[w].jump(mask & !exec, pc.0 + 1);
+        for lane in lanes(exec) {
+            let v = self.src(w, index, lane);
+            let v = self.values.of_bits_plain(v, 32);
+            let targets = &self.kernel.tables[table as usize];
+            match v {
+                Val::Conc(i) if (i as usize) < targets.len() => {
+                    let t = targets[i as usize].0;
+                    self.warps[w].jump(1 << lane, t);
+                }
+                Val::Conc(i) => {
+                    let n = targets.len();
+                    let site = self.site(pc, w, 1 << lane, format!("jumps to entry {i} of {n}"));
+                    self.unknown(UnknownKind::Undefined, vec![site], || {
+                        "the index of brx.idx is outside its table: the behaviour is undefined"
+                            .into()
+                    });
+                    return Err(Stop::Finding);
+                }
+                v => {
+                    self.data_dependent_branch(w, 1 << lane, pc, v);
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records why a branch cannot be followed.
+    pub fn data_dependent_branch(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+        if let Some(name) = self.unbound_integer(v) {
+            let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
+            self.unknown(UnknownKind::MissingBinding, vec![site], || {
+                self_missing(&name, "a branch")
+            });
+            return;
+        }
+        let site = self.site(pc, w, mask, "branches on input data");
+        self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
+            "a branch that is not a short forward one depends on input data".into()
+        });
+    }
+}
+
+/// The message of a missing binding.
+pub fn self_missing(name: &str, what: &str) -> String {
+    format!("parameter {name} reaches {what}, and has no value: bind it with --arg {name}=VALUE")
+}
+
+/// True if an instruction may run under a data-dependent condition.
+pub fn is_selectable(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Bra { .. }
+            | Op::Brx { .. }
+            | Op::Exit
+            | Op::Trap
+            | Op::AssertFail
+            | Op::Bar { .. }
+            | Op::WarpSync { .. }
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Elect { .. }
+            | Op::ActiveMask { .. }
+            | Op::Atom { .. }
+            | Op::Fence { .. }
+            | Op::Printf { .. }
+            | Op::CallDepth
+            | Op::Unsupported(_)
+    )
+}

@@ -1,0 +1,243 @@
+//! What a register lane holds: bits until a float arrives.
+//!
+//! A lane is a `u64`, plain bits where the register's symbolic mask is clear, else a packed
+//! [`Val`]. The conversions here are the only places where bits become a real or a truth value
+//! and back, so a copy, a packing or a reuse at another type gives back the same term when the
+//! bytes line up.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Fmt;
+use crate::term::{Sort, Term, TermId, TermStore};
+
+/// The value of one lane of one register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Val {
+    /// Known bits.
+    Conc(u64),
+    /// The encoding of a real in a format; the register has the format's width.
+    Real(Fmt, TermId),
+    /// A bit-vector term of the register's width.
+    Bits(TermId),
+    /// A truth value.
+    Pred(TermId),
+    /// Never written.
+    Unset,
+}
+
+const REAL: u64 = 1;
+const BITS: u64 = 2;
+const PRED: u64 = 3;
+const UNSET: u64 = 4;
+
+/// The packed form of a lane that was never written.
+pub const UNSET_LANE: u64 = UNSET << 56;
+
+impl Val {
+    /// The lane word, and whether it is symbolic.
+    #[inline]
+    pub fn pack(self) -> (u64, bool) {
+        match self {
+            Val::Conc(v) => (v, false),
+            Val::Real(f, t) => (REAL << 56 | (f as u64) << 48 | t.0 as u64, true),
+            Val::Bits(t) => (BITS << 56 | t.0 as u64, true),
+            Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
+            Val::Unset => (UNSET_LANE, true),
+        }
+    }
+
+    /// The value that a symbolic lane word packs.
+    #[inline]
+    pub fn unpack(word: u64) -> Val {
+        let t = TermId(word as u32);
+        match word >> 56 {
+            REAL => Val::Real(Fmt::ALL[(word >> 48 & 0xff) as usize], t),
+            BITS => Val::Bits(t),
+            PRED => Val::Pred(t),
+            _ => Val::Unset,
+        }
+    }
+}
+
+/// The term store of a run with the conversions between bits, reals and truth values.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// The terms.
+    pub store: TermStore,
+    consts: FxHashMap<(Fmt, u64), TermId>,
+    /// Site number for a read of a register that was never written.
+    pub unset_site: u32,
+}
+
+impl Values {
+    /// The real of known bits.
+    pub fn constant(&mut self, fmt: Fmt, bits: u64) -> TermId {
+        if let Some(&t) = self.consts.get(&(fmt, bits)) {
+            return t;
+        }
+        let b = self.store.bits(fmt.bits() as u8, bits);
+        let t = self.store.of_bits(fmt, b);
+        self.consts.insert((fmt, bits), t);
+        t
+    }
+
+    /// The value as a real of a format. A tf32 operand is the f32 in the register: the bits that
+    /// the hardware drops are a rounding.
+    #[inline]
+    pub fn real(&mut self, v: Val, fmt: Fmt) -> TermId {
+        let fmt = if fmt == Fmt::Tf32 { Fmt::F32 } else { fmt };
+        match v {
+            Val::Real(f, t) if f == fmt => t,
+            Val::Real(Fmt::Tf32, t) if fmt == Fmt::F32 => t,
+            Val::Conc(bits) => {
+                let m = u64::MAX >> (64 - fmt.bits());
+                self.constant(fmt, bits & m)
+            }
+            _ => {
+                let w = fmt.bits() as u8;
+                let b = self.bits(v, w);
+                let b = self.low(b, w);
+                self.store.of_bits(fmt, b)
+            }
+        }
+    }
+
+    fn low(&mut self, bits: TermId, width: u8) -> TermId {
+        match self.store.sort(bits) {
+            Sort::Bits(w) if w > width => self.store.extract(bits, 0, width),
+            Sort::Bits(w) if w < width => {
+                let z = self.store.bits(width - w, 0);
+                self.store.concat(&[bits, z])
+            }
+            _ => bits,
+        }
+    }
+
+    /// The value as a bit-vector term of a width: longer ones are cut, shorter ones extended with
+    /// zeros.
+    pub fn bits(&mut self, v: Val, width: u8) -> TermId {
+        let t = match v {
+            Val::Conc(bits) => return self.store.bits(width, bits),
+            Val::Real(f, t) => self
+                .store
+                .of_real(if f == Fmt::Tf32 { Fmt::F32 } else { f }, t),
+            Val::Bits(t) => t,
+            Val::Pred(t) => self.store.of_bool(width, t),
+            Val::Unset => self.store.poison(width, self.unset_site),
+        };
+        self.low(t, width)
+    }
+
+    /// The value as a truth value: nonzero bits.
+    pub fn pred(&mut self, v: Val) -> TermId {
+        match v {
+            Val::Conc(b) => self.store.bool(b & 1 == 1),
+            Val::Pred(t) => t,
+            _ => {
+                let b = self.bits(v, 1);
+                let one = self.store.bits(1, 1);
+                self.store.icmp(crate::term::ICmp::Eq, b, one)
+            }
+        }
+    }
+
+    /// The plainest value that a bit-vector term is.
+    pub fn of_bits(&self, t: TermId) -> Val {
+        match self.store.get(t) {
+            Term::BitsConst { value, .. } => Val::Conc(value),
+            Term::OfReal { fmt, real } => Val::Real(fmt, real),
+            _ => Val::Bits(t),
+        }
+    }
+
+    /// The plainest value that a truth term is.
+    pub fn of_pred(&self, t: TermId) -> Val {
+        match self.store.as_bool(t) {
+            Some(b) => Val::Conc(b as u64),
+            None => Val::Pred(t),
+        }
+    }
+
+    /// p ? a : b for values of one register width.
+    pub fn select(&mut self, p: TermId, a: Val, b: Val, width: u8) -> Val {
+        if a == b {
+            return a;
+        }
+        match self.store.as_bool(p) {
+            Some(true) => return a,
+            Some(false) => return b,
+            None => {}
+        }
+        if width == 1 {
+            let (x, y) = (self.pred(a), self.pred(b));
+            let t = self.store.select(p, x, y);
+            return self.of_pred(t);
+        }
+        let fmt = match (a, b) {
+            (Val::Real(f, _), _) | (_, Val::Real(f, _)) => Some(f),
+            _ => None,
+        };
+        // A select that involves a float is a select of reals, so that arithmetic sees it; bits
+        // that the format cannot denote (a NaN pattern) keep it a select of bits.
+        if let Some(f) = fmt {
+            let (x, y) = (self.real(a, f), self.real(b, f));
+            let finite =
+                |s: &TermStore, t| !matches!(s.get(t), Term::Undefined | Term::OfBits { .. });
+            if f.bits() as u8 == width && finite(&self.store, x) && finite(&self.store, y) {
+                return Val::Real(f, self.store.select(p, x, y));
+            }
+        }
+        let (x, y) = (self.bits(a, width), self.bits(b, width));
+        let t = self.store.select(p, x, y);
+        self.of_bits(t)
+    }
+
+    /// The constants that a bit term selects among, each with its condition; `None` if it is not
+    /// a select among at most `cap` constants.
+    pub fn leaves(&mut self, t: TermId, cap: usize) -> Option<Vec<(TermId, u64)>> {
+        let yes = self.store.bool(true);
+        let mut work = vec![(yes, t)];
+        let mut out: Vec<(TermId, u64)> = Vec::new();
+        while let Some((cond, t)) = work.pop() {
+            if out.len() + work.len() >= cap {
+                return None;
+            }
+            match self.store.get(t) {
+                Term::BitsConst { value, .. } => match out.iter().position(|l| l.1 == value) {
+                    Some(i) => out[i].0 = self.store.or(out[i].0, cond),
+                    None => out.push((cond, value)),
+                },
+                Term::BitsSelect(p, a, b) => {
+                    let n = self.store.not(p);
+                    let (ca, cb) = (self.store.and(cond, p), self.store.and(cond, n));
+                    for (c, x) in [(cb, b), (ca, a)] {
+                        if self.store.as_bool(c) != Some(false) {
+                            work.push((c, x));
+                        }
+                    }
+                }
+                Term::OfBool { p, .. } => {
+                    let n = self.store.not(p);
+                    let (ca, cb) = (self.store.and(cond, p), self.store.and(cond, n));
+                    out.push((ca, 1));
+                    out.push((cb, 0));
+                }
+                _ => return None,
+            }
+        }
+        out.sort_by_key(|l| l.1);
+        Some(out)
+    }
+
+    /// The select among values whose conditions exclude each other and cover everything.
+    pub fn choose(&mut self, options: &[(TermId, Val)], width: u8) -> Val {
+        let mut it = options.iter().rev();
+        let Some(&(_, mut v)) = it.next() else {
+            return Val::Unset;
+        };
+        for &(c, x) in it {
+            v = self.select(c, x, v, width);
+        }
+        v
+    }
+}
