@@ -16,7 +16,7 @@ use crate::ptx::{
 };
 
 /// Instructions that expansion may add to an entry's own.
-const MAX_EXPANDED: u64 = 1 << 20;
+const MAX_EXPANDED: u64 = 1 << 17;
 
 /// The functions that an entry reaches.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ pub mod op;
 pub mod operands;
 pub mod print;
 pub mod structured;
+pub mod usage;
 
 mod call;
 mod callgraph;

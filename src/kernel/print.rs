@@ -15,23 +15,12 @@ use super::{
 /// Displays a kernel as a listing.
 pub struct Listing<'a> {
     kernel: &'a Kernel,
-    /// Byte offset at which each line of the source starts.
-    lines: Vec<u32>,
 }
 
 impl Kernel {
     /// The kernel as a listing.
     pub fn listing(&self) -> Listing<'_> {
-        let mut lines = vec![0];
-        let ends = self.source.text.bytes().enumerate();
-        lines.extend(
-            ends.filter(|(_, b)| *b == b'\n')
-                .map(|(at, _)| at as u32 + 1),
-        );
-        Listing {
-            kernel: self,
-            lines,
-        }
+        Listing { kernel: self }
     }
 }
 
@@ -68,7 +57,7 @@ impl Display for Listing<'_> {
             text.clear();
             self.inst(&mut text, pc, inst)?;
             let span = k.spans.get(pc).copied().unwrap_or_default();
-            let line = self.lines.partition_point(|at| *at <= span.start);
+            let line = k.source.position(span.start).line;
             write!(f, "{pc:5}  {text:<60} ; line {line}")?;
             if let Some(loc) = k.loc(Pc(pc as u32)) {
                 write!(f, " ({}:{})", loc.file, loc.line)?;
@@ -83,6 +72,16 @@ impl Display for Listing<'_> {
 }
 
 impl Listing<'_> {
+    /// One instruction without its program counter and places.
+    pub fn text(&self, pc: Pc) -> String {
+        let mut text = String::new();
+        if let Some(inst) = self.kernel.insts.get(pc.0 as usize) {
+            // Writing to a string cannot fail.
+            let _ = self.inst(&mut text, pc.0 as usize, inst);
+        }
+        text
+    }
+
     fn reg(&self, r: RegId) -> &str {
         self.kernel
             .reg_name
