@@ -13,7 +13,35 @@ use std::sync::Arc;
 
 use crate::diag::{Source, Span};
 
+pub mod error;
+pub mod lower;
 pub mod op;
+pub mod operands;
+pub mod print;
+pub mod structured;
+pub mod usage;
+
+mod call;
+mod callgraph;
+mod control;
+mod decode;
+mod decode_atom;
+mod decode_cmp;
+mod decode_cvt;
+mod decode_float;
+mod decode_int;
+mod decode_mem;
+mod decode_mov;
+mod decode_sync;
+mod init;
+mod layout;
+mod operand;
+mod scope;
+mod sig;
+mod special;
+
+pub use error::{LowerError, LowerWarning};
+pub use lower::{Lowered, lower, select_entry};
 pub use op::*;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.

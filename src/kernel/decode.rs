@@ -1,0 +1,107 @@
+//! Which decoder an opcode goes to.
+//!
+//! Source: PTX ISA 9.0, section 9.7. Opcodes that integers and floats share go by the class of their
+//! first type. What has no decoder is [`Op::Unsupported`](super::Op::Unsupported).
+
+use super::Op;
+use super::lower::Lowerer;
+use super::sig::{Decoded, HINTS, ModSet, Sig, unsupported};
+use crate::ptx::{Mod, Op as Opcode};
+
+impl Lowerer<'_> {
+    /// Decodes the current instruction.
+    pub(super) fn decode(&mut self, sig: &Sig) -> Decoded<()> {
+        use Opcode as O;
+        match sig.op {
+            O::Add | O::Sub | O::Mul | O::Mad | O::Div | O::Abs | O::Neg | O::Min | O::Max => {
+                match sig.types().first() {
+                    Some(ty) if ty.is_float() => self.decode_float(sig),
+                    _ => self.decode_int(sig),
+                }
+            }
+            O::Addc
+            | O::Subc
+            | O::Madc
+            | O::Mul24
+            | O::Mad24
+            | O::Sad
+            | O::Rem
+            | O::Popc
+            | O::Clz
+            | O::Bfind
+            | O::Fns
+            | O::Brev
+            | O::Bfe
+            | O::Bfi
+            | O::Szext
+            | O::Bmsk
+            | O::And
+            | O::Or
+            | O::Xor
+            | O::Not
+            | O::Cnot
+            | O::Shl
+            | O::Shr => self.decode_int(sig),
+            O::Fma
+            | O::Rcp
+            | O::Sqrt
+            | O::Rsqrt
+            | O::Sin
+            | O::Cos
+            | O::Lg2
+            | O::Ex2
+            | O::Tanh
+            | O::Copysign => self.decode_float(sig),
+            O::Dp4a | O::Dp2a => self.decode_dot(sig),
+            O::Lop3 => self.decode_lop3(sig),
+            O::Prmt => self.decode_prmt(sig),
+            O::Shf => self.decode_shf(sig),
+            O::Testp => self.decode_testp(sig),
+            O::Set => self.decode_set(sig),
+            O::Setp => self.decode_setp(sig),
+            O::Selp => self.decode_selp(sig),
+            O::Slct => self.decode_slct(sig),
+            O::Mov => self.decode_mov(sig),
+            O::Cvt => self.decode_cvt(sig),
+            O::CvtPack => self.decode_cvt_pack(sig),
+            O::Cvta => self.decode_cvta(sig),
+            O::Isspacep => self.decode_isspacep(sig),
+            O::Ld | O::Ldu => self.decode_ld(sig),
+            O::St => self.decode_st(sig),
+            O::Createpolicy => self.decode_createpolicy(),
+            O::Atom | O::Red => self.decode_atom(sig),
+            O::Bar | O::Barrier => self.decode_bar(sig),
+            O::BarWarpSync => self.decode_warp_sync(sig),
+            O::Fence | O::Membar => self.decode_fence(sig),
+            O::Shfl | O::ShflSync => self.decode_shfl(sig),
+            O::Vote | O::VoteSync => self.decode_vote(sig),
+            O::Match | O::MatchSync => self.decode_match(sig),
+            O::ReduxSync => self.decode_redux(sig),
+            O::ElectSync => self.decode_elect(sig),
+            O::Activemask => self.decode_activemask(sig),
+            O::Bra => self.decode_bra(sig),
+            O::BrxIdx => self.decode_brx(sig),
+            O::Call => self.decode_call(sig),
+            O::Ret => self.decode_ret(sig),
+            O::Exit => self.decode_end(sig, Op::Exit),
+            O::Trap => self.decode_end(sig, Op::Trap),
+            // No effect on any value or order.
+            O::Prefetch
+            | O::Prefetchu
+            | O::Applypriority
+            | O::Nanosleep
+            | O::Pmevent
+            | O::Brkpt => self.decode_nop(sig),
+            // A prerequisite grid has ended before a single launch begins, and nobody waits for it.
+            O::GriddepcontrolWait | O::GriddepcontrolLaunchDependents => self.decode_nop(sig),
+            _ => unsupported(""),
+        }
+    }
+
+    /// An instruction without effect; its operands are still names that must resolve.
+    fn decode_nop(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.only(HINTS.or(const { ModSet::of(&[Mod::L1, Mod::L2, Mod::Tensormap, Mod::Mask]) }))?;
+        self.emit(Op::Nop);
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! What can be wrong with the text of an entry and of what it calls: names, types, operands.
+//!
+//! Source: PTX ISA 9.0, sections 5.4, 6 and 9.4. All of these are input errors; what is right but
+//! not modelled becomes an instruction of its own and is no error.
+
+use thiserror::Error;
+
+use crate::diag::{Diagnostic, Span};
+use crate::ptx::EvalError;
+
+/// An error in the selected entry or in what it calls.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LowerError {
+    /// A name without a declaration in scope.
+    #[error("`{name}` is not declared")]
+    Undeclared {
+        /// The name.
+        name: String,
+        /// Where it is used.
+        span: Span,
+        /// What the user may have meant.
+        help: Option<String>,
+    },
+    /// A branch to a label that is not visible.
+    #[error("there is no label `{name}` in this scope")]
+    UnknownLabel {
+        /// The label.
+        name: String,
+        /// Where it is used.
+        span: Span,
+        /// What the user may have meant.
+        help: Option<String>,
+    },
+    /// A second declaration in one scope.
+    #[error("`{name}` is declared twice in this scope")]
+    Redeclared {
+        /// The name.
+        name: String,
+        /// The second declaration.
+        span: Span,
+        /// The first one.
+        first: Span,
+    },
+    /// A name that stands for something of the wrong kind.
+    #[error("`{name}` is {is}, but {wanted} must stand here")]
+    WrongKind {
+        /// The name.
+        name: String,
+        /// Where it is used.
+        span: Span,
+        /// What it is.
+        is: &'static str,
+        /// What is needed.
+        wanted: &'static str,
+    },
+    /// An operand that no instruction takes in this place.
+    #[error("{wanted} must stand here")]
+    WrongOperand {
+        /// The operand.
+        span: Span,
+        /// What is needed.
+        wanted: &'static str,
+    },
+    /// A register whose type does not fit the instruction's.
+    #[error("`{name}` has type `.{found}`, which does not fit `.{wanted}` of `{opcode}`")]
+    OperandType {
+        /// The register.
+        name: String,
+        /// Where it is used.
+        span: Span,
+        /// Its declared type.
+        found: &'static str,
+        /// The instruction's type.
+        wanted: &'static str,
+        /// The instruction.
+        opcode: String,
+    },
+    /// An immediate that cannot stand for a value of the instruction's type.
+    #[error("this constant does not fit `.{wanted}`")]
+    Immediate {
+        /// The constant.
+        span: Span,
+        /// The instruction's type.
+        wanted: &'static str,
+        /// What to write.
+        help: &'static str,
+    },
+    /// Too many or too few operands.
+    #[error("`{opcode}` takes {wanted} operands, not {found}")]
+    OperandCount {
+        /// The instruction.
+        opcode: String,
+        /// The instruction.
+        span: Span,
+        /// How many are written.
+        found: usize,
+        /// How many it takes.
+        wanted: String,
+    },
+    /// An address of a variable in another space than the instruction's.
+    #[error("`{name}` is in another state space than the instruction accesses")]
+    SpaceMismatch {
+        /// The variable.
+        name: String,
+        /// Where it is used.
+        span: Span,
+    },
+    /// A constant expression without a value.
+    #[error("{0}")]
+    Constant(EvalError),
+    /// An array whose size is not a positive number, or memory that would not fit in 32 bits.
+    #[error("the size of `{name}` cannot be used: {why}")]
+    Size {
+        /// The variable.
+        name: String,
+        /// The declaration.
+        span: Span,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A call of a function with other parameters.
+    #[error("`{name}` takes {wanted} {what}, not {found}")]
+    CallArity {
+        /// The function.
+        name: String,
+        /// The call.
+        span: Span,
+        /// Arguments or results.
+        what: &'static str,
+        /// How many are passed.
+        found: usize,
+        /// How many it declares.
+        wanted: usize,
+    },
+    /// An argument whose size differs from the parameter's.
+    #[error("`{name}` is {found} bytes large, but the parameter of `{function}` takes {wanted}")]
+    ArgumentSize {
+        /// The argument.
+        name: String,
+        /// The function.
+        function: String,
+        /// The argument.
+        span: Span,
+        /// Its size.
+        found: u64,
+        /// The parameter's size.
+        wanted: u64,
+    },
+    /// No entry in the module.
+    #[error("the module has no entry")]
+    NoEntry,
+    /// No entry with this name.
+    #[error("no entry is named `{name}`")]
+    UnknownEntry {
+        /// The name asked for.
+        name: String,
+        /// The entries.
+        entries: Vec<(String, Span)>,
+    },
+    /// Several entries fit.
+    #[error("{} entries fit, say which one", .entries.len())]
+    AmbiguousEntry {
+        /// The entries that fit.
+        entries: Vec<(String, Span)>,
+    },
+}
+
+impl LowerError {
+    /// Stable name of the kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            LowerError::Undeclared { .. } => "undeclared",
+            LowerError::UnknownLabel { .. } => "unknown-label",
+            LowerError::Redeclared { .. } => "redeclared",
+            LowerError::WrongKind { .. } => "wrong-kind",
+            LowerError::WrongOperand { .. } => "wrong-operand",
+            LowerError::OperandType { .. } => "operand-type",
+            LowerError::Immediate { .. } => "immediate",
+            LowerError::OperandCount { .. } => "operand-count",
+            LowerError::SpaceMismatch { .. } => "state-space",
+            LowerError::Constant(_) => "constant",
+            LowerError::Size { .. } => "size",
+            LowerError::CallArity { .. } | LowerError::ArgumentSize { .. } => "call",
+            LowerError::NoEntry
+            | LowerError::UnknownEntry { .. }
+            | LowerError::AmbiguousEntry { .. } => "entry",
+        }
+    }
+
+    /// The place, where there is one.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            LowerError::Undeclared { span, .. }
+            | LowerError::UnknownLabel { span, .. }
+            | LowerError::Redeclared { span, .. }
+            | LowerError::WrongKind { span, .. }
+            | LowerError::WrongOperand { span, .. }
+            | LowerError::OperandType { span, .. }
+            | LowerError::Immediate { span, .. }
+            | LowerError::OperandCount { span, .. }
+            | LowerError::SpaceMismatch { span, .. }
+            | LowerError::Size { span, .. }
+            | LowerError::CallArity { span, .. }
+            | LowerError::ArgumentSize { span, .. } => Some(*span),
+            LowerError::Constant(error) => Some(error.span()),
+            LowerError::NoEntry
+            | LowerError::UnknownEntry { .. }
+            | LowerError::AmbiguousEntry { .. } => None,
+        }
+    }
+
+    /// The message with its places.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let mut message = Diagnostic::error(self.code(), self.to_string());
+        if let Some(span) = self.span() {
+            message = message.label(span, "");
+        }
+        match self {
+            LowerError::Undeclared {
+                help: Some(help), ..
+            }
+            | LowerError::UnknownLabel {
+                help: Some(help), ..
+            } => message.help(help.as_str()),
+            LowerError::Immediate { help, .. } => message.help(*help),
+            LowerError::Redeclared { first, .. } => message.label(*first, "first declared here"),
+            LowerError::UnknownEntry { entries, .. } | LowerError::AmbiguousEntry { entries } => {
+                let names = entries.iter().map(|(name, _)| name.as_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                message.help(format!("the entries are: {names}"))
+            }
+            _ => message,
+        }
+    }
+}
+
+/// Something that the user should know about code that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LowerWarning {
+    /// An opcode that PTX ISA 9.0 does not have, or a modifier that is not known with its opcode.
+    #[error("`{text}` is not known: {why}")]
+    UnknownOpcode {
+        /// The instruction.
+        text: String,
+        /// What of it.
+        why: String,
+        /// Where it stands.
+        span: Span,
+        /// What the user may have meant.
+        help: Option<String>,
+    },
+}
+
+impl LowerWarning {
+    /// Stable name of the kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            LowerWarning::UnknownOpcode { .. } => "unknown-opcode",
+        }
+    }
+
+    /// The place.
+    pub fn span(&self) -> Span {
+        match self {
+            LowerWarning::UnknownOpcode { span, .. } => *span,
+        }
+    }
+
+    /// The message with its place.
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            LowerWarning::UnknownOpcode { span, help, .. } => {
+                let message = Diagnostic::warning(self.code(), self.to_string()).label(*span, "");
+                match help {
+                    Some(help) => message.help(help.as_str()),
+                    None => message,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,622 @@
+//! A module and an entry of it to a [`Kernel`]: the driver.
+//!
+//! The problem: turn names into indices, opcodes into typed operations, labels into program
+//! counters, calls into the code of the callee, once, so that nothing later looks at strings.
+//! The way through: find the functions that the entry reaches and how deep calls can be expanded
+//! ([`callgraph`](super::callgraph)), lay out shared memory ([`layout`](super::layout)), then walk
+//! the flat statements of the body, with a frame of names for each function instance
+//! ([`scope`](super::scope)); each instruction goes to the decoder of its family, and last the
+//! labels are resolved and the joins of branches found ([`structured`](super::structured)).
+//!
+//! Source: PTX ISA 9.0, sections 5, 6, 7, 9 and 11. An instruction that no decoder models becomes
+//! [`Op::Unsupported`] with its text: it is an error of nobody, and nothing is ever dropped.
+//!
+//! Not claimed: legality. What `ptxas` would refuse for a reason that does not change the
+//! meaning (an architecture, an alignment, a missing scope) may be accepted.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::callgraph::CallGraph;
+use super::error::{LowerError, LowerWarning};
+use super::layout::Statics;
+use super::scope::{Binding, Frame, Label, Range};
+use super::sig::{Decoded, Sig, Stop};
+use super::{Guard, Inst, Kernel, Loc, Op, Param, Pc, RegId, Special};
+use crate::diag::{Source, Span, nearest};
+use crate::ptx;
+use crate::ptx::{Function, Id, Instr, Module, Name, Opcode, Operand, Stmt, StmtKind, Type};
+
+/// Errors after which lowering stops looking for more.
+const MAX_ERRORS: usize = 100;
+
+/// A kernel and what the user should know about it.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Unknown opcodes and modifiers, in source order.
+    pub warnings: Vec<LowerWarning>,
+}
+
+/// The entry with this exact name, or the only one whose name holds it; without a name, the only
+/// entry of the module.
+pub fn select_entry(module: &Module, name: Option<&str>) -> Result<Id<Function>, LowerError> {
+    let list = |ids: &[Id<Function>]| -> Vec<(String, Span)> {
+        let entry = |id: &Id<Function>| {
+            let f = &module[*id];
+            (module.text(f.name).to_string(), f.name_span)
+        };
+        ids.iter().map(entry).collect()
+    };
+    let all: Vec<Id<Function>> = module.entries().map(|(id, _)| id).collect();
+    if all.is_empty() {
+        return Err(LowerError::NoEntry);
+    }
+    let Some(name) = name else {
+        return match all[..] {
+            [only] => Ok(only),
+            _ => Err(LowerError::AmbiguousEntry {
+                entries: list(&all),
+            }),
+        };
+    };
+    let text = |id: &Id<Function>| module.text(module[*id].name);
+    if let Some(exact) = all.iter().find(|id| text(id) == name) {
+        return Ok(*exact);
+    }
+    let fits: Vec<Id<Function>> = all
+        .iter()
+        .copied()
+        .filter(|id| text(id).contains(name))
+        .collect();
+    match fits[..] {
+        [only] => Ok(only),
+        [] => Err(LowerError::UnknownEntry {
+            name: name.to_string(),
+            entries: list(&all),
+        }),
+        _ => Err(LowerError::AmbiguousEntry {
+            entries: list(&fits),
+        }),
+    }
+}
+
+/// Lowers one entry of a module that was read from `source`.
+pub fn lower(
+    module: &Module,
+    source: &Arc<Source>,
+    entry: Id<Function>,
+) -> Result<Lowered, Vec<LowerError>> {
+    let mut low = Lowerer::new(module, source, entry);
+    low.lay_out_statics();
+    low.kernel_params(entry);
+    low.body(entry);
+    low.initialise_globals();
+    low.finish()
+}
+
+/// The state of lowering one entry.
+pub(super) struct Lowerer<'a> {
+    pub m: &'a Module,
+    pub source: &'a Source,
+    /// The kernel as far as it is built; branch targets are labels until the end.
+    pub k: Kernel,
+    /// Declared types of the registers.
+    pub reg_ty: Vec<Type>,
+    pub frame: Frame,
+    pub calls: CallGraph,
+    pub statics: Statics,
+    /// Functions that are being expanded, the entry first.
+    pub stack: Vec<Id<Function>>,
+    /// Number of call sites expanded, for the names of instances.
+    pub instances: u32,
+    /// Where `ret` of the callee being expanded goes; `None` in the entry.
+    pub ret: Option<Label>,
+    /// The program counter of each label.
+    labels: Vec<u32>,
+    /// The hidden carry flag.
+    carry: Option<RegId>,
+    errors: Vec<LowerError>,
+    reported: FxHashSet<Span>,
+    warnings: Vec<LowerWarning>,
+    texts: FxHashMap<String, u32>,
+    // The instruction being decoded.
+    pub ops: &'a [Operand],
+    pub opcode_span: Span,
+    span: Span,
+    pub guard: Option<Guard>,
+    /// Bytes of the next load that are used.
+    pub used_bytes: Option<u32>,
+    // The source location in force.
+    loc: u32,
+    locs: FxHashMap<(u32, u32), u32>,
+    files: FxHashMap<u32, Name>,
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(m: &'a Module, source: &'a Arc<Source>, entry: Id<Function>) -> Lowerer<'a> {
+        let function = &m[entry];
+        let reqntid = m[function.directives].iter().find_map(|d| match d.kind {
+            ptx::FuncDirectiveKind::ReqNTid(extent) => Some(extent.sizes),
+            _ => None,
+        });
+        let files = m.items.iter().filter_map(|item| match item.kind {
+            ptx::ItemKind::File(id) => Some((m[id].index, m[id].path)),
+            _ => None,
+        });
+        Lowerer {
+            m,
+            source,
+            k: Kernel {
+                name: m.text(function.name).to_string(),
+                source: Arc::clone(source),
+                sm: m.sm().map_or(0, |(sm, _)| sm),
+                params: Vec::new(),
+                param_bytes: 0,
+                insts: Vec::new(),
+                spans: Vec::new(),
+                loc_of: Vec::new(),
+                locs: Vec::new(),
+                reg_width: Vec::new(),
+                reg_name: Vec::new(),
+                shared: Vec::new(),
+                shared_bytes: 0,
+                dynamic_shared: None,
+                locals: Vec::new(),
+                local_bytes: 0,
+                globals: Vec::new(),
+                reqntid,
+                tables: Vec::new(),
+                texts: Vec::new(),
+                join: Vec::new(),
+            },
+            reg_ty: Vec::new(),
+            frame: Frame::new(String::new()),
+            calls: CallGraph::new(m, entry),
+            statics: Statics::default(),
+            stack: vec![entry],
+            instances: 0,
+            ret: None,
+            labels: Vec::new(),
+            carry: None,
+            errors: Vec::new(),
+            reported: FxHashSet::default(),
+            warnings: Vec::new(),
+            texts: FxHashMap::default(),
+            ops: &[],
+            opcode_span: Span::default(),
+            span: Span::default(),
+            guard: None,
+            used_bytes: None,
+            loc: u32::MAX,
+            locs: FxHashMap::default(),
+            files: files.collect(),
+        }
+    }
+
+    /// Records an error, once for each place: a callee is lowered anew at each call site.
+    pub fn error(&mut self, error: LowerError) {
+        if error.span().is_none_or(|span| self.reported.insert(span)) {
+            self.errors.push(error);
+        }
+    }
+
+    /// True when so many errors were found that more would not help.
+    pub fn gave_up(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS
+    }
+
+    /// Appends an instruction under the guard of the one being decoded.
+    pub fn emit(&mut self, op: Op) {
+        self.emit_guarded(self.guard, op);
+    }
+
+    /// Appends an instruction under a guard of its own.
+    pub fn emit_guarded(&mut self, guard: Option<Guard>, op: Op) {
+        self.k.insts.push(Inst { guard, op });
+        self.k.spans.push(self.span);
+        self.k.loc_of.push(self.loc);
+    }
+
+    /// A new register; a 128-bit one takes two ids.
+    pub fn new_reg(&mut self, ty: Type, name: String) -> RegId {
+        let id = RegId(self.k.reg_width.len() as u32);
+        if ty.bits() > 64 {
+            self.k.reg_name.push(format!("{name}.lo"));
+            self.k.reg_name.push(format!("{name}.hi"));
+            self.k.reg_width.extend([64, 64]);
+            self.reg_ty.extend([ty, ty]);
+        } else {
+            self.k.reg_name.push(name);
+            self.k.reg_width.push(ty.bits() as u8);
+            self.reg_ty.push(ty);
+        }
+        id
+    }
+
+    /// A hidden register.
+    pub fn temp(&mut self, ty: Type) -> RegId {
+        self.new_reg(ty, format!("%tmp{}", self.k.reg_width.len()))
+    }
+
+    /// The hidden carry flag.
+    pub fn carry(&mut self) -> RegId {
+        match self.carry {
+            Some(reg) => reg,
+            None => {
+                let reg = self.new_reg(Type::Pred, "%cc".to_string());
+                self.carry = Some(reg);
+                reg
+            }
+        }
+    }
+
+    /// A label that has no place yet.
+    pub fn new_label(&mut self) -> Label {
+        self.labels.push(u32::MAX);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// Puts a label at the next instruction.
+    pub fn place(&mut self, label: Label) {
+        if let Some(pc) = self.labels.get_mut(label.0 as usize) {
+            *pc = self.k.insts.len() as u32;
+        }
+    }
+
+    /// What a name stands for here: in the function instance, else in the module.
+    pub fn lookup(&mut self, name: Name) -> Option<Binding> {
+        if let Some(binding) = self.frame.get(name) {
+            return Some(binding);
+        }
+        if let Some((range, _)) = self.frame.range_of(self.m, name) {
+            let text = format!("{}{}", self.m.text(name), self.frame.suffix);
+            return Some(self.bind_member(name, text, range));
+        }
+        self.module_name(name)
+    }
+
+    fn bind_member(&mut self, name: Name, text: String, range: Range) -> Binding {
+        let binding = self.make_registers(range.ty, range.vector, text);
+        self.frame.bind_member(name, range, binding);
+        binding
+    }
+
+    /// Registers for one declared name.
+    fn make_registers(&mut self, ty: Type, vector: u8, name: String) -> Binding {
+        if vector == 1 {
+            let id = self.new_reg(ty, name);
+            return Binding::Reg { id, ty, vector };
+        }
+        let id = RegId(self.k.reg_width.len() as u32);
+        for i in 0..vector {
+            self.new_reg(
+                ty,
+                format!("{name}.{}", ["x", "y", "z", "w"][usize::from(i % 4)]),
+            );
+        }
+        Binding::Reg { id, ty, vector }
+    }
+
+    /// Declares a name in the innermost scope.
+    pub fn declare(&mut self, name: Name, binding: Binding, span: Span) {
+        if let Err(first) = self.frame.declare(self.m, name, binding, span) {
+            let name = self.m.text(name).to_string();
+            self.error(LowerError::Redeclared { name, span, first });
+        }
+    }
+
+    /// Declares a register or a range of them.
+    pub fn declare_reg(
+        &mut self,
+        name: Name,
+        count: Option<u32>,
+        (ty, vector): (Type, u8),
+        span: Span,
+    ) {
+        let text = |low: &Self, name| format!("{}{}", low.m.text(name), low.frame.suffix);
+        let Some(count) = count else {
+            let text = text(self, name);
+            let binding = self.make_registers(ty, vector, text);
+            self.declare(name, binding, span);
+            return;
+        };
+        let declared = self
+            .frame
+            .declare_range(self.m, name, (count, ty, vector), span);
+        match declared {
+            Ok(shadowed) => {
+                for name in shadowed {
+                    let text = text(self, name);
+                    if let Some((range, _)) = self.frame.range_of(self.m, name) {
+                        self.bind_member(name, text, range);
+                    }
+                }
+            }
+            Err(first) => {
+                let name = format!("{}<{count}>", self.m.text(name));
+                self.error(LowerError::Redeclared { name, span, first });
+            }
+        }
+    }
+
+    /// Lowers the statements of a function in the current frame.
+    pub fn body(&mut self, function: Id<Function>) {
+        let m = self.m;
+        let Some(body) = m[function].body else { return };
+        let stmts = &m[body];
+        let first = body.ids().next().map_or(0, Id::index);
+        self.declare_labels(stmts, first, 0);
+        for (i, stmt) in stmts.iter().enumerate() {
+            if self.gave_up() {
+                return;
+            }
+            match stmt.kind {
+                StmtKind::Instr(id) => self.instruction(id, stmt.span),
+                StmtKind::Label(name) => {
+                    if let Some(Binding::Label(label)) = self.frame.get(name) {
+                        self.place(label);
+                    }
+                }
+                StmtKind::Decl(id) => self.declaration(id),
+                StmtKind::Open(_) => {
+                    self.frame.open();
+                    self.declare_labels(stmts, first, i + 1);
+                }
+                StmtKind::Close(_) => self.frame.close(),
+                StmtKind::Loc(id) => self.location(id),
+                StmtKind::File(id) => {
+                    self.files.insert(m[id].index, m[id].path);
+                }
+                StmtKind::Pragma(texts) => self.pragma(texts),
+                StmtKind::BranchTargets { .. }
+                | StmtKind::CallTargets { .. }
+                | StmtKind::CallPrototype { .. } => {}
+            }
+        }
+    }
+
+    /// Declares the labels of the scope that begins at statement `from`, those of inner scopes
+    /// left out: a branch may name a label that comes later.
+    fn declare_labels(&mut self, stmts: &[Stmt], first: usize, from: usize) {
+        let mut i = from;
+        while let Some(stmt) = stmts.get(i) {
+            match stmt.kind {
+                StmtKind::Open(close) => match close.index().checked_sub(first) {
+                    Some(end) if end > i => i = end,
+                    _ => return,
+                },
+                StmtKind::Close(_) => return,
+                StmtKind::Label(name) => {
+                    let label = self.new_label();
+                    self.declare(name, Binding::Label(label), stmt.span);
+                }
+                StmtKind::BranchTargets { label, targets } => {
+                    self.declare(label, Binding::Branches(targets), stmt.span);
+                }
+                StmtKind::CallTargets { label, .. } | StmtKind::CallPrototype { label, .. } => {
+                    self.declare(label, Binding::CallTable, stmt.span);
+                }
+                _ => {}
+            }
+            i += 1;
+        }
+    }
+
+    fn location(&mut self, id: Id<ptx::Loc>) {
+        let loc = &self.m[id];
+        // Inlined code is reported where it was called from only if its own place is unknown.
+        let (mut file, mut line) = (loc.file, loc.line);
+        if line == 0
+            && let Some(inlined) = &loc.inlined
+        {
+            (file, line) = (inlined.file, inlined.line);
+        }
+        if line == 0 {
+            self.loc = u32::MAX;
+            return;
+        }
+        let next = self.k.locs.len() as u32;
+        let index = *self.locs.entry((file, line)).or_insert(next);
+        if index == next {
+            let path = self.files.get(&file).map(|path| self.m.text(*path));
+            self.k.locs.push(Loc {
+                file: path.unwrap_or("").to_string(),
+                line,
+            });
+        }
+        self.loc = index;
+    }
+
+    fn pragma(&mut self, texts: ptx::List<Name>) {
+        for text in &self.m[texts] {
+            let Some(mask) = self.m.text(*text).trim().strip_prefix("used_bytes_mask") else {
+                continue;
+            };
+            let mask = mask.trim();
+            let number = match mask.strip_prefix("0x").or(mask.strip_prefix("0X")) {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => mask.parse(),
+            };
+            // A mask that cannot be read leaves every byte used, which claims less.
+            self.used_bytes = number.ok();
+        }
+    }
+
+    /// Lowers one instruction: its guard, then the decoder of its family.
+    fn instruction(&mut self, id: Id<Instr>, span: Span) {
+        let m = self.m;
+        let instr = &m[id];
+        self.ops = &m[instr.operands];
+        self.opcode_span = instr.opcode_span;
+        self.span = span;
+        self.guard = None;
+        let start = self.k.insts.len();
+        let decoded = self.guarded(instr);
+        match decoded {
+            Ok(()) => {}
+            Err(Stop::Error) => self.truncate(start),
+            Err(Stop::Unsupported(why)) => {
+                self.truncate(start);
+                self.unsupported(why);
+            }
+        }
+        self.guard = None;
+        // The pragma speaks of the next load only.
+        if self.used_bytes.is_some() && instr.op() != Some(ptx::Op::Ld) {
+            self.used_bytes = None;
+        }
+    }
+
+    fn guarded(&mut self, instr: &'a Instr) -> Decoded<()> {
+        if let Some(guard) = &instr.guard {
+            let (reg, ty) = self.reg_of(guard.pred, None, guard.span)?;
+            if ty != Type::Pred {
+                return self.fail(LowerError::WrongKind {
+                    name: self.m.text(guard.pred).to_string(),
+                    span: guard.span,
+                    is: "a register",
+                    wanted: "a predicate register",
+                });
+            }
+            self.guard = Some(Guard {
+                reg,
+                negated: guard.negated,
+            });
+        }
+        let op = match instr.opcode {
+            Opcode::Known(op) => op,
+            Opcode::Unknown(name) => {
+                let text = self.m.text(name);
+                let names = ptx::Op::ALL.iter().map(|op| op.text());
+                let help = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
+                self.warnings.push(LowerWarning::UnknownOpcode {
+                    text: self.opcode_text(),
+                    why: "PTX ISA 9.0 has no such opcode".to_string(),
+                    span: self.opcode_span,
+                    help,
+                });
+                return Err(Stop::Unsupported("unknown opcode".to_string()));
+            }
+        };
+        let sig = match Sig::new(self.m, op, instr) {
+            Ok(sig) => sig,
+            Err(stop) => {
+                self.warn_unknown_modifier(instr);
+                return Err(stop);
+            }
+        };
+        self.decode(&sig)
+    }
+
+    fn warn_unknown_modifier(&mut self, instr: &Instr) {
+        for modifier in &self.m[instr.mods] {
+            let ptx::ModKind::Unknown(name) = modifier.kind else {
+                continue;
+            };
+            let text = self.m.text(name);
+            let words = ptx::Mod::ALL.iter().map(|word| word.text());
+            let types = Type::ALL.iter().map(|ty| ty.text());
+            let spaces = ptx::Space::ALL.iter().map(|space| space.text());
+            let near = nearest(text, words.chain(types).chain(spaces));
+            self.warnings.push(LowerWarning::UnknownOpcode {
+                text: self.opcode_text(),
+                why: format!("PTX ISA 9.0 has no modifier `.{text}`"),
+                span: Span {
+                    start: modifier.at,
+                    end: modifier.at + 1 + text.len() as u32,
+                },
+                help: near.map(|near| format!("did you mean `.{near}`?")),
+            });
+        }
+    }
+
+    /// Appends an instruction that is not modelled.
+    fn unsupported(&mut self, why: String) {
+        let text = match why.is_empty() {
+            true => self.opcode_text(),
+            false => format!("{} ({why})", self.opcode_text()),
+        };
+        let next = self.k.texts.len() as u32;
+        let index = match self.texts.get(&text) {
+            Some(index) => *index,
+            None => {
+                self.k.texts.push(text.clone());
+                self.texts.insert(text, next);
+                next
+            }
+        };
+        self.emit(Op::Unsupported(index));
+    }
+
+    /// Takes back what an instruction that failed has appended. Registers that it made stay.
+    fn truncate(&mut self, len: usize) {
+        self.k.insts.truncate(len);
+        self.k.spans.truncate(len);
+        self.k.loc_of.truncate(len);
+    }
+
+    /// The opcode with its modifiers, as written.
+    pub fn opcode_text(&self) -> String {
+        self.source.slice(self.opcode_span).to_string()
+    }
+
+    /// A read of a volatile special register, for results that nothing determines.
+    pub fn emit_unspecified(&mut self, dst: RegId) {
+        self.emit(Op::Special {
+            dst,
+            special: Special::Volatile,
+        });
+    }
+
+    /// Resolves labels, ends the code, finds the joins.
+    fn finish(mut self) -> Result<Lowered, Vec<LowerError>> {
+        if !self.errors.is_empty() {
+            let order = |e: &LowerError| e.span().map_or((u32::MAX, 0), |s| (s.start, s.end));
+            self.errors.sort_by_key(order);
+            return Err(self.errors);
+        }
+        let end = self.k.insts.len() as u32;
+        let falls = match self.k.insts.last() {
+            None => true,
+            Some(inst) => {
+                inst.guard.is_some()
+                    || !matches!(
+                        inst.op,
+                        Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap | Op::CallDepth
+                    )
+            }
+        };
+        if falls || self.labels.contains(&end) {
+            self.emit_guarded(None, Op::Exit);
+        }
+        // Every label that a branch names was declared, and placed when its statement was passed.
+        let labels = std::mem::take(&mut self.labels);
+        let resolve = |target: &mut Pc| {
+            let pc = labels.get(target.0 as usize).copied().unwrap_or(end);
+            *target = Pc(pc.min(end));
+        };
+        for inst in &mut self.k.insts {
+            if let Op::Bra { target, .. } = &mut inst.op {
+                resolve(target);
+            }
+        }
+        self.k.tables.iter_mut().flatten().for_each(resolve);
+        self.k.join = super::structured::joins(&self.k);
+        let mut warnings = self.warnings;
+        warnings.sort_by_key(|w| w.span());
+        warnings.dedup();
+        Ok(Lowered {
+            kernel: self.k,
+            warnings,
+        })
+    }
+
+    /// Appends a kernel parameter.
+    pub fn push_param(&mut self, param: Param) {
+        self.k.param_bytes = self.k.param_bytes.max(param.offset + param.bytes);
+        self.k.params.push(param);
+    }
+}
