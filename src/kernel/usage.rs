@@ -249,7 +249,13 @@ fn loads(kernel: &Kernel) -> Loads {
         HashMap::with_hasher(FxBuildHasher);
     let generic = kernel.insts.iter().any(|inst| {
         let op = &inst.op;
-        matches!(op, Op::Cvta { space: Space::Param, .. })
+        matches!(
+            op,
+            Op::Cvta {
+                space: Space::Param,
+                ..
+            }
+        )
     });
     for inst in &kernel.insts {
         let Op::Ld {
@@ -327,7 +333,12 @@ impl Graph {
         };
         for inst in &kernel.insts {
             match (&inst.op, flow) {
-                (Op::Ld { access, dsts, addr, .. }, _) => {
+                (
+                    Op::Ld {
+                        access, dsts, addr, ..
+                    },
+                    _,
+                ) => {
                     for (i, dst) in dsts.iter().enumerate() {
                         let Some(dst) = dst else { continue };
                         graph.load(access.space, element(addr, i, access.ty), *dst);
