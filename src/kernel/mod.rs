@@ -21,6 +21,9 @@ pub mod print;
 pub mod structured;
 pub mod usage;
 
+#[cfg(test)]
+mod tests;
+
 mod call;
 mod callgraph;
 mod control;

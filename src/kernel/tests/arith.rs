@@ -98,7 +98,7 @@ fn floats() {
          min.xorsign.abs.f16 %h1, %h2, %h3; => float Min.f16.xorsign.abs %h1, %h2, %h3
          copysign.f32 %f1, %f2, %f3; => float Copysign.f32 %f1, %f2, %f3
          testp.subnormal.f32 %p1, %f2; => testp Subnormal.f32 %p1, %f2
-         add.f32.f16 %f1, %h2, %f3; => cvt.f32.f16 %tmp1, %h2 ;; float Add.f32 %f1, %tmp1, %f3",
+         add.f32.f16 %f1, %h2, %f3; => cvt.f32.f16 %tmp2, %h2 ;; float Add.f32 %f1, %tmp2, %f3",
     );
 }
 
@@ -116,7 +116,7 @@ fn comparisons() {
          set.eq.f16x2.f16x2 %r1, %r2, %r3; => set Eq.f16.f16x2 %r1, %r2, %r3
          set.eq.u32.f16x2 %r1, %r2, %r3; => set Eq.u16.f16x2 %r1, %r2, %r3
          selp.f32 %f1, 0f3F800000, %f2, %p1; => selp.b32 %f1, 0x3f800000, %f2, %p1
-         selp.b32 %r1, 1, 0, 1; => mov.b1 %tmp0, 1 ;; selp.b32 %r1, 1, 0, %tmp0
+         selp.b32 %r1, 1, 0, 1; => mov.b1 %tmp1, 1 ;; selp.b32 %r1, 1, 0, %tmp1
          slct.b64.f32 %rd1, %rd2, %rd3, %f1; => slct.b64.f32 %rd1, %rd2, %rd3, %f1",
     );
 }
@@ -170,7 +170,10 @@ fn what_is_not_modelled_says_so() {
         ("cvt.s32.f32 %r1, %f1;", "it lacks a rounding modifier"),
         ("add.f32.frob %f1, %f2, %f3;", "unknown modifier `.frob`"),
         ("mul.s32 %r1, %r2, %r3;", "no such form"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "ldmatrix.sync"),
+        (
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];",
+            "ldmatrix.sync",
+        ),
         ("brev.b32.ftz %r1, %r2;", "no such form"),
         ("add.rn.approx.f32 %f1, %f2, %f3;", "modifier `.approx`"),
     ] {

@@ -20,7 +20,7 @@ fn loads_and_stores() {
          st.shared.v2.f32 [tile], {%f1, 0f00000000}; => st.shared.f32 [0], {%f1, 0}
          st.release.sys.global.b32 [%rd1], 7; => st.global.Release.Sys.b32 [%rd1], {7}
          st.local.u32 [stack+4], %r1; => st.local.u32 [0+4], {%r1}
-         ld.shared.b8 %r1, tile[%r2]; => cvt.u64.u32 %tmp2, %r2 ;; int MadLo.u64 %tmp3, %tmp2, 1, 0 ;; ld.shared.b8 {%r1}, [%tmp3]"
+         ld.shared.b8 %r1, tile[%r2]; => cvt.u64.u32 %tmp1, %r2 ;; int MadLo.u64 %tmp2, %tmp1, 1, 0 ;; ld.shared.b8 {%r1}, [%tmp2]"
             .replace(
                 "         ld.shared.b32 %r1, [stack]; => unsupported\n",
                 "",
@@ -83,7 +83,9 @@ fn shared_memory_is_laid_out() {
     let at: Vec<_> = k.shared.iter().map(|v| (&v.name[..], v.offset)).collect();
     assert_eq!(at, [("first", 0), ("tile", 8), ("inner", 72)]);
     assert_eq!((k.shared_bytes, k.dynamic_shared), (80, Some(80)));
-    let texts: Vec<String> = (0..5).map(|pc| k.listing().text(crate::kernel::Pc(pc))).collect();
+    let texts: Vec<String> = (0..5)
+        .map(|pc| k.listing().text(crate::kernel::Pc(pc)))
+        .collect();
     assert_eq!(
         texts,
         [
@@ -108,13 +110,22 @@ fn globals_are_numbered_by_first_use() {
     );
     let names: Vec<&str> = k.globals.iter().map(|g| &g.name[..]).collect();
     assert_eq!(names, ["p", "k", "e", "filled", "v", "table"]);
-    assert_eq!(k.globals[0].relocs, [(0, SymbolRef::Global(GlobalId(5)), 8)]);
+    assert_eq!(
+        k.globals[0].relocs,
+        [(0, SymbolRef::Global(GlobalId(5)), 8)]
+    );
     assert_eq!(k.globals[1].init, [1, 0, 0xfe, 0xff, 3, 0]);
     assert!(k.globals[1].constant && !k.globals[1].external);
     assert!(k.globals[2].external && k.globals[3].external);
     assert_eq!(k.globals[4].init, [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
-    let table: Vec<u8> = [1f32, 0., 3., 4.].iter().flat_map(|f| f.to_le_bytes()).collect();
+    let table: Vec<u8> = [1f32, 0., 3., 4.]
+        .iter()
+        .flat_map(|f| f.to_le_bytes())
+        .collect();
     assert_eq!(k.globals[5].init, table);
-    assert_eq!(k.listing().text(crate::kernel::Pc(1)), "ld.const.b16 {%h1}, [g1+2]");
+    assert_eq!(
+        k.listing().text(crate::kernel::Pc(1)),
+        "ld.const.b16 {%h1}, [g1+2]"
+    );
     assert_eq!(k.listing().text(crate::kernel::Pc(2)), "mov.b64 %rd2, g2+4");
 }

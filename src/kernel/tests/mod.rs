@@ -79,7 +79,11 @@ pub(crate) fn check(k: &Kernel) {
     let n = k.insts.len();
     assert_eq!((k.spans.len(), k.loc_of.len(), k.join.len()), (n, n, n));
     assert_eq!(k.reg_width.len(), k.reg_name.len());
-    assert!(k.reg_width.iter().all(|w| matches!(w, 1 | 8 | 16 | 32 | 64)));
+    assert!(
+        k.reg_width
+            .iter()
+            .all(|w| matches!(w, 1 | 8 | 16 | 32 | 64))
+    );
     let regs = k.reg_width.len() as u32;
     for (pc, inst) in k.insts.iter().enumerate() {
         operands::uses(inst, |r| assert!(r.0 < regs));
