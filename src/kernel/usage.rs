@@ -573,7 +573,7 @@ fn high_parts(
     let mut high: Vec<(RegId, Origin)> = Vec::new();
     for (reg, origin) in seeds {
         let load = &uses[*origin as usize];
-        if load.bytes < 8 && (load.param.is_none() || load.offset % 8 != 0) {
+        if load.bytes < 8 && (load.param.is_none() || !load.offset.is_multiple_of(8)) {
             high.push((*reg, 0));
         }
     }
