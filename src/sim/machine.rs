@@ -74,6 +74,8 @@ pub struct Machine<'k> {
     pub pending: Vec<super::Obligation>,
     /// The conversion under way met bits that it has no term for.
     pub unmodelled: bool,
+    /// Instructions whose result depends on where an array lies in memory.
+    pub address_bits: Vec<bool>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     global_regions: Vec<RegionId>,
@@ -211,7 +213,12 @@ impl<'k> Machine<'k> {
             .insts
             .iter()
             .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
+        let mut address_bits = vec![false; kernel.insts.len()];
+        for pc in crate::kernel::usage::pointer_bits(kernel) {
+            address_bits[pc.0 as usize] = true;
+        }
         Some(Machine {
+            address_bits,
             kernel,
             launch,
             arrays,

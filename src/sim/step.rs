@@ -99,6 +99,12 @@ impl Machine<'_> {
     pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
+        if self.address_bits[pc.0 as usize] {
+            let site = self.site(pc, w, mask, "computes with the bits of an address");
+            self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+                "the result depends on where an array lies in memory".into()
+            });
+        }
         let inst = self.inst(pc);
         let (yes, under) = self.guarded(w, mask, inst.guard);
         if let Op::Bra { target, .. } = inst.op {
