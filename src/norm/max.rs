@@ -24,6 +24,9 @@ use super::value::Val;
 /// Sets up to this size are searched for dominated elements pair by pair.
 const PAIRWISE: usize = 12;
 
+/// Sets up to this size are searched for elements between two others.
+const TRIPLES: usize = 6;
+
 impl Ring {
     /// The larger of two values.
     pub(super) fn val_max(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
@@ -161,8 +164,24 @@ impl Ring {
         Ok((set, outside))
     }
 
+    /// True if p lies between a and b: p - a and b - p are the same but for a positive factor.
+    fn is_between(&mut self, p: PolyId, a: PolyId, b: PolyId) -> Result<bool, Fail> {
+        let d = self.add_scaled(p, Coef::MINUS_ONE, a)?;
+        let e = self.add_scaled(b, Coef::MINUS_ONE, p)?;
+        let (Some(s), Some(t)) = (self.polys.get(d).last(), self.polys.get(e).last()) else {
+            return Ok(false);
+        };
+        let (s, t) = (*s, *t);
+        if s.key() != t.key() || self.coefs.is_negative(s.coef) != self.coefs.is_negative(t.coef) {
+            return Ok(false);
+        }
+        let over = self.coefs.recip(t.coef).ok_or(Fail::Undefined)?;
+        let ratio = self.coefs.mul(s.coef, over);
+        Ok(self.scale(PTerm::constant(ratio), e)? == d)
+    }
+
     /// Drops constants that are not the largest, and in small sets all elements that another one
-    /// is never below.
+    /// is never below, or that lie between two others.
     fn drop_dominated(&mut self, set: &mut Vec<PolyId>) -> Result<(), Fail> {
         let mut largest: Option<(PolyId, Coef)> = None;
         for &p in set.iter() {
@@ -189,6 +208,16 @@ impl Ring {
                 if self.poly_sign(d).is_nonneg() {
                     dominated = true;
                     break;
+                }
+            }
+            if !dominated && set.len() <= TRIPLES {
+                'search: for j in 0..set.len() {
+                    for k in 0..j {
+                        if i != j && i != k && self.is_between(set[i], set[j], set[k])? {
+                            dominated = true;
+                            break 'search;
+                        }
+                    }
                 }
             }
             if dominated {
