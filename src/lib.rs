@@ -2,6 +2,7 @@
 pub mod diag;
 pub mod equiv;
 pub mod kernel;
+pub mod norm;
 pub mod ptx;
 pub mod sim;
 pub mod spec;

@@ -124,7 +124,7 @@ impl BitsOp {
         BitsOp::SRem,
     ];
 
-    pub(super) fn is_commutative(self) -> bool {
+    pub(crate) fn is_commutative(self) -> bool {
         matches!(
             self,
             BitsOp::Add | BitsOp::Mul | BitsOp::And | BitsOp::Or | BitsOp::Xor

@@ -1,0 +1,171 @@
+//! Exponentials: 2^e for a canonical polynomial e.
+//!
+//! Problem: exp(a) * exp(b) must be exp(a + b), and 2^(a + k) must be 2^k * 2^a for an integer k.
+//! Exponents are interned polynomials; their constant term, if any, lies in [0, 1), and what a sum
+//! carries beyond goes into the coefficient. Base 2 is the only base: the store has no other.
+//!
+//! Source: "Equivalence Checking of ML GPU Kernels": exponentials of distinct polynomials without
+//! constant term are linearly independent over the polynomials. Constants in [0, 1) are added
+//! here: the powers 2^f of distinct rationals f in [0, 1) are linearly independent over the
+//! rationals, because x^n - 2 is irreducible.
+//!
+//! What is not claimed: exponents that hold inverses are equal only as far as `fraction.rs` can
+//! identify them.
+
+use rustc_hash::FxHashMap;
+
+use super::monomial::flag;
+use super::poly::{PTerm, PolyId};
+use super::rat::{Coef, Rat};
+use super::ring::{Atom, Fail, Ring};
+use super::value::Val;
+
+/// An interned exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExpId(pub(super) u32);
+
+impl ExpId {
+    /// The exponent 0.
+    pub const ZERO: ExpId = ExpId(0);
+}
+
+/// The exponents of one scratch.
+#[derive(Debug)]
+pub(super) struct Exps {
+    list: Vec<(PolyId, u8)>,
+    of: FxHashMap<PolyId, u32>,
+    sums: FxHashMap<(u32, u32), (ExpId, i64)>,
+    /// Images under the homomorphism of `fingerprint.rs`, 0 where not computed yet.
+    pub(super) images: Vec<u64>,
+}
+
+impl Default for Exps {
+    fn default() -> Self {
+        Exps {
+            list: vec![(PolyId::ZERO, 0)],
+            of: FxHashMap::from_iter([(PolyId::ZERO, 0)]),
+            sums: FxHashMap::default(),
+            images: vec![1],
+        }
+    }
+}
+
+impl Exps {
+    /// The polynomial of an exponent.
+    pub(super) fn poly(&self, e: ExpId) -> PolyId {
+        self.list[e.0 as usize].0
+    }
+
+    /// `flag::PARTIAL` if the exponent is not defined for all inputs, else 0.
+    pub(super) fn partial(&self, e: ExpId) -> u8 {
+        self.list[e.0 as usize].1
+    }
+
+    fn intern(&mut self, p: PolyId, flags: u8) -> ExpId {
+        let list = &mut self.list;
+        let images = &mut self.images;
+        ExpId(*self.of.entry(p).or_insert_with(|| {
+            list.push((p, flags & flag::PARTIAL));
+            images.push(0);
+            list.len() as u32 - 1
+        }))
+    }
+}
+
+/// The largest power of two that is written out as a coefficient.
+const MAX_POW2: i64 = 16_384;
+
+/// The largest power of a polynomial that an exponent of a logarithm is turned into.
+const MAX_POWER: i64 = 64;
+
+impl Ring {
+    /// Splits 2^p into 2^k * 2^e with the constant term of e in [0, 1).
+    pub(super) fn exponent(&mut self, p: PolyId) -> Result<(ExpId, i64), Fail> {
+        let mut p = p;
+        let mut carry = 0;
+        if let Some(t) = self.polys.get(p).first()
+            && t.is_constant()
+        {
+            let floor = self.coefs.get(t.coef).floor().ok_or(Fail::Limit)?;
+            if floor != 0 {
+                if floor.abs() > MAX_POW2 {
+                    return Err(Fail::Limit);
+                }
+                carry = floor;
+                let k = self.coefs.of(Rat::int(-floor));
+                let mut buf = self.polys.get(p).to_vec();
+                buf[0].coef = self.coefs.add(buf[0].coef, k);
+                p = self.collect(buf)?;
+            }
+        }
+        let p = self.identify(p)?;
+        let flags = self.polys.flags(p);
+        Ok((self.exps.intern(p, flags), carry))
+    }
+
+    /// match `2^a * 2^b`; result `2^k * 2^e`; because a + b = k + e.
+    pub(super) fn exp_add(&mut self, a: ExpId, b: ExpId) -> Result<(ExpId, i64), Fail> {
+        let key = (a.0.min(b.0), a.0.max(b.0));
+        if let Some(&r) = self.exps.sums.get(&key) {
+            return Ok(r);
+        }
+        let (p, q) = (self.exps.poly(a), self.exps.poly(b));
+        let sum = self.add_scaled(p, Coef::ONE, q)?;
+        let r = self.exponent(sum)?;
+        self.exps.sums.insert(key, r);
+        Ok(r)
+    }
+
+    /// match `(2^a)^k`; result `2^j * 2^e`; because k * a = j + e and 2^a > 0.
+    pub(super) fn exp_scale(&mut self, a: ExpId, k: Coef) -> Result<(ExpId, i64), Fail> {
+        if a == ExpId::ZERO {
+            return Ok((a, 0));
+        }
+        let p = self.scale(PTerm::constant(k), self.exps.poly(a))?;
+        self.exponent(p)
+    }
+
+    /// 2^p of a canonical polynomial.
+    ///
+    /// match `2^(a + k * log2(b))`, k a small integer; result `b^k * 2^a`; because log2(b) is
+    /// defined only for b > 0.
+    ///
+    /// match `2^(a + k)`, k an integer; result `2^k * 2^a`.
+    pub(super) fn exp2(&mut self, p: PolyId) -> Result<Val, Fail> {
+        let mut rest = Vec::with_capacity(self.polys.len(p));
+        let mut powers: Vec<(PolyId, i64)> = Vec::new();
+        for i in 0..self.polys.len(p) {
+            let t = self.polys.term(p, i);
+            if t.exp == ExpId::ZERO
+                && let Some(a) = t.mono.as_atom()
+                && let Atom::Log2(b) = *self.atom(a)
+                && let Some(k) = t.coef.small()
+                && k.abs() <= MAX_POWER
+            {
+                powers.push((b, k));
+            } else {
+                rest.push(t);
+            }
+        }
+        let p = if powers.is_empty() {
+            p
+        } else {
+            self.collect(rest)?
+        };
+        let (exp, carry) = self.exponent(p)?;
+        let coef = self.coefs.pow2(carry);
+        let mut v = Val::term(PTerm {
+            exp,
+            coef,
+            ..PTerm::ONE
+        });
+        for (b, k) in powers {
+            let base = self.val_of(b);
+            let base = if k < 0 { self.val_inverse(base)? } else { base };
+            for _ in 0..k.abs() {
+                v = self.val_mul(v, base)?;
+            }
+        }
+        Ok(v)
+    }
+}

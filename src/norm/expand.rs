@@ -1,0 +1,113 @@
+//! From a value to its canonical polynomial.
+//!
+//! Problem: values keep factors in front, polynomials keep squares of square roots and stand-ins
+//! for shared sums. The canonical polynomial has none of these: the factor is multiplied in, every
+//! power that rewrites is rewritten, and what still is not unique because of inverses is replaced
+//! by the first equal polynomial (`fraction.rs`).
+//!
+//! The work list grows only by products of parts that were canonical before, whose nesting is
+//! strictly smaller, so it ends; the work limit bounds it.
+
+use super::monomial::{Powers, flag};
+use super::poly::{PTerm, PolyId};
+use super::ring::{Atom, Fail, Ring};
+use super::value::Val;
+
+impl Ring {
+    /// The canonical polynomial of a value; an infinity is its own.
+    pub(super) fn canon(&mut self, v: Val) -> Result<PolyId, Fail> {
+        if v.infinite().is_some() || v.is_zero() {
+            return Ok(v.poly);
+        }
+        if let Some(&p) = self.canon_of.get(&v) {
+            return Ok(p);
+        }
+        let flags =
+            self.polys.flags(v.poly) | self.monos.flags(v.factor.mono, &self.atom_flags);
+        let rewrites = flag::REDUCIBLE | flag::LET | flag::SQRT | flag::INV;
+        let p = if flags & rewrites == 0 {
+            self.scale(v.factor, v.poly)?
+        } else {
+            let mut buf = Vec::with_capacity(self.polys.len(v.poly));
+            self.charge(self.polys.len(v.poly))?;
+            self.push_scaled(v.factor, v.poly, &mut buf)?;
+            let buf = self.expand(buf)?;
+            let p = self.collect(buf)?;
+            self.identify(p)?
+        };
+        self.canon_of.insert(v, p);
+        Ok(p)
+    }
+
+    /// Rewrites every power that can be rewritten.
+    ///
+    /// match `sqrt(x)^n`; result `x^(n div 2) * sqrt(x)^(n mod 2)`; because x >= 0 wherever
+    /// sqrt(x) is defined (and x != 0 where a negative power of it is).
+    ///
+    /// match `Inv(d)^-n`; result `d^n`; because d is not 0 wherever Inv(d) is defined.
+    ///
+    /// match `Let(p)^n`; result `p^n`; because that is what it stands for.
+    ///
+    /// match `Inv(d)^n * (c * d)^m`; result the smaller power is cancelled; because d is not 0
+    /// wherever Inv(d) is defined.
+    pub(super) fn expand(&mut self, terms: Vec<PTerm>) -> Result<Vec<PTerm>, Fail> {
+        if !self.special {
+            return Ok(terms);
+        }
+        let mut stack = terms;
+        let mut out = Vec::with_capacity(stack.len());
+        while let Some(t) = stack.pop() {
+            let f = self.monos.flags(t.mono, &self.atom_flags);
+            if f & (flag::REDUCIBLE | flag::LET) == 0 {
+                out.push(t);
+                continue;
+            }
+            let mut kept = Powers::new();
+            let mut factors: Vec<(PolyId, i32)> = Vec::new();
+            for (a, p) in self.monos.powers(t.mono) {
+                match *self.atom(a) {
+                    Atom::Sqrt(x) => {
+                        if p.rem_euclid(2) == 1 {
+                            kept.push((a, 1));
+                        }
+                        if p.div_euclid(2) != 0 {
+                            factors.push((x, p.div_euclid(2)));
+                        }
+                    }
+                    Atom::Let(x) => factors.push((x, p)),
+                    Atom::Inv(d) if p < 0 => factors.push((d, -p)),
+                    _ => kept.push((a, p)),
+                }
+            }
+            let mut base = PTerm {
+                mono: self.monos.of(&kept, &self.atom_flags),
+                ..t
+            };
+            let mut product = PolyId::ONE;
+            for (x, p) in factors {
+                let v = self.val_of(x);
+                if p < 0 {
+                    let inverse = self.val_inverse(v)?;
+                    let Some(i) = inverse.as_term() else {
+                        return Err(Fail::Limit);
+                    };
+                    for _ in 0..p.unsigned_abs() {
+                        base = self.term_mul(base, i)?;
+                    }
+                    continue;
+                }
+                for _ in 0..p {
+                    let (b, rest) = self.cancel(Val::term(base), v)?;
+                    base = self.term_mul(b.factor, rest.factor)?;
+                    product = self.poly_mul(product, rest.poly)?;
+                }
+            }
+            if stack.len() + self.polys.len(product) > self.limits.max_terms {
+                return Err(Fail::Limit);
+            }
+            self.charge(self.polys.len(product))?;
+            self.push_scaled(base, product, &mut stack)?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,176 @@
+//! Images of polynomials under a homomorphism into a prime field.
+//!
+//! Problem: whether two sums of fractions are worth cross-multiplying. Every atom gets a
+//! pseudo-random value modulo the safe prime P = 2Q + 1 near 2^61; inverses are inverted, sums and
+//! products computed. P is 7 modulo 8, so 2 has the prime order Q, and 2^e maps to 2 to the image
+//! of e modulo Q: exponents need their own images, modulo Q. Equal forms have equal images, and
+//! different ones agree with a probability of about their degree / 2^60.
+//!
+//! What is not claimed: images order the work; they never decide. Square roots, maxima and
+//! exponentials inside exponents get values of their own, so some equal forms have different
+//! images.
+
+use super::exp::ExpId;
+use super::poly::PolyId;
+use super::rat::{Coef, Rat};
+use super::ring::{Atom, Fail, Ring};
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+const P: u64 = 2_305_843_009_213_690_799;
+const Q: u64 = (P - 1) / 2;
+
+/// Values modulo P and modulo Q.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Image(u64, u64);
+
+fn mul(a: u64, b: u64, m: u64) -> u64 {
+    (a as u128 * b as u128 % m as u128) as u64
+}
+
+fn add(a: u64, b: u64, m: u64) -> u64 {
+    (a + b) % m
+}
+
+fn pow(base: u64, exp: u64, m: u64) -> u64 {
+    let (mut b, mut e, mut r) = (base, exp, 1);
+    while e > 0 {
+        if e & 1 == 1 {
+            r = mul(r, b, m);
+        }
+        b = mul(b, b, m);
+        e >>= 1;
+    }
+    r
+}
+
+/// The inverse, or 1 for 0.
+fn inverse(a: u64, m: u64) -> u64 {
+    if a == 0 { 1 } else { pow(a, m - 2, m) }
+}
+
+/// A fixed bijection that scatters its argument.
+fn scatter(x: u64) -> u64 {
+    let mut z = x.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x243f_6a88_85a3_08d3);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+impl Ring {
+    /// The image of a new atom.
+    pub(super) fn image_of_atom(&mut self, id: u32, atom: &Atom) -> Image {
+        if let Atom::Inv(d) = atom {
+            let image = self.image_below(*d);
+            return Image(inverse(image.0, P), inverse(image.1, Q));
+        }
+        Image(
+            scatter(id as u64 * 2 + 1) % P,
+            scatter(id as u64 * 2 + (1 << 40)) % Q,
+        )
+    }
+
+    fn image_of_coef(&mut self, c: Coef) -> Image {
+        if let Some(n) = c.small() {
+            return Image(
+                n.rem_euclid(P as i64) as u64,
+                n.rem_euclid(Q as i64) as u64,
+            );
+        }
+        if let Some(&i) = self.coef_images.get(&c.word()) {
+            return i;
+        }
+        let part = |n: &BigInt, m: u64| {
+            let m = BigInt::from(m);
+            (((n % &m) + &m) % &m).to_u64().unwrap_or(0)
+        };
+        let r = match self.coefs.get(c) {
+            Rat::Big(b) => *b,
+            small => small.to_big(),
+        };
+        let image = Image(
+            mul(part(r.numer(), P), inverse(part(r.denom(), P), P), P),
+            mul(part(r.numer(), Q), inverse(part(r.denom(), Q), Q), Q),
+        );
+        self.coef_images.insert(c.word(), image);
+        image
+    }
+
+    fn image_of_exp(&mut self, e: ExpId) -> Image {
+        let known = self.exps.images[e.0 as usize];
+        let own = scatter(e.0 as u64 + (1 << 50)) % Q;
+        if known != 0 {
+            return Image(known, own);
+        }
+        let p = self.exps.poly(e);
+        let mut sum = 0;
+        for i in 0..self.polys.len(p) {
+            let t = self.polys.term(p, i);
+            let mut x = self.image_of_coef(t.coef).1;
+            for (a, k) in self.monos.powers(t.mono) {
+                x = mul(x, self.atom_power(a, k).1, Q);
+            }
+            if t.exp != ExpId::ZERO {
+                x = mul(x, scatter(t.exp.0 as u64 + (1 << 50)) % Q, Q);
+            }
+            sum = add(sum, x, Q);
+        }
+        let image = pow(2, sum, P);
+        self.exps.images[e.0 as usize] = image;
+        Image(image, own)
+    }
+
+    fn atom_power(&self, a: u32, k: i32) -> Image {
+        let i = self.atom_images[a as usize];
+        if k == 1 {
+            return i;
+        }
+        let n = k.unsigned_abs() as u64;
+        let (x, y) = (pow(i.0, n, P), pow(i.1, n, Q));
+        if k > 0 {
+            Image(x, y)
+        } else {
+            Image(inverse(x, P), inverse(y, Q))
+        }
+    }
+
+    fn image_below(&mut self, p: PolyId) -> Image {
+        let (mut s, mut u) = (0, 0);
+        for i in 0..self.polys.len(p) {
+            let t = self.polys.term(p, i);
+            let Image(mut x, mut y) = self.image_of_coef(t.coef);
+            for (a, k) in self.monos.powers(t.mono) {
+                let v = self.atom_power(a, k);
+                (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
+            }
+            if t.exp != ExpId::ZERO {
+                let v = self.image_of_exp(t.exp);
+                (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
+            }
+            (s, u) = (add(s, x, P), add(u, y, Q));
+        }
+        Image(s, u)
+    }
+
+    /// The image of a polynomial modulo P.
+    pub(super) fn image_of_poly(&mut self, p: PolyId) -> Result<u64, Fail> {
+        self.charge(self.polys.len(p))?;
+        Ok(self.image_below(p).0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_has_order_q() {
+        assert_eq!(pow(2, Q, P), 1);
+        assert_ne!(pow(2, 2, P), 1);
+        // Fermat for both moduli, to a few bases.
+        for b in [2, 3, 5, 7, 11] {
+            assert_eq!(pow(b, P - 1, P), 1);
+            assert_eq!(pow(b, Q - 1, Q), 1);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Maxima: one atom for a set of polynomials.
+//!
+//! Problem: max, min, relu, abs and clamp in any nesting. Everything is a maximum:
+//! min(a, b) = -max(-a, -b) and |x| = max(x, -x). Nested maxima are flattened, duplicates and
+//! dominated elements dropped; then what does not belong inside is taken out, so that
+//! max(a + c, b + c) and c + max(a, b) are one form, and likewise for positive factors:
+//!
+//! * for every monomial the least coefficient over all elements is subtracted from all of them;
+//! * the least exponent over all terms is divided out (an exponential is positive);
+//! * the last key's least coefficient becomes 1.
+//!
+//! Each step undoes exactly the change that adding c, or multiplying by a positive factor, makes.
+//!
+//! What is not claimed: sets that are equal only by case analysis (max(a, b) + min(a, b) = a + b
+//! is found, since min is written with max; distributing products of maxima is not).
+
+use super::exp::ExpId;
+use super::monomial::{Mono, flag};
+use super::poly::{PTerm, PolyId};
+use super::rat::Coef;
+use super::ring::{Atom, Fail, Ring};
+use super::value::Val;
+
+/// Sets up to this size are searched for dominated elements pair by pair.
+const PAIRWISE: usize = 12;
+
+impl Ring {
+    /// The larger of two values.
+    pub(super) fn val_max(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        match (a.infinite(), b.infinite()) {
+            (Some(true), _) => return Ok(b),
+            (_, Some(true)) => return Ok(a),
+            (Some(false), _) | (_, Some(false)) => return Ok(Val::infinity(false)),
+            _ => {}
+        }
+        let (p, q) = (self.canon(a)?, self.canon(b)?);
+        self.max_of(vec![p, q])
+    }
+
+    /// match `min(a, b)`; result `-max(-a, -b)`; because negation reverses the order.
+    pub(super) fn val_min(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        let a = self.val_times(Coef::MINUS_ONE, a)?;
+        let b = self.val_times(Coef::MINUS_ONE, b)?;
+        let m = self.val_max(a, b)?;
+        self.val_times(Coef::MINUS_ONE, m)
+    }
+
+    /// match `|x|`; result `max(x, -x)`; because one of them is not negative.
+    pub(super) fn val_abs(&mut self, v: Val) -> Result<Val, Fail> {
+        let n = self.val_times(Coef::MINUS_ONE, v)?;
+        self.val_max(v, n)
+    }
+
+    /// A maximum atom with a positive rational factor, among the terms of an element.
+    fn max_term(&self, p: PolyId) -> Option<(usize, Box<[PolyId]>)> {
+        if self.polys.flags(p) & flag::MAX == 0 {
+            return None;
+        }
+        let terms = self.polys.get(p).iter().enumerate();
+        for (i, t) in terms.filter(|(_, t)| t.exp == ExpId::ZERO) {
+            if !self.coefs.is_negative(t.coef)
+                && let Some(a) = t.mono.as_atom()
+                && let Atom::Max(s) = self.atom(a)
+            {
+                return Some((i, s.clone()));
+            }
+        }
+        None
+    }
+
+    /// match `max(c + k * max(S), T)` with k > 0; result `max({c + k * s | s in S}, T)`; because
+    /// adding and scaling by a positive number keep the order.
+    fn flatten(&mut self, elements: Vec<PolyId>) -> Result<Vec<PolyId>, Fail> {
+        let mut stack = elements;
+        let mut out = Vec::with_capacity(stack.len());
+        while let Some(p) = stack.pop() {
+            let Some((i, set)) = self.max_term(p) else {
+                out.push(p);
+                continue;
+            };
+            if stack.len() + out.len() + set.len() > self.limits.max_set {
+                out.push(p);
+                continue;
+            }
+            self.charge(set.len())?;
+            let mut rest = self.polys.get(p).to_vec();
+            let k = rest.remove(i).coef;
+            if rest.is_empty() && k == Coef::ONE {
+                stack.extend_from_slice(&set);
+                continue;
+            }
+            let rest = self.intern(&rest);
+            for s in set {
+                let e = self.add_scaled(rest, k, s)?;
+                let e = self.identify(e)?;
+                stack.push(e);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The terms with the least coefficient of each key over all elements, absent ones counting as
+    /// zero; only those that are not zero.
+    fn least_summands(&mut self, set: &[PolyId]) -> Result<Vec<PTerm>, Fail> {
+        let any_negative = set
+            .iter()
+            .any(|p| self.polys.flags(*p) & flag::NEG != 0);
+        if !any_negative {
+            // Only keys of all elements can have a positive least coefficient.
+            let Some(first) = set.iter().min_by_key(|p| self.polys.len(**p)) else {
+                return Ok(Vec::new());
+            };
+            let mut least = self.polys.get(*first).to_vec();
+            for p in set {
+                if least.is_empty() {
+                    break;
+                }
+                let terms = self.polys.get(*p);
+                let coefs = &self.coefs;
+                least.retain_mut(|t| {
+                    let Ok(i) = terms.binary_search_by_key(&t.key(), PTerm::key) else {
+                        return false;
+                    };
+                    if coefs.cmp(terms[i].coef, t.coef).is_lt() {
+                        t.coef = terms[i].coef;
+                    }
+                    true
+                });
+            }
+            return Ok(least);
+        }
+        let mut all: Vec<PTerm> = Vec::new();
+        for p in set {
+            all.extend_from_slice(self.polys.get(*p));
+        }
+        self.charge(all.len())?;
+        all.sort_by_key(PTerm::key);
+        let mut least: Vec<PTerm> = Vec::new();
+        for group in all.chunk_by(|a, b| a.key() == b.key()) {
+            let mut t = group[0];
+            for u in &group[1..] {
+                if self.coefs.cmp(u.coef, t.coef).is_lt() {
+                    t.coef = u.coef;
+                }
+            }
+            if group.len() == set.len() || self.coefs.is_negative(t.coef) {
+                least.push(t);
+            }
+        }
+        Ok(least)
+    }
+
+    /// Drops constants that are not the largest, and in small sets all elements that another one
+    /// is never below.
+    fn drop_dominated(&mut self, set: &mut Vec<PolyId>) -> Result<(), Fail> {
+        let mut largest: Option<(PolyId, Coef)> = None;
+        for &p in set.iter() {
+            if let Some(c) = self.as_constant(p)
+                && largest.is_none_or(|(_, l)| self.coefs.cmp(c, l).is_gt())
+            {
+                largest = Some((p, c));
+            }
+        }
+        if let Some((keep, _)) = largest {
+            set.retain(|&p| p == keep || self.as_constant(p).is_none());
+        }
+        if set.len() > PAIRWISE {
+            return Ok(());
+        }
+        let mut i = 0;
+        while i < set.len() {
+            let mut dominated = false;
+            for j in 0..set.len() {
+                if i == j || self.polys.len(set[i]) + self.polys.len(set[j]) > 64 {
+                    continue;
+                }
+                let d = self.add_scaled(set[j], Coef::MINUS_ONE, set[i])?;
+                if self.poly_sign(d).is_nonneg() {
+                    dominated = true;
+                    break;
+                }
+            }
+            if dominated {
+                set.remove(i);
+            } else {
+                i += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest of canonical polynomials.
+    ///
+    /// match `max {c + f * s | s in S}` with f > 0; result `c + f * max(S)`; because adding and
+    /// scaling by a positive number keep the order.
+    pub(super) fn max_of(&mut self, elements: Vec<PolyId>) -> Result<Val, Fail> {
+        let mut set = self.flatten(elements)?;
+        set.sort_unstable();
+        set.dedup();
+        self.drop_dominated(&mut set)?;
+        if let [p] = set[..] {
+            return Ok(self.val_of(p));
+        }
+        let least = self.least_summands(&set)?;
+        let outside = self.intern(&least);
+        if outside != PolyId::ZERO {
+            for p in &mut set {
+                *p = self.add_scaled(*p, Coef::MINUS_ONE, outside)?;
+            }
+        }
+        let mut front = PTerm::ONE;
+        if set.iter().any(|p| self.polys.flags(*p) & flag::EXP != 0) {
+            let mut exps = Vec::new();
+            for &p in &set {
+                exps.extend(self.polys.get(p).iter().map(|t| t.exp));
+            }
+            let mut least = exps[0];
+            for &e in &exps[1..] {
+                if e != least && self.exp_less(e, least) {
+                    least = e;
+                }
+            }
+            front.exp = least;
+        }
+        if front.exp != ExpId::ZERO {
+            let inverse = self.term_inverse(front)?;
+            for p in &mut set {
+                *p = self.scale(inverse, *p)?;
+            }
+        }
+        // The last key over all elements; a constant only where there is nothing else.
+        let mut last: Option<((Mono, ExpId), Coef)> = None;
+        for &p in &set {
+            let Some(t) = self.polys.get(p).last() else {
+                continue;
+            };
+            let better = match last {
+                None => true,
+                Some((k, c)) => {
+                    t.key() > k || t.key() == k && self.coefs.cmp(t.coef, c).is_lt()
+                }
+            };
+            if better {
+                last = Some((t.key(), t.coef));
+            }
+        }
+        if let Some((_, c)) = last
+            && c != Coef::ONE
+            && !self.coefs.is_negative(c)
+        {
+            let inverse = self.coefs.recip(c).ok_or(Fail::Undefined)?;
+            for p in &mut set {
+                *p = self.scale(PTerm::constant(inverse), *p)?;
+            }
+            front.coef = c;
+        }
+        for p in &mut set {
+            *p = self.identify(*p)?;
+        }
+        set.sort_unstable();
+        set.dedup();
+        let inside = if let [p] = set[..] {
+            self.val_of(p)
+        } else {
+            self.atom_val(Atom::Max(set.into_boxed_slice()))
+        };
+        let inside = self.val_mul(Val::term(front), inside)?;
+        let outside = self.val_of(outside);
+        self.val_add(outside, inside)
+    }
+}

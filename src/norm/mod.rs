@@ -1,0 +1,121 @@
+//! Canonical forms: when two terms denote the same real function.
+//!
+//! Problem: kernels compute the same sums in different orders, with different common factors
+//! outside, rescaled by different maxima, divided before or after. A term becomes a sum of
+//! coefficient * monomial * exponential over atoms, with inverses of sums as atoms, so that most
+//! such pairs become the same polynomial; what is left is compared as fractions.
+//!
+//! Source: "Equivalence Checking of ML GPU Kernels": over the reals, a sum of polynomials times
+//! exponentials of distinct polynomials without constant term is zero only if every coefficient
+//! polynomial is. This differs in the base of exponentials (2), in keeping sums of fractions
+//! apart, and in maxima, selects and square roots as atoms with rules of their own.
+//!
+//! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
+//! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `fraction`
+//! (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
+//! exp, tanh, floor), `max`, `select`, `bits`, `sweep` (the pass over terms), `prove` and
+//! `obligations` (definedness), `display`.
+//!
+//! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
+//! defined. That a defined reference makes the optimized kernel defined is a separate question,
+//! answered with [`Normalizer::obligations`] and the `prove_` functions. `Different` claims
+//! nothing.
+
+mod bits;
+mod display;
+mod exp;
+mod expand;
+mod fingerprint;
+mod fraction;
+mod fun;
+mod max;
+mod monomial;
+mod obligations;
+mod poly;
+mod prove;
+mod rat;
+mod ring;
+mod select;
+mod sign;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use obligations::{Need, Obligation};
+pub use sign::Sign;
+pub use sweep::Normalizer;
+
+use crate::term::TermId;
+
+/// A canonical form of a scratch: equal identifiers are equal functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CanonId(pub(super) u32);
+
+/// Bounds on what one scratch may spend. All are counts, so a decision does not depend on the
+/// machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Terms of one polynomial.
+    pub max_terms: usize,
+    /// Term operations of one call.
+    pub max_work: u64,
+    /// Terms held by the scratch, 16 bytes each.
+    pub max_held: usize,
+    /// Elements of one maximum.
+    pub max_set: usize,
+    /// Terms that one cross-multiplication may make.
+    pub max_cross: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_terms: 1 << 25,
+            max_work: 1 << 31,
+            max_held: 1 << 27,
+            max_set: 1 << 13,
+            max_cross: 1 << 20,
+        }
+    }
+}
+
+/// Why a term has no canonical form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NormError {
+    /// The term divides by a formal zero, is inf - inf or not a number: no input defines it.
+    #[error("the value is undefined for every input")]
+    Undefined(TermId),
+    /// The term needs an infinity whose sign or condition could not be settled.
+    #[error("an infinity takes part whose effect could not be settled")]
+    Infinite(TermId),
+    /// Bytes that were never written take part.
+    #[error("bytes that were never written take part")]
+    Poison(TermId),
+    /// A bound of [`Limits`] was reached.
+    #[error("the canonical form is too large")]
+    Limit(TermId),
+}
+
+impl NormError {
+    /// The term at which it arose.
+    pub fn term(self) -> TermId {
+        match self {
+            NormError::Undefined(t)
+            | NormError::Infinite(t)
+            | NormError::Poison(t)
+            | NormError::Limit(t) => t,
+        }
+    }
+}
+
+/// The outcome of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    /// The same value wherever both are defined.
+    Equal,
+    /// The canonical forms differ. No refutation.
+    Different,
+    /// No canonical form, or the forms were too large to compare.
+    Unknown(NormError),
+}

@@ -1,0 +1,163 @@
+//! Signs of terms: is this denominator nonzero, is this radicand not negative?
+//!
+//! Problem: definedness obligations. The structure of a term shows what its canonical form hides
+//! (a sum of squares that was multiplied out) and the other way round (terms that cancel), so both
+//! are asked and their answers intersected.
+//!
+//! Soundness: a sign is excluded only if no input on which the term is defined gives it.
+
+use super::Sign;
+use super::sweep::{Entry, Normalizer};
+use crate::term::{Fun, Sort, Term, TermId};
+use num_traits::Signed;
+
+/// Signs of a real term, and whether it may be infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reach {
+    sign: Sign,
+    infinite: bool,
+}
+
+const ANY: Reach = Reach {
+    sign: Sign::ALL,
+    infinite: true,
+};
+
+fn finite(sign: Sign) -> Reach {
+    Reach {
+        sign,
+        infinite: false,
+    }
+}
+
+impl Normalizer<'_> {
+    /// True only if the term is not 0 wherever it is defined.
+    pub fn prove_nonzero(&mut self, t: TermId) -> bool {
+        self.prove(t, |s| !s.may_be_zero())
+    }
+
+    /// True only if the term is above 0 wherever it is defined.
+    pub fn prove_positive(&mut self, t: TermId) -> bool {
+        self.prove(t, Sign::is_positive)
+    }
+
+    /// True only if the term is not below 0 wherever it is defined.
+    pub fn prove_nonneg(&mut self, t: TermId) -> bool {
+        self.prove(t, Sign::is_nonneg)
+    }
+
+    fn prove(&mut self, t: TermId, holds: impl Fn(Sign) -> bool) -> bool {
+        if self.store.sort(t) != Sort::Real {
+            return false;
+        }
+        let reach = self.reach_of(t);
+        if reach.infinite {
+            return false;
+        }
+        if holds(reach.sign) {
+            return true;
+        }
+        self.ring.work = 0;
+        match self.entry(t) {
+            Entry::Real(v) => match self.ring.canon(v) {
+                Ok(p) if !p.is_infinite() => holds(self.ring.poly_sign(p).and(reach.sign)),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The signs that the structure of a term allows.
+    fn reach_of(&mut self, root: TermId) -> Reach {
+        if let Some(&r) = self.signs.get(&root) {
+            return r;
+        }
+        let mut order = Vec::new();
+        let mut stack = vec![root];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(t) = stack.pop() {
+            if self.store.sort(t) != Sort::Real || self.signs.contains_key(&t) || !seen.insert(t) {
+                continue;
+            }
+            order.push(t);
+            self.store.children(t, |c| stack.push(c));
+        }
+        order.sort_unstable();
+        for t in order {
+            let r = self.reach_step(t);
+            self.signs.insert(t, r);
+        }
+        self.signs.get(&root).copied().unwrap_or(ANY)
+    }
+
+    fn reach_step(&self, t: TermId) -> Reach {
+        let of = |t: TermId| self.signs.get(&t).copied().unwrap_or(ANY);
+        let two = |a: TermId, b: TermId, f: &dyn Fn(Sign, Sign) -> Sign| {
+            let (x, y) = (of(a), of(b));
+            if x.infinite || y.infinite {
+                ANY
+            } else {
+                finite(f(x.sign, y.sign))
+            }
+        };
+        let product = |a: TermId, b: TermId| {
+            if a == b {
+                two(a, b, &|x, _| x.pow(2))
+            } else {
+                two(a, b, &Sign::mul)
+            }
+        };
+        match self.store.get(t) {
+            Term::Const(c) => {
+                let c = self.store.constant(c);
+                finite(if c.is_positive() {
+                    Sign::POS
+                } else if c.is_negative() {
+                    Sign::NEG
+                } else {
+                    Sign::ZERO
+                })
+            }
+            Term::Elem { .. } => finite(Sign::ALL),
+            Term::Add(a, b) => two(a, b, &Sign::add),
+            Term::Mul(a, b) => product(a, b),
+            Term::Neg(a) => two(a, a, &|x, _| x.negate()),
+            Term::Sum(list) => {
+                let mut all = finite(Sign::ZERO);
+                let (pairs, _) = list.as_chunks::<2>();
+                for &[a, b] in pairs {
+                    let p = product(TermId(a), TermId(b));
+                    if p.infinite {
+                        return ANY;
+                    }
+                    all.sign = all.sign.add(p.sign);
+                }
+                all
+            }
+            Term::Div(a, b) => two(a, b, &|x, y| x.mul(y.pow(-1))),
+            Term::Fun(f, a) => {
+                let x = of(a);
+                if x.infinite {
+                    return ANY;
+                }
+                let s = x.sign;
+                finite(match f {
+                    Fun::Sqrt => s.and(Sign::NONNEG),
+                    Fun::Rsqrt | Fun::Exp2 => Sign::POS,
+                    Fun::Tanh => s,
+                    Fun::Abs => s.max(s.negate()).and(Sign::NONNEG),
+                    Fun::Floor | Fun::Trunc | Fun::RoundEven if s.is_nonneg() => Sign::NONNEG,
+                    Fun::Ceil | Fun::Trunc | Fun::RoundEven if s.is_nonpos() => Sign::NONPOS,
+                    Fun::Ceil if s.is_positive() => s,
+                    Fun::Floor if s.is_negative() => s,
+                    _ => Sign::ALL,
+                })
+            }
+            Term::Max(a, b) => two(a, b, &Sign::max),
+            Term::Min(a, b) => two(a, b, &|x, y| x.negate().max(y.negate()).negate()),
+            Term::Select(_, a, b) => two(a, b, &Sign::or),
+            Term::OfInt { signed, .. } => finite(if signed { Sign::ALL } else { Sign::NONNEG }),
+            _ => ANY,
+        }
+    }
+}

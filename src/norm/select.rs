@@ -1,0 +1,344 @@
+//! Predicates and selects.
+//!
+//! Problem: `p ? a : b` with p over canonical forms. A comparison a < b is a - b < 0 with positive
+//! factors dropped; a <= b is the negation of b < a; so a predicate is a literal: an interned
+//! comparison, or conjunction, with a sign. A select whose predicate compares exactly its branches
+//! is a maximum or minimum. What both branches share stays outside.
+//!
+//! What is not claimed: predicates that are equal as functions may be different literals; no
+//! decision procedure for the boolean structure is attempted.
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use super::bits::NodeId;
+use super::monomial::{Mono, flag};
+use super::poly::{PTerm, PolyId};
+use super::rat::Coef;
+use super::ring::{Atom, Fail, Ring};
+use super::value::Val;
+use crate::term::{ICmp, RCmp};
+
+/// An interned predicate with a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lit(pub(super) u32);
+
+impl Lit {
+    pub(super) const TRUE: Lit = Lit(0);
+    pub(super) const FALSE: Lit = Lit(1);
+
+    pub(super) fn negated(self) -> Lit {
+        Lit(self.0 ^ 1)
+    }
+
+    pub(super) fn is_negated(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    pub(super) fn of(b: bool) -> Lit {
+        if b { Lit::TRUE } else { Lit::FALSE }
+    }
+}
+
+/// What a positive literal says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Pred {
+    /// Always true.
+    True,
+    /// p < 0.
+    Negative(PolyId),
+    /// p = 0.
+    Zero(PolyId),
+    /// Comparison of bit vectors; `Eq`, `ULt` or `SLt`.
+    Bits(ICmp, NodeId, NodeId),
+    /// All of these, ascending.
+    All(Box<[Lit]>),
+    /// Exactly one of two positive literals.
+    Xor(Lit, Lit),
+}
+
+/// The predicates of one scratch.
+#[derive(Debug)]
+pub(super) struct Preds {
+    table: IndexSet<Pred, FxBuildHasher>,
+    partial: Vec<u8>,
+}
+
+impl Default for Preds {
+    fn default() -> Self {
+        Preds {
+            table: IndexSet::from_iter([Pred::True]),
+            partial: vec![0],
+        }
+    }
+}
+
+impl Preds {
+    pub(super) fn get(&self, l: Lit) -> &Pred {
+        &self.table[(l.0 >> 1) as usize]
+    }
+
+    /// `flag::PARTIAL` if the predicate is not defined for all inputs, else 0.
+    pub(super) fn partial(&self, l: Lit) -> u8 {
+        self.partial[(l.0 >> 1) as usize]
+    }
+
+    fn literal(&mut self, p: Pred, partial: u8) -> Lit {
+        let (i, new) = self.table.insert_full(p);
+        if new {
+            self.partial.push(partial & flag::PARTIAL);
+        }
+        Lit((i as u32) << 1)
+    }
+}
+
+/// Conjunctions up to this size are flattened.
+const MAX_ALL: usize = 64;
+
+impl Ring {
+    /// A comparison of reals.
+    pub(super) fn compare(&mut self, op: RCmp, a: Val, b: Val) -> Result<Lit, Fail> {
+        match (a.infinite(), b.infinite()) {
+            (None, None) => {}
+            (x, y) => {
+                let side = |i: Option<bool>| i.map_or(0, |neg| if neg { -1 } else { 1 });
+                let (x, y) = (side(x), side(y));
+                return Ok(Lit::of(match op {
+                    RCmp::Lt => x < y,
+                    RCmp::Le => x <= y,
+                    RCmp::Eq => x == y,
+                }));
+            }
+        }
+        let (a, b) = if op == RCmp::Le { (b, a) } else { (a, b) };
+        let d = self.val_sub(a, b)?;
+        let p = self.canon(d)?;
+        match op {
+            RCmp::Lt => self.negative(p),
+            // match `a <= b`; result `not (b < a)`; because the reals are ordered.
+            RCmp::Le => Ok(self.negative(p)?.negated()),
+            RCmp::Eq => self.zero(p),
+        }
+    }
+
+    /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
+    /// atoms proved positive. With `any_sign`, also what changes it but is never zero.
+    fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
+        let (content, primitive) = match self.polys.get(p) {
+            [t] => (*t, PolyId::ONE),
+            _ => self.primitive(p)?,
+        };
+        let mut kept = super::monomial::Powers::new();
+        for (a, k) in self.monos.powers(content.mono) {
+            let s = self.atom_signs[a as usize].pow(k);
+            if !(s.is_positive() || any_sign && !s.may_be_zero()) {
+                kept.push((a, k));
+            }
+        }
+        let negative = !any_sign && self.coefs.is_negative(content.coef);
+        let front = PTerm {
+            mono: self.monos.of(&kept, &self.atom_flags),
+            coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
+            ..PTerm::ONE
+        };
+        let p = self.scale(front, primitive)?;
+        self.identify(p)
+    }
+
+    /// match `f * p < 0` with f > 0; result `p < 0`.
+    fn negative(&mut self, p: PolyId) -> Result<Lit, Fail> {
+        let s = self.poly_sign(p);
+        if s.is_nonneg() {
+            return Ok(Lit::FALSE);
+        }
+        if s.is_negative() {
+            return Ok(Lit::TRUE);
+        }
+        let p = self.sign_part(p, false)?;
+        let partial = self.polys.flags(p);
+        Ok(self.preds.literal(Pred::Negative(p), partial))
+    }
+
+    /// match `f * p = 0` with f != 0; result `p = 0`.
+    fn zero(&mut self, p: PolyId) -> Result<Lit, Fail> {
+        if p == PolyId::ZERO {
+            return Ok(Lit::TRUE);
+        }
+        if !self.poly_sign(p).may_be_zero() {
+            return Ok(Lit::FALSE);
+        }
+        let p = self.sign_part(p, true)?;
+        let partial = self.polys.flags(p);
+        Ok(self.preds.literal(Pred::Zero(p), partial))
+    }
+
+    /// A comparison of bit vectors.
+    ///
+    /// match `a <= b`; result `not (b < a)`; because both orders are total.
+    pub(super) fn compare_bits(&mut self, op: ICmp, a: NodeId, b: NodeId) -> Lit {
+        if a == b {
+            return Lit::of(matches!(op, ICmp::Eq | ICmp::ULe | ICmp::SLe));
+        }
+        let (op, a, b, negated) = match op {
+            ICmp::Eq => (op, a.min(b), a.max(b), false),
+            ICmp::ULt | ICmp::SLt => (op, a, b, false),
+            ICmp::ULe => (ICmp::ULt, b, a, true),
+            ICmp::SLe => (ICmp::SLt, b, a, true),
+        };
+        let partial = self.nodes.partial(a) | self.nodes.partial(b);
+        let l = self.preds.literal(Pred::Bits(op, a, b), partial);
+        if negated { l.negated() } else { l }
+    }
+
+    /// a and b.
+    pub(super) fn all(&mut self, a: Lit, b: Lit) -> Lit {
+        let mut set = Vec::new();
+        for l in [a, b] {
+            match self.preds.get(l) {
+                Pred::All(inner) if !l.is_negated() && inner.len() <= MAX_ALL => {
+                    set.extend_from_slice(inner);
+                }
+                _ => set.push(l),
+            }
+        }
+        set.retain(|l| *l != Lit::TRUE);
+        set.sort_unstable();
+        set.dedup();
+        if set.contains(&Lit::FALSE) || set.windows(2).any(|w| w[0].negated() == w[1]) {
+            return Lit::FALSE;
+        }
+        match set[..] {
+            [] => Lit::TRUE,
+            [l] => l,
+            _ => {
+                let partial = set.iter().fold(0, |f, l| f | self.preds.partial(*l));
+                self.preds.literal(Pred::All(set.into_boxed_slice()), partial)
+            }
+        }
+    }
+
+    /// a or b, by De Morgan.
+    pub(super) fn any(&mut self, a: Lit, b: Lit) -> Lit {
+        self.all(a.negated(), b.negated()).negated()
+    }
+
+    /// a xor b; signs are taken out.
+    pub(super) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
+        let flip = a.is_negated() != b.is_negated();
+        let (a, b) = (Lit(a.0 & !1), Lit(b.0 & !1));
+        let l = if a == b {
+            Lit::FALSE
+        } else if a == Lit::TRUE || b == Lit::TRUE {
+            a.max(b).negated()
+        } else {
+            let partial = self.preds.partial(a) | self.preds.partial(b);
+            self.preds.literal(Pred::Xor(a.min(b), a.max(b)), partial)
+        };
+        if flip { l.negated() } else { l }
+    }
+
+    /// p ? a : b.
+    ///
+    /// match `p ? a : a`; result `a`.
+    ///
+    /// match `a < b ? a : b`; result `min(a, b)`, and `a < b ? b : a`: `max(a, b)`; because on the
+    /// boundary both are equal.
+    ///
+    /// match `p ? c + f * a : c + f * b`; result `c + f * (p ? a : b)`, where f is defined
+    /// everywhere; because c is evaluated on both sides.
+    pub(super) fn val_select(&mut self, p: Lit, a: Val, b: Val) -> Result<Val, Fail> {
+        let (p, a, b) = if p.is_negated() {
+            (p.negated(), b, a)
+        } else {
+            (p, a, b)
+        };
+        if p == Lit::TRUE || a == b {
+            return Ok(a);
+        }
+        if a.infinite().is_some() || b.infinite().is_some() {
+            return Err(Fail::Infinite);
+        }
+        let (x, y) = (self.canon(a)?, self.canon(b)?);
+        if x == y {
+            return Ok(a);
+        }
+        if let Pred::Negative(q) = *self.preds.get(p) {
+            let d = self.add_scaled(x, Coef::MINUS_ONE, y)?;
+            let d = self.identify(d)?;
+            if d == PolyId::ZERO {
+                return Ok(a);
+            }
+            if self.sign_part(d, false)? == q {
+                return self.val_min(a, b);
+            }
+            let n = self.negate(d)?;
+            if self.sign_part(n, false)? == q {
+                return self.val_max(a, b);
+            }
+        }
+        // Terms that both branches have.
+        let mut shared = Vec::new();
+        let ys = self.polys.get(y);
+        for t in self.polys.get(x) {
+            if let Ok(i) = ys.binary_search_by_key(&t.key(), PTerm::key)
+                && ys[i].coef == t.coef
+            {
+                shared.push(*t);
+            }
+        }
+        let outside = self.intern(&shared);
+        let mut x = self.add_scaled(x, Coef::MINUS_ONE, outside)?;
+        let mut y = self.add_scaled(y, Coef::MINUS_ONE, outside)?;
+        let front = self.shared_factor(x, y)?;
+        if front != PTerm::ONE {
+            let inverse = self.term_inverse(front)?;
+            x = self.scale(inverse, x)?;
+            y = self.scale(inverse, y)?;
+        }
+        let x = self.identify(x)?;
+        let y = self.identify(y)?;
+        if x == y {
+            return Ok(a);
+        }
+        let inside = self.atom_val(Atom::Select(p, x, y));
+        let inside = self.val_mul(Val::term(front), inside)?;
+        let outside = self.val_of(outside);
+        self.val_add(outside, inside)
+    }
+
+    /// The common atoms of positive power and the first coefficient of two polynomials, of those
+    /// that are defined for all inputs.
+    fn shared_factor(&mut self, x: PolyId, y: PolyId) -> Result<PTerm, Fail> {
+        let all = || self.polys.get(x).iter().chain(self.polys.get(y));
+        let coef = all().next().map_or(Coef::ONE, |t| t.coef);
+        let mut monos = all().map(|t| t.mono);
+        let Some(first) = monos.next() else {
+            return Ok(PTerm::ONE);
+        };
+        let mut shared = self.monos.powers(first);
+        shared.retain(|e| e.1 > 0 && self.atom_flags[e.0 as usize] & flag::PARTIAL == 0);
+        for m in monos {
+            if shared.is_empty() {
+                break;
+            }
+            let powers = self.monos.powers(m);
+            shared.retain(|e| match powers.iter().find(|q| q.0 == e.0) {
+                Some(q) if q.1 > 0 => {
+                    e.1 = e.1.min(q.1);
+                    true
+                }
+                _ => false,
+            });
+        }
+        let mono = if shared.is_empty() {
+            Mono::ONE
+        } else {
+            self.monos.of(&shared, &self.atom_flags)
+        };
+        Ok(PTerm {
+            mono,
+            coef,
+            ..PTerm::ONE
+        })
+    }
+}

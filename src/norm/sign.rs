@@ -1,0 +1,257 @@
+//! Which signs a canonical polynomial can have.
+//!
+//! Problem: rules such as log(a * b) = log a + log b, and obligations such as d != 0, hold under a
+//! condition on a sign. A [`Sign`] is the set of signs that are possible wherever the value is
+//! defined; sums and products combine sets term by term.
+//!
+//! Soundness: the set may be too large, never too small. What is not claimed: cancellation between
+//! terms is not seen, so a sum of squares that was multiplied out has all signs here;
+//! `prove.rs` looks at terms before they are multiplied out.
+
+use super::poly::{PTerm, PolyId};
+use super::ring::{Atom, Ring};
+use crate::term::Fun;
+
+/// A set of signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sign(u8);
+
+impl Sign {
+    /// Below zero.
+    pub const NEG: Sign = Sign(1);
+    /// Zero.
+    pub const ZERO: Sign = Sign(2);
+    /// Above zero.
+    pub const POS: Sign = Sign(4);
+    /// Zero or above.
+    pub const NONNEG: Sign = Sign(6);
+    /// Zero or below.
+    pub const NONPOS: Sign = Sign(3);
+    /// Anything.
+    pub const ALL: Sign = Sign(7);
+
+    /// True if no sign but plus is possible.
+    pub fn is_positive(self) -> bool {
+        self == Sign::POS
+    }
+
+    /// True if no sign but minus is possible.
+    pub fn is_negative(self) -> bool {
+        self == Sign::NEG
+    }
+
+    /// True if minus is not possible.
+    pub fn is_nonneg(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// True if plus is not possible.
+    pub fn is_nonpos(self) -> bool {
+        self.0 & 4 == 0
+    }
+
+    /// True if zero is possible.
+    pub fn may_be_zero(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// Either.
+    pub fn or(self, o: Sign) -> Sign {
+        Sign(self.0 | o.0)
+    }
+
+    /// Both hold.
+    pub fn and(self, o: Sign) -> Sign {
+        Sign(self.0 & o.0)
+    }
+
+    /// The signs of -x.
+    pub fn negate(self) -> Sign {
+        Sign(self.0 & 2 | self.0 >> 2 | (self.0 & 1) << 2)
+    }
+
+    /// The signs of x + y.
+    pub fn add(self, o: Sign) -> Sign {
+        if self.0 == 0 || o.0 == 0 {
+            return Sign(0);
+        }
+        let mut s = self.0 | o.0;
+        // Zero remains only as 0 + 0 or x - x.
+        if self.0 & o.0 & 2 == 0 {
+            s &= !2;
+        }
+        if self.0 & 1 != 0 && o.0 & 4 != 0 || self.0 & 4 != 0 && o.0 & 1 != 0 {
+            s = 7;
+        }
+        // A sign of one operand survives only beside zero or the same sign of the other.
+        let keeps = |bit: u8| {
+            self.0 & bit != 0 && o.0 & (bit | 2) != 0 || o.0 & bit != 0 && self.0 & (bit | 2) != 0
+        };
+        if s != 7 {
+            for bit in [1, 4] {
+                if !keeps(bit) {
+                    s &= !bit;
+                }
+            }
+        }
+        Sign(s)
+    }
+
+    /// The signs of x * y.
+    pub fn mul(self, o: Sign) -> Sign {
+        let (a, b) = (self.0, o.0);
+        let mut s = 0;
+        if a == 0 || b == 0 {
+            return Sign(0);
+        }
+        if (a | b) & 2 != 0 {
+            s |= 2;
+        }
+        if a & 4 != 0 && b & 4 != 0 || a & 1 != 0 && b & 1 != 0 {
+            s |= 4;
+        }
+        if a & 4 != 0 && b & 1 != 0 || a & 1 != 0 && b & 4 != 0 {
+            s |= 1;
+        }
+        Sign(s)
+    }
+
+    /// The signs of x^n; of 1 / x^-n for negative n, where x is not 0.
+    pub fn pow(self, n: i32) -> Sign {
+        let base = if n < 0 { Sign(self.0 & 5) } else { self };
+        if n % 2 == 0 {
+            let mut s = base.0 & 2;
+            if base.0 & 5 != 0 {
+                s |= 4;
+            }
+            Sign(s)
+        } else {
+            base
+        }
+    }
+
+    /// The signs of max(x, y).
+    pub fn max(self, o: Sign) -> Sign {
+        let (a, b) = (self.0, o.0);
+        let mut s = (a | b) & 4;
+        if a & 2 != 0 && b & 3 != 0 || b & 2 != 0 && a & 3 != 0 {
+            s |= 2;
+        }
+        if a & 1 != 0 && b & 1 != 0 {
+            s |= 1;
+        }
+        Sign(s)
+    }
+}
+
+impl Ring {
+    /// The signs of an atom, from its parts.
+    pub(super) fn sign_of_atom(&self, atom: &Atom) -> Sign {
+        match atom {
+            Atom::Log2E => Sign::POS,
+            Atom::Let(p) => self.poly_sign(*p),
+            Atom::Inv(p) => self.poly_sign(*p).pow(-1),
+            Atom::Sqrt(p) => self.poly_sign(*p).and(Sign::NONNEG),
+            Atom::Fun(f, p) => match f {
+                Fun::Trunc | Fun::RoundEven | Fun::Floor if self.poly_sign(*p).is_nonneg() => {
+                    Sign::NONNEG
+                }
+                Fun::Trunc | Fun::RoundEven | Fun::Ceil if self.poly_sign(*p).is_nonpos() => {
+                    Sign::NONPOS
+                }
+                Fun::Ceil if self.poly_sign(*p).is_positive() => Sign::POS,
+                Fun::Floor if self.poly_sign(*p).is_negative() => Sign::NEG,
+                _ => Sign::ALL,
+            },
+            Atom::Max(s) => {
+                let mut all = Sign::NEG;
+                for (i, p) in s.iter().enumerate() {
+                    let one = self.poly_sign(*p);
+                    all = if i == 0 { one } else { all.max(one) };
+                }
+                all
+            }
+            Atom::Select(_, a, b) => self.poly_sign(*a).or(self.poly_sign(*b)),
+            Atom::OfInt(false, _) => Sign::NONNEG,
+            Atom::Symbol(_) | Atom::Log2(_) | Atom::OfInt(..) | Atom::OfBits(..) => Sign::ALL,
+        }
+    }
+
+    /// The signs of a term.
+    pub(super) fn term_sign(&self, t: PTerm) -> Sign {
+        let mut s = if self.coefs.is_negative(t.coef) {
+            Sign::NEG
+        } else {
+            Sign::POS
+        };
+        for (a, p) in self.monos.powers(t.mono) {
+            s = s.mul(self.atom_signs[a as usize].pow(p));
+        }
+        s
+    }
+
+    /// The signs of a polynomial.
+    pub(super) fn poly_sign(&self, p: PolyId) -> Sign {
+        if p == PolyId::POS_INF {
+            return Sign::POS;
+        }
+        if p == PolyId::NEG_INF {
+            return Sign::NEG;
+        }
+        let mut s = Sign::ZERO;
+        for t in self.polys.get(p) {
+            s = s.add(self.term_sign(*t));
+            if s == Sign::ALL {
+                break;
+            }
+        }
+        s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(x: i32) -> Sign {
+        match x.signum() {
+            -1 => Sign::NEG,
+            0 => Sign::ZERO,
+            _ => Sign::POS,
+        }
+    }
+
+    /// Every operation on sets gives exactly the signs that members give.
+    #[test]
+    fn sets_are_exact() {
+        let members = |s: Sign| (-2..=2).filter(move |x| of(*x).0 & s.0 != 0);
+        for a in 0..8 {
+            for b in 0..8 {
+                let (a, b) = (Sign(a), Sign(b));
+                let all = |f: &dyn Fn(i32, i32) -> i32| {
+                    let mut s = 0;
+                    for x in members(a) {
+                        for y in members(b) {
+                            s |= of(f(x, y)).0;
+                        }
+                    }
+                    Sign(s)
+                };
+                assert_eq!(a.add(b), all(&|x, y| x + y), "{a:?} + {b:?}");
+                assert_eq!(a.mul(b), all(&|x, y| x * y), "{a:?} * {b:?}");
+                assert_eq!(a.max(b), all(&|x, y| x.max(y)), "max {a:?} {b:?}");
+            }
+            for n in -3i32..4 {
+                let a = Sign(a);
+                if n == 0 {
+                    continue;
+                }
+                let mut s = 0;
+                for x in members(a).filter(|x| *x != 0 || n > 0) {
+                    s |= of(x.pow(n.unsigned_abs())).0;
+                }
+                assert_eq!(a.pow(n), Sign(s));
+            }
+        }
+    }
+}

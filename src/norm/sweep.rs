@@ -1,0 +1,516 @@
+//! The pass over terms: each term once, operands before their users.
+//!
+//! Problem: chains of additions are a million deep and their partial sums of no interest. The
+//! terms below a root are collected with an explicit stack and handled in ascending order. A link
+//! of a chain that only the chain uses is not normalised by itself: its operands are gathered by
+//! the top of the chain and combined once. A link with several users is normalised once and is an
+//! operand.
+
+use super::bits::{Node, NodeId};
+use super::monomial::Mono;
+use super::poly::{PTerm, PolyId};
+use super::rat::Coef;
+use super::ring::{Atom, Fail, Ring};
+use super::select::Lit;
+use super::value::Val;
+use super::prove::Reach;
+use super::{CanonId, Equality, Limits, NormError};
+use rustc_hash::FxHashMap;
+
+use crate::term::{Term, TermId, TermStore};
+
+/// The canonical meaning of a term.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Entry {
+    Real(Val),
+    Bool(Lit),
+    Bits(NodeId),
+    None(NormError),
+}
+
+/// Normalises terms of a frozen store.
+///
+/// What it makes is numbered in creation order, so results depend on nothing but the sequence of
+/// calls. Several can read one store in parallel.
+pub struct Normalizer<'s> {
+    pub(super) store: &'s TermStore,
+    pub(super) ring: Ring,
+    /// Per term: 0, or one more than the index of its entry.
+    memo: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Per term: 0, or one more than the atom of an input element.
+    symbols: Vec<u32>,
+    seen: Vec<u8>,
+    pub(super) signs: FxHashMap<TermId, Reach>,
+}
+
+/// Reached once, as a link of a chain.
+const LINK: u8 = 1;
+/// Normalised by itself.
+const NODE: u8 = 2;
+
+impl<'s> Normalizer<'s> {
+    /// An empty scratch for terms of `store`.
+    pub fn new(store: &'s TermStore, limits: Limits) -> Self {
+        let n = store.len();
+        Normalizer {
+            store,
+            ring: Ring::new(limits),
+            memo: vec![0; n],
+            entries: Vec::new(),
+            symbols: vec![0; n],
+            seen: vec![0; n],
+            signs: FxHashMap::default(),
+        }
+    }
+
+    /// The canonical form of a real term.
+    ///
+    /// # Errors
+    /// When no form was found: undefined for all inputs, infinite, or too large.
+    pub fn real(&mut self, t: TermId) -> Result<CanonId, NormError> {
+        self.ring.work = 0;
+        self.canon(t).map(|p| CanonId(p.0))
+    }
+
+    pub(super) fn canon(&mut self, t: TermId) -> Result<PolyId, NormError> {
+        match self.entry(t) {
+            Entry::Real(v) => self.ring.canon(v).map_err(|f| error(f, t)),
+            Entry::None(e) => Err(e),
+            _ => Err(NormError::Undefined(t)),
+        }
+    }
+
+    /// Whether two terms of one sort have the same value wherever both are defined.
+    pub fn equal(&mut self, a: TermId, b: TermId) -> Equality {
+        if a == b {
+            return Equality::Equal;
+        }
+        self.ring.work = 0;
+        match self.try_equal(a, b) {
+            Ok(true) => Equality::Equal,
+            Ok(false) => Equality::Different,
+            Err(e) => Equality::Unknown(e),
+        }
+    }
+
+    fn try_equal(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
+        let (x, y) = match (self.entry(a), self.entry(b)) {
+            (Entry::None(e), _) | (_, Entry::None(e)) => return Err(e),
+            (Entry::Bool(x), Entry::Bool(y)) => return Ok(x == y),
+            (Entry::Bits(x), Entry::Bits(y)) => {
+                if x == y {
+                    return Ok(true);
+                }
+                // Encodings in one format are equal where the numbers are.
+                match (self.ring.nodes.get(x), self.ring.nodes.get(y)) {
+                    (Node::OfReal(f, p), Node::OfReal(g, q)) if f == g => (*p, *q),
+                    _ => return Ok(false),
+                }
+            }
+            (Entry::Real(v), Entry::Real(w)) => {
+                if v == w {
+                    return Ok(true);
+                }
+                let p = self.ring.canon(v).map_err(|f| error(f, a))?;
+                let q = self.ring.canon(w).map_err(|f| error(f, b))?;
+                (p, q)
+            }
+            _ => return Ok(false),
+        };
+        self.ring.equal(x, y).map_err(|f| error(f, b))
+    }
+
+    /// The term's meaning; normalises what is missing.
+    pub(super) fn entry(&mut self, t: TermId) -> Entry {
+        self.normalise(t);
+        self.known(t)
+    }
+
+    fn normalise(&mut self, root: TermId) {
+        if self.is_ready(root) {
+            return;
+        }
+        let order = self.reach(root);
+        for &t in &order {
+            if self.seen[t.0 as usize] == LINK {
+                continue;
+            }
+            let entry = self.step(t).unwrap_or_else(Entry::None);
+            self.entries.push(entry);
+            self.memo[t.0 as usize] = self.entries.len() as u32;
+        }
+        for t in order {
+            self.seen[t.0 as usize] = 0;
+        }
+    }
+
+    /// True if the meaning is known or can be read off the node.
+    fn is_ready(&mut self, t: TermId) -> bool {
+        if self.memo[t.0 as usize] != 0 || self.symbols[t.0 as usize] != 0 {
+            return true;
+        }
+        match self.store.get(t) {
+            Term::Const(_) | Term::Elem { .. } => true,
+            Term::Mul(a, b) => self.is_leaf(a) && self.is_leaf(b),
+            _ => false,
+        }
+    }
+
+    fn is_leaf(&self, t: TermId) -> bool {
+        self.symbols[t.0 as usize] != 0
+            || matches!(self.store.get(t), Term::Const(_) | Term::Elem { .. })
+    }
+
+    fn is_const(&self, t: TermId) -> bool {
+        matches!(self.store.get(t), Term::Const(_))
+    }
+
+    /// The terms to handle for `root`, ascending, with `seen` telling links from nodes.
+    fn reach(&mut self, root: TermId) -> Vec<TermId> {
+        let mut order = Vec::new();
+        let mut stack = vec![(root, false)];
+        while let Some((t, from_chain)) = stack.pop() {
+            let i = t.0 as usize;
+            if self.seen[i] != 0 {
+                self.seen[i] = NODE;
+                continue;
+            }
+            if self.is_ready(t) {
+                continue;
+            }
+            let store = self.store;
+            let is_chain = match store.get(t) {
+                Term::Add(a, b) => {
+                    stack.push((a, true));
+                    stack.push((b, true));
+                    true
+                }
+                Term::Neg(a) => {
+                    stack.push((a, true));
+                    true
+                }
+                Term::Mul(a, b) => {
+                    let scaled = self.is_const(a) || self.is_const(b);
+                    stack.push((a, scaled));
+                    stack.push((b, scaled));
+                    scaled
+                }
+                Term::Sum(list) => {
+                    let (pairs, _) = list.as_chunks::<2>();
+                    for &[a, b] in pairs {
+                        let (a, b) = (TermId(a), TermId(b));
+                        if self.symbols[a.0 as usize] != 0 && self.symbols[b.0 as usize] != 0 {
+                            continue;
+                        }
+                        let scaled = self.is_const(a) || self.is_const(b);
+                        for x in [a, b] {
+                            if !self.is_leaf(x) {
+                                stack.push((x, scaled));
+                            }
+                        }
+                    }
+                    true
+                }
+                _ => {
+                    store.children(t, |c| stack.push((c, false)));
+                    false
+                }
+            };
+            self.seen[i] = if is_chain && from_chain { LINK } else { NODE };
+            order.push(t);
+        }
+        order.sort_unstable();
+        order
+    }
+
+    fn symbol(&mut self, t: TermId) -> u32 {
+        let i = t.0 as usize;
+        if self.symbols[i] == 0 {
+            self.symbols[i] = self.ring.atom_id(Atom::Symbol(t)) + 1;
+        }
+        self.symbols[i] - 1
+    }
+
+    /// The meaning of a term that is ready.
+    fn known(&mut self, t: TermId) -> Entry {
+        match self.memo[t.0 as usize] {
+            0 => match self.leaf_term(t) {
+                Some(x) => Entry::Real(Val::term(x)),
+                None => Entry::None(NormError::Limit(t)),
+            },
+            i => self.entries[i as usize - 1],
+        }
+    }
+
+    /// The term of a constant, an element, or a product of two of those.
+    fn leaf_term(&mut self, t: TermId) -> Option<PTerm> {
+        match self.store.get(t) {
+            Term::Const(c) => {
+                let c = self.ring.coefs.of_big(self.store.constant(c));
+                Some(PTerm::constant(c))
+            }
+            Term::Elem { .. } => {
+                let a = self.symbol(t);
+                let mono = self.ring.monos.atom(a, &self.ring.atom_flags);
+                Some(PTerm::mono(mono))
+            }
+            Term::Mul(a, b) if self.is_leaf(a) && self.is_leaf(b) => {
+                let (x, y) = (self.leaf_term(a)?, self.leaf_term(b)?);
+                self.ring.term_mul(x, y).ok()
+            }
+            _ => None,
+        }
+    }
+
+    fn value(&mut self, t: TermId) -> Result<Val, NormError> {
+        match self.known(t) {
+            Entry::Real(v) => Ok(v),
+            Entry::None(e) => Err(e),
+            _ => Err(NormError::Undefined(t)),
+        }
+    }
+
+    fn literal(&mut self, t: TermId) -> Result<Lit, NormError> {
+        match self.known(t) {
+            Entry::Bool(l) => Ok(l),
+            Entry::None(e) => Err(e),
+            _ => Err(NormError::Undefined(t)),
+        }
+    }
+
+    fn bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
+        match self.known(t) {
+            Entry::Bits(n) => Ok(n),
+            Entry::None(e) => Err(e),
+            _ => Err(NormError::Undefined(t)),
+        }
+    }
+
+    fn canonical(&mut self, t: TermId) -> Result<PolyId, NormError> {
+        let v = self.value(t)?;
+        self.ring.canon(v).map_err(|f| error(f, t))
+    }
+
+    /// The meaning of a term whose operands are ready.
+    fn step(&mut self, t: TermId) -> Result<Entry, NormError> {
+        let store = self.store;
+        let fail = |f: Fail| error(f, t);
+        Ok(match store.get(t) {
+            Term::Const(_) | Term::Elem { .. } => self.known(t),
+            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => Entry::Real(self.gather(t)?),
+            Term::Mul(a, b) => {
+                if self.is_const(a) || self.is_const(b) {
+                    return Ok(Entry::Real(self.gather(t)?));
+                }
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                Entry::Real(self.ring.val_mul(x, y).map_err(fail)?)
+            }
+            Term::Inf { neg } => Entry::Real(Val::infinity(neg)),
+            Term::Undefined => return Err(NormError::Undefined(t)),
+            Term::Div(a, b) => {
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                let i = self.ring.val_inverse(y).map_err(fail)?;
+                Entry::Real(self.ring.val_mul(x, i).map_err(fail)?)
+            }
+            Term::Fun(f, a) => {
+                let x = self.value(a)?;
+                Entry::Real(self.ring.val_fun(f, x).map_err(fail)?)
+            }
+            Term::Max(a, b) => {
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                Entry::Real(self.ring.val_max(x, y).map_err(fail)?)
+            }
+            Term::Min(a, b) => {
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                Entry::Real(self.ring.val_min(x, y).map_err(fail)?)
+            }
+            Term::Select(p, a, b) => {
+                let p = self.literal(p)?;
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                Entry::Real(self.ring.val_select(p, x, y).map_err(fail)?)
+            }
+            Term::OfInt { signed, bits } => {
+                let n = self.bits(bits)?;
+                Entry::Real(self.ring.atom_val(Atom::OfInt(signed, n)))
+            }
+            Term::OfBits { fmt, bits } => {
+                let n = self.bits(bits)?;
+                Entry::Real(self.ring.atom_val(Atom::OfBits(fmt, n)))
+            }
+            Term::Bool(b) => Entry::Bool(Lit::of(b)),
+            Term::RCmp(op, a, b) => {
+                let (x, y) = (self.value(a)?, self.value(b)?);
+                Entry::Bool(self.ring.compare(op, x, y).map_err(fail)?)
+            }
+            Term::ICmp(op, a, b) => {
+                let (x, y) = (self.bits(a)?, self.bits(b)?);
+                Entry::Bool(self.ring.compare_bits(op, x, y))
+            }
+            Term::Not(a) => Entry::Bool(self.literal(a)?.negated()),
+            Term::And(a, b) => {
+                let (x, y) = (self.literal(a)?, self.literal(b)?);
+                Entry::Bool(self.ring.all(x, y))
+            }
+            Term::Or(a, b) => {
+                let (x, y) = (self.literal(a)?, self.literal(b)?);
+                Entry::Bool(self.ring.any(x, y))
+            }
+            Term::Xor(a, b) => {
+                let (x, y) = (self.literal(a)?, self.literal(b)?);
+                Entry::Bool(self.ring.xor(x, y))
+            }
+            Term::Poison { .. } => return Err(NormError::Poison(t)),
+            _ => Entry::Bits(self.step_bits(t)?),
+        })
+    }
+
+    fn step_bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
+        let store = self.store;
+        let node = match store.get(t) {
+            Term::BitsConst { width, value } => Node::Const(width, value),
+            Term::Bytes { array, off, width } => Node::Bytes(array, off, width),
+            Term::Fresh { width, serial } => Node::Fresh(width, serial),
+            Term::OfReal { fmt, real } => Node::OfReal(fmt, self.canonical(real)?),
+            Term::Concat(list) => {
+                let mut parts = Vec::with_capacity(list.len());
+                for &c in list {
+                    parts.push(self.bits(TermId(c))?);
+                }
+                Node::Concat(parts.into_boxed_slice())
+            }
+            Term::Extract { bits, low, width } => Node::Extract(self.bits(bits)?, low, width),
+            Term::BitsOp(op, a, b) => Node::Op(op, self.bits(a)?, self.bits(b)?),
+            Term::BitsSelect(p, a, b) => {
+                Node::Select(self.literal(p)?, self.bits(a)?, self.bits(b)?)
+            }
+            Term::OfBool { width, p } => Node::OfBool(width, self.literal(p)?),
+            Term::Clamp {
+                width,
+                signed,
+                real,
+            } => Node::Clamp(width, signed, self.canonical(real)?),
+            _ => return Err(NormError::Undefined(t)),
+        };
+        Ok(self.ring.node(node))
+    }
+
+    /// The sum at the top of a chain: all operands of its links, combined once.
+    fn gather(&mut self, top: TermId) -> Result<Val, NormError> {
+        let fail = |f: Fail| error(f, top);
+        let store = self.store;
+        let mut sum = Operands::default();
+        sum.stack.push((top, Coef::ONE));
+        while let Some((t, k)) = sum.stack.pop() {
+            if t != top && self.memo[t.0 as usize] != 0 {
+                let v = self.value(t)?;
+                sum.add(&mut self.ring, k, v).map_err(fail)?;
+                continue;
+            }
+            match store.get(t) {
+                Term::Add(a, b) => {
+                    sum.stack.push((b, k));
+                    sum.stack.push((a, k));
+                }
+                Term::Neg(a) => {
+                    let k = self.ring.coefs.neg(k);
+                    sum.stack.push((a, k));
+                }
+                Term::Sum(list) => {
+                    let (pairs, _) = list.as_chunks::<2>();
+                    sum.flat.reserve(pairs.len());
+                    self.ring.charge(pairs.len()).map_err(fail)?;
+                    for &[a, b] in pairs {
+                        self.product(TermId(a), TermId(b), k, &mut sum, top)?;
+                    }
+                }
+                Term::Mul(a, b) => self.product(a, b, k, &mut sum, top)?,
+                _ => {
+                    let x = self.leaf_term(t).ok_or(NormError::Limit(t))?;
+                    let coef = self.ring.coefs.mul(x.coef, k);
+                    sum.flat.push(PTerm { coef, ..x });
+                }
+            }
+        }
+        if let Some(neg) = sum.infinite {
+            return Ok(Val::infinity(neg));
+        }
+        self.ring.val_sum(sum.flat, sum.parts).map_err(fail)
+    }
+
+    /// Adds k * a * b to a sum; a factor that is constant keeps the other a link.
+    fn product(
+        &mut self,
+        a: TermId,
+        b: TermId,
+        k: Coef,
+        sum: &mut Operands,
+        top: TermId,
+    ) -> Result<(), NormError> {
+        let fail = |f: Fail| error(f, top);
+        let (i, j) = (self.symbols[a.0 as usize], self.symbols[b.0 as usize]);
+        if i != 0
+            && j != 0
+            && let Some(mono) = Mono::pair(i - 1, j - 1)
+        {
+            sum.flat.push(PTerm {
+                coef: k,
+                ..PTerm::mono(mono)
+            });
+            return Ok(());
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Term::Const(c) = self.store.get(x) {
+                let c = self.ring.coefs.of_big(self.store.constant(c));
+                let c = self.ring.coefs.mul(c, k);
+                sum.stack.push((y, c));
+                return Ok(());
+            }
+        }
+        if self.is_leaf(a)
+            && self.is_leaf(b)
+            && let (Some(x), Some(y)) = (self.leaf_term(a), self.leaf_term(b))
+        {
+            let t = self.ring.term_mul(x, y).map_err(fail)?;
+            let coef = self.ring.coefs.mul(t.coef, k);
+            sum.flat.push(PTerm { coef, ..t });
+            return Ok(());
+        }
+        let (x, y) = (self.value(a)?, self.value(b)?);
+        let v = self.ring.val_mul(x, y).map_err(fail)?;
+        sum.add(&mut self.ring, k, v).map_err(fail)
+    }
+}
+
+/// What a gathered sum consists of.
+#[derive(Default)]
+struct Operands {
+    flat: Vec<PTerm>,
+    parts: Vec<Val>,
+    infinite: Option<bool>,
+    stack: Vec<(TermId, Coef)>,
+}
+
+impl Operands {
+    /// Adds k * v. An infinity absorbs finite values; two of different sign are undefined.
+    fn add(&mut self, ring: &mut Ring, k: Coef, v: Val) -> Result<(), Fail> {
+        let v = ring.val_times(k, v)?;
+        match (v.infinite(), self.infinite) {
+            (Some(x), Some(y)) if x != y => Err(Fail::Undefined),
+            (Some(x), _) => {
+                self.infinite = Some(x);
+                Ok(())
+            }
+            (None, _) => ring.add_operand(v, &mut self.flat, &mut self.parts),
+        }
+    }
+}
+
+/// The error of a failed operation of a term.
+pub(super) fn error(f: Fail, t: TermId) -> NormError {
+    match f {
+        Fail::Limit => NormError::Limit(t),
+        Fail::Undefined => NormError::Undefined(t),
+        Fail::Infinite => NormError::Infinite(t),
+    }
+}

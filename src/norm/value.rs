@@ -1,0 +1,363 @@
+//! Values: a factor in front of a polynomial, multiplied out only on demand.
+//!
+//! Problem: alpha * sum, exp(-m) * sum and sum / d occur at every step of a kernel; multiplying
+//! the factor into each term at each step would make an online softmax of n steps cost n^2 new
+//! exponents. A value is `factor * polynomial` with the factor a single term; products multiply
+//! factors, sums pull out what all operands share. `expand.rs` makes the canonical polynomial.
+//!
+//! What is not claimed: different values may be equal; only canonical polynomials are compared.
+
+use super::exp::ExpId;
+use super::monomial::{Mono, Powers, flag};
+use super::poly::{PTerm, PolyId};
+use super::rat::Coef;
+use super::ring::{Atom, Fail, Ring};
+
+/// factor * polynomial, or an infinity.
+///
+/// The polynomial is 1, or has at least two terms, or is 0 or infinite with factor 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Val {
+    pub(super) factor: PTerm,
+    pub(super) poly: PolyId,
+}
+
+impl Val {
+    pub(super) const ZERO: Val = Val {
+        factor: PTerm::ONE,
+        poly: PolyId::ZERO,
+    };
+
+    pub(super) fn term(t: PTerm) -> Val {
+        if t.coef == Coef::ZERO {
+            return Val::ZERO;
+        }
+        Val {
+            factor: t,
+            poly: PolyId::ONE,
+        }
+    }
+
+    pub(super) fn constant(c: Coef) -> Val {
+        Val::term(PTerm::constant(c))
+    }
+
+    pub(super) fn infinity(neg: bool) -> Val {
+        Val {
+            factor: PTerm::ONE,
+            poly: if neg { PolyId::NEG_INF } else { PolyId::POS_INF },
+        }
+    }
+
+    /// The sign of an infinity, true for minus.
+    pub(super) fn infinite(self) -> Option<bool> {
+        self.poly
+            .is_infinite()
+            .then_some(self.poly == PolyId::NEG_INF)
+    }
+
+    /// The term, if it is no more than that.
+    pub(super) fn as_term(self) -> Option<PTerm> {
+        (self.poly == PolyId::ONE).then_some(self.factor)
+    }
+
+    pub(super) fn is_zero(self) -> bool {
+        self.poly == PolyId::ZERO
+    }
+}
+
+impl Ring {
+    /// The value of a polynomial.
+    pub(super) fn val_of(&self, p: PolyId) -> Val {
+        match self.polys.get(p) {
+            [t] => Val::term(*t),
+            _ => Val {
+                factor: PTerm::ONE,
+                poly: p,
+            },
+        }
+    }
+
+    /// factor * p.
+    pub(super) fn val_scaled(&mut self, factor: PTerm, p: PolyId) -> Result<Val, Fail> {
+        if factor.coef == Coef::ZERO || p == PolyId::ZERO {
+            return Ok(Val::ZERO);
+        }
+        match self.polys.get(p) {
+            [t] => {
+                let t = *t;
+                Ok(Val::term(self.term_mul(factor, t)?))
+            }
+            _ => Ok(Val { factor, poly: p }),
+        }
+    }
+
+    /// c * v.
+    pub(super) fn val_times(&mut self, c: Coef, v: Val) -> Result<Val, Fail> {
+        if let Some(neg) = v.infinite() {
+            if c == Coef::ZERO {
+                return Err(Fail::Undefined);
+            }
+            return Ok(Val::infinity(neg != self.coefs.is_negative(c)));
+        }
+        if c == Coef::ZERO || v.is_zero() {
+            return Ok(Val::ZERO);
+        }
+        let mut v = v;
+        v.factor.coef = self.coefs.mul(v.factor.coef, c);
+        Ok(v)
+    }
+
+    /// a * b.
+    ///
+    /// match `inf * x`; result `inf` or `-inf`; because x > 0 or x < 0 is proved.
+    pub(super) fn val_mul(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        match (a.infinite(), b.infinite()) {
+            (Some(x), Some(y)) => return Ok(Val::infinity(x != y)),
+            (Some(neg), None) | (None, Some(neg)) => {
+                let finite = if a.infinite().is_some() { b } else { a };
+                let p = self.canon(finite)?;
+                let s = self.poly_sign(p);
+                return if s.is_positive() {
+                    Ok(Val::infinity(neg))
+                } else if s.is_negative() {
+                    Ok(Val::infinity(!neg))
+                } else if p == PolyId::ZERO {
+                    Err(Fail::Undefined)
+                } else {
+                    Err(Fail::Infinite)
+                };
+            }
+            _ => {}
+        }
+        if a.is_zero() || b.is_zero() {
+            return Ok(Val::ZERO);
+        }
+        let (a, b) = self.cancel(a, b)?;
+        let (b, a) = self.cancel(b, a)?;
+        let factor = self.term_mul(a.factor, b.factor)?;
+        let p = self.poly_mul(a.poly, b.poly)?;
+        self.val_scaled(factor, p)
+    }
+
+    /// match `(x / d) * (c * d)`; result `x * (c)`; because d is a denominator of a defined value.
+    pub(super) fn cancel(&mut self, a: Val, b: Val) -> Result<(Val, Val), Fail> {
+        let f = self.monos.flags(a.factor.mono, &self.atom_flags);
+        if f & flag::INV == 0 || b.poly == PolyId::ONE {
+            return Ok((a, b));
+        }
+        if self.polys.flags(b.poly) & (flag::REDUCIBLE | flag::INV) != 0 {
+            return Ok((a, b));
+        }
+        let (content, primitive) = self.primitive(b.poly)?;
+        let Some(inv) = self.find_atom(&Atom::Inv(primitive)) else {
+            return Ok((a, b));
+        };
+        let powers = self.monos.powers(a.factor.mono);
+        if !powers.iter().any(|p| p.0 == inv && p.1 > 0) {
+            return Ok((a, b));
+        }
+        let mut rest = a;
+        let left: Powers = powers
+            .iter()
+            .map(|&(x, p)| (x, p - (x == inv) as i32))
+            .collect();
+        rest.factor.mono = self.monos.of(&left, &self.atom_flags);
+        let factor = self.term_mul(b.factor, content)?;
+        Ok((rest, Val::term(factor)))
+    }
+
+    /// 1 / t for a term with a coefficient other than 0.
+    pub(super) fn term_inverse(&mut self, t: PTerm) -> Result<PTerm, Fail> {
+        let mono = self.monos.inverse(t.mono, &self.atom_flags);
+        let mut coef = self.coefs.recip(t.coef).ok_or(Fail::Undefined)?;
+        let (exp, carry) = self.exp_scale(t.exp, Coef::MINUS_ONE)?;
+        if carry != 0 {
+            let k = self.coefs.pow2(carry);
+            coef = self.coefs.mul(coef, k);
+        }
+        Ok(PTerm { mono, exp, coef })
+    }
+
+    /// 1 / v. A formally zero v is undefined.
+    ///
+    /// match `1 / (t * p)`; result `t^-1 * Inv(p)`; because the value is asked for only where v is
+    /// not zero, which is an obligation of its own.
+    pub(super) fn val_inverse(&mut self, v: Val) -> Result<Val, Fail> {
+        if v.infinite().is_some() {
+            return Ok(Val::ZERO);
+        }
+        let mut v = v;
+        let f = self.monos.flags(v.factor.mono, &self.atom_flags) | self.polys.flags(v.poly);
+        if f & (flag::LET | flag::REDUCIBLE) != 0 {
+            let p = self.canon(v)?;
+            v = self.val_of(p);
+        }
+        let p = self.canon(Val {
+            factor: PTerm::ONE,
+            poly: v.poly,
+        })?;
+        if p == PolyId::ZERO {
+            return Err(Fail::Undefined);
+        }
+        let front = self.term_inverse(v.factor)?;
+        if let [t] = self.polys.get(p) {
+            let t = *t;
+            let t = self.term_inverse(t)?;
+            return Ok(Val::term(self.term_mul(front, t)?));
+        }
+        let (content, primitive) = self.primitive(p)?;
+        let content = self.term_inverse(content)?;
+        let front = self.term_mul(front, content)?;
+        if primitive == PolyId::ONE {
+            return Ok(Val::term(front));
+        }
+        let inv = self.atom_mono(Atom::Inv(primitive));
+        Ok(Val::term(self.term_mul(front, PTerm::mono(inv))?))
+    }
+
+    /// What two terms share: the monomial of common powers, the exponential of common summands.
+    fn term_common(&mut self, a: PTerm, b: PTerm) -> Result<PTerm, Fail> {
+        let mono = if a.mono == b.mono {
+            a.mono
+        } else if a.mono == Mono::ONE || b.mono == Mono::ONE {
+            Mono::ONE
+        } else {
+            let (x, y) = (self.monos.powers(a.mono), self.monos.powers(b.mono));
+            let mut both = Powers::new();
+            for &(atom, p) in &x {
+                if let Ok(i) = y.binary_search_by_key(&atom, |e| e.0) {
+                    let q = y[i].1;
+                    if (p > 0) == (q > 0) {
+                        both.push((atom, if p.abs() < q.abs() { p } else { q }));
+                    }
+                }
+            }
+            self.monos.of(&both, &self.atom_flags)
+        };
+        Ok(PTerm {
+            mono,
+            exp: self.exp_common(a.exp, b.exp)?,
+            coef: Coef::ONE,
+        })
+    }
+
+    /// The summands that two exponents share, with the coefficient nearer to zero.
+    fn exp_common(&mut self, a: ExpId, b: ExpId) -> Result<ExpId, Fail> {
+        if a == b || a == ExpId::ZERO {
+            return Ok(a);
+        }
+        if b == ExpId::ZERO {
+            return Ok(b);
+        }
+        let key = (a.0.min(b.0), a.0.max(b.0));
+        if let Some(&e) = self.commons.get(&key) {
+            return Ok(e);
+        }
+        let (p, q) = (self.exps.poly(a), self.exps.poly(b));
+        let (x, y) = (self.polys.get(p), self.polys.get(q));
+        let mut both = Vec::new();
+        let mut j = 0;
+        for s in x.iter().filter(|s| !s.is_constant()) {
+            while j < y.len() && y[j].key() < s.key() {
+                j += 1;
+            }
+            let Some(t) = y.get(j).filter(|t| t.key() == s.key()) else {
+                continue;
+            };
+            let neg = self.coefs.is_negative(s.coef);
+            if neg == self.coefs.is_negative(t.coef) {
+                let less = self.coefs.cmp(s.coef, t.coef).is_lt();
+                both.push(if less != neg { *s } else { *t });
+            }
+        }
+        let shared = self.collect(both)?;
+        let (e, _) = self.exponent(shared)?;
+        self.commons.insert(key, e);
+        Ok(e)
+    }
+
+    /// The sum of terms and of values; what all of them share stays in front.
+    pub(super) fn val_sum(&mut self, flat: Vec<PTerm>, parts: Vec<Val>) -> Result<Val, Fail> {
+        let mut flat = flat;
+        if flat.is_empty() && parts.len() == 1 {
+            return Ok(parts[0]);
+        }
+        let mut common = match parts.first() {
+            Some(v) => PTerm {
+                coef: Coef::ONE,
+                ..v.factor
+            },
+            None => PTerm::ONE,
+        };
+        for v in parts.iter().skip(1) {
+            if common == PTerm::ONE {
+                break;
+            }
+            common = self.term_common(common, v.factor)?;
+        }
+        for t in &flat {
+            if common == PTerm::ONE {
+                break;
+            }
+            common = self.term_common(common, *t)?;
+        }
+        let inverse = if common == PTerm::ONE {
+            common
+        } else {
+            self.term_inverse(common)?
+        };
+        if common != PTerm::ONE {
+            for t in &mut flat {
+                *t = self.term_mul(*t, inverse)?;
+            }
+        }
+        for v in &parts {
+            let f = self.term_mul(v.factor, inverse)?;
+            self.charge(self.polys.len(v.poly))?;
+            self.push_scaled(f, v.poly, &mut flat)?;
+        }
+        let p = self.collect(flat)?;
+        self.val_scaled(common, p)
+    }
+
+    /// a + b.
+    pub(super) fn val_add(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        match (a.infinite(), b.infinite()) {
+            (Some(x), Some(y)) if x != y => return Err(Fail::Undefined),
+            (Some(_), _) => return Ok(a),
+            (_, Some(_)) => return Ok(b),
+            _ => {}
+        }
+        let mut flat = Vec::new();
+        let mut parts = Vec::new();
+        for v in [a, b] {
+            self.add_operand(v, &mut flat, &mut parts)?;
+        }
+        self.val_sum(flat, parts)
+    }
+
+    /// a - b.
+    pub(super) fn val_sub(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        let b = self.val_times(Coef::MINUS_ONE, b)?;
+        self.val_add(a, b)
+    }
+
+    /// Sorts a finite operand of a sum into terms and values with a factor.
+    pub(super) fn add_operand(
+        &mut self,
+        v: Val,
+        flat: &mut Vec<PTerm>,
+        parts: &mut Vec<Val>,
+    ) -> Result<(), Fail> {
+        if let Some(t) = v.as_term() {
+            flat.push(t);
+        } else if v.factor.is_constant() {
+            self.charge(self.polys.len(v.poly))?;
+            self.push_scaled(v.factor, v.poly, flat)?;
+        } else {
+            parts.push(v);
+        }
+        Ok(())
+    }
+}
