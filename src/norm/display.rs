@@ -207,7 +207,8 @@ impl Printer<'_> {
         match norm.ring.nodes.get(n) {
             Node::Const(_, v) => self.out.push_str(&format!("{v:#x}")),
             Node::Bytes(a, off, w) => {
-                self.out.push_str(&format!("array{}[{off}..+{}]", a.0, w / 8));
+                self.out
+                    .push_str(&format!("array{}[{off}..+{}]", a.0, w / 8));
             }
             Node::Fresh(_, s) => self.out.push_str(&format!("fresh{s}")),
             Node::OfReal(f, p) => self.call(&format!("bits_{f:?}"), &[*p], depth),

@@ -8,6 +8,7 @@
 //! The work list grows only by products of parts that were canonical before, whose nesting is
 //! strictly smaller, so it ends; the work limit bounds it.
 
+use super::binary::Split;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::ring::{Atom, Fail, Ring};
@@ -22,8 +23,7 @@ impl Ring {
         if let Some(&p) = self.canon_of.get(&v) {
             return Ok(p);
         }
-        let flags =
-            self.polys.flags(v.poly) | self.monos.flags(v.factor.mono, &self.atom_flags);
+        let flags = self.polys.flags(v.poly) | self.monos.flags(v.factor.mono, &self.atom_flags);
         let rewrites = flag::REDUCIBLE | flag::LET | flag::SQRT | flag::INV;
         let p = if flags & rewrites == 0 {
             self.scale(v.factor, v.poly)?
@@ -59,7 +59,13 @@ impl Ring {
         while let Some(t) = stack.pop() {
             let f = self.monos.flags(t.mono, &self.atom_flags);
             if f & (flag::REDUCIBLE | flag::LET) == 0 {
-                out.push(t);
+                match self.split_binary(t, f)? {
+                    Split::Kept => out.push(t),
+                    Split::Into(a, b) => {
+                        self.charge(2)?;
+                        stack.extend([a, b]);
+                    }
+                }
                 continue;
             }
             let mut kept = Powers::new();

@@ -51,7 +51,9 @@ fn inverse(a: u64, m: u64) -> u64 {
 
 /// A fixed bijection that scatters its argument.
 fn scatter(x: u64) -> u64 {
-    let mut z = x.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x243f_6a88_85a3_08d3);
+    let mut z = x
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(0x243f_6a88_85a3_08d3);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
@@ -72,10 +74,7 @@ impl Ring {
 
     fn image_of_coef(&mut self, c: Coef) -> Image {
         if let Some(n) = c.small() {
-            return Image(
-                n.rem_euclid(P as i64) as u64,
-                n.rem_euclid(Q as i64) as u64,
-            );
+            return Image(n.rem_euclid(P as i64) as u64, n.rem_euclid(Q as i64) as u64);
         }
         if let Some(&i) = self.coef_images.get(&c.word()) {
             return i;

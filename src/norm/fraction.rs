@@ -172,7 +172,9 @@ impl Ring {
                 let mut size = 1usize;
                 for &(a, p) in &most {
                     let have = inv.iter().find(|e| e.0 == a).map_or(0, |e| e.1);
-                    let Atom::Inv(d) = *self.atom(a) else { continue };
+                    let Atom::Inv(d) = *self.atom(a) else {
+                        continue;
+                    };
                     for _ in have..p {
                         size = size.saturating_mul(self.polys.len(d));
                     }
@@ -188,7 +190,9 @@ impl Ring {
                 let mut product = PolyId::ONE;
                 for &(a, p) in &most {
                     let have = inv.iter().find(|e| e.0 == a).map_or(0, |e| e.1);
-                    let Atom::Inv(d) = *self.atom(a) else { continue };
+                    let Atom::Inv(d) = *self.atom(a) else {
+                        continue;
+                    };
                     for _ in have..p {
                         product = self.poly_mul(product, d)?;
                     }
@@ -240,10 +244,13 @@ impl Ring {
     /// True if a denominator of p holds a square root.
     fn has_root_below(&self, p: PolyId) -> bool {
         self.polys.get(p).iter().any(|t| {
-            self.monos.powers(t.mono).iter().any(|&(a, _)| match self.atom(a) {
-                Atom::Inv(d) => self.polys.flags(*d) & flag::SQRT != 0,
-                _ => false,
-            })
+            self.monos
+                .powers(t.mono)
+                .iter()
+                .any(|&(a, _)| match self.atom(a) {
+                    Atom::Inv(d) => self.polys.flags(*d) & flag::SQRT != 0,
+                    _ => false,
+                })
         })
     }
 

@@ -275,7 +275,11 @@ impl Ring {
             }
             let (times, left) = (k.div_euclid(2), k.rem_euclid(2));
             if times != 0 {
-                let mut size = if sign.is_nonneg() { v } else { self.val_abs(v)? };
+                let mut size = if sign.is_nonneg() {
+                    v
+                } else {
+                    self.val_abs(v)?
+                };
                 if times < 0 {
                     size = self.val_inverse(size)?;
                 }
@@ -292,11 +296,11 @@ impl Ring {
             coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
             ..PTerm::ONE
         };
-        let rest = self.scale(front, primitive)?;
+        let rest = self.val_scaled(front, primitive)?;
+        let rest = self.canon(rest)?;
         if rest == PolyId::ONE {
             return Ok(out);
         }
-        let rest = self.identify(rest)?;
         let r = self.atom_val(Atom::Sqrt(rest));
         self.val_mul(out, r)
     }
@@ -361,9 +365,8 @@ impl Ring {
         let mut terms = self.log2_constant(magnitude)?;
         terms.extend_from_slice(self.polys.get(self.exps.poly(content.exp)));
         let powers = self.monos.powers(content.mono);
-        let sole = primitive == PolyId::ONE
-            && !negative
-            && matches!(powers[..], [(_, k)] if k % 2 != 0);
+        let sole =
+            primitive == PolyId::ONE && !negative && matches!(powers[..], [(_, k)] if k % 2 != 0);
         let mut inside = Powers::new();
         for (a, k) in powers {
             if !sole && !self.atom_signs[a as usize].is_positive() {
@@ -392,12 +395,12 @@ impl Ring {
             coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
             ..PTerm::ONE
         };
-        let rest = self.scale(front, primitive)?;
+        let rest = self.val_scaled(front, primitive)?;
+        let rest = self.canon(rest)?;
         if self.as_constant(rest) == Some(Coef::MINUS_ONE) {
             return Err(Fail::Undefined);
         }
         if rest != PolyId::ONE {
-            let rest = self.identify(rest)?;
             let mono = self.atom_mono(Atom::Log2(rest));
             terms.push(PTerm::mono(mono));
         }

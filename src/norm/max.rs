@@ -102,9 +102,7 @@ impl Ring {
     /// The terms with the least coefficient of each key over all elements, absent ones counting as
     /// zero; only those that are not zero.
     fn least_summands(&mut self, set: &[PolyId]) -> Result<Vec<PTerm>, Fail> {
-        let any_negative = set
-            .iter()
-            .any(|p| self.polys.flags(*p) & flag::NEG != 0);
+        let any_negative = set.iter().any(|p| self.polys.flags(*p) & flag::NEG != 0);
         if !any_negative {
             // Only keys of all elements can have a positive least coefficient.
             let Some(first) = set.iter().min_by_key(|p| self.polys.len(**p)) else {
@@ -148,6 +146,19 @@ impl Ring {
             }
         }
         Ok(least)
+    }
+
+    /// Subtracts the least summands from all elements.
+    fn take_least(&mut self, set: Vec<PolyId>) -> Result<(Vec<PolyId>, PolyId), Fail> {
+        let mut set = set;
+        let least = self.least_summands(&set)?;
+        let outside = self.intern(&least);
+        if outside != PolyId::ZERO {
+            for p in &mut set {
+                *p = self.add_scaled(*p, Coef::MINUS_ONE, outside)?;
+            }
+        }
+        Ok((set, outside))
     }
 
     /// Drops constants that are not the largest, and in small sets all elements that another one
@@ -194,20 +205,18 @@ impl Ring {
     /// match `max {c + f * s | s in S}` with f > 0; result `c + f * max(S)`; because adding and
     /// scaling by a positive number keep the order.
     pub(super) fn max_of(&mut self, elements: Vec<PolyId>) -> Result<Val, Fail> {
-        let mut set = self.flatten(elements)?;
+        // What all share goes first: a shared maximum is not to be spread over the elements.
+        let (mut set, before) = self.take_least(elements)?;
+        set = self.flatten(set)?;
         set.sort_unstable();
         set.dedup();
         self.drop_dominated(&mut set)?;
         if let [p] = set[..] {
+            let p = self.add_scaled(p, Coef::ONE, before)?;
             return Ok(self.val_of(p));
         }
-        let least = self.least_summands(&set)?;
-        let outside = self.intern(&least);
-        if outside != PolyId::ZERO {
-            for p in &mut set {
-                *p = self.add_scaled(*p, Coef::MINUS_ONE, outside)?;
-            }
-        }
+        let (mut set, after) = self.take_least(set)?;
+        let outside = self.add_scaled(before, Coef::ONE, after)?;
         let mut front = PTerm::ONE;
         if set.iter().any(|p| self.polys.flags(*p) & flag::EXP != 0) {
             let mut exps = Vec::new();
@@ -225,7 +234,8 @@ impl Ring {
         if front.exp != ExpId::ZERO {
             let inverse = self.term_inverse(front)?;
             for p in &mut set {
-                *p = self.scale(inverse, *p)?;
+                let v = self.val_scaled(inverse, *p)?;
+                *p = self.canon(v)?;
             }
         }
         // The last key over all elements; a constant only where there is nothing else.
@@ -236,9 +246,7 @@ impl Ring {
             };
             let better = match last {
                 None => true,
-                Some((k, c)) => {
-                    t.key() > k || t.key() == k && self.coefs.cmp(t.coef, c).is_lt()
-                }
+                Some((k, c)) => t.key() > k || t.key() == k && self.coefs.cmp(t.coef, c).is_lt(),
             };
             if better {
                 last = Some((t.key(), t.coef));

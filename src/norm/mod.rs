@@ -11,8 +11,8 @@
 //! apart, and in maxima, selects and square roots as atoms with rules of their own.
 //!
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
-//! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `fraction`
-//! (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
+//! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
+//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
 //! exp, tanh, floor), `max`, `select`, `bits`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `display`.
 //!
@@ -21,6 +21,7 @@
 //! answered with [`Normalizer::obligations`] and the `prove_` functions. `Different` claims
 //! nothing.
 
+mod binary;
 mod bits;
 mod display;
 mod exp;

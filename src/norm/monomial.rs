@@ -53,8 +53,9 @@ impl Mono {
 
     /// The single atom with power 1, if it is that and packed.
     pub fn as_atom(self) -> Option<u32> {
-        (self.0 & INTERNED == 0 && self.0 >> (2 * FIELD) != 0 && self.0 & ((1 << (2 * FIELD)) - 1) == 0)
-            .then_some((self.0 >> (2 * FIELD)) as u32 - 1)
+        let id = self.0 >> (2 * FIELD);
+        let single = self.0 & ((1 << (2 * FIELD)) - 1) == 0;
+        (self.0 & INTERNED == 0 && id != 0 && single).then(|| id as u32 - 1)
     }
 
     fn degree(self) -> u32 {

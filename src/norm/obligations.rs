@@ -143,11 +143,9 @@ impl Normalizer<'_> {
                 Term::Fun(Fun::Sqrt, a) => Some((Need::NonNegative, a)),
                 Term::Fun(Fun::Rsqrt | Fun::Log2, a) => Some((Need::Positive, a)),
                 Term::OfBits { bits, .. } => Some((Need::FiniteBits, bits)),
-                Term::BitsOp(
-                    BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem,
-                    _,
-                    b,
-                ) => Some((Need::NonZeroBits, b)),
+                Term::BitsOp(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, _, b) => {
+                    Some((Need::NonZeroBits, b))
+                }
                 Term::Undefined | Term::Poison { .. } => Some((Need::Never, t)),
                 _ => None,
             };

@@ -161,10 +161,7 @@ impl Ring {
     pub(super) fn intern(&mut self, terms: &[PTerm]) -> PolyId {
         let hash = hash_terms(terms);
         let polys = &self.polys;
-        if let Some(&i) = polys
-            .table
-            .find(hash, |&i| polys.get(PolyId(i)) == terms)
-        {
+        if let Some(&i) = polys.table.find(hash, |&i| polys.get(PolyId(i)) == terms) {
             return PolyId(i);
         }
         let mut flags = 0;

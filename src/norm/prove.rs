@@ -104,7 +104,7 @@ impl Normalizer<'_> {
             if a == b {
                 two(a, b, &|x, _| x.pow(2))
             } else {
-                two(a, b, &Sign::mul)
+                two(a, b, &Sign::times)
             }
         };
         match self.store.get(t) {
@@ -119,7 +119,7 @@ impl Normalizer<'_> {
                 })
             }
             Term::Elem { .. } => finite(Sign::ALL),
-            Term::Add(a, b) => two(a, b, &Sign::add),
+            Term::Add(a, b) => two(a, b, &Sign::plus),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => two(a, a, &|x, _| x.negate()),
             Term::Sum(list) => {
@@ -130,11 +130,11 @@ impl Normalizer<'_> {
                     if p.infinite {
                         return ANY;
                     }
-                    all.sign = all.sign.add(p.sign);
+                    all.sign = all.sign.plus(p.sign);
                 }
                 all
             }
-            Term::Div(a, b) => two(a, b, &|x, y| x.mul(y.pow(-1))),
+            Term::Div(a, b) => two(a, b, &|x, y| x.times(y.pow(-1))),
             Term::Fun(f, a) => {
                 let x = of(a);
                 if x.infinite {

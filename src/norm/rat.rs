@@ -30,8 +30,6 @@ pub enum Rat {
 }
 
 impl Rat {
-    /// The number 0.
-    pub const ZERO: Rat = Rat::Small(0, 1);
     /// The number 1.
     pub const ONE: Rat = Rat::Small(1, 1);
 
@@ -113,11 +111,6 @@ impl Rat {
             Rat::Small(n, d) => Some(Rat::Small(d * n.signum(), n.abs())),
             Rat::Big(b) => Some(Rat::from_big(&b.recip())),
         }
-    }
-
-    /// True for 0.
-    pub fn is_zero(&self) -> bool {
-        matches!(self, Rat::Small(0, _))
     }
 
     /// True below 0.

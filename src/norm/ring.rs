@@ -12,6 +12,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::Limits;
+use super::binary::Binary;
 use super::bits::{NodeId, Nodes};
 use super::exp::Exps;
 use super::fingerprint::Image;
@@ -77,6 +78,8 @@ pub(super) struct Ring {
     pub(super) atom_images: Vec<Image>,
     /// True once an atom has any property at all.
     pub(super) special: bool,
+    /// Inverses of two-term sums, by atom.
+    pub(super) binaries: FxHashMap<u32, Binary>,
     pub(super) limits: Limits,
     pub(super) work: u64,
     pub(super) canon_of: FxHashMap<Val, PolyId>,
@@ -102,6 +105,7 @@ impl Ring {
             atom_signs: Vec::new(),
             atom_images: Vec::new(),
             special: false,
+            binaries: FxHashMap::default(),
             limits,
             work: 0,
             canon_of: FxHashMap::default(),
@@ -144,6 +148,11 @@ impl Ring {
         let id = self.atoms.len() as u32;
         let image = self.image_of_atom(id, &atom);
         self.special |= flags != 0;
+        if let Atom::Inv(d) = atom
+            && let Some(b) = self.binary_shape(d)
+        {
+            self.binaries.insert(id, b);
+        }
         self.atom_signs.push(sign);
         self.atom_flags.push(flags);
         self.atom_images.push(image);

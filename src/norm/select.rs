@@ -141,8 +141,8 @@ impl Ring {
             coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
             ..PTerm::ONE
         };
-        let p = self.scale(front, primitive)?;
-        self.identify(p)
+        let v = self.val_scaled(front, primitive)?;
+        self.canon(v)
     }
 
     /// match `f * p < 0` with f > 0; result `p < 0`.
@@ -212,7 +212,8 @@ impl Ring {
             [l] => l,
             _ => {
                 let partial = set.iter().fold(0, |f, l| f | self.preds.partial(*l));
-                self.preds.literal(Pred::All(set.into_boxed_slice()), partial)
+                self.preds
+                    .literal(Pred::All(set.into_boxed_slice()), partial)
             }
         }
     }
@@ -292,8 +293,8 @@ impl Ring {
         let front = self.shared_factor(x, y)?;
         if front != PTerm::ONE {
             let inverse = self.term_inverse(front)?;
-            x = self.scale(inverse, x)?;
-            y = self.scale(inverse, y)?;
+            let (v, w) = (self.val_scaled(inverse, x)?, self.val_scaled(inverse, y)?);
+            (x, y) = (self.canon(v)?, self.canon(w)?);
         }
         let x = self.identify(x)?;
         let y = self.identify(y)?;

@@ -71,34 +71,22 @@ impl Sign {
     }
 
     /// The signs of x + y.
-    pub fn add(self, o: Sign) -> Sign {
-        if self.0 == 0 || o.0 == 0 {
-            return Sign(0);
-        }
-        let mut s = self.0 | o.0;
-        // Zero remains only as 0 + 0 or x - x.
-        if self.0 & o.0 & 2 == 0 {
-            s &= !2;
-        }
-        if self.0 & 1 != 0 && o.0 & 4 != 0 || self.0 & 4 != 0 && o.0 & 1 != 0 {
-            s = 7;
-        }
-        // A sign of one operand survives only beside zero or the same sign of the other.
-        let keeps = |bit: u8| {
-            self.0 & bit != 0 && o.0 & (bit | 2) != 0 || o.0 & bit != 0 && self.0 & (bit | 2) != 0
-        };
-        if s != 7 {
-            for bit in [1, 4] {
-                if !keeps(bit) {
-                    s &= !bit;
-                }
+    pub fn plus(self, o: Sign) -> Sign {
+        let (a, b) = (self.0, o.0);
+        let mut s = a & b & 2;
+        for bit in [1, 4] {
+            if a & bit != 0 && b & (bit | 2) != 0 || b & bit != 0 && a & (bit | 2) != 0 {
+                s |= bit;
             }
+        }
+        if a & 1 != 0 && b & 4 != 0 || a & 4 != 0 && b & 1 != 0 {
+            s = 7;
         }
         Sign(s)
     }
 
     /// The signs of x * y.
-    pub fn mul(self, o: Sign) -> Sign {
+    pub fn times(self, o: Sign) -> Sign {
         let (a, b) = (self.0, o.0);
         let mut s = 0;
         if a == 0 || b == 0 {
@@ -133,6 +121,9 @@ impl Sign {
     /// The signs of max(x, y).
     pub fn max(self, o: Sign) -> Sign {
         let (a, b) = (self.0, o.0);
+        if a == 0 || b == 0 {
+            return Sign(0);
+        }
         let mut s = (a | b) & 4;
         if a & 2 != 0 && b & 3 != 0 || b & 2 != 0 && a & 3 != 0 {
             s |= 2;
@@ -185,7 +176,7 @@ impl Ring {
             Sign::POS
         };
         for (a, p) in self.monos.powers(t.mono) {
-            s = s.mul(self.atom_signs[a as usize].pow(p));
+            s = s.times(self.atom_signs[a as usize].pow(p));
         }
         s
     }
@@ -200,7 +191,7 @@ impl Ring {
         }
         let mut s = Sign::ZERO;
         for t in self.polys.get(p) {
-            s = s.add(self.term_sign(*t));
+            s = s.plus(self.term_sign(*t));
             if s == Sign::ALL {
                 break;
             }
@@ -237,8 +228,8 @@ mod tests {
                     }
                     Sign(s)
                 };
-                assert_eq!(a.add(b), all(&|x, y| x + y), "{a:?} + {b:?}");
-                assert_eq!(a.mul(b), all(&|x, y| x * y), "{a:?} * {b:?}");
+                assert_eq!(a.plus(b), all(&|x, y| x + y), "{a:?} + {b:?}");
+                assert_eq!(a.times(b), all(&|x, y| x * y), "{a:?} * {b:?}");
                 assert_eq!(a.max(b), all(&|x, y| x.max(y)), "max {a:?} {b:?}");
             }
             for n in -3i32..4 {

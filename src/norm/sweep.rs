@@ -9,11 +9,11 @@
 use super::bits::{Node, NodeId};
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
+use super::prove::Reach;
 use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
 use super::value::Val;
-use super::prove::Reach;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
@@ -160,6 +160,14 @@ impl<'s> Normalizer<'s> {
     fn is_leaf(&self, t: TermId) -> bool {
         self.symbols[t.0 as usize] != 0
             || matches!(self.store.get(t), Term::Const(_) | Term::Elem { .. })
+    }
+
+    fn is_link(&self, t: TermId) -> bool {
+        match self.store.get(t) {
+            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => true,
+            Term::Mul(a, b) => self.is_const(a) || self.is_const(b),
+            _ => false,
+        }
     }
 
     fn is_const(&self, t: TermId) -> bool {
@@ -403,7 +411,11 @@ impl<'s> Normalizer<'s> {
         sum.stack.push((top, Coef::ONE));
         while let Some((t, k)) = sum.stack.pop() {
             if t != top && self.memo[t.0 as usize] != 0 {
-                let v = self.value(t)?;
+                let mut v = self.value(t)?;
+                // A link that was normalised by itself has other users.
+                if self.is_link(t) {
+                    v = self.ring.val_let(v).map_err(fail)?;
+                }
                 sum.add(&mut self.ring, k, v).map_err(fail)?;
                 continue;
             }

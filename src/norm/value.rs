@@ -13,6 +13,9 @@ use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
 
+/// Shared sums of at least this many terms get a stand-in.
+const MIN_LET: usize = 16;
+
 /// factor * polynomial, or an infinity.
 ///
 /// The polynomial is 1, or has at least two terms, or is 0 or infinite with factor 1.
@@ -45,7 +48,11 @@ impl Val {
     pub(super) fn infinity(neg: bool) -> Val {
         Val {
             factor: PTerm::ONE,
-            poly: if neg { PolyId::NEG_INF } else { PolyId::POS_INF },
+            poly: if neg {
+                PolyId::NEG_INF
+            } else {
+                PolyId::POS_INF
+            },
         }
     }
 
@@ -137,7 +144,25 @@ impl Ring {
         let (b, a) = self.cancel(b, a)?;
         let factor = self.term_mul(a.factor, b.factor)?;
         let p = self.poly_mul(a.poly, b.poly)?;
-        self.val_scaled(factor, p)
+        let v = self.val_scaled(factor, p)?;
+        self.settle(v)
+    }
+
+    /// Rewrites powers in the factor that can be rewritten, so that they meet what they cancel.
+    fn settle(&mut self, v: Val) -> Result<Val, Fail> {
+        let f = self.monos.flags(v.factor.mono, &self.atom_flags);
+        if f & flag::REDUCIBLE == 0 || f & flag::LET != 0 {
+            return Ok(v);
+        }
+        let terms = self.expand(vec![v.factor])?;
+        let p = self.collect(terms)?;
+        match *self.polys.get(p) {
+            [t] => self.val_scaled(t, v.poly),
+            _ => {
+                let p = self.poly_mul(p, v.poly)?;
+                Ok(self.val_of(p))
+            }
+        }
     }
 
     /// match `(x / d) * (c * d)`; result `x * (c)`; because d is a denominator of a defined value.
@@ -204,16 +229,18 @@ impl Ring {
         if let [t] = self.polys.get(p) {
             let t = *t;
             let t = self.term_inverse(t)?;
-            return Ok(Val::term(self.term_mul(front, t)?));
+            let t = self.term_mul(front, t)?;
+            return self.settle(Val::term(t));
         }
         let (content, primitive) = self.primitive(p)?;
         let content = self.term_inverse(content)?;
         let front = self.term_mul(front, content)?;
         if primitive == PolyId::ONE {
-            return Ok(Val::term(front));
+            return self.settle(Val::term(front));
         }
         let inv = self.atom_mono(Atom::Inv(primitive));
-        Ok(Val::term(self.term_mul(front, PTerm::mono(inv))?))
+        let t = self.term_mul(front, PTerm::mono(inv))?;
+        self.settle(Val::term(t))
     }
 
     /// What two terms share: the monomial of common powers, the exponential of common summands.
@@ -341,6 +368,25 @@ impl Ring {
     pub(super) fn val_sub(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
         let b = self.val_times(Coef::MINUS_ONE, b)?;
         self.val_add(a, b)
+    }
+
+    /// A stand-in for the polynomial of a value, if it is long.
+    ///
+    /// Sums that are shared, such as a mean, are often multiplied with themselves and with much
+    /// else before most of it cancels; as one atom they cost one term until the end.
+    pub(super) fn val_let(&mut self, v: Val) -> Result<Val, Fail> {
+        if self.polys.len(v.poly) < MIN_LET {
+            return Ok(v);
+        }
+        let p = self.canon(Val {
+            factor: PTerm::ONE,
+            poly: v.poly,
+        })?;
+        if self.polys.len(p) < MIN_LET {
+            return self.val_scaled(v.factor, p);
+        }
+        let mono = self.atom_mono(Atom::Let(p));
+        Ok(Val::term(self.term_mul(v.factor, PTerm::mono(mono))?))
     }
 
     /// Sorts a finite operand of a sum into terms and values with a factor.

@@ -19,10 +19,7 @@ pub(super) fn term(s: &TermStore, root: TermId, x: &dyn Fn(u32, u64) -> f64) -> 
             Term::Add(a, b) => g(a) + g(b),
             Term::Mul(a, b) => g(a) * g(b),
             Term::Neg(a) => -g(a),
-            Term::Sum(l) => l
-                .chunks(2)
-                .map(|p| g(TermId(p[0])) * g(TermId(p[1])))
-                .sum(),
+            Term::Sum(l) => l.chunks(2).map(|p| g(TermId(p[0])) * g(TermId(p[1]))).sum(),
             Term::Div(a, b) => g(a) / g(b),
             Term::Max(a, b) => {
                 if g(a) >= g(b) {
@@ -40,7 +37,9 @@ pub(super) fn term(s: &TermStore, root: TermId, x: &dyn Fn(u32, u64) -> f64) -> 
             }
             Term::Fun(f, a) => fun(f, g(a)),
             Term::Select(p, a, b) => {
-                if g(p) == 1.0 {
+                if g(p).is_nan() {
+                    g(p)
+                } else if g(p) == 1.0 {
                     g(a)
                 } else {
                     g(b)
@@ -49,6 +48,13 @@ pub(super) fn term(s: &TermStore, root: TermId, x: &dyn Fn(u32, u64) -> f64) -> 
             Term::Bool(b) => b as u8 as f64,
             Term::RCmp(op, a, b) => {
                 let (a, b) = (g(a), g(b));
+                // Too near to tell in doubles: no value.
+                if (a - b).abs().partial_cmp(&(1e-9 * (1.0 + a.abs())))
+                    != Some(std::cmp::Ordering::Greater)
+                {
+                    v.push(f64::NAN);
+                    continue;
+                }
                 let r = match op {
                     RCmp::Lt => a < b,
                     RCmp::Le => a <= b,
@@ -137,4 +143,33 @@ fn lit(n: &Normalizer, l: Lit, x: &dyn Fn(u32, u64) -> f64) -> bool {
         Pred::Xor(a, b) => lit(n, *a, x) != lit(n, *b, x),
     };
     v != l.is_negated()
+}
+
+/// A term as text, for messages.
+pub(super) fn text(s: &TermStore, root: TermId) -> String {
+    let mut v: Vec<String> = Vec::new();
+    for i in 0..=root.0 {
+        let g = |t: TermId| &v[t.0 as usize];
+        let t = match s.get(TermId(i)) {
+            Term::Const(c) => s.constant(c).to_string(),
+            Term::Elem { off, .. } => format!("x{}", off / 4),
+            Term::Add(a, b) => format!("({} + {})", g(a), g(b)),
+            Term::Mul(a, b) => format!("{}*{}", g(a), g(b)),
+            Term::Neg(a) => format!("-{}", g(a)),
+            Term::Div(a, b) => format!("({} / {})", g(a), g(b)),
+            other => {
+                let mut list = Vec::new();
+                s.children(TermId(i), |c| list.push(g(c).clone()));
+                let name = format!("{other:?}");
+                let name = match other {
+                    Term::Fun(f, _) => format!("{f:?}"),
+                    Term::RCmp(op, ..) => format!("{op:?}"),
+                    _ => name.split('(').next().unwrap_or("").to_string(),
+                };
+                format!("{name}({})", list.join(", "))
+            }
+        };
+        v.push(if t.len() > 4000 { format!("t{i}") } else { t });
+    }
+    v.pop().unwrap_or_default()
 }

@@ -17,10 +17,7 @@ struct Step {
 
 fn program(len: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (any::<u8>(), any::<u16>(), any::<u16>(), -4i8..5);
-    proptest::collection::vec(
-        step.prop_map(|(op, a, b, c)| Step { op, a, b, c }),
-        1..len,
-    )
+    proptest::collection::vec(step.prop_map(|(op, a, b, c)| Step { op, a, b, c }), 1..len)
 }
 
 /// One operation, in one of several equal ways: `way` picks.
@@ -208,8 +205,14 @@ fn form(n: &mut Normalizer, t: TermId) -> Option<PolyId> {
     n.real(t).ok().map(|c| PolyId(c.0))
 }
 
+fn show(n: &Normalizer, c: PolyId) -> String {
+    n.display(super::super::CanonId(c.0), &|_, _, off| {
+        format!("x{}", off / 4)
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The canonical form has the value of the term.
     #[test]
@@ -221,7 +224,7 @@ proptest! {
         for at in points() {
             let x = |_: u32, i: u64| at[i as usize];
             let (want, got) = (eval::term(&b.s, t, &x), eval::canon(&n, c, &x));
-            prop_assert!(close(want, got), "{want} {got} for {p:?}");
+            prop_assert!(close(want, got), "{want} {got} for {p:?}\n{}\n{}", eval::text(&b.s, t), show(&n, c));
         }
     }
 
@@ -233,7 +236,11 @@ proptest! {
         let u = build(&mut b, &p, other);
         let mut n = Normalizer::new(&b.s, small());
         let e = n.equal(t, u);
-        prop_assert!(e != Equality::Different, "{p:?}");
+        if e == Equality::Different {
+            let (c, d) = (form(&mut n, t), form(&mut n, u));
+            let show = |c: Option<PolyId>| c.map_or(String::new(), |c| show(&n, c));
+            prop_assert!(false, "{}\n{}\n\n{}\n{}", eval::text(&b.s, t), eval::text(&b.s, u), show(c), show(d));
+        }
     }
 
     /// Equal is claimed only where the values agree.
