@@ -24,6 +24,8 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 use crate::kernel::Fmt;
 
 pub mod approx;
+mod arith;
+mod bitval;
 mod build;
 pub mod eval;
 pub mod interval;
