@@ -295,12 +295,12 @@ impl Judge<'_> {
                 Proof::Yes {
                     positive_logarithms,
                 } => logarithms |= positive_logarithms,
-                // A difference says more than a doubt about definedness.
-                p @ Proof::Differs => {
+                // A doubt about definedness says less than anything else.
+                p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
+                p => {
                     failure = Some((p, a, b));
                     break;
                 }
-                p => failure = failure.or(Some((p, a, b))),
             }
         }
         let Some((failure, a, b)) = failure else {

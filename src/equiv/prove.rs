@@ -5,6 +5,7 @@
 
 use super::canon::Canon;
 use super::needs::{self, Given, Guarded, Need};
+use crate::norm::NormError;
 use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
@@ -17,6 +18,8 @@ pub(super) enum Proof {
     },
     /// The values may differ.
     Differs,
+    /// The canonical form is beyond the normaliser's bounds.
+    TooLarge,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
@@ -43,10 +46,11 @@ impl<'s> Prover<'s> {
                 positive_logarithms: false,
             };
         }
-        if !self.canon.equal(a, b) {
-            return Proof::Differs;
+        match self.canon.compare(a, b) {
+            Ok(true) => self.defined(a, b),
+            Err(NormError::Limit(_)) => Proof::TooLarge,
+            _ => Proof::Differs,
         }
-        self.defined(a, b)
     }
 
     fn defined(&mut self, a: TermId, b: TermId) -> Proof {

@@ -283,3 +283,86 @@ fn witnesses_hold_when_evaluated_again() {
     }
     assert!(refuted > 20, "{refuted}");
 }
+
+/// exp(x - m) with log2(e) rounded to f32.
+fn exp(s: &mut TermStore, x: TermId, m: Option<TermId>) -> TermId {
+    let bits = std::f32::consts::LOG2_E.to_bits() as u64;
+    let c = s.rational(crate::term::decode(Fmt::F32, bits).expect("finite"));
+    let d = match m {
+        Some(m) => s.sub(x, m),
+        None => x,
+    };
+    let t = s.mul(d, c);
+    s.fun(crate::term::Fun::Exp2, t)
+}
+
+fn naive_softmax(s: &mut TermStore, x: [TermId; 4]) -> Vec<TermId> {
+    let e = x.map(|x| exp(s, x, None));
+    let t = s.add(e[0], e[1]);
+    let t = s.add(t, e[2]);
+    let sum = s.add(t, e[3]);
+    e.map(|e| s.div(e, sum)).to_vec()
+}
+
+/// With a running maximum and a running sum; `wrong` forgets to rescale once.
+fn online_softmax(wrong: bool) -> impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId> {
+    move |s, x| {
+        let mut m = x[0];
+        let mut sum = s.integer(1);
+        for (i, &v) in x.iter().enumerate().skip(1) {
+            let next = s.max(m, v);
+            let scale = exp(s, m, Some(next));
+            let e = exp(s, v, Some(next));
+            let old = if wrong && i == 2 {
+                sum
+            } else {
+                s.mul(sum, scale)
+            };
+            sum = s.add(old, e);
+            m = next;
+        }
+        x.map(|v| {
+            let e = exp(s, v, Some(m));
+            s.div(e, sum)
+        })
+        .to_vec()
+    }
+}
+
+#[test]
+fn online_softmax_is_equivalent_and_a_wrong_one_is_refuted() {
+    let d = run(naive_softmax, online_softmax(false));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(naive_softmax, online_softmax(true));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    assert!(d.counterexample.expect("a witness").inputs.len() <= 2);
+}
+
+#[test]
+fn a_division_needs_a_reason() {
+    let square = |s: &mut TermStore, x: TermId| s.mul(x, x);
+    // x = x (1 + y^2) / (1 + y^2): the denominator is positive.
+    let d = run(
+        |_, [a, ..]| vec![a],
+        |s, [a, b, ..]| {
+            let q = square(s, b);
+            let one = s.integer(1);
+            let den = s.add(one, q);
+            let num = s.mul(a, den);
+            vec![s.div(num, den)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // (x + y) / z = x/z + y/z: the reference divides by z as well.
+    let d = run(
+        |s, [a, b, c, _]| {
+            let t = s.add(a, b);
+            vec![s.div(t, c)]
+        },
+        |s, [a, b, c, _]| {
+            let (x, y) = (s.div(a, c), s.div(b, c));
+            vec![s.add(x, y)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+}
