@@ -28,6 +28,8 @@ mod arith;
 mod bitval;
 mod build;
 pub mod eval;
+#[cfg(test)]
+mod eval_tests;
 pub mod interval;
 mod series;
 pub mod show;
