@@ -4,6 +4,7 @@
 //! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
 
 use super::canon::Canon;
+use super::cases;
 use super::needs::{self, Given, Guarded, Need};
 use crate::norm::NormError;
 use crate::term::{RCmp, Term, TermId, TermStore};
@@ -50,6 +51,15 @@ impl<'s> Prover<'s> {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
             _ => Proof::Differs,
+        }
+    }
+
+    /// The same by a case split: dearer, and worth it only when no input refutes.
+    pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
+        if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b) {
+            self.defined(a, b)
+        } else {
+            Proof::Differs
         }
     }
 

@@ -366,3 +366,78 @@ fn a_division_needs_a_reason() {
     );
     assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
 }
+
+#[test]
+fn cases_prove_what_forms_do_not() {
+    let select = |s: &mut TermStore, x: TermId, op, y: TermId| {
+        let zero = s.integer(0);
+        let p = s.rcmp(op, zero, x);
+        s.select(p, x, y)
+    };
+    use crate::term::RCmp;
+    // x > 0 ? x : y/2 and x >= 0 ? x : y/2 differ at 0 alone, unless y is x.
+    let leaky = |op, other: usize| {
+        move |s: &mut TermStore, x: [TermId; 4]| {
+            let half = s.rational(ratio(1, 2));
+            let y = s.mul(x[other], half);
+            vec![select(s, x[0], op, y)]
+        }
+    };
+    let d = run(leaky(RCmp::Lt, 0), leaky(RCmp::Le, 0));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(leaky(RCmp::Lt, 1), leaky(RCmp::Le, 1));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    // Leaky relu as a maximum.
+    let d = run(leaky(RCmp::Lt, 0), |s, x| {
+        let half = s.rational(ratio(1, 2));
+        let y = s.mul(x[0], half);
+        vec![s.max(x[0], y)]
+    });
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // Clamping from below first or from above first, and with the bounds the wrong way round.
+    let clamp = |lo: i64, hi: i64, below_first: bool| {
+        move |s: &mut TermStore, x: [TermId; 4]| {
+            let (lo, hi) = (s.integer(lo), s.integer(hi));
+            vec![if below_first {
+                let t = s.max(x[0], lo);
+                s.min(t, hi)
+            } else {
+                let t = s.min(x[0], hi);
+                s.max(t, lo)
+            }]
+        }
+    };
+    let d = run(clamp(0, 6, true), clamp(0, 6, false));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(clamp(6, 0, true), clamp(6, 0, false));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    // The median of three in two ways.
+    let d = run(
+        |s, [a, b, c, _]| {
+            let (lo, hi) = (s.min(a, b), s.max(a, b));
+            let t = s.min(hi, c);
+            vec![s.max(lo, t)]
+        },
+        |s, [a, b, c, _]| {
+            let (lo, hi) = (s.min(b, c), s.max(b, c));
+            let t = s.min(hi, a);
+            vec![s.max(lo, t)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // A split does not excuse a division.
+    let d = run(
+        |s, [a, ..]| {
+            let z = s.integer(0);
+            vec![s.max(a, z)]
+        },
+        |s, [a, b, ..]| {
+            let z = s.integer(0);
+            let p = s.rcmp(RCmp::Lt, z, a);
+            let t = s.mul(a, b);
+            let t = s.div(t, b);
+            vec![s.select(p, t, z)]
+        },
+    );
+    assert_ne!(d.verdict, Verdict::Equivalent);
+}

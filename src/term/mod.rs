@@ -31,6 +31,7 @@ pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 pub mod interval;
+pub mod rebuild;
 mod series;
 pub mod show;
 mod view;
