@@ -2,40 +2,49 @@
 //!
 //! Every answer is sound in the direction of `true`.
 
+use crate::norm::{Equality, Limits, NormError, Normalizer};
 use crate::term::{TermId, TermStore};
 
 /// The normaliser's scratch over a frozen store.
 pub(super) struct Canon<'s> {
-    store: &'s TermStore,
+    norm: Normalizer<'s>,
 }
 
 impl<'s> Canon<'s> {
     /// An empty scratch.
     pub(super) fn new(store: &'s TermStore) -> Self {
-        Canon { store }
+        Canon {
+            norm: Normalizer::new(store, Limits::default()),
+        }
+    }
+
+    /// Whether the terms have one value wherever both are defined; `Err` if there is no canonical
+    /// form to compare.
+    pub(super) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
+        match self.norm.equal(a, b) {
+            Equality::Equal => Ok(true),
+            Equality::Different => Ok(false),
+            Equality::Unknown(e) => Err(e),
+        }
     }
 
     /// Whether the terms have one value wherever both are defined.
     pub(super) fn equal(&mut self, a: TermId, b: TermId) -> bool {
-        a == b
+        self.compare(a, b) == Ok(true)
     }
 
     /// Whether the term is not 0 wherever it is defined.
     pub(super) fn nonzero(&mut self, t: TermId) -> bool {
-        self.store.as_const(t).is_some() && !self.store.is_zero(t)
+        self.norm.prove_nonzero(t)
     }
 
     /// Whether the term is not below 0 wherever it is defined.
     pub(super) fn nonnegative(&mut self, t: TermId) -> bool {
-        self.store
-            .as_const(t)
-            .is_some_and(|q| !num_traits::Signed::is_negative(q))
+        self.norm.prove_nonneg(t)
     }
 
     /// Whether the term is above 0 wherever it is defined.
     pub(super) fn positive(&mut self, t: TermId) -> bool {
-        self.store
-            .as_const(t)
-            .is_some_and(num_traits::Signed::is_positive)
+        self.norm.prove_positive(t)
     }
 }

@@ -56,6 +56,10 @@ pub(super) fn unresolved(
         );
         return (UnknownKind::Undecided, what);
     }
+    if failure == Proof::TooLarge {
+        let what = format!("the canonical form is too large: {differ}");
+        return (UnknownKind::Limit, what);
+    }
     let kind = kind(store, &[pair.0, pair.1]);
     (kind, format!("neither proved nor refuted: {differ}"))
 }
@@ -72,6 +76,7 @@ pub(super) fn unequal(
     let f = |t| text::formula(store, arrays, t, BOUNDS);
     let kind = match failure {
         Proof::Undefined(_) => UnknownKind::Undefined,
+        Proof::TooLarge => UnknownKind::Limit,
         _ if within_rounding => UnknownKind::Undecided,
         _ => kind(store, &[pair.0, pair.1]),
     };

@@ -22,10 +22,12 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 mod canon;
+mod cases;
 mod cells;
 mod discharge;
 mod elements;
 mod explain;
+mod linear;
 mod needs;
 mod prove;
 mod text;
@@ -43,10 +45,11 @@ use crate::spec::Arrays;
 use crate::term::eval::Value;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
-/// Terms and edges that the first searches of a chunk may evaluate, and the later ones.
-const FIRST_STEPS: u64 = 400_000_000;
-const LATER_STEPS: u64 = 10_000_000;
-const FIRST_SEARCHES: usize = 3;
+/// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
+/// ones in a chunk.
+const QUICK_STEPS: u64 = 2_000_000;
+const STEPS: u64 = 50_000_000;
+const SEARCHES: usize = 2;
 
 /// Decides whether two runs compute the same.
 pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision {
@@ -136,6 +139,7 @@ fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Deci
 enum Ruling {
     Identical,
     SameForm { positive_logarithms: bool },
+    ByCases { positive_logarithms: bool },
     Refuted(Box<Counterexample>),
     Open(Unresolved),
 }
@@ -144,6 +148,26 @@ enum Ruling {
 struct Chunk {
     rulings: Vec<Ruling>,
     candidates: u64,
+}
+
+/// Proves every pair of a condition; the flag says that arguments of logarithms are taken to be
+/// positive. The failure is the first that says more than a doubt about definedness.
+fn prove_all(
+    c: &Condition,
+    mut prove: impl FnMut(TermId, TermId) -> Proof,
+) -> Result<bool, (Proof, TermId, TermId)> {
+    let mut logarithms = false;
+    let mut failure = None;
+    for &(a, b) in &c.pairs {
+        match prove(a, b) {
+            Proof::Yes {
+                positive_logarithms,
+            } => logarithms |= positive_logarithms,
+            p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
+            p => return Err((p, a, b)),
+        }
+    }
+    failure.map_or(Ok(logarithms), Err)
 }
 
 struct Judge<'a> {
@@ -187,6 +211,13 @@ impl Judge<'_> {
                         positive_logarithms,
                     } => {
                         decision.counts.by_form += 1;
+                        logarithms |= positive_logarithms;
+                        true
+                    }
+                    Ruling::ByCases {
+                        positive_logarithms,
+                    } => {
+                        decision.counts.by_cases += 1;
                         logarithms |= positive_logarithms;
                         true
                     }
@@ -288,49 +319,45 @@ impl Judge<'_> {
                 "the time ran out before it was decided",
             );
         }
-        let mut logarithms = false;
-        let mut failure = None;
-        for &(a, b) in &c.pairs {
-            match prover.implied(a, b) {
-                Proof::Yes {
+        let (failure, a, b) = match prove_all(c, |a, b| prover.implied(a, b)) {
+            Ok(positive_logarithms) => {
+                return Ruling::SameForm {
                     positive_logarithms,
-                } => logarithms |= positive_logarithms,
-                // A difference says more than a doubt about definedness.
-                p @ Proof::Differs => {
-                    failure = Some((p, a, b));
-                    break;
-                }
-                p => failure = failure.or(Some((p, a, b))),
+                };
+            }
+            Err(failure) => failure,
+        };
+        let mut within_rounding = false;
+        for (round, steps) in [QUICK_STEPS, STEPS].into_iter().enumerate() {
+            if round == 1 && *searches >= SEARCHES {
+                break;
+            }
+            let budget = witness::Budget {
+                steps,
+                deadline: self.options.limits.deadline,
+            };
+            let seed = self.options.seed;
+            let search = witness::search(self.store, &c.pairs, self.arrays, seed, budget);
+            *candidates += search.tried;
+            within_rounding |= search.within_rounding;
+            if let Some(found) = search.found {
+                return Ruling::Refuted(Box::new(self.counterexample(c, found)));
+            }
+            if round == 1 || within_rounding {
+                *searches += 1;
+                break;
+            }
+            // What a quick search does not refute is worth a proof by cases.
+            if failure == Proof::Differs
+                && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
+            {
+                return Ruling::ByCases {
+                    positive_logarithms,
+                };
             }
         }
-        let Some((failure, a, b)) = failure else {
-            return Ruling::SameForm {
-                positive_logarithms: logarithms,
-            };
-        };
-        let steps = if *searches < FIRST_SEARCHES {
-            FIRST_STEPS
-        } else {
-            LATER_STEPS
-        };
-        *searches += 1;
-        let budget = witness::Budget {
-            steps,
-            deadline: self.options.limits.deadline,
-        };
-        let seed = self.options.seed;
-        let search = witness::search(self.store, &c.pairs, self.arrays, seed, budget);
-        *candidates += search.tried;
-        if let Some(found) = search.found {
-            return Ruling::Refuted(Box::new(self.counterexample(c, found)));
-        }
-        let (kind, what) = explain::unresolved(
-            self.store,
-            self.arrays,
-            failure,
-            (a, b),
-            search.within_rounding,
-        );
+        let (kind, what) =
+            explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
         self.open(c, kind, &what)
     }
 

@@ -4,7 +4,9 @@
 //! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
 
 use super::canon::Canon;
+use super::cases;
 use super::needs::{self, Given, Guarded, Need};
+use crate::norm::NormError;
 use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
@@ -17,6 +19,8 @@ pub(super) enum Proof {
     },
     /// The values may differ.
     Differs,
+    /// The canonical form is beyond the normaliser's bounds.
+    TooLarge,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
@@ -43,10 +47,20 @@ impl<'s> Prover<'s> {
                 positive_logarithms: false,
             };
         }
-        if !self.canon.equal(a, b) {
-            return Proof::Differs;
+        match self.canon.compare(a, b) {
+            Ok(true) => self.defined(a, b),
+            Err(NormError::Limit(_)) => Proof::TooLarge,
+            _ => Proof::Differs,
         }
-        self.defined(a, b)
+    }
+
+    /// The same by a case split: dearer, and worth it only when no input refutes.
+    pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
+        if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b) {
+            self.defined(a, b)
+        } else {
+            Proof::Differs
+        }
     }
 
     fn defined(&mut self, a: TermId, b: TermId) -> Proof {

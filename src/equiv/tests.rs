@@ -283,3 +283,161 @@ fn witnesses_hold_when_evaluated_again() {
     }
     assert!(refuted > 20, "{refuted}");
 }
+
+/// exp(x - m) with log2(e) rounded to f32.
+fn exp(s: &mut TermStore, x: TermId, m: Option<TermId>) -> TermId {
+    let bits = std::f32::consts::LOG2_E.to_bits() as u64;
+    let c = s.rational(crate::term::decode(Fmt::F32, bits).expect("finite"));
+    let d = match m {
+        Some(m) => s.sub(x, m),
+        None => x,
+    };
+    let t = s.mul(d, c);
+    s.fun(crate::term::Fun::Exp2, t)
+}
+
+fn naive_softmax(s: &mut TermStore, x: [TermId; 4]) -> Vec<TermId> {
+    let e = x.map(|x| exp(s, x, None));
+    let t = s.add(e[0], e[1]);
+    let t = s.add(t, e[2]);
+    let sum = s.add(t, e[3]);
+    e.map(|e| s.div(e, sum)).to_vec()
+}
+
+/// With a running maximum and a running sum; `wrong` forgets to rescale once.
+fn online_softmax(wrong: bool) -> impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId> {
+    move |s, x| {
+        let mut m = x[0];
+        let mut sum = s.integer(1);
+        for (i, &v) in x.iter().enumerate().skip(1) {
+            let next = s.max(m, v);
+            let scale = exp(s, m, Some(next));
+            let e = exp(s, v, Some(next));
+            let old = if wrong && i == 2 {
+                sum
+            } else {
+                s.mul(sum, scale)
+            };
+            sum = s.add(old, e);
+            m = next;
+        }
+        x.map(|v| {
+            let e = exp(s, v, Some(m));
+            s.div(e, sum)
+        })
+        .to_vec()
+    }
+}
+
+#[test]
+fn online_softmax_is_equivalent_and_a_wrong_one_is_refuted() {
+    let d = run(naive_softmax, online_softmax(false));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(naive_softmax, online_softmax(true));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    assert!(d.counterexample.expect("a witness").inputs.len() <= 2);
+}
+
+#[test]
+fn a_division_needs_a_reason() {
+    let square = |s: &mut TermStore, x: TermId| s.mul(x, x);
+    // x = x (1 + y^2) / (1 + y^2): the denominator is positive.
+    let d = run(
+        |_, [a, ..]| vec![a],
+        |s, [a, b, ..]| {
+            let q = square(s, b);
+            let one = s.integer(1);
+            let den = s.add(one, q);
+            let num = s.mul(a, den);
+            vec![s.div(num, den)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // (x + y) / z = x/z + y/z: the reference divides by z as well.
+    let d = run(
+        |s, [a, b, c, _]| {
+            let t = s.add(a, b);
+            vec![s.div(t, c)]
+        },
+        |s, [a, b, c, _]| {
+            let (x, y) = (s.div(a, c), s.div(b, c));
+            vec![s.add(x, y)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+}
+
+#[test]
+fn cases_prove_what_forms_do_not() {
+    let select = |s: &mut TermStore, x: TermId, op, y: TermId| {
+        let zero = s.integer(0);
+        let p = s.rcmp(op, zero, x);
+        s.select(p, x, y)
+    };
+    use crate::term::RCmp;
+    // x > 0 ? x : y/2 and x >= 0 ? x : y/2 differ at 0 alone, unless y is x.
+    let leaky = |op, other: usize| {
+        move |s: &mut TermStore, x: [TermId; 4]| {
+            let half = s.rational(ratio(1, 2));
+            let y = s.mul(x[other], half);
+            vec![select(s, x[0], op, y)]
+        }
+    };
+    let d = run(leaky(RCmp::Lt, 0), leaky(RCmp::Le, 0));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(leaky(RCmp::Lt, 1), leaky(RCmp::Le, 1));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    // Leaky relu as a maximum.
+    let d = run(leaky(RCmp::Lt, 0), |s, x| {
+        let half = s.rational(ratio(1, 2));
+        let y = s.mul(x[0], half);
+        vec![s.max(x[0], y)]
+    });
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // Clamping from below first or from above first, and with the bounds the wrong way round.
+    let clamp = |lo: i64, hi: i64, below_first: bool| {
+        move |s: &mut TermStore, x: [TermId; 4]| {
+            let (lo, hi) = (s.integer(lo), s.integer(hi));
+            vec![if below_first {
+                let t = s.max(x[0], lo);
+                s.min(t, hi)
+            } else {
+                let t = s.min(x[0], hi);
+                s.max(t, lo)
+            }]
+        }
+    };
+    let d = run(clamp(0, 6, true), clamp(0, 6, false));
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    let d = run(clamp(6, 0, true), clamp(6, 0, false));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    // The median of three in two ways.
+    let d = run(
+        |s, [a, b, c, _]| {
+            let (lo, hi) = (s.min(a, b), s.max(a, b));
+            let t = s.min(hi, c);
+            vec![s.max(lo, t)]
+        },
+        |s, [a, b, c, _]| {
+            let (lo, hi) = (s.min(b, c), s.max(b, c));
+            let t = s.min(hi, a);
+            vec![s.max(lo, t)]
+        },
+    );
+    assert_eq!(d.verdict, Verdict::Equivalent, "{:?}", d.unknowns);
+    // A split does not excuse a division.
+    let d = run(
+        |s, [a, ..]| {
+            let z = s.integer(0);
+            vec![s.max(a, z)]
+        },
+        |s, [a, b, ..]| {
+            let z = s.integer(0);
+            let p = s.rcmp(RCmp::Lt, z, a);
+            let t = s.mul(a, b);
+            let t = s.div(t, b);
+            vec![s.select(p, t, z)]
+        },
+    );
+    assert_ne!(d.verdict, Verdict::Equivalent);
+}

@@ -24,9 +24,14 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 use crate::kernel::Fmt;
 
 pub mod approx;
+mod arith;
+mod bitval;
 mod build;
 pub mod eval;
+#[cfg(test)]
+mod eval_tests;
 pub mod interval;
+pub mod rebuild;
 mod series;
 pub mod show;
 mod view;

@@ -1,0 +1,230 @@
+//! Proof by cases over maxima, minima, absolute values and comparisons.
+//!
+//! Problem: max(x, 0) and (x >= 0 ? x : 0) are equal in each of the regions x < 0, x = 0 and
+//! x > 0, and their canonical forms differ. A region is given by the signs of differences that a
+//! term compares; within it the comparisons are constants, and the terms are built again without
+//! them and compared by canonical form. On a boundary the equation is substituted where one of its
+//! variables is an input element.
+//!
+//! Sound: the signs of a total difference cover all inputs, so a proof in every region is a
+//! proof; only differences of total terms are split on, and a region is dropped only when its
+//! constraints contradict each other (`linear.rs`). The proof says nothing about definedness,
+//! which the caller shows for the whole terms. Not claimed: completeness; the number of regions
+//! is bounded.
+
+use num_rational::BigRational;
+use num_traits::One;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::canon::Canon;
+use super::linear::{self, Linear, Sign};
+use crate::term::rebuild::rebuild;
+use crate::term::{Fun, RCmp, Term, TermId, TermStore};
+
+/// Terms below a pair beyond which it is not split.
+const MAX_TERMS: usize = 20_000;
+
+/// Regions of one pair.
+const MAX_REGIONS: usize = 400;
+
+/// Comparisons on the way to one region.
+const MAX_DEPTH: usize = 10;
+
+/// What decides which operand a term takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Switch {
+    /// The sign of a - b.
+    Compare(TermId, TermId),
+    /// The sign of a.
+    Sign(TermId),
+    /// A truth value without more structure.
+    Opaque(TermId),
+}
+
+/// A region, and the pair as it is within it.
+struct Region {
+    pair: (TermId, TermId),
+    signs: Vec<(Linear, Sign)>,
+    depth: usize,
+}
+
+/// True only if the two terms have one value on all inputs on which both are defined.
+pub(super) fn equal(store: &TermStore, a: TermId, b: TermId) -> bool {
+    let ids = store.reachable(&[a, b]);
+    let splits = |&t: &TermId| switch(store, t).is_some();
+    if ids.len() > MAX_TERMS || !ids.iter().any(splits) {
+        return false;
+    }
+    // All regions share one store, so that forms mean the same in all of them.
+    let mut scratch = TermStore::new();
+    let roots = rebuild(store, &[a, b], &mut scratch, |_, _, _| None);
+    let mut open = vec![Region {
+        pair: (roots[0], roots[1]),
+        signs: Vec::new(),
+        depth: 0,
+    }];
+    let mut regions = 0;
+    while let Some(region) = open.pop() {
+        regions += 1;
+        let (a, b) = region.pair;
+        if a == b || Canon::new(&scratch).equal(a, b) {
+            continue;
+        }
+        if regions > MAX_REGIONS || region.depth >= MAX_DEPTH {
+            return false;
+        }
+        match split(&mut scratch, &region) {
+            Some(parts) => open.extend(parts),
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What a term switches on, where both sides of the comparison are total.
+fn switch(store: &TermStore, t: TermId) -> Option<Switch> {
+    let total = |a, b| store.is_total(a) && store.is_total(b);
+    match store.get(t) {
+        Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b) if total(a, b) => {
+            Some(Switch::Compare(a.min(b), a.max(b)))
+        }
+        Term::Fun(Fun::Abs, a) if store.is_total(a) => Some(Switch::Sign(a)),
+        Term::ICmp(..) if store.is_total(t) => Some(Switch::Opaque(t)),
+        _ => None,
+    }
+}
+
+/// The switch to split on: the innermost that only one side has, else the innermost.
+fn choose(store: &TermStore, pair: (TermId, TermId)) -> Option<Switch> {
+    let switches = |root| -> Vec<Switch> {
+        let ids = store.reachable(&[root]);
+        ids.into_iter().filter_map(|t| switch(store, t)).collect()
+    };
+    let (a, b) = (switches(pair.0), switches(pair.1));
+    let (in_a, in_b): (FxHashSet<Switch>, FxHashSet<Switch>) =
+        (a.iter().copied().collect(), b.iter().copied().collect());
+    let key = |s: &Switch| match *s {
+        Switch::Compare(x, y) => x.max(y),
+        Switch::Sign(x) | Switch::Opaque(x) => x,
+    };
+    let all = || a.iter().chain(&b).copied();
+    all()
+        .filter(|s| in_a.contains(s) != in_b.contains(s))
+        .min_by_key(key)
+        .or_else(|| all().min_by_key(key))
+}
+
+/// The parts of a region, without those that are empty; `None` if there is nothing to split on.
+fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
+    let chosen = choose(store, region.pair)?;
+    // Rebuilding reads what it adds to; terms keep their ids in the copy.
+    let old = store.clone();
+    let (a, b) = region.pair;
+    let part = |roots: Vec<TermId>, signs: Vec<(Linear, Sign)>| Region {
+        pair: (roots[0], roots[1]),
+        signs,
+        depth: region.depth + 1,
+    };
+    let form = match chosen {
+        Switch::Opaque(p) => {
+            let parts = [true, false].map(|value| {
+                let roots = rebuild(&old, &[a, b], store, |s, t, _| {
+                    (t == p).then(|| s.bool(value))
+                });
+                part(roots, region.signs.clone())
+            });
+            return Some(parts.into());
+        }
+        Switch::Sign(x) => linear::linear(&old, x)?,
+        Switch::Compare(x, y) => {
+            let minus = -BigRational::one();
+            linear::linear(&old, x)?.plus(&minus, &linear::linear(&old, y)?)
+        }
+    };
+    let mut parts = Vec::new();
+    for sign in [Sign::Negative, Sign::Zero, Sign::Positive] {
+        let mut signs = region.signs.clone();
+        signs.push((form.clone(), sign));
+        if linear::is_empty(&signs) {
+            continue;
+        }
+        let solved = match sign {
+            Sign::Zero => solve(&old, &form),
+            _ => None,
+        };
+        let roots = rebuild(&old, &[a, b], store, |s, t, map| match &solved {
+            Some((x, value)) if *x == t => Some(build(s, value)),
+            _ => resolve(&old, t, chosen, sign, s, map),
+        });
+        parts.push(part(roots, signs));
+    }
+    Some(parts)
+}
+
+/// What stands for a term that switches on `chosen`, given the sign.
+fn resolve(
+    store: &TermStore,
+    t: TermId,
+    chosen: Switch,
+    sign: Sign,
+    into: &mut TermStore,
+    map: &FxHashMap<TermId, TermId>,
+) -> Option<TermId> {
+    if switch(store, t) != Some(chosen) {
+        return None;
+    }
+    // The sign of the first operand minus the second, as they stand in the term.
+    let ordered = |a: TermId, b: TermId| match (a <= b, sign) {
+        (false, Sign::Positive) => Sign::Negative,
+        (false, Sign::Negative) => Sign::Positive,
+        _ => sign,
+    };
+    Some(match store.get(t) {
+        Term::Max(a, b) => match ordered(a, b) {
+            Sign::Negative => map[&b],
+            _ => map[&a],
+        },
+        Term::Min(a, b) => match ordered(a, b) {
+            Sign::Positive => map[&b],
+            _ => map[&a],
+        },
+        Term::RCmp(op, a, b) => {
+            let s = ordered(a, b);
+            into.bool(match op {
+                RCmp::Lt => s == Sign::Negative,
+                RCmp::Le => s != Sign::Positive,
+                RCmp::Eq => s == Sign::Zero,
+            })
+        }
+        Term::Fun(Fun::Abs, a) => match sign {
+            Sign::Negative => into.neg(map[&a]),
+            Sign::Zero => into.integer(0),
+            Sign::Positive => map[&a],
+        },
+        _ => return None,
+    })
+}
+
+/// An input element and what it is where the form is 0, if all its variables are elements.
+fn solve(store: &TermStore, form: &Linear) -> Option<(TermId, Linear)> {
+    let element = |t: &TermId| matches!(store.get(*t), Term::Elem { .. });
+    if !form.terms.keys().all(element) {
+        return None;
+    }
+    let (&x, k) = form.terms.last_key_value()?;
+    let mut rest = form.clone();
+    rest.terms.remove(&x);
+    let scale = -k.recip();
+    Some((x, Linear::default().plus(&scale, &rest)))
+}
+
+/// A linear form as a term.
+fn build(store: &mut TermStore, form: &Linear) -> TermId {
+    let mut sum = store.rational(form.constant.clone());
+    for (&t, k) in &form.terms {
+        let k = store.rational(k.clone());
+        let p = store.mul(k, t);
+        sum = store.add(sum, p);
+    }
+    sum
+}

@@ -1,0 +1,431 @@
+//! Arithmetic on values: exact while it can be, intervals beyond.
+//!
+//! The rules for infinities are the usual limits, those for undefinedness are exact: where an
+//! interval leaves open whether an operation is defined the result is undecided. With tolerance,
+//! constants and approximate functions are widened by what rounding can account for.
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+use super::eval::{Mode, Value};
+use super::interval::{Dyadic, Interval};
+use super::{Fun, RCmp};
+
+/// Rationals with more bits than this in numerator and denominator become intervals.
+const MAX_RATIONAL_BITS: u64 = 1024;
+
+/// A value as a real operand: a number, an infinity, or why it is neither.
+enum Real<'v> {
+    Num(&'v Value),
+    Inf(bool),
+    None(Value),
+}
+
+fn real(v: &Value) -> Real<'_> {
+    match v {
+        Value::Exact(_) | Value::Interval(_) => Real::Num(v),
+        Value::PosInf => Real::Inf(false),
+        Value::NegInf => Real::Inf(true),
+        Value::Undefined => Real::None(Value::Undefined),
+        _ => Real::None(Value::Undecided),
+    }
+}
+
+pub(super) fn inf(neg: bool) -> Value {
+    if neg { Value::NegInf } else { Value::PosInf }
+}
+
+impl Value {
+    /// The enclosure of a number.
+    pub fn interval(&self, prec: u32) -> Option<Interval> {
+        match self {
+            Value::Exact(q) => Some(Interval::from_rational(q, prec)),
+            Value::Interval(i) => Some(i.clone()),
+            _ => None,
+        }
+    }
+
+    /// -1, 0 or 1 where it is certain.
+    pub fn sign(&self) -> Option<i32> {
+        match self {
+            Value::Exact(q) => Some(if q.is_zero() {
+                0
+            } else if q.is_positive() {
+                1
+            } else {
+                -1
+            }),
+            Value::Interval(i) if i.lo.signum() > 0 => Some(1),
+            Value::Interval(i) if i.hi.signum() < 0 => Some(-1),
+            Value::Interval(i) if i.lo.is_zero() && i.hi.is_zero() => Some(0),
+            Value::PosInf => Some(1),
+            Value::NegInf => Some(-1),
+            _ => None,
+        }
+    }
+
+    /// A nearby double, for people and for search.
+    pub fn approx(&self) -> Option<f64> {
+        match self {
+            Value::Exact(q) => {
+                let i = Interval::from_rational(q, 64);
+                Some(i.lo.to_f64())
+            }
+            Value::Interval(i) => Some((i.lo.to_f64() + i.hi.to_f64()) / 2.0),
+            Value::PosInf => Some(f64::INFINITY),
+            Value::NegInf => Some(f64::NEG_INFINITY),
+            _ => None,
+        }
+    }
+
+    fn of(i: Option<Interval>) -> Value {
+        match i.and_then(Interval::checked) {
+            Some(i) => Value::Interval(i),
+            None => Value::Undecided,
+        }
+    }
+
+    fn capped(q: BigRational, prec: u32) -> Value {
+        if q.numer().bits() + q.denom().bits() > MAX_RATIONAL_BITS {
+            Value::Interval(Interval::from_rational(&q, prec))
+        } else {
+            Value::Exact(q)
+        }
+    }
+}
+
+/// log2 of a denominator that is a power of two.
+fn power_of_two(d: &BigInt) -> Option<u64> {
+    let k = d.trailing_zeros()?;
+    (d.bits() == k + 1).then_some(k)
+}
+
+/// m / 2^k in lowest terms, without a general greatest common divisor.
+fn dyadic(m: BigInt, k: u64) -> BigRational {
+    let z = m.trailing_zeros().unwrap_or(k).min(k);
+    BigRational::new_raw(m >> z, BigInt::one() << (k - z))
+}
+
+fn add_exact(x: &BigRational, y: &BigRational) -> BigRational {
+    match (power_of_two(x.denom()), power_of_two(y.denom())) {
+        (Some(a), Some(b)) => {
+            let k = a.max(b);
+            dyadic((x.numer() << (k - a)) + (y.numer() << (k - b)), k)
+        }
+        _ => x + y,
+    }
+}
+
+fn mul_exact(x: &BigRational, y: &BigRational) -> BigRational {
+    match (power_of_two(x.denom()), power_of_two(y.denom())) {
+        (Some(a), Some(b)) => dyadic(x.numer() * y.numer(), a + b),
+        _ => x * y,
+    }
+}
+
+fn enclosed(x: &Value, prec: u32) -> Interval {
+    x.interval(prec)
+        .unwrap_or_else(|| Interval::point(Dyadic::zero()))
+}
+
+pub(super) fn add(x: &Value, y: &Value, prec: u32) -> Value {
+    match (real(x), real(y)) {
+        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
+        (Real::None(v), _) | (_, Real::None(v)) => v,
+        (Real::Inf(a), Real::Inf(b)) if a != b => Value::Undefined,
+        (Real::Inf(a), _) | (_, Real::Inf(a)) => inf(a),
+        (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
+            Value::capped(add_exact(a, b), prec)
+        }
+        (Real::Num(a), Real::Num(b)) => {
+            Value::of(Some(enclosed(a, prec).add(&enclosed(b, prec), prec)))
+        }
+    }
+}
+
+pub(super) fn mul(x: &Value, y: &Value, prec: u32) -> Value {
+    match (real(x), real(y)) {
+        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
+        (Real::None(v), _) | (_, Real::None(v)) => v,
+        (Real::Inf(a), Real::Inf(b)) => inf(a != b),
+        (Real::Inf(a), Real::Num(n)) | (Real::Num(n), Real::Inf(a)) => match n.sign() {
+            Some(0) => Value::Undefined,
+            Some(s) => inf(a != (s < 0)),
+            None => Value::Undecided,
+        },
+        (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
+            Value::capped(mul_exact(a, b), prec)
+        }
+        (Real::Num(a), Real::Num(b)) if a.sign() == Some(0) || b.sign() == Some(0) => {
+            Value::Exact(BigRational::zero())
+        }
+        (Real::Num(a), Real::Num(b)) => {
+            Value::of(Some(enclosed(a, prec).mul(&enclosed(b, prec), prec)))
+        }
+    }
+}
+
+pub(super) fn div(x: &Value, y: &Value, prec: u32) -> Value {
+    match (real(x), real(y)) {
+        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
+        (_, Real::Num(n)) if n.sign() == Some(0) => Value::Undefined,
+        (Real::None(v), _) | (_, Real::None(v)) => v,
+        (Real::Inf(_), Real::Inf(_)) => Value::Undefined,
+        (Real::Num(_), Real::Inf(_)) => Value::Exact(BigRational::zero()),
+        (Real::Inf(a), Real::Num(n)) => match n.sign() {
+            Some(s) => inf(a != (s < 0)),
+            None => Value::Undecided,
+        },
+        (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => Value::capped(a / b, prec),
+        (Real::Num(a), Real::Num(b)) => Value::of(enclosed(a, prec).div(&enclosed(b, prec), prec)),
+    }
+}
+
+pub(super) fn neg(x: &Value) -> Value {
+    match x {
+        Value::Exact(q) => Value::Exact(-q),
+        Value::Interval(i) => Value::Interval(i.neg()),
+        Value::PosInf => Value::NegInf,
+        Value::NegInf => Value::PosInf,
+        Value::Undefined => Value::Undefined,
+        _ => Value::Undecided,
+    }
+}
+
+/// The larger (or smaller) of two numbers.
+pub(super) fn extremum(x: &Value, y: &Value, min: bool, prec: u32) -> Value {
+    match (real(x), real(y)) {
+        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
+        (Real::None(v), _) | (_, Real::None(v)) => v,
+        (Real::Inf(a), _) if a == min => x.clone(),
+        (_, Real::Inf(a)) if a == min => y.clone(),
+        (Real::Inf(_), _) => y.clone(),
+        (_, Real::Inf(_)) => x.clone(),
+        (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
+            if (a >= b) != min {
+                x.clone()
+            } else {
+                y.clone()
+            }
+        }
+        (Real::Num(a), Real::Num(b)) => {
+            let (a, b) = (enclosed(a, prec), enclosed(b, prec));
+            Value::of(Some(if min { a.min(&b) } else { a.max(&b) }))
+        }
+    }
+}
+
+/// The nearest integer, ties to even.
+fn round_even(q: &BigRational) -> BigRational {
+    let twice: BigInt = q.numer() * 2 + q.denom();
+    let (f, rest) = twice.div_mod_floor(&(q.denom() * 2));
+    let tie = rest.is_zero() && f.is_odd();
+    BigRational::from_integer(if tie { f - 1 } else { f })
+}
+
+/// The exact root of a rational that is the square of one.
+fn exact_sqrt(q: &BigRational) -> Option<BigRational> {
+    let (n, d) = (q.numer().sqrt(), q.denom().sqrt());
+    (&n * &n == *q.numer() && &d * &d == *q.denom()).then(|| BigRational::new_raw(n, d))
+}
+
+pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
+    let prec = mode.prec;
+    let n = match real(x) {
+        Real::None(v) => return v,
+        Real::Inf(neg) => {
+            let int = |i: i64| Value::Exact(BigRational::from_integer(i.into()));
+            return match (f, neg) {
+                (Fun::Exp2, true) | (Fun::Rsqrt, false) => int(0),
+                (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) | (Fun::Abs, true) => {
+                    Value::PosInf
+                }
+                (Fun::Tanh, _) => int(if neg { -1 } else { 1 }),
+                (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => inf(neg),
+                _ => Value::Undefined,
+            };
+        }
+        Real::Num(n) => n,
+    };
+    match (f, n.sign()) {
+        (Fun::Sqrt | Fun::Rsqrt | Fun::Log2, Some(-1)) => return Value::Undefined,
+        (Fun::Rsqrt, Some(0)) => return Value::Undefined,
+        (Fun::Log2, Some(0)) => return Value::NegInf,
+        _ => {}
+    }
+    let integral = |g: fn(&BigRational) -> BigRational| match n {
+        Value::Exact(q) => Value::Exact(g(q)),
+        _ => Value::of(enclosed(n, prec).integral(g)),
+    };
+    let i = |n: &Value| enclosed(n, prec);
+    match f {
+        Fun::Abs => match n {
+            Value::Exact(q) => Value::Exact(q.abs()),
+            _ => Value::of(Some(i(n).abs())),
+        },
+        Fun::Floor => integral(|q| q.floor()),
+        Fun::Ceil => integral(|q| q.ceil()),
+        Fun::Trunc => integral(|q| q.trunc()),
+        Fun::RoundEven => integral(round_even),
+        Fun::Sqrt | Fun::Rsqrt => {
+            let root = match n {
+                Value::Exact(q) if exact_sqrt(q).is_some() => {
+                    Value::Exact(exact_sqrt(q).unwrap_or_else(BigRational::zero))
+                }
+                _ => Value::of(i(n).sqrt(prec)),
+            };
+            let one = Value::Exact(BigRational::one());
+            let v = if f == Fun::Rsqrt {
+                div(&one, &root, prec)
+            } else {
+                root
+            };
+            widened(v, Error::Relative(21), mode)
+        }
+        Fun::Exp2 => {
+            let v = match n {
+                Value::Exact(q) if q.is_integer() && q.numer().bits() <= 9 => {
+                    let e = q.numer().to_i64().unwrap_or(0);
+                    return Value::Exact(super::pow2(e));
+                }
+                _ => Value::of(i(n).exp2(prec)),
+            };
+            widened(v, Error::Relative(21), mode)
+        }
+        Fun::Log2 => {
+            if let Value::Exact(q) = n {
+                let (a, b) = (power_of_two(q.numer()), power_of_two(q.denom()));
+                if let (Some(a), Some(b)) = (a, b) {
+                    let e = BigInt::from(a) - BigInt::from(b);
+                    return Value::Exact(BigRational::from_integer(e));
+                }
+            }
+            widened(Value::of(i(n).log2(prec)), Error::Absolute(21), mode)
+        }
+        Fun::Sin | Fun::Cos => {
+            if n.sign() == Some(0) {
+                let one = f == Fun::Cos;
+                return Value::Exact(BigRational::from_integer((one as i64).into()));
+            }
+            let v = Value::of(i(n).sin(f == Fun::Cos, prec));
+            widened(v, Error::Absolute(19), mode)
+        }
+        Fun::Tanh => {
+            if n.sign() == Some(0) {
+                return Value::Exact(BigRational::zero());
+            }
+            widened(Value::of(i(n).tanh(prec)), Error::Relative(10), mode)
+        }
+    }
+}
+
+/// How far an approximate operation may be off: 2^-bits of the value, or of 1.
+pub(super) enum Error {
+    Relative(u32),
+    Absolute(u32),
+}
+
+pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
+    let Some(i) = v.interval(mode.prec).filter(|_| mode.tolerant) else {
+        return v;
+    };
+    Value::Interval(match error {
+        Error::Relative(bits) => i.widen(bits, mode.prec),
+        Error::Absolute(bits) => i.widen_by(&Dyadic::new(BigInt::one(), -(bits as i64)), mode.prec),
+    })
+}
+
+/// A constant, or with tolerance the numbers that may have been meant by it.
+///
+/// Rounding to nearest moves a number by at most half of the lowest bit of the result, in whatever
+/// format, and 2^-8 of itself in the coarsest (bf16); a folded product of constants carries the
+/// relative errors of its factors. Integers below 2^24 and numbers of up to three significant bits
+/// are taken as meant, and so are fractions of small integers.
+pub(super) fn constant(q: &BigRational, mode: Mode) -> Value {
+    let exact = Value::Exact(q.clone());
+    if !mode.tolerant || q.is_zero() {
+        return exact;
+    }
+    let significant = |n: &BigInt| n.bits() - n.trailing_zeros().unwrap_or(0);
+    if q.is_integer() && q.numer().bits() <= 24
+        || q.numer().bits() + q.denom().bits() <= 16 && power_of_two(q.denom()).is_none()
+    {
+        return exact;
+    }
+    let i = Interval::from_rational(q, mode.prec);
+    let relative = i.widen(22, mode.prec);
+    let Some(k) = power_of_two(q.denom()) else {
+        return Value::Interval(relative);
+    };
+    let s = significant(q.numer());
+    if s <= 3 {
+        return exact;
+    }
+    // Half of the lowest set bit.
+    let low = q.numer().trailing_zeros().unwrap_or(0) as i64 - k as i64 - 1;
+    let by_bit = i.widen_by(&Dyadic::new(BigInt::one(), low), mode.prec);
+    let coarsest = i.widen(8, mode.prec);
+    let inner = Interval {
+        lo: by_bit.lo.max(coarsest.lo),
+        hi: by_bit.hi.min(coarsest.hi),
+    };
+    Value::Interval(inner.hull(&relative))
+}
+
+/// x < y, x <= y or x = y, where the enclosures tell.
+pub(super) fn compare(op: RCmp, x: &Value, y: &Value, prec: u32) -> Value {
+    use std::cmp::Ordering::{self, Equal, Greater, Less};
+    let rank = |neg: bool| if neg { -1 } else { 1 };
+    let order: Option<Ordering> = match (real(x), real(y)) {
+        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => {
+            return Value::Undefined;
+        }
+        (Real::None(v), _) | (_, Real::None(v)) => return v,
+        (Real::Inf(a), Real::Inf(b)) => Some(rank(a).cmp(&rank(b))),
+        (Real::Inf(a), _) => Some(rank(a).cmp(&0)),
+        (_, Real::Inf(b)) => Some(0.cmp(&rank(b))),
+        (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => Some(a.cmp(b)),
+        (Real::Num(a), Real::Num(b)) => {
+            let (a, b) = (enclosed(a, prec), enclosed(b, prec));
+            if a.hi < b.lo {
+                Some(Less)
+            } else if b.hi < a.lo {
+                Some(Greater)
+            } else if op == RCmp::Le && a.hi <= b.lo {
+                return Value::Bool(true);
+            } else if op == RCmp::Lt && b.hi <= a.lo {
+                return Value::Bool(false);
+            } else {
+                None
+            }
+        }
+    };
+    match order {
+        None => Value::Undecided,
+        Some(o) => Value::Bool(match op {
+            RCmp::Lt => o == Less,
+            RCmp::Le => o != Greater,
+            RCmp::Eq => o == Equal,
+        }),
+    }
+}
+
+/// Both branches where the condition is open: the value is one of them.
+pub(super) fn either(x: &Value, y: &Value, prec: u32) -> Value {
+    match (x, y) {
+        _ if x == y => x.clone(),
+        (Value::Encoded(f, a), Value::Encoded(g, b)) if f == g => {
+            let v = match (a.interval(prec), b.interval(prec)) {
+                (Some(a), Some(b)) => Value::Interval(a.hull(&b)),
+                _ => return Value::Undecided,
+            };
+            Value::Encoded(*f, Box::new(v))
+        }
+        _ => match (x.interval(prec), y.interval(prec)) {
+            (Some(a), Some(b)) => Value::Interval(a.hull(&b)),
+            _ => Value::Undecided,
+        },
+    }
+}

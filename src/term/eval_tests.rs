@@ -1,0 +1,312 @@
+//! The evaluator against doubles and integers, and the constructors against the evaluator.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+use proptest::prelude::*;
+
+use super::eval::{Cone, Inputs, Mode, Value, evaluate};
+use super::interval::Interval;
+use super::*;
+
+const EXACT: Mode = Mode {
+    prec: 128,
+    tolerant: false,
+};
+const TOLERANT: Mode = Mode {
+    prec: 96,
+    tolerant: true,
+};
+const IN: ArrayId = ArrayId(0);
+
+fn inputs(values: &[f32]) -> Inputs {
+    let mut i = Inputs::default();
+    for (k, v) in values.iter().enumerate() {
+        i.set(IN, 4 * k as u64, 4, v.to_bits() as u64);
+    }
+    i
+}
+
+/// One step of a random program over the terms so far: what it does, and two operands.
+type Step = (u8, u8, u8);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec((0u8..20, any::<u8>(), any::<u8>()), 1..24)
+}
+
+fn small() -> impl Strategy<Value = f32> {
+    (-24i32..=24).prop_map(|i| i as f32 / 4.0)
+}
+
+fn build(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
+    let mut terms: Vec<TermId> = (0..4).map(|i| s.elem(IN, Fmt::F32, 4 * i)).collect();
+    terms.push(s.rational(BigRational::new(3.into(), 4.into())));
+    for &(op, a, b) in steps {
+        let a = terms[a as usize % terms.len()];
+        let b = terms[b as usize % terms.len()];
+        let t = match op {
+            0 | 1 => s.add(a, b),
+            2 => s.sub(a, b),
+            3 | 4 => s.mul(a, b),
+            5 => s.div(a, b),
+            6 => s.max(a, b),
+            7 => s.min(a, b),
+            8 => s.fun(Fun::Sqrt, a),
+            9 => s.fun(Fun::Rsqrt, a),
+            10 => s.fun(Fun::Exp2, a),
+            11 => s.fun(Fun::Log2, a),
+            12 => s.fun(Fun::Sin, a),
+            13 => s.fun(Fun::Tanh, a),
+            14 => s.fun(Fun::Abs, a),
+            15 => s.fun(Fun::Floor, a),
+            16 => s.fun(Fun::RoundEven, a),
+            17 => {
+                let p = s.rcmp(RCmp::Lt, a, b);
+                s.select(p, b, a)
+            }
+            18 => s.sum(&[(a, b), (b, b), (a, a)]),
+            _ => {
+                let p = s.rcmp(RCmp::Le, a, b);
+                let n = s.not(p);
+                let x = s.neg(a);
+                s.select(n, x, b)
+            }
+        };
+        terms.push(t);
+    }
+    terms
+}
+
+fn enclosure(v: &Value) -> Option<Interval> {
+    v.interval(128)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn doubles_lie_near_the_enclosure(steps in steps(), x in proptest::array::uniform4(small())) {
+        let mut s = TermStore::new();
+        let terms = build(&mut s, &steps);
+        let cone = Cone::new(&s, &terms);
+        let exact = cone.evaluate(&s, &inputs(&x), EXACT);
+        let fast = cone.approximate(&s, &cone.constants(&s), &inputs(&x), &mut Vec::new());
+        for (v, f) in exact.iter().zip(fast) {
+            // Rounding errors of doubles grow where numbers cancel; only sane sizes are compared,
+            // and discontinuous functions may fall on either side.
+            let Some(i) = enclosure(v) else { continue };
+            prop_assert!(i.lo <= i.hi);
+            if !f.f.is_finite() || f.f.abs() > 1e6 || steps.iter().any(|s| (8..18).contains(&s.0)) {
+                continue;
+            }
+            let tolerance = 1e-6 * (1.0 + f.f.abs());
+            prop_assert!(i.lo.to_f64() <= f.f + tolerance && i.hi.to_f64() >= f.f - tolerance);
+        }
+    }
+
+    #[test]
+    fn intervals_contain_exact_values(steps in steps(), x in proptest::array::uniform4(small())) {
+        // A tolerant evaluation starts from wider constants, a coarse one rounds more: both must
+        // enclose what a finer one finds.
+        let mut s = TermStore::new();
+        let terms = build(&mut s, &steps);
+        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false });
+        for mode in [Mode { prec: 24, tolerant: false }, TOLERANT, EXACT] {
+            for (v, w) in fine.iter().zip(evaluate(&s, &terms, &inputs(&x), mode)) {
+                match (v, w) {
+                    (_, Value::Undecided) => {}
+                    (Value::Exact(q), Value::Exact(r)) => prop_assert_eq!(q, &r),
+                    (Value::Exact(q), Value::Interval(i)) => prop_assert!(i.contains(q)),
+                    (Value::Interval(a), Value::Interval(i)) => {
+                        prop_assert!(!a.disjoint(&i));
+                        prop_assert!(i.lo <= a.hi && a.lo <= i.hi);
+                    }
+                    // A tolerant value may have lost a defined or infinite case, never changed it.
+                    (Value::Undecided, _) => {}
+                    (v, w) => prop_assert_eq!(v, &w),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn constructors_keep_the_value(
+        steps in steps(), x in proptest::array::uniform4(small()), fixed in 0u8..16,
+    ) {
+        // The same program over constants, which the constructors fold, and over inputs.
+        let mut s = TermStore::new();
+        let open = build(&mut s, &steps);
+        let mut t = TermStore::new();
+        let mut folded: Vec<TermId> = (0..4)
+            .map(|i| {
+                if fixed >> i & 1 == 1 {
+                    t.rational(BigRational::from_float(x[i]).unwrap_or_else(BigRational::zero))
+                } else {
+                    t.elem(IN, Fmt::F32, 4 * i as u64)
+                }
+            })
+            .collect();
+        // Import by substitution: build again with the leaves replaced.
+        let map = substitute(&s, &open, &mut t, &folded);
+        folded.clear();
+        let (v, w) = (
+            evaluate(&s, &open, &inputs(&x), EXACT),
+            evaluate(&t, &map, &inputs(&x), EXACT),
+        );
+        for (v, w) in v.iter().zip(&w) {
+            match (enclosure(v), enclosure(w)) {
+                (Some(a), Some(b)) => prop_assert!(!a.disjoint(&b)),
+                // Folding may decide what an interval leaves open.
+                _ => prop_assert!(
+                    v == w || *v == Value::Undecided || *w == Value::Undecided, "{:?} {:?}", v, w
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn bit_operations_agree_with_the_constructors(
+        op in 0usize..12, width in prop::sample::select(vec![8u8, 16, 32, 64]),
+        a in any::<u64>(), b in prop_oneof![any::<u64>(), 0u64..70],
+    ) {
+        let mut s = TermStore::new();
+        let op = BitsOp::ALL[op];
+        let (x, y) = (s.bytes(IN, 0, width), s.bytes(IN, 8, width));
+        let t = s.bits_op(op, x, y);
+        let keep = u64::MAX >> (64 - width as u32);
+        let mut i = Inputs::default();
+        i.set(IN, 0, width / 8, a & keep);
+        i.set(IN, 8, width / 8, b & keep);
+        let (ca, cb) = (s.bits(width, a), s.bits(width, b));
+        let folded = s.bits_op(op, ca, cb);
+        let v = evaluate(&s, &[t, folded], &i, EXACT);
+        prop_assert_eq!(&v[0], &v[1]);
+    }
+}
+
+/// Builds the terms again in another store, with the four input elements replaced.
+fn substitute(
+    s: &TermStore,
+    roots: &[TermId],
+    t: &mut TermStore,
+    leaves: &[TermId],
+) -> Vec<TermId> {
+    let mut map = std::collections::HashMap::new();
+    for id in s.reachable(roots) {
+        let m = |i: TermId| map[&i];
+        let new = match s.get(id) {
+            Term::Const(c) => t.rational(s.constant(c).clone()),
+            Term::Elem { off, .. } => leaves[off as usize / 4],
+            Term::Inf { neg } => t.infinity(neg),
+            Term::Undefined => t.undefined(),
+            Term::Add(a, b) => t.add(m(a), m(b)),
+            Term::Mul(a, b) => t.mul(m(a), m(b)),
+            Term::Neg(a) => t.neg(m(a)),
+            Term::Div(a, b) => t.div(m(a), m(b)),
+            Term::Fun(f, a) => t.fun(f, m(a)),
+            Term::Max(a, b) => t.max(m(a), m(b)),
+            Term::Min(a, b) => t.min(m(a), m(b)),
+            Term::Select(p, a, b) => t.select(m(p), m(a), m(b)),
+            Term::RCmp(op, a, b) => t.rcmp(op, m(a), m(b)),
+            Term::Not(a) => t.not(m(a)),
+            Term::Bool(b) => t.bool(b),
+            Term::Sum(l) => {
+                let (pairs, _) = l.as_chunks::<2>();
+                let pairs: Vec<_> = pairs
+                    .iter()
+                    .map(|[a, b]| (m(TermId(*a)), m(TermId(*b))))
+                    .collect();
+                t.sum(&pairs)
+            }
+            other => panic!("no such term is built here: {other:?}"),
+        };
+        map.insert(id, new);
+    }
+    roots.iter().map(|r| map[r]).collect()
+}
+
+#[test]
+fn definedness_is_exact() {
+    let mut s = TermStore::new();
+    let (x, y) = (s.elem(IN, Fmt::F32, 0), s.elem(IN, Fmt::F32, 4));
+    let zero = s.integer(0);
+    let quotient = s.div(x, y);
+    let root = s.fun(Fun::Sqrt, y);
+    let log = s.fun(Fun::Log2, y);
+    let cancel = s.sub(log, log);
+    let exp = s.fun(Fun::Exp2, log);
+    let p = s.rcmp(RCmp::Eq, y, zero);
+    let guarded = s.select(p, x, quotient);
+    let roots = [quotient, root, log, cancel, exp, guarded];
+    let one = Value::Exact(BigRational::from_integer(1.into()));
+    let nought = Value::Exact(BigRational::zero());
+    let v = evaluate(&s, &roots, &inputs(&[1.0, 0.0]), EXACT);
+    let undefined = Value::Undefined;
+    assert_eq!(v[0], undefined);
+    assert_eq!(v[1], nought);
+    assert_eq!(v[2], Value::NegInf);
+    assert_eq!(v[3], undefined);
+    assert_eq!((&v[4], &v[5]), (&nought, &one));
+    let v = evaluate(&s, &roots, &inputs(&[1.0, -1.0]), EXACT);
+    assert_eq!((&v[1], &v[2]), (&undefined, &undefined));
+    assert_eq!(v[5], Value::Exact(BigRational::from_integer((-1).into())));
+}
+
+#[test]
+fn tolerance_covers_the_usual_roundings() {
+    // Each real constant lies within the tolerance of its roundings to f32, f16 and bf16.
+    let reals = [
+        std::f64::consts::LOG2_E,
+        std::f64::consts::LN_2,
+        std::f64::consts::FRAC_1_SQRT_2,
+        std::f64::consts::PI,
+        0.044715,
+        0.7978845608028654,
+        0.1,
+        1.0 / 3.0,
+        1e-5,
+        // Formed in single precision: 1 - 0.999.
+        0.001,
+    ];
+    let check = |q: BigRational, exact: f64| {
+        let mut s = TermStore::new();
+        let t = s.rational(q.clone());
+        let v = evaluate(&s, &[t], &Inputs::default(), TOLERANT);
+        let i = v[0].interval(96).expect("a number");
+        let exact = BigRational::from_float(exact).expect("finite");
+        assert!(i.contains(&exact), "{q} {exact}");
+        assert!(i.contains(&q));
+    };
+    for v in reals {
+        let f = v as f32;
+        check(BigRational::from_float(f).expect("finite"), v);
+        let bf = f32::from_bits((f.to_bits() + 0x8000) & 0xffff_0000);
+        check(BigRational::from_float(bf).expect("finite"), v);
+    }
+    check(
+        BigRational::from_float(1.0f32 - 0.999f32).expect("finite"),
+        0.001,
+    );
+    // What is exact stays exact.
+    let mut s = TermStore::new();
+    for (n, d) in [(1, 2), (3, 4), (-7, 1), (1000, 1), (1, 3), (1, 64)] {
+        let q = BigRational::new(BigInt::from(n), BigInt::from(d));
+        let t = s.rational(q.clone());
+        let v = evaluate(&s, &[t], &Inputs::default(), TOLERANT);
+        assert_eq!(v[0], Value::Exact(q));
+    }
+}
+
+#[test]
+fn long_chains_need_no_stack() {
+    let mut s = TermStore::new();
+    let x = s.elem(IN, Fmt::F32, 0);
+    let mut t = x;
+    for _ in 0..200_000 {
+        t = s.add(t, x);
+    }
+    let v = evaluate(&s, &[t], &inputs(&[0.5]), EXACT);
+    assert_eq!(v[0].approx(), Some(100_000.5));
+    let q = BigRational::new(200_001.into(), 2.into());
+    assert_eq!(v[0], Value::Exact(q));
+}
