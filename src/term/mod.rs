@@ -25,11 +25,13 @@ use crate::kernel::Fmt;
 
 pub mod approx;
 mod arith;
+mod bits;
 mod bitval;
 mod build;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
+mod fields;
 pub mod interval;
 pub mod rebuild;
 mod series;
