@@ -194,6 +194,13 @@ pub enum Init {
     Value(Id<Expr>),
     /// `{a, b}`
     List(List<Init>),
+    /// `addr_mode_0 = wrap`, in the braces of a texture, sampler or surface (section 5.3).
+    Field {
+        /// The property.
+        field: Name,
+        /// Its value: a number or the name of a mode.
+        value: Id<Expr>,
+    },
 }
 
 /// `.entry` or `.func`.
@@ -426,14 +433,23 @@ impl Pools {
     }
 
     /// Moves the nodes of `stack` from position `from` on into a list.
-    pub(crate) fn drain<T>(&mut self, stack: &mut Vec<T>, from: usize) -> List<T>
+    pub(crate) fn drain<T: Copy>(&mut self, stack: &mut Vec<T>, from: usize) -> List<T>
     where
         Self: Pool<T>,
     {
         let pool = self.pool();
         let start = pool.len() as u32;
-        pool.extend(stack.drain(from..));
+        pool.extend_from_slice(&stack[from..]);
+        stack.truncate(from);
         List::new(start, pool.len() as u32 - start)
+    }
+
+    /// Makes room for what a text of this length usually holds, so that the big vectors do not move.
+    pub(crate) fn reserve(&mut self, text: usize) {
+        self.stmts.reserve(text / 32);
+        self.instrs.reserve(text / 40);
+        self.mods.reserve(text / 16);
+        self.operands.reserve(text / 12);
     }
 }
 
