@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use crate::check::limits;
 use crate::input::{self, File, Files};
+use crate::ptx;
 use crate::report::Failure;
 use crate::sim::{self, Side};
 use crate::spec::{self, Layers, Resolved, Which};
 
 /// The syntax tree of a file, as PTX.
 pub fn ast(file: &File) -> String {
-    file.module.to_string()
+    ptx::print(&file.module)
 }
 
 /// The executable form of one entry, or of all.

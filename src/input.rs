@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::diag::Source;
+use crate::diag::{Diagnostic, Source};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::{Entry, Failure, SiteReport};
@@ -58,7 +58,7 @@ fn read(path: &Path) -> Result<Arc<File>, Failure> {
     match ptx::parse(&source) {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {
-            let diagnostics = errors.iter().map(|e| e.diagnostic()).collect();
+            let diagnostics = errors.iter().map(Diagnostic::from).collect();
             Err(Failure::at(&source, diagnostics))
         }
     }

@@ -42,7 +42,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     }
     write_outputs(out, r)?;
     write_entries(out, &r.defects, Severity::Error)?;
-    write_entries(out, &r.unknown, Severity::Error)?;
+    write_entries(out, &r.unknown, Severity::Unknown)?;
     write_entries(out, &r.warnings, Severity::Warning)?;
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
@@ -152,11 +152,7 @@ fn entry(e: &Entry, severity: Severity) -> String {
     if e.count > 1 {
         let _ = write!(message, " ({} times)", e.count);
     }
-    let mut d = match severity {
-        Severity::Error => Diagnostic::error(e.kind, message),
-        Severity::Warning => Diagnostic::warning(e.kind, message),
-        Severity::Note => Diagnostic::note(e.kind, message),
-    };
+    let mut d = Diagnostic::new(severity, e.kind, message);
     for site in &e.sites {
         d = d.label(site.at.1, label(site));
     }
