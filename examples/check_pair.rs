@@ -32,6 +32,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     // What a program would look at instead of the text.
     let proved: u64 = report.outputs.iter().map(|o| o.proved).sum();
     println!("{proved} elements proved");
-    assert_eq!(report.verdict == Verdict::Equivalent, report.verdict.exit() == 0);
+    assert_eq!(
+        report.verdict == Verdict::Equivalent,
+        report.verdict.exit() == 0
+    );
     Ok(ExitCode::from(report.verdict.exit()))
 }

@@ -40,7 +40,14 @@ fn usage_errors_are_json_where_asked() {
         &["check", NAIVE, "--format", "json"][..],
         &["check", NAIVE, ONLINE, "--threads", "x", "--json"],
         &["race", NAIVE, "--format=json", "--nonsense"],
-        &["race", "no/such/file.ptx", "--threads", "4", "--format", "json"],
+        &[
+            "race",
+            "no/such/file.ptx",
+            "--threads",
+            "4",
+            "--format",
+            "json",
+        ],
         &["race", NAIVE, "--format", "json"],
         &["gate", "no/such/volta.toml", "--format", "json"],
     ] {
@@ -57,7 +64,11 @@ fn usage_errors_are_json_where_asked() {
 
 #[test]
 fn errors_in_a_file_have_a_place() {
-    let path = scratch("place", "bad.ptx", b".version 9.0\n.target sm_80\n.entry ?\n");
+    let path = scratch(
+        "place",
+        "bad.ptx",
+        b".version 9.0\n.target sm_80\n.entry ?\n",
+    );
     let path = path.to_str().expect("a name in UTF-8");
     let object = json(&volta(&["race", path, "--threads", "4", "--json"]));
     let site = &object["error"]["sites"][0];
@@ -130,12 +141,30 @@ fn a_race_names_both_places() {
 #[test]
 fn the_report_does_not_depend_on_the_number_of_threads() {
     for pair in [
-        ["kernels/softmax/naive_32.ptx", "kernels/softmax/online_32.ptx"],
-        ["kernels/softmax/naive_32.ptx", "kernels/softmax/online_32_no_rescale.ptx"],
-        ["kernels/softmax/naive_32.ptx", "kernels/softmax/naive_32_no_barrier.ptx"],
+        [
+            "kernels/softmax/naive_32.ptx",
+            "kernels/softmax/online_32.ptx",
+        ],
+        [
+            "kernels/softmax/naive_32.ptx",
+            "kernels/softmax/online_32_no_rescale.ptx",
+        ],
+        [
+            "kernels/softmax/naive_32.ptx",
+            "kernels/softmax/naive_32_no_barrier.ptx",
+        ],
     ] {
         let run = |jobs: &str| {
-            let args = ["check", pair[0], pair[1], "--threads", "32", "--json", "--jobs", jobs];
+            let args = [
+                "check",
+                pair[0],
+                pair[1],
+                "--threads",
+                "32",
+                "--json",
+                "--jobs",
+                jobs,
+            ];
             let mut object = json(&volta(&args));
             object["stats"]["seconds"] = Value::Null;
             object.to_string()
@@ -190,7 +219,10 @@ fn gate_reports_every_entry() {
     let output = volta(&["gate", path, "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let object = json(&output);
-    assert_eq!((&object["passed"], &object["failed"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&object["passed"], &object["failed"]),
+        (&1.into(), &1.into())
+    );
     assert_eq!(object["entries"][0]["ok"], true);
     assert_eq!(object["entries"][1]["result"]["verdict"], "not-equivalent");
     let output = volta(&["gate", path, "--filter", "right", "--stats", "--fail-fast"]);
@@ -240,13 +272,27 @@ fn stages_can_be_printed() {
     }
     let twice = volta(&["dump", "--stage", "ast", NAIVE]).stdout;
     let path = scratch("dump", "printed.ptx", &twice);
-    let again = volta(&["dump", "--stage", "ast", path.to_str().expect("a name in UTF-8")]);
+    let again = volta(&[
+        "dump",
+        "--stage",
+        "ast",
+        path.to_str().expect("a name in UTF-8"),
+    ]);
     assert_eq!(again.stdout, twice);
 }
 
 #[test]
 fn a_limit_is_unknown() {
-    let args = ["check", NAIVE, ONLINE, "--threads", "4", "--timeout", "0", "--json"];
+    let args = [
+        "check",
+        NAIVE,
+        ONLINE,
+        "--threads",
+        "4",
+        "--timeout",
+        "0",
+        "--json",
+    ];
     let output = volta(&args);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(json(&output)["unknown"][0]["kind"], "limit");

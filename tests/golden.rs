@@ -107,7 +107,9 @@ fn cases(text: &str) -> Result<Vec<Case>, String> {
             continue;
         };
         let mut words = rest.split_whitespace().map(str::to_string);
-        let last = cases.last_mut().ok_or("the first directive must be `volta:`");
+        let last = cases
+            .last_mut()
+            .ok_or("the first directive must be `volta:`");
         match key.trim() {
             "volta" => cases.push(Case {
                 args: words.collect(),
@@ -130,7 +132,10 @@ fn cases(text: &str) -> Result<Vec<Case>, String> {
     if cases.is_empty() {
         return Err("there is no `// volta:` line".into());
     }
-    match cases.iter().all(|c| c.verdict.is_some() || c.exit.is_some()) {
+    match cases
+        .iter()
+        .all(|c| c.verdict.is_some() || c.exit.is_some())
+    {
         true => Ok(cases),
         false => Err("a `volta:` line needs `expect:` or `exit:`".into()),
     }
@@ -157,7 +162,10 @@ fn judge(file: &Path, case: &Case, verdict: &str) -> Result<(), String> {
     let (_, text) = call(file, &args)?;
     let report: Value = serde_json::from_str(&text).map_err(|e| format!("{e}:\n{text}"))?;
     if report["verdict"] != verdict {
-        return Err(format!("{} instead of {verdict}:\n{text}", report["verdict"]));
+        return Err(format!(
+            "{} instead of {verdict}:\n{text}",
+            report["verdict"]
+        ));
     }
     for kind in &case.kinds {
         let lists = ["defects", "warnings", "unknown"].map(|key| report[key].as_array());

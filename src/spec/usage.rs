@@ -1,6 +1,7 @@
 //! Where a kernel reads its parameters, and which of those places hold pointers.
 
-use crate::kernel::{Kernel, ParamKind, param_uses};
+use crate::kernel::usage::param_uses;
+use crate::kernel::{Kernel, ParamKind};
 
 /// Reads of the parameter space of one kernel.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ impl ParamUses {
     pub fn of(kernel: &Kernel) -> ParamUses {
         let mut out = ParamUses::default();
         for (i, param) in kernel.params.iter().enumerate() {
-            if let ParamKind::Int { pointer: true, .. } = param.kind {
+            if let ParamKind::Int { width: 64, pointer: true, .. } = param.kind {
                 out.pointers.push((i, 0));
             }
         }
