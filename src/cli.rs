@@ -25,15 +25,15 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Are the two kernels equivalent?
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Is this kernel free of races, deadlocks and memory errors?
-    Race(RaceArgs),
+    Race(Box<RaceArgs>),
     /// Run every check and race of a manifest.
     Gate(GateArgs),
     /// Print a commented manifest for kernels.
     Init(InitArgs),
     /// Print a stage of the pipeline.
-    Dump(DumpArgs),
+    Dump(Box<DumpArgs>),
 }
 
 impl Command {

@@ -36,7 +36,7 @@
 //!   shares no code with the normaliser.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
-//! * [`norm`]: terms to canonical forms.
+//! * `norm`: terms to canonical forms.
 //! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
@@ -59,7 +59,6 @@ pub mod equiv;
 pub mod gate;
 pub mod input;
 pub mod kernel;
-pub mod norm;
 pub mod ptx;
 pub mod race;
 pub mod report;

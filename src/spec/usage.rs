@@ -20,7 +20,12 @@ impl ParamUses {
     pub fn of(kernel: &Kernel) -> ParamUses {
         let mut out = ParamUses::default();
         for (i, param) in kernel.params.iter().enumerate() {
-            if let ParamKind::Int { width: 64, pointer: true, .. } = param.kind {
+            if let ParamKind::Int {
+                width: 64,
+                pointer: true,
+                ..
+            } = param.kind
+            {
                 out.pointers.push((i, 0));
             }
         }
