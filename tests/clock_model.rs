@@ -263,7 +263,7 @@ fn agrees(shape: Shape, steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every pair of an access and a thread is ordered exactly if the definition says so.
     #[test]
