@@ -190,6 +190,8 @@ pub enum Severity {
     Warning,
     /// Something that explains another message.
     Note,
+    /// Why nothing is claimed.
+    Unknown,
 }
 
 /// A message about places in one source.
@@ -223,7 +225,8 @@ impl Diagnostic {
         Self::new(Severity::Note, code, message)
     }
 
-    fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+    /// A message without labels.
+    pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             severity,
             code,
@@ -256,6 +259,7 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
+            Severity::Unknown => Level::NOTE.with_name("unknown"),
         };
         let mut title = level.primary_title(self.message.as_str());
         if !self.code.is_empty() {
@@ -366,6 +370,7 @@ impl fmt::Display for Diagnostic {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Note => "note",
+            Severity::Unknown => "unknown",
         };
         if self.code.is_empty() {
             write!(f, "{level}: {}", self.message)

@@ -1,9 +1,68 @@
-//! volta: skeleton; the essay is written with the first stages.
+//! volta proves that an optimized GPU kernel computes what its reference computes.
+//!
+//! # What is claimed
+//!
+//! [`check`](check::check) compares two PTX kernels and answers `equivalent`, `not-equivalent`,
+//! `defective` or `unknown`; [`race`](race::race) looks at one kernel and answers `clean`,
+//! `defective` or `unknown`. `equivalent` means: for every schedule of the threads, and every real
+//! input on which the reference is defined, both kernels end without race, deadlock or memory
+//! error, and every output element is the same real-valued expression. `not-equivalent` comes with
+//! an input on which an output differs, `defective` with both sides of the defect. Everything
+//! else is `unknown` with its reasons: nothing that is not modelled is ever skipped, and whatever
+//! an answer takes for granted stands in its report.
+//!
+//! Two results carry the claim, both from "Equivalence Checking of ML GPU Kernels": one schedule
+//! stands for all of them when it is free of races and deadlocks, and equality of sums of
+//! polynomials times exponentials of polynomials is decidable. The semantics of barriers follow
+//! "Verification of Producer-Consumer Synchronization in GPU Programs" (PLDI 2015).
+//!
+//! # The way through
+//!
+//! ```text
+//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --equiv--> Decision --report--> text, JSON
+//! ```
+//!
+//! Folders are stages, files are techniques; each arrow is one function and each waist one type.
+//! In reading order:
+//!
+//! * [`diag`]: spans, sources, and how a message with its lines is rendered.
+//! * [`ptx`]: text to [`ptx::Module`], the whole of PTX ISA 9.0 as a spanned tree.
+//! * [`kernel`]: one entry to [`kernel::Kernel`]: names become indices, opcodes an enum, calls are
+//!   expanded, labels are program counters.
+//! * [`spec`]: what a kernel is launched with. Parameters of both kernels become one table of
+//!   [`spec::Arrays`]; an input element is the same symbol in both exactly if it is the same
+//!   element of the same array.
+//! * [`term`]: the values, a hash-consed DAG over reals, bits and booleans, and an evaluator that
+//!   shares no code with the normaliser.
+//! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
+//!   [`sim::Outcome`]: what was written, and what went wrong.
+//! * `norm`: terms to canonical forms.
+//! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
+//! * [`report`]: what was found, as text or JSON.
+//! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
+//!   pipeline.
+//!
+//! # Invariants
+//!
+//! * Nothing after [`kernel`] looks at strings; the way back to the text is a table of spans.
+//! * Only a [`sim::Clean`] outcome can be compared: the precondition of the confluence argument is
+//!   a type.
+//! * A child has a smaller [`term::TermId`] than its parent, and nothing recurses over terms.
+//! * Equal ids are equal terms. Nothing depends on the order of a hash table: a report has the
+//!   same bytes, but for its times, whatever the number of threads.
+//! * No input makes volta panic; a limit on time or memory ends in `unknown`.
+
+pub mod check;
 pub mod diag;
+pub mod dump;
 pub mod equiv;
+pub mod gate;
+pub mod input;
 pub mod kernel;
 pub mod norm;
 pub mod ptx;
+pub mod race;
+pub mod report;
 pub mod sim;
 pub mod spec;
 pub mod term;

@@ -1,1 +1,251 @@
-fn main() {}
+//! Input, output and exit codes of the `volta` executable.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use volta::input::{self, Files};
+use volta::report::{self, EXIT_ERROR, Failure, Report};
+use volta::spec::{Layers, Settings};
+use volta::{check, dump, gate, race, spec};
+
+mod cli;
+
+use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Stage};
+
+/// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
+/// printer may want more than the default for hostile input.
+const STACK: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return ExitCode::from(usage(&e)),
+    };
+    let panicked: &'static Mutex<String> = Box::leak(Box::default());
+    panic::set_hook(Box::new(move |info| {
+        let mut text = panicked.lock().unwrap_or_else(PoisonError::into_inner);
+        if text.is_empty() {
+            *text = info.to_string();
+        }
+    }));
+    let jobs = cli.command.output().and_then(|o| o.jobs);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs.unwrap_or(0) as usize)
+        .stack_size(STACK)
+        .build();
+    let result = match pool {
+        Ok(pool) => {
+            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command)));
+            panic::catch_unwind(work).unwrap_or_else(|_| {
+                let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
+                let message = format!("internal error, nothing is claimed: {what}");
+                Err(Failure::new("internal", message))
+            })
+        }
+        Err(e) => Err(Failure::new("", format!("cannot start threads: {e}"))),
+    };
+    let (text, code) = match result {
+        Ok(done) => done,
+        Err(failure) => return ExitCode::from(fail(&cli.command, &failure)),
+    };
+    match emit(cli.command.output(), &text) {
+        Ok(()) => ExitCode::from(code),
+        Err(failure) => ExitCode::from(fail(&cli.command, &failure)),
+    }
+}
+
+/// Runs a command; the result is what to print and the exit status.
+fn run(command: &Command) -> Result<(String, u8), Failure> {
+    let usage = |message| Failure::new("usage", message);
+    let format = command.output().map_or(Format::Human, OutputArgs::format);
+    if matches!(format, Format::Sarif | Format::Junit | Format::Html) {
+        let name = format!("{format:?}").to_lowercase();
+        return Err(usage(format!("--format {name} is not built yet")));
+    }
+    match command {
+        Command::Check(a) => {
+            let flags = a.settings().map_err(usage)?;
+            let spec = spec_file(a.bind.spec.as_deref())?;
+            let report = check::check(Layers(&[&spec, &flags]), &Files::new())?;
+            Ok(show(&report, format))
+        }
+        Command::Race(a) => {
+            let flags = a.settings().map_err(usage)?;
+            let spec = spec_file(a.bind.spec.as_deref())?;
+            let report = race::race(Layers(&[&spec, &flags]), &Files::new())?;
+            Ok(show(&report, format))
+        }
+        Command::Gate(a) => run_gate(a, format),
+        Command::Init(a) => {
+            let files = Files::new();
+            let mut kernels = Vec::new();
+            for path in &a.kernels {
+                let file = files.open(path)?;
+                for kernel in input::lower_all(&file)? {
+                    kernels.push((path.display().to_string(), kernel));
+                }
+            }
+            Ok((spec::init::manifest(&kernels), 0))
+        }
+        Command::Dump(a) => run_dump(a),
+    }
+}
+
+fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
+    let Some(path) = path else {
+        return Ok(Settings::default());
+    };
+    let source = input::text(path)?;
+    let settings = Settings::parse(&source.text).map_err(|e| Failure::toml(&source, "spec", e))?;
+    match settings.entry_key() {
+        Some(key) => {
+            let message = format!("{}: `{key}` belongs in a manifest", path.display());
+            Err(Failure::new("spec", message))
+        }
+        None => Ok(settings),
+    }
+}
+
+fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
+    if a.no_cache || a.cache_dir.is_some() {
+        let flag = if a.no_cache {
+            "--no-cache"
+        } else {
+            "--cache-dir"
+        };
+        return Err(Failure::new("usage", format!("{flag} is not built yet")));
+    }
+    let request = gate::Request {
+        filter: a.filter.clone(),
+        fail_fast: a.fail_fast,
+        stats: a.stats,
+        over: Settings {
+            timeout: a.output.timeout,
+            memory_limit: a.output.memory_limit,
+            ..Settings::default()
+        },
+    };
+    let terminal = io::stderr().is_terminal();
+    let progress = |done: usize, all: usize, name: &str| {
+        if terminal {
+            // Progress is worth nothing if it cannot be shown.
+            let _ = write!(io::stderr(), "\r\x1b[2K{done}/{all} {name}");
+        }
+    };
+    let report = gate::gate(&a.manifest, &request, &progress)?;
+    if terminal {
+        let _ = write!(io::stderr(), "\r\x1b[2K");
+    }
+    let text = match format {
+        Format::Json => json_text(&report::json::gate(&report)),
+        _ => report::human::gate(&report),
+    };
+    Ok((text, report.exit()))
+}
+
+fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
+    let files = Files::new();
+    let entry = a.entry.as_deref();
+    let mut out = String::new();
+    match a.stage {
+        Stage::Ast | Stage::Kernel => {
+            for path in &a.files {
+                let file = files.open(path)?;
+                match a.stage {
+                    Stage::Ast => out.push_str(&dump::ast(&file)),
+                    _ => out.push_str(&dump::kernel(&file, entry)?),
+                }
+            }
+        }
+        Stage::Trace | Stage::Terms | Stage::Canon => {
+            let usage = |message: &str| Failure::new("usage", message);
+            let [path] = a.files.as_slice() else {
+                return Err(usage("this stage takes one file"));
+            };
+            let flags = a.settings(path).map_err(|m| usage(&m))?;
+            let spec = spec_file(a.bind.spec.as_deref())?;
+            let layers = Layers(&[&spec, &flags]);
+            out = match a.stage {
+                Stage::Terms => dump::terms(layers, &files)?,
+                _ => return Err(usage("this stage cannot be printed yet")),
+            };
+        }
+    }
+    Ok((out, 0))
+}
+
+fn show(report: &Report, format: Format) -> (String, u8) {
+    let text = match format {
+        Format::Json => json_text(&report::json::report(report)),
+        _ => report::human::report(report),
+    };
+    (text, report.verdict.exit())
+}
+
+fn json_text(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Writes a result to the file that was asked for or to the standard output.
+fn emit(output: Option<&OutputArgs>, text: &str) -> Result<(), Failure> {
+    match output.and_then(|o| o.output.as_deref()) {
+        Some(path) => {
+            let plain = anstream::adapter::strip_str(text).to_string();
+            std::fs::write(path, plain)
+                .map_err(|e| Failure::new("", format!("cannot write `{}`: {e}", path.display())))
+        }
+        None => {
+            let mut out = anstream::stdout().lock();
+            match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+                // A reader that has seen enough is no failure.
+                Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                    Err(Failure::new("", format!("cannot write the report: {e}")))
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// Prints a usage or input error as the format asks; the result is the exit status.
+fn fail(command: &Command, failure: &Failure) -> u8 {
+    let json = command.output().is_some_and(|o| o.format() == Format::Json);
+    if json {
+        let value = report::json::failure(Some(command.name()), failure);
+        let _ = io::stdout().write_all(json_text(&value).as_bytes());
+    } else {
+        let _ = anstream::stderr().write_all(failure.render().as_bytes());
+    }
+    EXIT_ERROR
+}
+
+/// Prints an error of the command line, or what `--help` and `--version` ask for.
+fn usage(e: &clap::Error) -> u8 {
+    if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = e.print();
+        return 0;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let json = args.iter().any(|a| a == "--json" || a == "--format=json")
+        || args
+            .windows(2)
+            .any(|w| w[0] == "--format" && w[1] == "json");
+    if json {
+        let known = ["check", "race", "gate"];
+        let command = args.iter().find(|a| known.contains(&a.as_str()));
+        let text = e.to_string();
+        let message = text.trim().trim_start_matches("error: ");
+        let failure = Failure::new("usage", message);
+        let value = report::json::failure(command.map(String::as_str), &failure);
+        let _ = io::stdout().write_all(json_text(&value).as_bytes());
+    } else {
+        let _ = e.print();
+    }
+    EXIT_ERROR
+}

@@ -93,8 +93,8 @@ pub enum Conflict {
     Race,
     /// A data race if the guards of both accesses can hold together.
     Conditional,
-    /// A data race unless the exit of a thread orders what others do after a barrier that had
-    /// to wait for it.
+    /// A data race, or an unordered pair of strong accesses, unless the exit of a thread orders
+    /// what others do after a barrier that had to wait for it.
     ByExit,
     /// Two strong accesses in an order that depends on the schedule.
     Strong,

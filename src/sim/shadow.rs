@@ -5,9 +5,9 @@
 //! since. How this differs: an access is that of a warp, and what is recorded is warp and lane
 //! mask; bytes are exact, because a page splits its cells as far as its accesses need; and an
 //! ordered write does not discard earlier reads, since a later write of the same value is no
-//! race with that write but still one with the reads. Only what every live thread knows, or
-//! what a later access of the same lane of the same sort replaces, is discarded, and a write
-//! that a plain write follows.
+//! race with that write but still one with the reads. Discarded is only what every live thread
+//! knows, what a later access of the same lane of the same sort replaces, and a write that a
+//! plain write of exactly the same bytes follows.
 //!
 //! A cell holds one plain write and the plain reads of one warp, or of all warps in a table
 //! beside it. Everything else (atomics, strong accesses, guarded accesses, unordered writes,
@@ -293,7 +293,7 @@ fn compare(
             kind: e.kind,
         };
         let weak = |c: Conflict| match c {
-            Conflict::Race if by_exit => Conflict::ByExit,
+            Conflict::Race | Conflict::Strong if by_exit => Conflict::ByExit,
             Conflict::Race if a.conditional || e.conditional => Conflict::Conditional,
             c => c,
         };

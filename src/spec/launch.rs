@@ -87,16 +87,14 @@ impl LaunchSpec {
 /// Reads `X[,Y[,Z]]`; what is missing is `rest`.
 pub fn triple(text: &str, rest: u32) -> Result<[u32; 3], String> {
     let mut out = [rest; 3];
-    let mut count = 0;
-    for part in text.split(',') {
+    for (i, part) in text.split(',').enumerate() {
         let slot = out
-            .get_mut(count)
+            .get_mut(i)
             .ok_or_else(|| format!("`{text}` has more than three components"))?;
         *slot = part
             .trim()
             .parse()
             .map_err(|_| format!("`{text}` is not X, X,Y or X,Y,Z with numbers below 2^32"))?;
-        count += 1;
     }
     Ok(out)
 }

@@ -236,7 +236,8 @@ impl Settings {
         toml::from_str(text).map_err(TomlError::from)
     }
 
-    fn rebase(&mut self, base: &Path) {
+    /// Makes the paths of kernels relative to `base`.
+    pub fn rebase(&mut self, base: &Path) {
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {

@@ -254,18 +254,21 @@ impl Table {
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
                         let key = (piece.offset, piece.bytes, is_pointer);
+                        let mut label = name.clone();
+                        if piece.bytes != param.bytes {
+                            label = format!("{name}+{}", piece.offset);
+                        }
                         let id = match shared.get(&key) {
                             Some(&id) => id,
                             None => {
-                                let mut label = name.clone();
-                                if piece.bytes != param.bytes {
-                                    label = format!("{name}+{}", piece.offset);
-                                }
+                                let label = label.clone();
                                 let id = self.add_param(label, param, &piece, is_pointer);
                                 shared.insert(key, id);
                                 id
                             }
                         };
+                        // Findings about a run name the parameter as that kernel does.
+                        self.views[side][id.0 as usize].name = label;
                         if let Bound::Array(decl) = &piece.bound {
                             let names = present
                                 .iter()
@@ -418,11 +421,7 @@ impl Table {
             let count = seen.entry(self.merged[i].name.clone()).or_insert(0);
             *count += 1;
             if *count > 1 {
-                let name = format!("{}#{count}", self.merged[i].name);
-                for view in &mut self.views {
-                    view[i].name = name.clone();
-                }
-                self.merged[i].name = name;
+                self.merged[i].name = format!("{}#{count}", self.merged[i].name);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Where a kernel reads its parameters, and which of those places hold pointers.
 
-use crate::kernel::{Kernel, Op, Space, Src};
+use crate::kernel::usage::param_uses;
+use crate::kernel::{Kernel, ParamKind};
 
 /// Reads of the parameter space of one kernel.
 #[derive(Clone, Debug, Default)]
@@ -13,34 +14,32 @@ pub(super) struct ParamUses {
 
 impl ParamUses {
     /// The uses of a kernel's parameters.
+    ///
+    /// What may be a base or an offset is not taken for a pointer: as a symbol it can only lose an
+    /// answer, while the sum of two array addresses would be an address of neither.
     pub fn of(kernel: &Kernel) -> ParamUses {
-        let mut loads = Vec::new();
-        for inst in &kernel.insts {
-            let Op::Ld {
-                access, dsts, addr, ..
-            } = &inst.op
-            else {
-                continue;
-            };
-            let (Space::Param, Src::Imm(base)) = (access.space, addr.base) else {
-                continue;
-            };
-            let bytes = access.ty.bits() / 8;
-            for i in 0..dsts.len() as u64 {
-                let at = base
-                    .wrapping_add(addr.offset as u64)
-                    .wrapping_add(i * bytes as u64);
-                if let Some((p, offset)) = place(kernel, at) {
-                    loads.push((p, offset, bytes));
-                }
+        let mut out = ParamUses::default();
+        for (i, param) in kernel.params.iter().enumerate() {
+            if let ParamKind::Int {
+                width: 64,
+                pointer: true,
+                ..
+            } = param.kind
+            {
+                out.pointers.push((i, 0));
             }
         }
-        loads.sort_unstable();
-        loads.dedup();
-        ParamUses {
-            loads,
-            pointers: Vec::new(),
+        for found in param_uses(kernel) {
+            let Some(param) = found.param else { continue };
+            let param = param as usize;
+            out.loads.push((param, found.offset, found.bytes));
+            if found.pointer && !found.ambiguous && found.bytes == 8 {
+                out.pointers.push((param, found.offset));
+            }
         }
+        out.pointers.sort_unstable();
+        out.pointers.dedup();
+        out
     }
 
     /// Size in bytes of the widest load of a parameter at an offset.
@@ -59,18 +58,4 @@ impl ParamUses {
     pub fn is_pointer(&self, param: usize, offset: u32) -> bool {
         self.pointers.contains(&(param, offset))
     }
-}
-
-/// The parameter at an offset of the parameter space, and the offset in it.
-fn place(kernel: &Kernel, at: u64) -> Option<(usize, u32)> {
-    let inside = |p: &crate::kernel::Param| {
-        at.checked_sub(p.offset as u64)
-            .filter(|&o| o < p.bytes as u64)
-    };
-    let found = kernel
-        .params
-        .iter()
-        .enumerate()
-        .find_map(|(i, p)| Some((i, inside(p)?)));
-    found.map(|(i, offset)| (i, offset as u32))
 }

@@ -55,8 +55,9 @@ impl Entry {
             if e.base == self.base && sort && e.extent == self.extent {
                 e.mask &= !self.mask;
             }
-            // Each lane of a plain write that follows an earlier write hides it.
-            let hidden = over && e.kind.writes() && {
+            // A plain write of the same bytes hides those before it: whatever is unordered with
+            // one of them is unordered with it, and reported in the same way.
+            let hidden = over && e.kind == Kind::Write && e.extent == self.extent && {
                 let t = shape.tid(warp, self.mask.trailing_zeros() & 31);
                 clocks
                     .unordered(Actor(e.base), e.mask, Tick(e.tick), t)
@@ -256,7 +257,11 @@ impl Cell {
         if self.link & LIST != 0 && !self.reset(a, tables) || group & (group - 1) != 0 {
             return false;
         }
-        if self.w_tick != 0 && !a.old(self.w_who, self.w_tick) && !self.write_known(a, group) {
+        let info = a.pc.0 | u32::from(extent.0) << 25;
+        if self.w_tick != 0
+            && !a.old(self.w_who, self.w_tick)
+            && ((self.w_info ^ info) >> 25 != 0 || !self.write_known(a, group))
+        {
             return false;
         }
         if self.r_tick != 0 {
@@ -282,7 +287,7 @@ impl Cell {
         }
         self.w_tick = a.tick;
         self.w_who = a.base + group.trailing_zeros();
-        self.w_info = a.pc.0 | u32::from(extent.0) << 25;
+        self.w_info = info;
         true
     }
 

@@ -1,0 +1,208 @@
+//! `volta check`: are the two kernels equivalent?
+//!
+//! The driver is the pipeline: parse and lower both kernels, resolve their launches and bindings
+//! into one table of arrays, run one CTA of each, discharge what the runs left open, and decide
+//! only when both runs are clean, which is the type that [`equiv::decide`] takes.
+//!
+//! Verdicts rank as the contract says: an input error, a defect of either kernel, a
+//! counterexample, any open question, and only then a proof.
+
+use std::time::Instant;
+
+use crate::equiv::{self, Coverage, Decision};
+use crate::input::{self, Files, Lowered};
+use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
+use crate::sim::{self, DefectKind, Outcome, Side, WarningKind};
+use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Which};
+
+/// Compares two kernels as the layers of settings say.
+pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    let start = Instant::now();
+    let options = layers.options()?;
+    let specs = [
+        layers.kernel(Which::Reference)?,
+        layers.kernel(Which::Optimized)?,
+    ];
+    let limits = limits(&options, start);
+
+    let (reference, optimized) = rayon::join(
+        || input::lower(files, &specs[0]),
+        || input::lower(files, &specs[1]),
+    );
+    let lowered = [reference?, optimized?];
+    let pair = [
+        (&lowered[0].kernel, &specs[0]),
+        (&lowered[1].kernel, &specs[1]),
+    ];
+    let setup = spec::resolve(&pair, &options.map)?;
+    let parsed = Instant::now();
+
+    let run = |i: usize, side| {
+        let Resolved {
+            launch,
+            bindings,
+            arrays,
+        } = &setup.kernels[i];
+        sim::run(&lowered[i].kernel, launch, bindings, arrays, side, &limits)
+    };
+    let (a, b) = rayon::join(|| run(0, Side::Reference), || run(1, Side::Optimized));
+    let simulated = Instant::now();
+
+    let deciding = equiv::Options {
+        reference: coverage(&setup.kernels[0]),
+        optimized: coverage(&setup.kernels[1]),
+        limits,
+        ..equiv::Options::default()
+    };
+    let mut found = Found::default();
+    let mut kernels = Vec::new();
+    let mut clean = Vec::new();
+    for (i, mut outcome) in [a, b].into_iter().enumerate() {
+        let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
+        kernels.push(ran.describe(outcome.stats, outcome.store.len()));
+        equiv::discharge(&mut outcome, &setup.arrays, &deciding);
+        if options.strict {
+            make_strict(&mut outcome);
+        }
+        found.add(ran, &lowered[i], &outcome);
+        clean.push(outcome.into_clean(true));
+    }
+    let mut decision = None;
+    if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
+        let d = equiv::decide(reference, optimized, &setup.arrays, &deciding);
+        found.add_decision(&d);
+        decision = Some(d);
+    }
+    let verdict = match &decision {
+        _ if !found.defects.is_empty() => Verdict::Defective,
+        Some(d) if d.verdict == equiv::Verdict::NotEquivalent => Verdict::NotEquivalent,
+        Some(d) if d.verdict == equiv::Verdict::Equivalent && found.unknown.is_empty() => {
+            Verdict::Equivalent
+        }
+        _ => Verdict::Unknown,
+    };
+    let (outputs, counterexample, counts) = match decision {
+        Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
+        None => (Vec::new(), None, None),
+    };
+    Ok(Report {
+        command: "check",
+        verdict,
+        kernels,
+        defects: found.defects,
+        warnings: found.warnings,
+        unknown: found.unknown,
+        counterexample,
+        outputs,
+        assumptions: assumptions(setup.assumptions, found.assumptions),
+        counts,
+        times: times(start, parsed, simulated),
+    })
+}
+
+/// What the answer rests on: that of the bindings first, each once.
+pub(crate) fn assumptions(mut first: Vec<String>, then: Vec<String>) -> Vec<String> {
+    for a in then {
+        if !first.contains(&a) {
+            first.push(a);
+        }
+    }
+    first
+}
+
+/// The limits of a run that started at `start`.
+pub(crate) fn limits(options: &Options, start: Instant) -> Limits {
+    Limits {
+        deadline: options.timeout.and_then(|t| start.checked_add(t)),
+        memory: options.memory_limit,
+    }
+}
+
+/// Times of the stages from the moments between them, the last stage ending now.
+pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> Times {
+    let now = Instant::now();
+    Times {
+        parse: parsed - start,
+        simulate: simulated - parsed,
+        decide: now - simulated,
+        total: now - start,
+    }
+}
+
+/// A kernel that was run.
+pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Resolved) -> Ran<'a> {
+    Ran {
+        which: spec.which,
+        kernel: &lowered.kernel,
+        launch: &resolved.launch,
+    }
+}
+
+fn coverage(resolved: &Resolved) -> Coverage {
+    if resolved.launch.grid == [1; 3] {
+        Coverage::WholeGrid
+    } else {
+        Coverage::SelectedCtas
+    }
+}
+
+/// Under `--strict`, unordered writes of equal values are data races.
+pub(crate) fn make_strict(outcome: &mut Outcome) {
+    let warnings = std::mem::take(&mut outcome.warnings);
+    for w in warnings {
+        if w.kind == WarningKind::SameValueWrite {
+            outcome.defects.push(sim::Finding {
+                kind: DefectKind::DataRace,
+                message: w.message,
+                count: w.count,
+                sites: w.sites,
+            });
+        } else {
+            outcome.warnings.push(w);
+        }
+    }
+}
+
+/// Everything that the runs and the decision found, in the order of the kernels.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub defects: Vec<Entry>,
+    pub warnings: Vec<Entry>,
+    pub unknown: Vec<Entry>,
+    pub assumptions: Vec<String>,
+}
+
+impl Found {
+    /// Adds the findings of one run.
+    pub fn add(&mut self, ran: Ran, lowered: &Lowered, outcome: &Outcome) {
+        self.warnings.extend(lowered.warnings.iter().cloned());
+        self.defects.extend(ran.entries(&outcome.defects));
+        self.warnings.extend(ran.entries(&outcome.warnings));
+        self.unknown.extend(ran.entries(&outcome.unknowns));
+        for a in &outcome.assumptions {
+            if !self.assumptions.contains(a) {
+                self.assumptions.push(a.clone());
+            }
+        }
+    }
+
+    fn add_decision(&mut self, d: &Decision) {
+        let entry = |kind, message: &String, count| Entry {
+            kernel: None,
+            kind,
+            message: message.clone(),
+            count,
+            sites: Vec::new(),
+        };
+        let warnings = d.warnings.iter().map(|(k, m)| entry(k.name(), m, 1));
+        self.warnings.extend(warnings);
+        let unknown = d.unknowns.iter();
+        let unknown = unknown.map(|u| entry(u.kind.name(), &u.message, u.count));
+        self.unknown.extend(unknown);
+        for a in &d.assumptions {
+            if !self.assumptions.contains(a) {
+                self.assumptions.push(a.clone());
+            }
+        }
+    }
+}

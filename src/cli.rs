@@ -1,0 +1,410 @@
+//! The command line: every flag of the contract, and nothing about what it does.
+//!
+//! The flags of a command become one layer of [`Settings`], above a `--spec` file. A flag that is
+//! not built yet is a usage error, never ignored.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use indexmap::IndexMap;
+
+use volta::spec::binding::{parse_arg, parse_map};
+use volta::spec::launch::triple;
+use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
+
+/// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
+#[derive(Debug, Parser)]
+#[command(name = "volta", version, about)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Are the two kernels equivalent?
+    Check(Box<CheckArgs>),
+    /// Is this kernel free of races, deadlocks and memory errors?
+    Race(Box<RaceArgs>),
+    /// Run every check and race of a manifest.
+    Gate(GateArgs),
+    /// Print a commented manifest for kernels.
+    Init(InitArgs),
+    /// Print a stage of the pipeline.
+    Dump(Box<DumpArgs>),
+}
+
+impl Command {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Check(_) => "check",
+            Command::Race(_) => "race",
+            Command::Gate(_) => "gate",
+            Command::Init(_) => "init",
+            Command::Dump(_) => "dump",
+        }
+    }
+
+    /// Where and how its result goes.
+    pub fn output(&self) -> Option<&OutputArgs> {
+        match self {
+            Command::Check(a) => Some(&a.output),
+            Command::Race(a) => Some(&a.output),
+            Command::Gate(a) => Some(&a.output),
+            Command::Init(_) | Command::Dump(_) => None,
+        }
+    }
+}
+
+/// `volta check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// PTX of the reference.
+    pub reference: PathBuf,
+    /// PTX of the optimized kernel.
+    pub optimized: PathBuf,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub pair: PairArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `volta race`.
+#[derive(Debug, Args)]
+pub struct RaceArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `volta gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The manifest.
+    pub manifest: PathBuf,
+    /// Only entries whose name holds this text.
+    #[arg(long, value_name = "NAME")]
+    pub filter: Option<String>,
+    /// Stop after the first entry that fails.
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Do not read or write cached results.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where results are cached.
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Show time, memory and counts of each entry.
+    #[arg(long)]
+    pub stats: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `volta init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// PTX files.
+    #[arg(required = true)]
+    pub kernels: Vec<PathBuf>,
+}
+
+/// `volta dump`.
+#[derive(Debug, Args)]
+pub struct DumpArgs {
+    /// PTX files.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Which stage.
+    #[arg(long)]
+    pub stage: Stage,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+}
+
+/// Stages that can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The syntax tree, as PTX.
+    Ast,
+    /// The executable form.
+    Kernel,
+    /// What one schedule did.
+    Trace,
+    /// The output terms.
+    Terms,
+    /// Their canonical forms.
+    Canon,
+}
+
+/// Launch flags of one kernel or both.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Launch")]
+pub struct LaunchArgs {
+    /// Block (N, 1, 1).
+    #[arg(long, value_name = "N", conflicts_with = "block")]
+    pub threads: Option<u32>,
+    /// Block, %ntid.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub block: Option<Triple>,
+    /// Grid, %nctaid.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub grid: Option<Triple>,
+    /// CTA that is run, %ctaid.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
+    pub cta: Option<Cta>,
+    /// Every CTA of the grid.
+    #[arg(long, conflicts_with = "cta")]
+    pub all_ctas: bool,
+    /// Extent of dynamic shared memory.
+    #[arg(long, value_name = "BYTES")]
+    pub dynamic_shared: Option<u64>,
+    /// Assume that the lanes of a warp run in lock step.
+    #[arg(long)]
+    pub warp_sync: bool,
+    /// Count unordered writes of equal values as data races.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Bindings.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bindings")]
+pub struct BindArgs {
+    /// What a parameter is: KEY is its position or name, VALUE a number or an array such as in:f32[64,64].
+    #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
+    pub arg: Vec<(String, ArgText)>,
+    /// Two pointers that may overlap.
+    #[arg(long, value_name = "A=B", value_parser = map_text)]
+    pub alias: Vec<(String, String)>,
+    /// A TOML file with any of these settings.
+    #[arg(long, value_name = "FILE.toml")]
+    pub spec: Option<PathBuf>,
+    /// Take every float constant as it is written.
+    #[arg(long)]
+    pub exact_constants: bool,
+    /// Accept proofs by random evaluation.
+    #[arg(long)]
+    pub probabilistic: bool,
+    /// Report where the optimized kernel rounds to a narrower format.
+    #[arg(long)]
+    pub precision: bool,
+    /// Assume the wmma fragment layout of an architecture.
+    #[arg(long, value_name = "ARCH")]
+    pub wmma_layout: Option<String>,
+}
+
+/// Flags of one kernel of a pair.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "One kernel of the pair")]
+pub struct PairArgs {
+    /// Entry function of the reference.
+    #[arg(long, value_name = "NAME")]
+    pub ref_entry: Option<String>,
+    /// Entry function of the optimized kernel.
+    #[arg(long, value_name = "NAME")]
+    pub opt_entry: Option<String>,
+    /// Block of the reference.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub ref_block: Option<Triple>,
+    /// Block of the optimized kernel.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub opt_block: Option<Triple>,
+    /// Grid of the reference.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub ref_grid: Option<Triple>,
+    /// Grid of the optimized kernel.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub opt_grid: Option<Triple>,
+    /// CTA of the reference.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
+    pub ref_cta: Option<Cta>,
+    /// CTA of the optimized kernel.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
+    pub opt_cta: Option<Cta>,
+    /// Dynamic shared memory of the reference.
+    #[arg(long, value_name = "BYTES")]
+    pub ref_dynamic_shared: Option<u64>,
+    /// Dynamic shared memory of the optimized kernel.
+    #[arg(long, value_name = "BYTES")]
+    pub opt_dynamic_shared: Option<u64>,
+    /// Binding of the reference alone.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
+    pub ref_arg: Vec<(String, ArgText)>,
+    /// Binding of the optimized kernel alone.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
+    pub opt_arg: Vec<(String, ArgText)>,
+    /// Parameters that are one, where the positions differ.
+    #[arg(long, value_name = "REF=OPT", value_parser = map_text)]
+    pub map: Vec<(String, String)>,
+}
+
+/// Where and how the result goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Format of the report.
+    #[arg(long, default_value = "human", value_name = "FORMAT")]
+    format: Format,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the report to a file.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Number of threads that volta uses.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Give up after this time.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Give up beyond this amount of memory.
+    #[arg(long, value_name = "BYTES")]
+    pub memory_limit: Option<u64>,
+}
+
+impl OutputArgs {
+    /// The format that was asked for.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// Formats of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for people.
+    Human,
+    /// One JSON object.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// JUnit XML.
+    Junit,
+    /// A page.
+    Html,
+}
+
+fn extents(text: &str) -> Result<Triple, String> {
+    triple(text, 1).map(Triple)
+}
+
+fn indices(text: &str) -> Result<Cta, String> {
+    triple(text, 0).map(Cta)
+}
+
+fn arg_text(text: &str) -> Result<(String, ArgText), String> {
+    parse_arg(text)?;
+    let (key, value) = text.split_once('=').unwrap_or((text, ""));
+    Ok((key.trim().to_string(), ArgText(value.trim().to_string())))
+}
+
+fn map_text(text: &str) -> Result<(String, String), String> {
+    parse_map(text)?;
+    let (a, b) = text.split_once('=').unwrap_or((text, ""));
+    Ok((a.trim().to_string(), b.trim().to_string()))
+}
+
+/// A list of `KEY=VALUE` as a table; a key that is given twice is an error.
+fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, V>, String> {
+    let mut out = IndexMap::new();
+    for (key, value) in list {
+        if out.insert(key.clone(), value.clone()).is_some() {
+            return Err(format!("{flag} is given twice for `{key}`"));
+        }
+    }
+    Ok(out)
+}
+
+impl CheckArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        let p = &self.pair;
+        let mut reference = Side::path(&self.reference);
+        let mut optimized = Side::path(&self.optimized);
+        reference.own.entry = p.ref_entry.clone();
+        optimized.own.entry = p.opt_entry.clone();
+        (reference.own.block, optimized.own.block) = (p.ref_block, p.opt_block);
+        (reference.own.grid, optimized.own.grid) = (p.ref_grid, p.opt_grid);
+        (reference.own.cta, optimized.own.cta) = (p.ref_cta, p.opt_cta);
+        reference.own.dynamic_shared = p.ref_dynamic_shared;
+        optimized.own.dynamic_shared = p.opt_dynamic_shared;
+        reference.own.args = table("--ref-arg", &p.ref_arg)?;
+        optimized.own.args = table("--opt-arg", &p.opt_arg)?;
+        Ok(Settings {
+            reference: Some(reference),
+            optimized: Some(optimized),
+            map: table("--map", &p.map)?,
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
+impl RaceArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
+impl DumpArgs {
+    /// The flags as a layer of settings for one file.
+    pub fn settings(&self, file: &PathBuf) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(file)),
+            entry: self.entry.clone(),
+            ..settings(&self.launch, &self.bind, None)?
+        })
+    }
+}
+
+fn settings(
+    launch: &LaunchArgs,
+    bind: &BindArgs,
+    output: Option<&OutputArgs>,
+) -> Result<Settings, String> {
+    let set = |flag: bool| flag.then_some(true);
+    Ok(Settings {
+        threads: launch.threads,
+        block: launch.block,
+        grid: launch.grid,
+        cta: launch.cta,
+        all_ctas: set(launch.all_ctas),
+        dynamic_shared: launch.dynamic_shared,
+        warp_sync: set(launch.warp_sync),
+        strict: set(launch.strict),
+        args: table("--arg", &bind.arg)?,
+        alias: table("--alias", &bind.alias)?,
+        exact_constants: set(bind.exact_constants),
+        probabilistic: set(bind.probabilistic),
+        precision: set(bind.precision),
+        wmma_layout: bind.wmma_layout.clone(),
+        timeout: output.and_then(|o| o.timeout),
+        memory_limit: output.and_then(|o| o.memory_limit),
+        ..Settings::default()
+    })
+}

@@ -1,0 +1,246 @@
+//! `volta gate`: every check and race of a manifest, each with the verdict that it must get.
+//!
+//! Entries run in parallel and are reported in the order of the manifest, checks first. With
+//! `--stats` or `--fail-fast` they run one after the other, so that the numbers are those of one
+//! entry and nothing runs after the first failure.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use crate::check::check;
+use crate::input::{self, Files};
+use crate::race::race;
+use crate::report::{EXIT_ERROR, Failure, Kind, Report};
+use crate::sim::DefectKind;
+use crate::spec::{Layers, Manifest, Settings};
+
+mod memory;
+
+/// What `gate` was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Only entries whose name holds this text.
+    pub filter: Option<String>,
+    /// Stop after the first entry that fails.
+    pub fail_fast: bool,
+    /// Measure each entry alone.
+    pub stats: bool,
+    /// Settings above those of the manifest.
+    pub over: Settings,
+}
+
+/// The result of one entry.
+#[derive(Clone, Debug)]
+pub struct EntryResult {
+    /// Its name.
+    pub name: String,
+    /// The verdict that it must get.
+    pub expect: String,
+    /// Whether it did, with the defects that it must find.
+    pub ok: bool,
+    /// Why not.
+    pub why: Option<String>,
+    /// Wall-clock time.
+    pub time: Duration,
+    /// Peak memory of the process during the entry in bytes, where that was measured.
+    pub peak: Option<u64>,
+    /// What it found.
+    pub result: Result<Report, Failure>,
+}
+
+/// The results of a manifest.
+#[derive(Clone, Debug)]
+pub struct GateReport {
+    /// Entries in order.
+    pub entries: Vec<EntryResult>,
+    /// Whether each entry was measured alone.
+    pub stats: bool,
+}
+
+impl GateReport {
+    /// Number of entries that got what they must get.
+    pub fn passed(&self) -> usize {
+        self.entries.iter().filter(|e| e.ok).count()
+    }
+
+    /// The exit status of the contract.
+    pub fn exit(&self) -> u8 {
+        if self.entries.iter().any(|e| e.result.is_err()) {
+            EXIT_ERROR
+        } else {
+            u8::from(self.passed() < self.entries.len())
+        }
+    }
+}
+
+struct Job<'a> {
+    name: String,
+    expect: &'a str,
+    is_check: bool,
+    entry: &'a Settings,
+}
+
+/// Runs a manifest. `progress` is called with the number of finished entries, of all entries, and
+/// the name of the one that finished last.
+pub fn gate(
+    path: &Path,
+    request: &Request,
+    progress: &(dyn Fn(usize, usize, &str) + Sync),
+) -> Result<GateReport, Failure> {
+    let source = input::text(path)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    let manifest =
+        Manifest::parse(&source.text, base).map_err(|e| Failure::toml(&source, "manifest", e))?;
+    let name = path.display();
+    if let Some(key) = manifest.defaults.entry_key() {
+        let message = format!("{name}: `{key}` belongs in an entry, not in [defaults]");
+        return Err(Failure::new("manifest", message));
+    }
+    let mut jobs =
+        jobs(&manifest).map_err(|why| Failure::new("manifest", format!("{name}: {why}")))?;
+    if let Some(filter) = &request.filter {
+        jobs.retain(|j| j.name.contains(filter.as_str()));
+    }
+    if jobs.is_empty() {
+        let message = match &request.filter {
+            Some(filter) => format!("{name}: no entry has `{filter}` in its name"),
+            None => format!("{name}: there is no [[check]] and no [[race]]"),
+        };
+        return Err(Failure::new("manifest", message));
+    }
+
+    let files = Files::new();
+    let done = AtomicUsize::new(0);
+    let last = Mutex::new(());
+    let run = |job: &Job| {
+        let result = run(job, &manifest.defaults, request, &files);
+        let _guard = last.lock();
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress(count, jobs.len(), &job.name);
+        result
+    };
+    let entries = if request.stats || request.fail_fast {
+        let mut entries = Vec::new();
+        for job in &jobs {
+            entries.push(run(job));
+            if request.fail_fast && !entries.iter().all(|e| e.ok) {
+                break;
+            }
+        }
+        entries
+    } else {
+        jobs.par_iter().map(run).collect()
+    };
+    Ok(GateReport {
+        entries,
+        stats: request.stats,
+    })
+}
+
+fn jobs(manifest: &Manifest) -> Result<Vec<Job<'_>>, String> {
+    let checks = manifest.check.iter().map(|e| (true, e));
+    let races = manifest.race.iter().map(|e| (false, e));
+    let mut out = Vec::new();
+    for (number, (is_check, entry)) in checks.chain(races).enumerate() {
+        let number = if is_check {
+            number + 1
+        } else {
+            number + 1 - manifest.check.len()
+        };
+        let kind = if is_check { "check" } else { "race" };
+        let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
+        let place = format!("[[{kind}]] {number} (`{name}`)");
+        let (stray, verdicts): (_, &[&str]) = if is_check {
+            let stray = entry.kernel.is_some().then_some("kernel");
+            (
+                stray,
+                &["equivalent", "not-equivalent", "defective", "unknown"],
+            )
+        } else {
+            let reference = entry.reference.is_some().then_some("reference");
+            let optimized = entry.optimized.is_some().then_some("optimized");
+            (reference.or(optimized), &["clean", "defective", "unknown"])
+        };
+        if let Some(key) = stray {
+            return Err(format!("{place}: `{key}` is not a key of a [[{kind}]]"));
+        }
+        let expect = entry.expect.as_deref().unwrap_or(verdicts[0]);
+        if !verdicts.contains(&expect) {
+            let list = verdicts.join(", ");
+            return Err(format!(
+                "{place}: a {kind} cannot expect `{expect}`; it is one of {list}"
+            ));
+        }
+        if let Some(kind) = entry.defects.iter().find(|d| !is_defect(d)) {
+            return Err(format!("{place}: `{kind}` is not a kind of defect"));
+        }
+        out.push(Job {
+            name,
+            expect,
+            is_check,
+            entry,
+        });
+    }
+    Ok(out)
+}
+
+fn is_defect(name: &str) -> bool {
+    use DefectKind::*;
+    let all = [
+        DataRace,
+        Deadlock,
+        BarrierMisuse,
+        OutOfBounds,
+        UninitializedRead,
+        MisalignedAccess,
+        Assertion,
+    ];
+    all.iter().any(|k| k.name() == name)
+}
+
+fn run(job: &Job, defaults: &Settings, request: &Request, files: &Files) -> EntryResult {
+    let start = Instant::now();
+    if request.stats {
+        memory::reset_peak();
+    }
+    let layers = [defaults, job.entry, &request.over];
+    let result = if job.is_check {
+        check(Layers(&layers), files)
+    } else {
+        race(Layers(&layers), files)
+    };
+    let why = match &result {
+        Err(failure) => Some(failure.message().to_string()),
+        Ok(report) => judge(report, job),
+    };
+    EntryResult {
+        name: job.name.clone(),
+        expect: job.expect.to_string(),
+        ok: why.is_none(),
+        why,
+        time: start.elapsed(),
+        peak: request.stats.then(memory::peak).flatten(),
+        result,
+    }
+}
+
+/// Why a report is not what the entry must get.
+fn judge(report: &Report, job: &Job) -> Option<String> {
+    let verdict = report.verdict.name();
+    if verdict != job.expect {
+        return Some(format!("{verdict} instead of {}", job.expect));
+    }
+    let found = |kind: &String| report.defects.iter().any(|d| d.kind == kind);
+    let missing: Vec<&str> = job
+        .entry
+        .defects
+        .iter()
+        .filter(|k| !found(k))
+        .map(String::as_str)
+        .collect();
+    (!missing.is_empty()).then(|| format!("no {} was found", missing.join(", no ")))
+}

@@ -1,0 +1,353 @@
+//! Reports for people: the verdict first, then what it covers, then the evidence.
+//!
+//! The text is always styled; whoever writes it out strips the styles where they are not wanted.
+
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::diag::{Diagnostic, Severity};
+use crate::equiv::{Counterexample, Shown};
+use crate::gate::{EntryResult, GateReport};
+use crate::spec::{Which, launch};
+
+use super::{Entry, KernelReport, Report, SiteReport, Verdict};
+
+/// Findings of one list that are shown in full; the JSON report has all.
+const SHOWN: usize = 12;
+/// Input elements of a counterexample that are shown.
+const INPUTS: usize = 24;
+/// Threads of one place that are named.
+const THREADS: usize = 4;
+
+const BOLD: Style = Style::new().bold();
+
+/// The report as text.
+pub fn report(r: &Report) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_report(&mut out, r);
+    out
+}
+
+fn write_report(out: &mut String, r: &Report) -> fmt::Result {
+    let style = style(r.verdict);
+    writeln!(out, "{style}{}{style:#}: {}", r.verdict.name(), claim(r))?;
+    for k in &r.kernels {
+        write_kernel(out, k)?;
+    }
+    if let Some(c) = &r.counterexample {
+        write_counterexample(out, c)?;
+    }
+    write_outputs(out, r)?;
+    write_entries(out, &r.defects, Severity::Error)?;
+    write_entries(out, &r.unknown, Severity::Unknown)?;
+    write_entries(out, &r.warnings, Severity::Warning)?;
+    if !r.assumptions.is_empty() {
+        writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
+        for a in &r.assumptions {
+            writeln!(out, "  - {a}")?;
+        }
+    }
+    let t = &r.times;
+    writeln!(
+        out,
+        "\ntime: {} (parse {}, simulate {}, decide {})",
+        show_time(t.total),
+        show_time(t.parse),
+        show_time(t.simulate),
+        show_time(t.decide)
+    )
+}
+
+/// The style of a verdict.
+pub fn style(verdict: Verdict) -> Style {
+    let colour = match verdict {
+        Verdict::Equivalent | Verdict::Clean => AnsiColor::Green,
+        Verdict::NotEquivalent | Verdict::Defective => AnsiColor::Red,
+        Verdict::Unknown => AnsiColor::Yellow,
+    };
+    colour.on_default().bold()
+}
+
+/// What the verdict says, in words.
+fn claim(r: &Report) -> &'static str {
+    match r.verdict {
+        Verdict::Equivalent => {
+            "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
+        }
+        Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
+        Verdict::NotEquivalent => "the kernels compute different outputs",
+        Verdict::Defective if r.kernels.len() > 1 => "a kernel has a defect",
+        Verdict::Defective => "the kernel has a defect",
+        Verdict::Unknown => "nothing is claimed; each reason is below",
+    }
+}
+
+fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
+    let l = &k.launch;
+    let covers = if k.whole_grid() {
+        "its only CTA".to_string()
+    } else {
+        format!(
+            "CTA {} of the grid {}",
+            launch::show(l.cta),
+            launch::show(l.grid)
+        )
+    };
+    writeln!(
+        out,
+        "  {:<9}  {} `{}`, block {}, {covers}",
+        k.which.name(),
+        k.file,
+        k.entry,
+        launch::show(l.block),
+    )
+}
+
+fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
+    if r.outputs.is_empty() {
+        return Ok(());
+    }
+    let width = r.outputs.iter().map(|o| o.name.chars().count()).max();
+    let width = width.unwrap_or(0).max("output".len());
+    writeln!(
+        out,
+        "\n{BOLD}{:<width$}  {:>10}  {:>10}{BOLD:#}",
+        "output", "elements", "proved"
+    )?;
+    for o in &r.outputs {
+        writeln!(
+            out,
+            "{:<width$}  {:>10}  {:>10}",
+            o.name, o.elements, o.proved
+        )?;
+    }
+    Ok(())
+}
+
+fn write_entries(out: &mut String, entries: &[Entry], severity: Severity) -> fmt::Result {
+    for e in entries.iter().take(SHOWN) {
+        out.push('\n');
+        out.push_str(&entry(e, severity));
+        out.push('\n');
+    }
+    if entries.len() > SHOWN {
+        writeln!(
+            out,
+            "\n... and {} more (`--format json` has all)",
+            entries.len() - SHOWN
+        )?;
+    }
+    Ok(())
+}
+
+/// A finding with the lines that it is about.
+fn entry(e: &Entry, severity: Severity) -> String {
+    let mut message = e.message.clone();
+    if let Some(which @ (Which::Reference | Which::Optimized)) = e.kernel {
+        message = format!("{}: {message}", which.name());
+    }
+    if e.count > 1 {
+        let _ = write!(message, " ({} times)", e.count);
+    }
+    let mut d = Diagnostic::new(severity, e.kind, message);
+    for site in &e.sites {
+        d = d.label(site.at.1, label(site));
+    }
+    if let Some(help) = advice(e.kind) {
+        d = d.help(help);
+    }
+    match e.sites.first() {
+        Some(site) => d.render(&site.at.0, true),
+        None => {
+            let mut text = d.to_string();
+            if let Some(help) = &d.help {
+                let _ = write!(text, "\n  help: {help}");
+            }
+            text
+        }
+    }
+}
+
+/// What happened at a place, by which threads, and the source line.
+fn label(site: &SiteReport) -> String {
+    let mut out = site.what.clone();
+    let mut threads: Vec<String> = site
+        .threads
+        .iter()
+        .take(THREADS)
+        .map(|&t| format!("({})", launch::show(t)))
+        .collect();
+    if site.threads.len() > THREADS {
+        threads.push(format!("and {} more", site.threads.len() - THREADS));
+    }
+    if !threads.is_empty() {
+        let noun = if site.threads.len() == 1 {
+            "thread"
+        } else {
+            "threads"
+        };
+        let by = if out.is_empty() { "" } else { " by " };
+        let _ = write!(out, "{by}{noun} {}", threads.join(" "));
+    }
+    if let Some((file, line)) = &site.source {
+        let comma = if out.is_empty() { "" } else { ", " };
+        let _ = write!(out, "{comma}{file}:{line}");
+    }
+    out
+}
+
+/// What a user can do about a kind of finding; where the message itself says it, nothing.
+fn advice(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "data-dependent-branch" | "data-dependent-address" => {
+            "bind integer parameters with --arg, or compare kernels whose control flow and addresses do not depend on the data"
+        }
+        "nothing-to-compare" => {
+            "check that both kernels write an array that is not bound `scratch:`"
+        }
+        "limit" => "give more with --timeout or --memory-limit, or check a smaller instance",
+        "same-value-write" => "--strict counts this as a data race",
+        _ => return None,
+    })
+}
+
+fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
+    writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    let name = indexed(&c.output, &c.element);
+    let or_nothing = |v: &Option<Shown>| {
+        v.as_ref()
+            .map_or("(not written)".into(), |v| v.text.clone())
+    };
+    writeln!(
+        out,
+        "  {name} in the reference: {}",
+        or_nothing(&c.reference)
+    )?;
+    writeln!(
+        out,
+        "  {name} in the optimized: {}",
+        or_nothing(&c.optimized)
+    )?;
+    if c.inputs.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  for the input (every element that is not named is 0)"
+    )?;
+    for i in c.inputs.iter().take(INPUTS) {
+        writeln!(
+            out,
+            "    {} = {}",
+            indexed(&i.name, &i.element),
+            i.value.text
+        )?;
+    }
+    if c.inputs.len() > INPUTS {
+        writeln!(
+            out,
+            "    ... and {} more (`--format json` has all)",
+            c.inputs.len() - INPUTS
+        )?;
+    }
+    Ok(())
+}
+
+fn indexed(name: &str, element: &[u64]) -> String {
+    if element.is_empty() {
+        return name.to_string();
+    }
+    let index: Vec<String> = element.iter().map(u64::to_string).collect();
+    format!("{name}[{}]", index.join(", "))
+}
+
+/// A duration with three digits or so.
+pub fn show_time(t: Duration) -> String {
+    let s = t.as_secs_f64();
+    if s >= 1.0 {
+        format!("{s:.2} s")
+    } else {
+        format!("{:.1} ms", s * 1e3)
+    }
+}
+
+/// The table of a gate, its failures below.
+pub fn gate(g: &GateReport) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_gate(&mut out, g);
+    out
+}
+
+fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
+    let widths = g.entries.iter().map(|e| e.name.chars().count());
+    let width = widths.max().unwrap_or(0).max("entry".len());
+    write!(
+        out,
+        "{BOLD}{:<width$}  {:<14}  {:>9}",
+        "entry", "verdict", "time"
+    )?;
+    if g.stats {
+        write!(
+            out,
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
+            "peak MiB", "instructions", "terms", "VCs", "barriers"
+        )?;
+    }
+    writeln!(out, "{BOLD:#}")?;
+    for e in &g.entries {
+        write_row(out, e, width, g.stats)?;
+    }
+    for e in g.entries.iter().filter(|e| !e.ok) {
+        let (red, why) = (style(Verdict::Defective), e.why.as_deref().unwrap_or(""));
+        writeln!(out, "\n{red}{}{red:#}: {why}", e.name)?;
+        match &e.result {
+            Ok(r) => {
+                for line in report(r).lines() {
+                    writeln!(out, "  {line}")?;
+                }
+            }
+            Err(f) => out.push_str(&f.render()),
+        }
+    }
+    let failed = g.entries.len() - g.passed();
+    writeln!(out, "\n{} passed, {failed} failed", g.passed())
+}
+
+fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fmt::Result {
+    let verdict = match &e.result {
+        Ok(r) => r.verdict.name(),
+        Err(_) => "error",
+    };
+    let shade = style(if e.ok {
+        Verdict::Clean
+    } else {
+        Verdict::Defective
+    });
+    write!(
+        out,
+        "{:<width$}  {shade}{verdict:<14}{shade:#}  {:>9}",
+        e.name,
+        show_time(e.time)
+    )?;
+    if stats && let Ok(r) = &e.result {
+        let sum = |f: &dyn Fn(&KernelReport) -> u64| r.kernels.iter().map(f).sum::<u64>();
+        let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
+        write!(
+            out,
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
+            e.peak.map_or("-".into(), mib),
+            sum(&|k| k.stats.thread_instructions),
+            sum(&|k| k.terms as u64),
+            r.counts.map_or(0, |c| c.conditions),
+            sum(&|k| k.stats.barrier_arrivals),
+        )?;
+    }
+    if !e.ok {
+        write!(out, "  expected {}", e.expect)?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,207 @@
+//! The JSON object of the command-line contract, schema `volta/1`.
+
+use serde_json::{Map, Value, json};
+
+use crate::equiv::{Counterexample, InputValue, Shown};
+use crate::gate::GateReport;
+use crate::spec::Which;
+
+use super::{Entry, Failure, KernelReport, Report, SCHEMA, SiteReport};
+
+/// The object of a check or a race.
+pub fn report(r: &Report) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_string(), value);
+    };
+    put("schema", json!(SCHEMA));
+    put("command", json!(r.command));
+    put("verdict", json!(r.verdict.name()));
+    put("scope", scope(r));
+    for k in &r.kernels {
+        put(k.which.name(), kernel(k));
+    }
+    put(
+        "defects",
+        r.defects.iter().map(|e| entry(e, true)).collect(),
+    );
+    put(
+        "warnings",
+        r.warnings.iter().map(|e| entry(e, true)).collect(),
+    );
+    put(
+        "unknown",
+        r.unknown.iter().map(|e| entry(e, false)).collect(),
+    );
+    if r.command == "check" {
+        let example = r.counterexample.as_ref();
+        put(
+            "counterexample",
+            example.map_or(Value::Null, counterexample),
+        );
+        let outputs = r
+            .outputs
+            .iter()
+            .map(|o| json!({"name": o.name, "elements": o.elements, "proved": o.proved}));
+        put("outputs", outputs.collect());
+    }
+    put("assumptions", json!(r.assumptions));
+    put("stats", stats(r));
+    Value::Object(out)
+}
+
+fn scope(r: &Report) -> Value {
+    let mut out = Map::new();
+    for k in &r.kernels {
+        let key = match k.which {
+            Which::Kernel => "ctas",
+            Which::Reference => "reference_ctas",
+            Which::Optimized => "optimized_ctas",
+        };
+        out.insert(key.to_string(), json!([k.launch.cta]));
+    }
+    let whole = r.kernels.iter().all(KernelReport::whole_grid);
+    out.insert("whole_grid".to_string(), json!(whole));
+    Value::Object(out)
+}
+
+fn kernel(k: &KernelReport) -> Value {
+    json!({
+        "file": k.file,
+        "entry": k.entry,
+        "block": k.launch.block,
+        "grid": k.launch.grid,
+        "dynamic_shared": k.launch.dynamic_shared,
+    })
+}
+
+fn entry(e: &Entry, counted: bool) -> Value {
+    let mut out = Map::new();
+    out.insert("kernel".into(), json!(e.kernel.map(Which::name)));
+    out.insert("kind".into(), json!(e.kind));
+    out.insert("message".into(), json!(e.message));
+    if counted {
+        out.insert("count".into(), json!(e.count));
+    }
+    out.insert("sites".into(), e.sites.iter().map(site).collect());
+    Value::Object(out)
+}
+
+fn site(s: &SiteReport) -> Value {
+    let source = s.source.as_ref();
+    json!({
+        "file": s.file,
+        "line": s.line,
+        "column": s.column,
+        "text": s.text,
+        "threads": s.threads,
+        "source": source.map(|(file, line)| json!({"file": file, "line": line})),
+    })
+}
+
+fn value(v: &Shown) -> Value {
+    let mut out = Map::new();
+    out.insert("text".into(), json!(v.text));
+    out.insert("approx".into(), json!(v.approx));
+    if let Some(bits) = v.bits {
+        out.insert("bits".into(), json!(bits));
+    }
+    Value::Object(out)
+}
+
+fn counterexample(c: &Counterexample) -> Value {
+    let mut inputs: Map<String, Value> = Map::new();
+    for i in &c.inputs {
+        let list = inputs.entry(i.name.clone()).or_insert(json!([]));
+        if let Value::Array(list) = list {
+            list.push(input(i));
+        }
+    }
+    json!({
+        "output": c.output,
+        "element": c.element,
+        "reference": c.reference.as_ref().map(value),
+        "optimized": c.optimized.as_ref().map(value),
+        "message": c.message,
+        "inputs": inputs,
+    })
+}
+
+fn input(i: &InputValue) -> Value {
+    json!({"element": i.element, "type": i.ty, "value": value(&i.value)})
+}
+
+fn stats(r: &Report) -> Value {
+    let mut out = Map::new();
+    for k in &r.kernels {
+        let counts = json!({
+            "thread_instructions": k.stats.thread_instructions,
+            "warp_instructions": k.stats.warp_instructions,
+            "barrier_arrivals": k.stats.barrier_arrivals,
+            "warp_syncs": k.stats.warp_syncs,
+            "accesses": k.stats.accesses,
+            "terms": k.terms,
+        });
+        out.insert(k.which.name().into(), counts);
+    }
+    if let Some(c) = &r.counts {
+        let counts = json!({
+            "conditions": c.conditions,
+            "by_identity": c.by_identity,
+            "by_form": c.by_form,
+            "by_cases": c.by_cases,
+            "terms": c.terms,
+            "candidates": c.candidates,
+        });
+        out.insert("decision".into(), counts);
+    }
+    let seconds = json!({
+        "parse": r.times.parse.as_secs_f64(),
+        "simulate": r.times.simulate.as_secs_f64(),
+        "decide": r.times.decide.as_secs_f64(),
+        "total": r.times.total.as_secs_f64(),
+    });
+    out.insert("seconds".into(), seconds);
+    Value::Object(out)
+}
+
+/// The object of a usage or input error.
+pub fn failure(command: Option<&str>, f: &Failure) -> Value {
+    let sites: Vec<Value> = f.sites().iter().map(site).collect();
+    json!({
+        "schema": SCHEMA,
+        "command": command,
+        "error": {"message": f.message(), "sites": sites},
+    })
+}
+
+/// The object of a gate.
+pub fn gate(g: &GateReport) -> Value {
+    let entries = g.entries.iter().map(|e| {
+        let result = match &e.result {
+            Ok(r) => report(r),
+            Err(f) => failure(None, f),
+        };
+        let mut out = Map::new();
+        out.insert("name".into(), json!(e.name));
+        out.insert("expect".into(), json!(e.expect));
+        out.insert("ok".into(), json!(e.ok));
+        out.insert("seconds".into(), json!(e.time.as_secs_f64()));
+        if let Some(why) = &e.why {
+            out.insert("why".into(), json!(why));
+        }
+        if let Some(peak) = e.peak {
+            out.insert("peak_bytes".into(), json!(peak));
+        }
+        out.insert("result".into(), result);
+        Value::Object(out)
+    });
+    let entries: Vec<Value> = entries.collect();
+    json!({
+        "schema": SCHEMA,
+        "command": "gate",
+        "passed": g.passed(),
+        "failed": g.entries.len() - g.passed(),
+        "entries": entries,
+    })
+}

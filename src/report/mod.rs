@@ -1,0 +1,353 @@
+//! What a command found, in a form that every output format prints.
+//!
+//! A [`Report`] holds plain data: no terms, no indices into a kernel. Its order is fixed when it is
+//! assembled, so that every byte of an output but the times is the same for any number of threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::diag::{Diagnostic, Source, Span};
+use crate::equiv::{Counterexample, Counts, OutputSummary};
+use crate::kernel::Kernel;
+use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
+use crate::spec::{Launch, SpecError, TomlError, Which};
+
+pub mod human;
+pub mod json;
+
+/// Version of the shape of the JSON output.
+pub const SCHEMA: &str = "volta/1";
+
+/// The answer of a check or a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Both kernels compute the same.
+    Equivalent,
+    /// The kernel has no defect.
+    Clean,
+    /// There is a counterexample.
+    NotEquivalent,
+    /// A kernel has a defect.
+    Defective,
+    /// Nothing could be shown.
+    Unknown,
+}
+
+impl Verdict {
+    /// The word of the contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Equivalent => "equivalent",
+            Verdict::Clean => "clean",
+            Verdict::NotEquivalent => "not-equivalent",
+            Verdict::Defective => "defective",
+            Verdict::Unknown => "unknown",
+        }
+    }
+
+    /// The exit status of the contract.
+    pub fn exit(self) -> u8 {
+        match self {
+            Verdict::Equivalent | Verdict::Clean => 0,
+            Verdict::NotEquivalent | Verdict::Defective => 1,
+            Verdict::Unknown => 3,
+        }
+    }
+}
+
+/// Exit status of a usage or input error.
+pub const EXIT_ERROR: u8 = 2;
+
+/// The result of `check` or `race`.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// `check` or `race`.
+    pub command: &'static str,
+    /// The answer.
+    pub verdict: Verdict,
+    /// The kernels, the reference first.
+    pub kernels: Vec<KernelReport>,
+    /// Defects.
+    pub defects: Vec<Entry>,
+    /// Warnings.
+    pub warnings: Vec<Entry>,
+    /// Reasons for `unknown`.
+    pub unknown: Vec<Entry>,
+    /// The input that tells the kernels apart.
+    pub counterexample: Option<Counterexample>,
+    /// The arrays that were compared.
+    pub outputs: Vec<OutputSummary>,
+    /// What the answer takes for granted.
+    pub assumptions: Vec<String>,
+    /// Counts of the decision.
+    pub counts: Option<Counts>,
+    /// Time of each stage.
+    pub times: Times,
+}
+
+/// What was run of one kernel.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    /// Its part in the command.
+    pub which: Which,
+    /// The file as it was named.
+    pub file: String,
+    /// The entry function.
+    pub entry: String,
+    /// The launch.
+    pub launch: Launch,
+    /// Counts of the run.
+    pub stats: sim::Stats,
+    /// Number of terms that it built.
+    pub terms: usize,
+}
+
+impl KernelReport {
+    /// True if the CTA that was run is the whole grid.
+    pub fn whole_grid(&self) -> bool {
+        self.launch.grid == [1; 3]
+    }
+}
+
+/// Wall-clock times.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// Reading, parsing and lowering.
+    pub parse: Duration,
+    /// Running the kernels.
+    pub simulate: Duration,
+    /// Discharging obligations and comparing.
+    pub decide: Duration,
+    /// All of it.
+    pub total: Duration,
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The kernel that it is about; `None` for the pair.
+    pub kernel: Option<Which>,
+    /// The kind of the contract.
+    pub kind: &'static str,
+    /// A sentence.
+    pub message: String,
+    /// How often it was found.
+    pub count: u64,
+    /// Where.
+    pub sites: Vec<SiteReport>,
+}
+
+/// A place in a PTX file.
+#[derive(Clone, Debug)]
+pub struct SiteReport {
+    /// The file as it was named.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The line without the space around it.
+    pub text: String,
+    /// `%tid` of the threads of one example.
+    pub threads: Vec<[u32; 3]>,
+    /// File and line of the source that the PTX was compiled from.
+    pub source: Option<(String, u32)>,
+    /// What happened there.
+    pub what: String,
+    /// Where to draw it.
+    pub at: (Arc<Source>, Span),
+}
+
+impl SiteReport {
+    /// A place in a source without threads.
+    pub fn new(source: &Arc<Source>, span: Span, what: &str) -> SiteReport {
+        let position = source.position(span.start);
+        SiteReport {
+            file: source.name.clone(),
+            line: position.line,
+            column: position.column,
+            text: source.line(position.line).trim().to_string(),
+            threads: Vec::new(),
+            source: None,
+            what: what.to_string(),
+            at: (source.clone(), span),
+        }
+    }
+
+    fn of(site: &sim::Site, kernel: &Kernel, launch: &Launch) -> SiteReport {
+        let mut out = SiteReport::new(&kernel.source, kernel.span(site.pc), &site.text);
+        out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
+        out.source = kernel.loc(site.pc).map(|l| (l.file.clone(), l.line));
+        out
+    }
+}
+
+/// A kind of finding with its name in the contract.
+pub trait Kind: Copy {
+    /// The word of the contract.
+    fn name(self) -> &'static str;
+}
+
+impl Kind for DefectKind {
+    fn name(self) -> &'static str {
+        match self {
+            DefectKind::DataRace => "data-race",
+            DefectKind::Deadlock => "deadlock",
+            DefectKind::BarrierMisuse => "barrier-misuse",
+            DefectKind::OutOfBounds => "out-of-bounds",
+            DefectKind::UninitializedRead => "uninitialized-read",
+            DefectKind::MisalignedAccess => "misaligned-access",
+            DefectKind::Assertion => "assertion",
+        }
+    }
+}
+
+impl Kind for WarningKind {
+    fn name(self) -> &'static str {
+        match self {
+            WarningKind::SameValueWrite => "same-value-write",
+            WarningKind::WriteToInput => "write-to-input",
+            WarningKind::UninitializedRead => "uninitialized-read",
+            WarningKind::UnknownOpcode => "unknown-opcode",
+            WarningKind::Note => "note",
+        }
+    }
+}
+
+impl Kind for UnknownKind {
+    fn name(self) -> &'static str {
+        match self {
+            UnknownKind::DataDependentBranch => "data-dependent-branch",
+            UnknownKind::DataDependentAddress => "data-dependent-address",
+            UnknownKind::UnsupportedInstruction => "unsupported-instruction",
+            UnknownKind::MissingBinding => "missing-binding",
+            UnknownKind::Undecided => "undecided",
+            UnknownKind::Undefined => "undefined",
+            UnknownKind::NotANumber => "not-a-number",
+            UnknownKind::MixedBytes => "mixed-bytes",
+            UnknownKind::UnspecifiedLayout => "unspecified-layout",
+            UnknownKind::NondeterministicValue => "nondeterministic-value",
+            UnknownKind::CallDepth => "call-depth",
+            UnknownKind::NothingToCompare => "nothing-to-compare",
+            UnknownKind::Limit => "limit",
+        }
+    }
+}
+
+/// A kernel that was run, for turning findings into entries.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran<'a> {
+    /// Its part in the command.
+    pub which: Which,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its launch.
+    pub launch: &'a Launch,
+}
+
+impl Ran<'_> {
+    /// Findings of the simulator as entries.
+    pub fn entries<K: Kind>(self, findings: &[sim::Finding<K>]) -> Vec<Entry> {
+        let entry = |f: &sim::Finding<K>| Entry {
+            kernel: Some(self.which),
+            kind: f.kind.name(),
+            message: f.message.clone(),
+            count: f.count,
+            sites: f
+                .sites
+                .iter()
+                .map(|s| SiteReport::of(s, self.kernel, self.launch))
+                .collect(),
+        };
+        findings.iter().map(entry).collect()
+    }
+
+    /// What the report says about the kernel itself.
+    pub fn describe(self, stats: sim::Stats, terms: usize) -> KernelReport {
+        KernelReport {
+            which: self.which,
+            file: self.kernel.source.name.clone(),
+            entry: self.kernel.name.clone(),
+            launch: self.launch.clone(),
+            stats,
+            terms,
+        }
+    }
+}
+
+/// A usage or input error.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// One or more messages.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that they point into.
+    pub source: Option<Arc<Source>>,
+}
+
+impl Failure {
+    /// An error without a place.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Failure {
+        Failure {
+            diagnostics: vec![Diagnostic::error(code, message)],
+            source: None,
+        }
+    }
+
+    /// Errors in a text.
+    pub fn at(source: &Arc<Source>, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure {
+            diagnostics,
+            source: Some(source.clone()),
+        }
+    }
+
+    /// An error in a TOML file.
+    pub fn toml(source: &Arc<Source>, code: &'static str, e: TomlError) -> Failure {
+        let mut d = Diagnostic::error(code, e.message);
+        if let Some(span) = e.span {
+            d = d.label(span, "");
+        }
+        Failure::at(source, vec![d])
+    }
+
+    /// The message of the first error.
+    pub fn message(&self) -> &str {
+        self.diagnostics.first().map_or("", |d| &d.message)
+    }
+
+    /// The places of all errors.
+    pub fn sites(&self) -> Vec<SiteReport> {
+        let Some(source) = &self.source else {
+            return Vec::new();
+        };
+        let labels = self.diagnostics.iter().flat_map(|d| &d.labels);
+        labels
+            .map(|(span, what)| SiteReport::new(source, *span, what))
+            .collect()
+    }
+
+    /// The errors for people, with the lines that they are about.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for d in &self.diagnostics {
+            match &self.source {
+                Some(source) => out.push_str(&d.render(source, true)),
+                None => {
+                    out.push_str(&d.to_string());
+                    if let Some(help) = &d.help {
+                        out.push_str("\n  help: ");
+                        out.push_str(help);
+                    }
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(e: SpecError) -> Self {
+        Failure::new("", e.to_string())
+    }
+}

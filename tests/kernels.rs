@@ -1,0 +1,67 @@
+//! Runs `kernels/volta.toml`: every entry must get its verdict, and every kernel of a pair that is
+//! equivalent must be equivalent to itself.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use volta::check::check;
+use volta::gate::{Request, gate};
+use volta::input::Files;
+use volta::report::Verdict;
+use volta::spec::{Layers, Manifest, Settings};
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+}
+
+#[test]
+fn manifest() {
+    let path = kernels().join("volta.toml");
+    let report = gate(&path, &Request::default(), &|_, _, _| {}).expect("a valid manifest");
+    let wrong: Vec<String> = report
+        .entries
+        .iter()
+        .filter_map(|e| Some(format!("{}: {}", e.name, e.why.as_ref()?)))
+        .collect();
+    let (count, all) = (wrong.len(), report.entries.len());
+    assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_kernel_equals_itself() {
+    let base = kernels();
+    let text = std::fs::read_to_string(base.join("volta.toml")).expect("a manifest");
+    let manifest = Manifest::parse(&text, &base).expect("a valid manifest");
+    let mut seen = BTreeSet::new();
+    let mut pairs: Vec<Settings> = Vec::new();
+    for entry in &manifest.check {
+        if entry.expect.as_deref() != Some("equivalent") {
+            continue;
+        }
+        for side in [&entry.reference, &entry.optimized] {
+            let mut twice = entry.clone();
+            (twice.reference, twice.optimized) = (side.clone(), side.clone());
+            // A pairing is one of different kernels.
+            twice.map.clear();
+            if seen.insert(format!("{twice:?}").replace(&format!("{:?}", twice.name), "")) {
+                pairs.push(twice);
+            }
+        }
+    }
+    let files = Files::new();
+    let wrong: Vec<String> = pairs
+        .par_iter()
+        .filter_map(|pair| {
+            let what = format!("{:?} of {:?}", pair.reference.as_ref()?.file, pair.name);
+            match check(Layers(&[&manifest.defaults, pair]), &files) {
+                Ok(report) if report.verdict == Verdict::Equivalent => None,
+                Ok(report) => Some(format!("{what}: {}", report.verdict.name())),
+                Err(failure) => Some(format!("{what}: {}", failure.message())),
+            }
+        })
+        .collect();
+    let (count, all) = (wrong.len(), pairs.len());
+    assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
+}
