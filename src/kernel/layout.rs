@@ -243,7 +243,7 @@ impl Lowerer<'_> {
             None => {
                 let first = var.init.map_or(0, |init| match m[init] {
                     Init::List(items) => items.len() as u64,
-                    Init::Value(_) => 1,
+                    Init::Value(_) | Init::Field { .. } => 1,
                 });
                 let at = (var.name, var.span);
                 let extent = self.extent(decl.shape(var.dims), first, at, MAX_GLOBAL)?;
@@ -256,8 +256,8 @@ impl Lowerer<'_> {
                     fmt: float_type(decl.ty).map(|(fmt, _)| fmt),
                     init: Vec::new(),
                     relocs: Vec::new(),
-                    // The host fills constant memory that the module leaves empty.
-                    external: decl.linkage.external || (constant && var.init.is_none()),
+                    // The host, or an earlier launch, fills what the module leaves empty.
+                    external: decl.linkage.external || var.init.is_none(),
                 });
                 self.statics.globals.insert(declarator.index(), global);
                 self.statics.declared.push((id, declarator));

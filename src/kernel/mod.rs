@@ -182,7 +182,7 @@ pub struct GlobalVar {
     pub init: Vec<u8>,
     /// Initialisers that are addresses: (byte offset, what is addressed, addend).
     pub relocs: Vec<(u64, SymbolRef, i64)>,
-    /// `.extern` without a definition here: the content is unknown.
+    /// The initial content is unknown: no initialiser, or `.extern`.
     pub external: bool,
 }
 

@@ -86,7 +86,7 @@ impl Machine<'_> {
             Op::Cvt { .. }
             | Op::CvtPack2 { .. }
             | Op::CvtUnpack2 { .. }
-            | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op)?,
+            | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op),
             Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,
             _ => {
                 let site = self.site(pc, w, exec, "is executed");

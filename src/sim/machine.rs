@@ -72,8 +72,6 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
-    /// The conversion under way met bits that it has no term for.
-    pub unmodelled: bool,
     /// Instructions whose result depends on where an array lies in memory.
     pub address_bits: Vec<bool>,
     /// Pairs of values and places that are pending.
@@ -179,7 +177,7 @@ impl<'k> Machine<'k> {
             .collect();
         for (g, var) in kernel.globals.iter().enumerate() {
             let r = &mut regions[global_regions[g].0 as usize];
-            if !var.init.is_empty() {
+            if !var.external {
                 r.preset(0, &var.init);
                 let rest = var.bytes.saturating_sub(var.init.len() as u64);
                 if rest <= 1 << 24 {
@@ -247,7 +245,6 @@ impl<'k> Machine<'k> {
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
             compared: FxHashSet::default(),
-            unmodelled: false,
             global_regions,
         })
     }
