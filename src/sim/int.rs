@@ -16,7 +16,7 @@ use crate::kernel::{AtomOp, Cmp, IntOp, IntTy, PrmtMode};
 
 mod lanes;
 #[cfg(test)]
-mod tests;
+pub(in crate::sim) mod tests;
 
 pub use lanes::eval_lanes;
 

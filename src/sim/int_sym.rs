@@ -1,97 +1,467 @@
-//! Integer operations on bits that depend on input data, as terms.
+//! Integer arithmetic on bits that depend on input data.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.1 and 9.7.8. What has no term here is told to the caller,
-//! who reports it.
+//! Problem: the operations of [`int`](super::int) on bit-vector terms. Source: PTX ISA 9.0,
+//! sections 9.7.1, 9.7.2, 9.7.8, 9.7.9.7 and 9.7.9.21. Every rule is checked in tests against
+//! [`eval`](super::int::eval) with values put in for the leaves.
+//!
+//! The store's constructors keep shifts and masks by constants as fields, so that taking packed
+//! data apart and putting it together gives back the terms it was made of.
+//!
+//! What is not claimed: completeness. An operation that no rule expresses exactly (population
+//! count, bit reversal, permutation by an unknown selector, ...) has no term, and the caller
+//! reports it; nothing is approximated.
 
 use crate::kernel::{Cmp, IntOp, IntTy};
-use crate::term::{BitsOp, ICmp, TermId, TermStore};
+use crate::term::{BitsOp, ICmp, Sort, TermId, TermStore};
 
-/// The operation on bit terms of its operand widths; `None` if it has no term.
-pub fn symbolic(s: &mut TermStore, op: IntOp, ty: IntTy, a: [TermId; 4]) -> Option<TermId> {
-    let ones = |s: &mut TermStore| s.bits(ty.width, u64::MAX);
+use super::int::{self, mask, mode_selector};
+
+mod logic;
+mod permute;
+#[cfg(test)]
+mod tests;
+
+pub use logic::lop3;
+
+/// The signed or unsigned extension of a term to a width.
+pub fn extend(store: &mut TermStore, t: TermId, signed: bool, width: u8) -> TermId {
+    if signed {
+        store.sign_extend(t, width)
+    } else {
+        store.zero_extend(t, width)
+    }
+}
+
+/// The operand cut or zero-extended to a width.
+fn at(store: &mut TermStore, t: TermId, width: u8) -> TermId {
+    match store.sort(t) {
+        Sort::Bits(_) => store.zero_extend(t, width),
+        _ => store.of_bool(width, t),
+    }
+}
+
+/// The result of an operation on bit terms, as a term of [`int::result_width`] bits; `None` if
+/// it has no expression. Operands of another width than the operation's are cut or extended with
+/// zeros (shift amounts and field positions are 32 bits, carries 1 bit, or wider with zeros).
+///
+/// A division by anything but a nonzero constant has no expression.
+pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) -> Option<TermId> {
+    let w = ty.width;
+    if !matches!(w, 1 | 8 | 16 | 32 | 64) || (w != 32 && only_32(op)) {
+        return None;
+    }
+    let constants = args.map(|t| store.as_bits(t));
+    if let [Some(a), Some(b), Some(c), Some(d)] = constants {
+        let v = [a, b, c, d];
+        if int::is_undefined(op, ty, v) {
+            return None;
+        }
+        let value = int::eval(op, ty, v).0;
+        return Some(store.bits(int::result_width(op, ty), value));
+    }
+    let [a, b, c] = [0, 1, 2].map(|i| at(store, args[i], w));
+    let s = store;
     Some(match op {
-        IntOp::Add => s.bits_op(BitsOp::Add, a[0], a[1]),
-        IntOp::Sub => {
-            let m = ones(s);
-            let n = s.bits_op(BitsOp::Mul, a[1], m);
-            s.bits_op(BitsOp::Add, a[0], n)
-        }
-        IntOp::MulLo => s.bits_op(BitsOp::Mul, a[0], a[1]),
-        IntOp::MadLo => {
-            let p = s.bits_op(BitsOp::Mul, a[0], a[1]);
-            s.bits_op(BitsOp::Add, p, a[2])
-        }
-        IntOp::And => s.bits_op(BitsOp::And, a[0], a[1]),
-        IntOp::Or => s.bits_op(BitsOp::Or, a[0], a[1]),
-        IntOp::Xor => s.bits_op(BitsOp::Xor, a[0], a[1]),
-        IntOp::Not => {
-            let m = ones(s);
-            s.bits_op(BitsOp::Xor, a[0], m)
-        }
-        IntOp::Min | IntOp::Max => {
-            let cmp = if ty.signed { ICmp::SLt } else { ICmp::ULt };
-            let less = s.icmp(cmp, a[0], a[1]);
-            let (x, y) = if op == IntOp::Min {
-                (a[0], a[1])
+        IntOp::Add => s.bits_op(BitsOp::Add, a, b),
+        IntOp::Sub => sub(s, a, b),
+        IntOp::AddSat | IntOp::SubSat => {
+            let wide = twice(w)?;
+            let (x, y) = (extend(s, a, ty.signed, wide), extend(s, b, ty.signed, wide));
+            let sum = if op == IntOp::AddSat {
+                s.bits_op(BitsOp::Add, x, y)
             } else {
-                (a[1], a[0])
+                sub(s, x, y)
             };
-            s.select(less, x, y)
+            // Below zero or above twice the range at most: signed at twice the width.
+            saturate(s, sum, ty, wide)
         }
-        _ => return None,
+        IntOp::MulLo => s.bits_op(BitsOp::Mul, a, b),
+        IntOp::MulHi => mul_high(s, a, b, ty)?,
+        IntOp::MulWide => mul_wide(s, a, b, ty)?,
+        IntOp::MadLo => {
+            let p = s.bits_op(BitsOp::Mul, a, b);
+            s.bits_op(BitsOp::Add, p, c)
+        }
+        IntOp::MadHi => {
+            let p = mul_high(s, a, b, ty)?;
+            s.bits_op(BitsOp::Add, p, c)
+        }
+        IntOp::MadHiSat | IntOp::Mad24HiSat => {
+            let p = if op == IntOp::MadHiSat {
+                mul_high(s, a, b, ty)?
+            } else {
+                mul24(s, a, b, ty, true)
+            };
+            let wide = twice(w)?;
+            let (x, y) = (extend(s, p, ty.signed, wide), extend(s, c, ty.signed, wide));
+            let sum = s.bits_op(BitsOp::Add, x, y);
+            saturate(s, sum, ty, wide)
+        }
+        IntOp::MadWide => {
+            let p = mul_wide(s, a, b, ty)?;
+            let wide = twice(w)?;
+            let c = at(s, args[2], wide);
+            s.bits_op(BitsOp::Add, p, c)
+        }
+        IntOp::Mul24Lo => mul24(s, a, b, ty, false),
+        IntOp::Mul24Hi => mul24(s, a, b, ty, true),
+        IntOp::Mad24Lo | IntOp::Mad24Hi => {
+            let p = mul24(s, a, b, ty, op == IntOp::Mad24Hi);
+            s.bits_op(BitsOp::Add, p, c)
+        }
+        IntOp::AddCarry => {
+            let sum = s.bits_op(BitsOp::Add, a, b);
+            add_bit(s, sum, args[2], w)
+        }
+        IntOp::SubBorrow => {
+            let k = carry_bit(s, args[2], w);
+            let diff = sub(s, a, b);
+            sub(s, diff, k)
+        }
+        IntOp::MadLoCarry | IntOp::MadHiCarry => {
+            let p = if op == IntOp::MadLoCarry {
+                s.bits_op(BitsOp::Mul, a, b)
+            } else {
+                mul_high(s, a, b, ty)?
+            };
+            let sum = s.bits_op(BitsOp::Add, p, c);
+            add_bit(s, sum, args[3], w)
+        }
+        IntOp::Sad => {
+            let p = less(s, a, b, ty);
+            let (x, y) = (sub(s, b, a), sub(s, a, b));
+            let d = s.select(p, x, y);
+            s.bits_op(BitsOp::Add, c, d)
+        }
+        IntOp::Div | IntOp::Rem => {
+            if s.as_bits(b).is_none_or(|v| v == 0) {
+                return None;
+            }
+            let op = match (op, ty.signed) {
+                (IntOp::Div, true) => BitsOp::SDiv,
+                (IntOp::Div, false) => BitsOp::UDiv,
+                (_, true) => BitsOp::SRem,
+                (_, false) => BitsOp::URem,
+            };
+            s.bits_op(op, a, b)
+        }
+        IntOp::Abs => {
+            let zero = s.bits(w, 0);
+            let (p, n) = (s.icmp(ICmp::SLt, a, zero), neg(s, a));
+            s.select(p, n, a)
+        }
+        IntOp::Neg => neg(s, a),
+        IntOp::Min | IntOp::MinRelu => {
+            let p = less(s, a, b, ty);
+            let m = s.select(p, a, b);
+            relu(s, m, ty, op == IntOp::MinRelu)
+        }
+        IntOp::Max | IntOp::MaxRelu => {
+            let p = less(s, a, b, ty);
+            let m = s.select(p, b, a);
+            relu(s, m, ty, op == IntOp::MaxRelu)
+        }
+        IntOp::And => s.bits_op(BitsOp::And, a, b),
+        IntOp::Or => s.bits_op(BitsOp::Or, a, b),
+        IntOp::Xor => s.bits_op(BitsOp::Xor, a, b),
+        IntOp::Not => not(s, a),
+        IntOp::Cnot => {
+            let zero = s.bits(w, 0);
+            let p = s.icmp(ICmp::Eq, a, zero);
+            s.of_bool(w, p)
+        }
+        IntOp::Shl | IntOp::Shr => {
+            let amount = shift_amount(s, args[1], w);
+            let op = match (op, ty.signed) {
+                (IntOp::Shl, _) => BitsOp::Shl,
+                (_, true) => BitsOp::AShr,
+                (_, false) => BitsOp::LShr,
+            };
+            s.bits_op(op, a, amount)
+        }
+        IntOp::ShfLClamp | IntOp::ShfLWrap | IntOp::ShfRClamp | IntOp::ShfRWrap => {
+            permute::funnel(s, op, a, b, args[2])
+        }
+        IntOp::Lop3(table) => lop3(s, table, a, b, c),
+        IntOp::Prmt | IntOp::PrmtMode(_) => {
+            let control = s.as_bits(c)?;
+            let selector = match op {
+                IntOp::PrmtMode(mode) => mode_selector(mode, control),
+                _ => control as u16,
+            };
+            permute::prmt(s, a, b, selector)
+        }
+        IntOp::Bfe => {
+            let (pos, len) = (s.as_bits(args[1])?, s.as_bits(args[2])?);
+            permute::bfe(s, a, pos as u8, len as u8, ty)
+        }
+        IntOp::Bfi => {
+            let (pos, len) = (s.as_bits(args[2])?, s.as_bits(args[3])?);
+            permute::bfi(s, a, b, pos as u8, len as u8, w)
+        }
+        IntOp::SzextClamp | IntOp::SzextWrap => {
+            let n = s.as_bits(b)?;
+            match n & 31 {
+                _ if op == IntOp::SzextClamp && n >= 32 => a,
+                0 => s.bits(w, 0),
+                n => {
+                    let field = s.extract(a, 0, n as u8);
+                    extend(s, field, ty.signed, w)
+                }
+            }
+        }
+        IntOp::Dp4a(sa, sb) => permute::dot(s, (a, 8, sa, 0), (b, sb, 0), 4, c),
+        IntOp::Dp2aLo(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 0), 2, c),
+        IntOp::Dp2aHi(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 2), 2, c),
+        IntOp::Popc
+        | IntOp::Clz
+        | IntOp::Brev
+        | IntOp::Bfind
+        | IntOp::BfindShift
+        | IntOp::Fns
+        | IntOp::BmskClamp
+        | IntOp::BmskWrap => return None,
     })
 }
 
-/// A conversion between integer types into a register of `width` bits, without saturation.
+/// The same for `lanes` elements of type `ty` packed in a register.
+pub fn symbolic_packed(
+    store: &mut TermStore,
+    op: IntOp,
+    ty: IntTy,
+    lanes: u8,
+    args: [TermId; 4],
+) -> Option<TermId> {
+    if lanes <= 1 {
+        return symbolic(store, op, ty, args);
+    }
+    let whole = ty.width.checked_mul(lanes).filter(|&n| n <= 64)?;
+    let args = args.map(|t| at(store, t, whole));
+    let mut parts = Vec::new();
+    for i in 0..lanes {
+        let one = args.map(|t| store.extract(t, i * ty.width, ty.width));
+        parts.push(symbolic(store, op, ty, one)?);
+    }
+    Some(store.concat(&parts))
+}
+
+/// The carry or borrow out of an operation that has one, as one bit; `None` if it has none or no
+/// expression.
+pub fn symbolic_carry(
+    store: &mut TermStore,
+    op: IntOp,
+    ty: IntTy,
+    args: [TermId; 4],
+) -> Option<TermId> {
+    let w = ty.width;
+    let s = store;
+    let [a, b, c] = [0, 1, 2].map(|i| at(s, args[i], w));
+    let (x, y, carry) = match op {
+        IntOp::AddCarry => (a, b, args[2]),
+        IntOp::SubBorrow => {
+            // There is a borrow if a < b, or if a = b and one is carried in.
+            let (below, same) = (s.icmp(ICmp::ULt, a, b), s.icmp(ICmp::Eq, a, b));
+            let k = carry_truth(s, args[2]);
+            let both = s.and(same, k);
+            let p = s.or(below, both);
+            return Some(s.of_bool(1, p));
+        }
+        IntOp::MadLoCarry => (s.bits_op(BitsOp::Mul, a, b), c, args[3]),
+        IntOp::MadHiCarry => (mul_high(s, a, b, ty)?, c, args[3]),
+        _ => return None,
+    };
+    // The sum wraps if it is below an operand, or equal to it and one was carried in.
+    let sum = s.bits_op(BitsOp::Add, x, y);
+    let sum = add_bit(s, sum, carry, w);
+    let (below, same) = (s.icmp(ICmp::ULt, sum, x), s.icmp(ICmp::Eq, sum, x));
+    let k = carry_truth(s, carry);
+    let both = s.and(same, k);
+    let p = s.or(below, both);
+    Some(s.of_bool(1, p))
+}
+
+/// `cvt` between integer types: see [`int::cvt_int`].
 pub fn cvt_int_sym(
-    s: &mut TermStore,
+    store: &mut TermStore,
     from: IntTy,
     to: IntTy,
     sat: bool,
     bits: TermId,
     width: u8,
-) -> Option<TermId> {
+) -> TermId {
+    let s = store;
+    let v = at(s, bits, from.width);
+    let mut r = extend(s, v, from.signed, to.width);
     if sat {
-        return None;
+        let ((from_lo, from_hi), (lo, hi)) = (range(from), range(to));
+        // A bound of the destination counts only if it lies inside the source's range, where it
+        // is a value of the source type.
+        let at_source = |s: &mut TermStore, x: i128| s.bits(from.width, x as u64);
+        if lo > from_lo {
+            let k = at_source(s, lo);
+            let p = less(s, v, k, from);
+            let bound = s.bits(to.width, lo as u64);
+            r = s.select(p, bound, r);
+        }
+        if hi < from_hi {
+            let k = at_source(s, hi);
+            let p = less(s, k, v, from);
+            let bound = s.bits(to.width, hi as u64);
+            r = s.select(p, bound, r);
+        }
     }
-    let narrow = extend(s, bits, from, to.width);
-    Some(extend(s, narrow, to, width))
+    extend(s, r, to.signed, width)
 }
 
-/// The bits of a type cut or extended to a width.
-fn extend(s: &mut TermStore, bits: TermId, ty: IntTy, width: u8) -> TermId {
-    if width <= ty.width {
-        return s.extract(bits, 0, width);
-    }
-    let zeros = s.bits(width - ty.width, 0);
-    let wide = s.concat(&[bits, zeros]);
-    if !ty.signed {
-        return wide;
-    }
-    let k = s.bits(width, (width - ty.width) as u64);
-    let up = s.bits_op(BitsOp::Shl, wide, k);
-    s.bits_op(BitsOp::AShr, up, k)
-}
-
-/// A comparison of two bit terms.
-pub fn compare_sym(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> TermId {
-    let (lt, le) = if ty.signed {
-        (ICmp::SLt, ICmp::SLe)
-    } else {
-        (ICmp::ULt, ICmp::ULe)
-    };
+/// A comparison as a truth term: see [`int::compare`].
+pub fn compare_sym(store: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> TermId {
+    let (a, b) = (at(store, a, ty.width), at(store, b, ty.width));
+    let s = store;
     match cmp {
         Cmp::Eq | Cmp::Equ => s.icmp(ICmp::Eq, a, b),
         Cmp::Ne | Cmp::Neu => {
-            let e = s.icmp(ICmp::Eq, a, b);
-            s.not(e)
+            let p = s.icmp(ICmp::Eq, a, b);
+            s.not(p)
         }
-        Cmp::Lt | Cmp::Ltu => s.icmp(lt, a, b),
-        Cmp::Le | Cmp::Leu => s.icmp(le, a, b),
-        Cmp::Gt | Cmp::Gtu => s.icmp(lt, b, a),
-        Cmp::Ge | Cmp::Geu => s.icmp(le, b, a),
-        // Integers are always numbers.
+        Cmp::Lt | Cmp::Ltu => less(s, a, b, ty),
+        Cmp::Gt | Cmp::Gtu => less(s, b, a, ty),
+        Cmp::Le | Cmp::Leu => at_most(s, a, b, ty),
+        Cmp::Ge | Cmp::Geu => at_most(s, b, a, ty),
         Cmp::Num => s.bool(true),
         Cmp::Nan => s.bool(false),
     }
+}
+
+/// True for operations that PTX has at 32 bits only.
+fn only_32(op: IntOp) -> bool {
+    use IntOp::*;
+    matches!(
+        op,
+        Mul24Lo
+            | Mul24Hi
+            | Mad24Lo
+            | Mad24Hi
+            | Mad24HiSat
+            | ShfLClamp
+            | ShfLWrap
+            | ShfRClamp
+            | ShfRWrap
+            | Prmt
+            | PrmtMode(_)
+            | SzextClamp
+            | SzextWrap
+            | Dp4a(..)
+            | Dp2aLo(..)
+            | Dp2aHi(..)
+    )
+}
+
+fn range(ty: IntTy) -> (i128, i128) {
+    if ty.signed {
+        let half = 1i128 << (ty.width - 1);
+        (-half, half - 1)
+    } else {
+        (0, (1i128 << ty.width) - 1)
+    }
+}
+
+/// Twice the width, where that is at most 64.
+fn twice(w: u8) -> Option<u8> {
+    (w <= 32).then_some(2 * w)
+}
+
+fn neg(s: &mut TermStore, a: TermId) -> TermId {
+    let Sort::Bits(w) = s.sort(a) else { return a };
+    let ones = s.bits(w, u64::MAX);
+    s.bits_op(BitsOp::Mul, a, ones)
+}
+
+fn sub(s: &mut TermStore, a: TermId, b: TermId) -> TermId {
+    let n = neg(s, b);
+    s.bits_op(BitsOp::Add, a, n)
+}
+
+fn not(s: &mut TermStore, a: TermId) -> TermId {
+    let Sort::Bits(w) = s.sort(a) else { return a };
+    let ones = s.bits(w, u64::MAX);
+    s.bits_op(BitsOp::Xor, a, ones)
+}
+
+fn less(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> TermId {
+    s.icmp(if ty.signed { ICmp::SLt } else { ICmp::ULt }, a, b)
+}
+
+fn at_most(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> TermId {
+    s.icmp(if ty.signed { ICmp::SLe } else { ICmp::ULe }, a, b)
+}
+
+fn relu(s: &mut TermStore, a: TermId, ty: IntTy, apply: bool) -> TermId {
+    if !apply || !ty.signed {
+        return a;
+    }
+    let zero = s.bits(ty.width, 0);
+    let p = s.icmp(ICmp::SLt, a, zero);
+    s.select(p, zero, a)
+}
+
+/// A sum or difference in `wide` bits, signed, clamped to the range of a type of half the width.
+fn saturate(s: &mut TermStore, sum: TermId, ty: IntTy, wide: u8) -> TermId {
+    let (lo, hi) = range(ty);
+    let (l, h) = (s.bits(wide, lo as u64), s.bits(wide, hi as u64));
+    let (below, above) = (s.icmp(ICmp::SLt, sum, l), s.icmp(ICmp::SLt, h, sum));
+    let [l, h, v] = [l, h, sum].map(|t| s.extract(t, 0, ty.width));
+    let v = s.select(above, h, v);
+    s.select(below, l, v)
+}
+
+fn mul_wide(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> Option<TermId> {
+    let wide = twice(ty.width)?;
+    let (x, y) = (extend(s, a, ty.signed, wide), extend(s, b, ty.signed, wide));
+    Some(s.bits_op(BitsOp::Mul, x, y))
+}
+
+fn mul_high(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> Option<TermId> {
+    let p = mul_wide(s, a, b, ty)?;
+    Some(s.extract(p, ty.width, ty.width))
+}
+
+/// Bits 31..0 or 47..16 of the product of the low 24 bits.
+fn mul24(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy, high: bool) -> TermId {
+    let wide = if high { 48 } else { 32 };
+    let [x, y] = [a, b].map(|t| {
+        let low = s.extract(t, 0, 24);
+        extend(s, low, ty.signed, wide)
+    });
+    let p = s.bits_op(BitsOp::Mul, x, y);
+    s.extract(p, wide - 32, 32)
+}
+
+fn carry_bit(s: &mut TermStore, carry: TermId, width: u8) -> TermId {
+    let one = at(s, carry, 1);
+    s.zero_extend(one, width)
+}
+
+fn carry_truth(s: &mut TermStore, carry: TermId) -> TermId {
+    let (k, one) = (at(s, carry, 1), s.bits(1, 1));
+    s.icmp(ICmp::Eq, k, one)
+}
+
+fn add_bit(s: &mut TermStore, sum: TermId, carry: TermId, width: u8) -> TermId {
+    let k = carry_bit(s, carry, width);
+    s.bits_op(BitsOp::Add, sum, k)
+}
+
+/// A 32-bit shift amount as an amount of width `w`, which shifts everything out where it did.
+fn shift_amount(s: &mut TermStore, amount: TermId, w: u8) -> TermId {
+    if let Some(n) = s.as_bits(amount) {
+        return s.bits(w, (n & mask(32)).min(w as u64));
+    }
+    let n = at(s, amount, 32);
+    if w >= 32 {
+        return s.zero_extend(n, w);
+    }
+    let limit = s.bits(32, w as u64);
+    let p = s.icmp(ICmp::ULt, n, limit);
+    let n = s.select(p, n, limit);
+    s.extract(n, 0, w)
 }

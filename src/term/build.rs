@@ -9,23 +9,13 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
+use super::bits::sext;
 use super::view::{self, BitsOp, Fun, ICmp, RCmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
 
 /// The largest exponent for which a power of two of a constant is written out.
 const MAX_POW2: i64 = 4096;
-
-/// The low `width` bits set.
-fn mask(width: u8) -> u64 {
-    u64::MAX >> (64 - width as u32)
-}
-
-/// Sign-extends a `width`-bit value.
-fn sext(value: u64, width: u8) -> i64 {
-    let s = 64 - width as u32;
-    ((value << s) as i64) >> s
-}
 
 impl TermStore {
     fn pair(&mut self, tag: u8, a: TermId, b: TermId) -> TermId {
@@ -278,8 +268,11 @@ impl TermStore {
         )
     }
 
-    fn is_branching(&self, t: TermId) -> bool {
-        matches!(self.get(t), Term::BitsSelect(..) | Term::Concat(_))
+    pub(super) fn is_branching(&self, t: TermId) -> bool {
+        matches!(
+            self.get(t),
+            Term::BitsSelect(..) | Term::Concat(_) | Term::BitsOp(BitsOp::AShr, ..)
+        )
     }
 
     /// The number that bits denote in a format of the same width.
@@ -348,12 +341,23 @@ impl TermStore {
 
     /// Comparison of bit vectors of one width.
     pub fn icmp(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
-        if a == b {
-            return self.bool(matches!(op, ICmp::Eq | ICmp::ULe | ICmp::SLe));
-        }
         let Sort::Bits(w) = self.sort(a) else {
             return self.undefined();
         };
+        if a != b
+            && (self.as_bits(a).is_none() || self.as_bits(b).is_none())
+            && let Some(t) = self.compare_fields(op, w, a, b)
+        {
+            return t;
+        }
+        self.compare_node(op, w, a, b)
+    }
+
+    /// The node of a comparison of bit vectors of width `w`; constants are folded.
+    pub(super) fn compare_node(&mut self, op: ICmp, w: u8, a: TermId, b: TermId) -> TermId {
+        if a == b {
+            return self.bool(matches!(op, ICmp::Eq | ICmp::ULe | ICmp::SLe));
+        }
         if let (Some(x), Some(y)) = (self.as_bits(a), self.as_bits(b)) {
             let v = match op {
                 ICmp::Eq => x == y,
@@ -363,6 +367,16 @@ impl TermStore {
                 ICmp::SLe => sext(x, w) <= sext(y, w),
             };
             return self.bool(v);
+        }
+        if w == 1 && op == ICmp::Eq {
+            // One form for a test of a bit: that it is set.
+            for (x, y) in [(a, b), (b, a)] {
+                if self.as_bits(y) == Some(0) {
+                    let one = self.bits(1, 1);
+                    let set = self.compare_node(op, w, x, one);
+                    return self.not(set);
+                }
+            }
         }
         let (a, b) = if op == ICmp::Eq && a > b {
             (b, a)
@@ -443,293 +457,6 @@ impl TermStore {
         }
         self.pair(view::XOR, a, b)
     }
-
-    /// A bit-vector constant; bits above the width are dropped.
-    pub fn bits(&mut self, width: u8, value: u64) -> TermId {
-        let v = value & mask(width);
-        let n = node(
-            view::BITS_CONST,
-            0,
-            width as u16,
-            0,
-            v as u32,
-            (v >> 32) as u32,
-        );
-        self.insert(n, &[], true)
-    }
-
-    /// Bytes of an input array.
-    pub fn bytes(&mut self, array: ArrayId, off: u64, width: u8) -> TermId {
-        let n = node(
-            view::BYTES,
-            0,
-            width as u16,
-            array.0,
-            off as u32,
-            (off >> 32) as u32,
-        );
-        self.insert(n, &[], true)
-    }
-
-    /// An unknown that nothing else equals.
-    pub fn fresh(&mut self, width: u8, serial: u32) -> TermId {
-        self.insert(node(view::FRESH, 0, width as u16, serial, 0, 0), &[], true)
-    }
-
-    /// Uninitialised bits, read at the place with this number.
-    pub fn poison(&mut self, width: u8, site: u32) -> TermId {
-        let n = node(view::POISON, 0, width as u16, site, 0, 0);
-        self.insert(n, &[], false)
-    }
-
-    /// The encoding of a real in a format. The encoding of an element in its own format is the
-    /// element's bytes.
-    pub fn of_real(&mut self, fmt: Fmt, real: TermId) -> TermId {
-        match self.get(real) {
-            Term::Elem { array, fmt: f, off } if f == fmt => {
-                return self.bytes(array, off, fmt.bits() as u8);
-            }
-            Term::Const(c) => {
-                if let Some(v) = super::encode_exact(fmt, self.constant(c)) {
-                    return self.bits(fmt.bits() as u8, v);
-                }
-            }
-            Term::Inf { neg } => {
-                let v = match fmt {
-                    Fmt::F16 => Some(0x7c00u64),
-                    Fmt::Bf16 => Some(0x7f80),
-                    Fmt::F32 => Some(0x7f80_0000),
-                    Fmt::F64 => Some(0x7ff0 << 48),
-                    _ => None,
-                };
-                if let Some(v) = v {
-                    let sign = (neg as u64) << (fmt.bits() - 1);
-                    return self.bits(fmt.bits() as u8, v | sign);
-                }
-            }
-            Term::OfBits { fmt: f, bits } if f == fmt => return bits,
-            _ => {}
-        }
-        let (w, total) = (fmt.bits() as u16, self.is_total(real));
-        self.insert(node(view::OF_REAL, fmt as u8, w, real.0, 0, 0), &[], total)
-    }
-
-    /// Concatenation, low bits first; adjacent constants, bytes and fields are joined.
-    pub fn concat(&mut self, parts: &[TermId]) -> TermId {
-        let mut flat: Vec<TermId> = Vec::new();
-        for &p in parts {
-            match self.get(p) {
-                Term::Concat(l) => flat.extend(l.iter().map(|&i| TermId(i))),
-                _ => flat.push(p),
-            }
-        }
-        let mut out: Vec<TermId> = Vec::new();
-        for p in flat {
-            match out.last().and_then(|&last| self.join(last, p)) {
-                Some(j) => *out.last_mut().expect("joined with the last") = j,
-                None => out.push(p),
-            }
-        }
-        if let [one] = out[..] {
-            return one;
-        }
-        let width: u16 = out.iter().map(|&t| self.nodes[t.0 as usize].width).sum();
-        let total = out.iter().all(|&t| self.is_total(t));
-        let list: Vec<u32> = out.iter().map(|t| t.0).collect();
-        self.insert(node(view::CONCAT, 0, width, 0, 0, 0), &list, total)
-    }
-
-    fn join(&mut self, low: TermId, high: TermId) -> Option<TermId> {
-        let (Sort::Bits(wl), Sort::Bits(wh)) = (self.sort(low), self.sort(high)) else {
-            return None;
-        };
-        if wl + wh > 64 {
-            return None;
-        }
-        match (self.get(low), self.get(high)) {
-            (Term::BitsConst { value: a, .. }, Term::BitsConst { value: b, .. }) => {
-                Some(self.bits(wl + wh, a | b << wl))
-            }
-            (Term::Poison { site, .. }, Term::Poison { site: s2, .. }) if site == s2 => {
-                Some(self.poison(wl + wh, site))
-            }
-            (
-                Term::Bytes { array, off, width },
-                Term::Bytes {
-                    array: a2,
-                    off: o2,
-                    width: w2,
-                },
-            ) if array == a2 && off + width as u64 / 8 == o2 => {
-                Some(self.bytes(array, off, width + w2))
-            }
-            (
-                Term::Extract {
-                    bits,
-                    low: l1,
-                    width: w1,
-                },
-                Term::Extract {
-                    bits: b2,
-                    low: l2,
-                    width: w2,
-                },
-            ) if bits == b2 && l1 + w1 == l2 => Some(self.extract(bits, l1, w1 + w2)),
-            _ => None,
-        }
-    }
-
-    /// `width` bits of `bits` from bit `low`.
-    pub fn extract(&mut self, bits: TermId, low: u8, width: u8) -> TermId {
-        let Sort::Bits(w) = self.sort(bits) else {
-            return self.undefined();
-        };
-        if low == 0 && width == w {
-            return bits;
-        }
-        match self.get(bits) {
-            Term::BitsConst { value, .. } => return self.bits(width, value >> low),
-            Term::Poison { site, .. } => return self.poison(width, site),
-            Term::Bytes { array, off, .. } if low.is_multiple_of(8) && width.is_multiple_of(8) => {
-                return self.bytes(array, off + low as u64 / 8, width);
-            }
-            Term::Extract {
-                bits: b, low: l, ..
-            } => return self.extract(b, l + low, width),
-            Term::BitsSelect(p, a, b) if !self.is_branching(a) && !self.is_branching(b) => {
-                let (x, y) = (self.extract(a, low, width), self.extract(b, low, width));
-                return self.select(p, x, y);
-            }
-            Term::OfBool { p, .. } if low == 0 => return self.of_bool(width, p),
-            Term::OfBool { .. } => return self.bits(width, 0),
-            Term::Concat(l) => {
-                let parts: Vec<TermId> = l.iter().map(|&i| TermId(i)).collect();
-                let (mut at, mut out) = (0u8, Vec::new());
-                for p in parts {
-                    let Sort::Bits(pw) = self.sort(p) else {
-                        continue;
-                    };
-                    let (lo, hi) = (low.max(at), (low + width).min(at + pw));
-                    if lo < hi {
-                        let e = self.extract(p, lo - at, hi - lo);
-                        out.push(e);
-                    }
-                    at += pw;
-                }
-                return self.concat(&out);
-            }
-            _ => {}
-        }
-        let total = self.is_total(bits);
-        let n = node(view::EXTRACT, low, width as u16, bits.0, 0, 0);
-        self.insert(n, &[], total)
-    }
-
-    /// Arithmetic or logic on two bit vectors of one width. Division by a constant zero stays as
-    /// it is.
-    pub fn bits_op(&mut self, op: BitsOp, a: TermId, b: TermId) -> TermId {
-        let Sort::Bits(w) = self.sort(a) else {
-            return self.undefined();
-        };
-        if let (Some(x), Some(y)) = (self.as_bits(a), self.as_bits(b))
-            && let Some(v) = fold_bits(op, w, x, y)
-        {
-            return self.bits(w, v);
-        }
-        for (x, y, flipped) in [(a, b, false), (b, a, true)] {
-            let Some(c) = self.as_bits(y) else { continue };
-            let ones = c == mask(w);
-            match op {
-                BitsOp::Add | BitsOp::Or | BitsOp::Xor if c == 0 => return x,
-                BitsOp::And if ones => return x,
-                BitsOp::And | BitsOp::Mul if c == 0 && self.is_total(x) => return y,
-                BitsOp::Or if ones && self.is_total(x) => return y,
-                BitsOp::Mul if c == 1 => return x,
-                BitsOp::Shl | BitsOp::LShr | BitsOp::AShr if !flipped && c == 0 => return x,
-                BitsOp::Shl if !flipped && c < w as u64 => {
-                    let k = self.bits(w, 1 << c);
-                    return self.bits_op(BitsOp::Mul, x, k);
-                }
-                BitsOp::Shl | BitsOp::LShr if !flipped && c >= w as u64 && self.is_total(x) => {
-                    return self.bits(w, 0);
-                }
-                _ => {}
-            }
-        }
-        let (a, b) = if op.is_commutative() && a > b {
-            (b, a)
-        } else {
-            (a, b)
-        };
-        let total = self.is_total(a)
-            && self.is_total(b)
-            && !matches!(
-                op,
-                BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem
-            );
-        let n = node(view::BITS_OP, op as u8, w as u16, a.0, b.0, 0);
-        self.insert(n, &[], total)
-    }
-
-    /// 1 or 0 in `width` bits.
-    pub fn of_bool(&mut self, width: u8, p: TermId) -> TermId {
-        if let Some(b) = self.as_bool(p) {
-            return self.bits(width, b as u64);
-        }
-        let total = self.is_total(p);
-        self.insert(node(view::OF_BOOL, 0, width as u16, p.0, 0, 0), &[], total)
-    }
-
-    /// An integral real as an integer of a type, clamped to its range.
-    pub fn clamp(&mut self, width: u8, signed: bool, real: TermId) -> TermId {
-        let (lo, hi) = if signed {
-            (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1)
-        } else {
-            (0, (1i128 << width) - 1)
-        };
-        match self.get(real) {
-            Term::Const(c) if self.constant(c).is_integer() => {
-                let i = self.constant(c).to_integer();
-                let v = i.clamp(BigInt::from(lo), BigInt::from(hi));
-                let v = v.to_i128().unwrap_or(0);
-                return self.bits(width, v as u64);
-            }
-            Term::Inf { neg } => {
-                let v = if neg { lo } else { hi };
-                return self.bits(width, v as u64);
-            }
-            Term::OfInt { signed: s, bits }
-                if s == signed && self.sort(bits) == Sort::Bits(width) =>
-            {
-                return bits;
-            }
-            _ => {}
-        }
-        let total = self.is_total(real);
-        let n = node(view::CLAMP, signed as u8, width as u16, real.0, 0, 0);
-        self.insert(n, &[], total)
-    }
-}
-
-fn fold_bits(op: BitsOp, w: u8, x: u64, y: u64) -> Option<u64> {
-    let (sx, sy) = (sext(x, w), sext(y, w));
-    Some(match op {
-        BitsOp::Add => x.wrapping_add(y),
-        BitsOp::Mul => x.wrapping_mul(y),
-        BitsOp::And => x & y,
-        BitsOp::Or => x | y,
-        BitsOp::Xor => x ^ y,
-        BitsOp::Shl if y >= w as u64 => 0,
-        BitsOp::Shl => x << y,
-        BitsOp::LShr if y >= w as u64 => 0,
-        BitsOp::LShr => x >> y,
-        BitsOp::AShr => (sx >> y.min(w as u64 - 1)) as u64,
-        _ if y == 0 => return None,
-        BitsOp::UDiv => x / y,
-        BitsOp::SDiv => sx.wrapping_div(sy) as u64,
-        BitsOp::URem => x % y,
-        BitsOp::SRem => sx.wrapping_rem(sy) as u64,
-    })
 }
 
 /// The exact rational value of a function at a rational, where there is one.

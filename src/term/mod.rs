@@ -24,8 +24,10 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 use crate::kernel::Fmt;
 
 pub mod approx;
+mod bits;
 mod build;
 pub mod eval;
+mod fields;
 pub mod interval;
 mod series;
 pub mod show;

@@ -1,0 +1,102 @@
+//! Operations that move fields: `prmt`, `shf`, `bfe`, `bfi`, and the dot products of packed
+//! bytes.
+
+use crate::kernel::{IntOp, IntTy};
+use crate::term::{BitsOp, ICmp, TermId, TermStore};
+
+use super::{at, extend};
+
+/// `prmt` with a known selector. A byte followed by copies of its sign is a sign extension.
+pub(super) fn prmt(s: &mut TermStore, a: TermId, b: TermId, selector: u16) -> TermId {
+    let source = s.concat(&[a, b]);
+    let nibble = |i: u16| selector >> (4 * i) & 15;
+    let mut parts: Vec<TermId> = Vec::new();
+    let mut i = 0;
+    while i < 4 {
+        let from = nibble(i) & 7;
+        let copies = |first: u16| (first..4).take_while(|&k| nibble(k) == from | 8).count() as u8;
+        let byte = s.extract(source, from as u8 * 8, 8);
+        if nibble(i) & 8 == 0 {
+            let n = copies(i + 1);
+            parts.push(s.sign_extend(byte, 8 * (1 + n)));
+            i += 1 + n as u16;
+        } else {
+            let n = copies(i);
+            let sign = s.extract(byte, 7, 1);
+            parts.push(s.sign_extend(sign, 8 * n));
+            i += n as u16;
+        }
+    }
+    s.concat(&parts)
+}
+
+/// `shf`: the words {b, a} shifted as one.
+pub(super) fn funnel(s: &mut TermStore, op: IntOp, a: TermId, b: TermId, amount: TermId) -> TermId {
+    let n = at(s, amount, 32);
+    let n = if matches!(op, IntOp::ShfLWrap | IntOp::ShfRWrap) {
+        let low = s.extract(n, 0, 5);
+        s.zero_extend(low, 64)
+    } else {
+        let limit = s.bits(32, 32);
+        let p = s.icmp(ICmp::ULt, n, limit);
+        let n = s.select(p, n, limit);
+        s.zero_extend(n, 64)
+    };
+    let both = s.concat(&[a, b]);
+    if matches!(op, IntOp::ShfLClamp | IntOp::ShfLWrap) {
+        let r = s.bits_op(BitsOp::Shl, both, n);
+        s.extract(r, 32, 32)
+    } else {
+        let r = s.bits_op(BitsOp::LShr, both, n);
+        s.extract(r, 0, 32)
+    }
+}
+
+/// `bfe` with a known field.
+pub(super) fn bfe(s: &mut TermStore, a: TermId, pos: u8, len: u8, ty: IntTy) -> TermId {
+    let w = ty.width;
+    if len == 0 || (pos >= w && !ty.signed) {
+        return s.bits(w, 0);
+    }
+    // Past the top bit a signed field consists of copies of it.
+    let pos = pos.min(w - 1);
+    let field = s.extract(a, pos, len.min(w - pos));
+    extend(s, field, ty.signed, w)
+}
+
+/// `bfi` with a known field: the low bits of `a` over `b`.
+pub(super) fn bfi(s: &mut TermStore, a: TermId, b: TermId, pos: u8, len: u8, w: u8) -> TermId {
+    if len == 0 || pos >= w {
+        return b;
+    }
+    let len = len.min(w - pos);
+    let mut parts = Vec::new();
+    if pos > 0 {
+        parts.push(s.extract(b, 0, pos));
+    }
+    parts.push(s.extract(a, 0, len));
+    if pos + len < w {
+        parts.push(s.extract(b, pos + len, w - pos - len));
+    }
+    s.concat(&parts)
+}
+
+/// `dp4a` and `dp2a`: c plus `n` products of elements of `a` (of a width and signedness, from an
+/// index on) with bytes of `b` (of a signedness, from an index on).
+pub(super) fn dot(
+    s: &mut TermStore,
+    (a, width, sa, first_a): (TermId, u8, bool, u8),
+    (b, sb, first_b): (TermId, bool, u8),
+    n: u8,
+    c: TermId,
+) -> TermId {
+    let mut sum = c;
+    for i in 0..n {
+        let x = s.extract(a, (first_a + i) * width, width);
+        let y = s.extract(b, (first_b + i) * 8, 8);
+        let (x, y) = (extend(s, x, sa, 32), extend(s, y, sb, 32));
+        let p = s.bits_op(BitsOp::Mul, x, y);
+        sum = s.bits_op(BitsOp::Add, sum, p);
+    }
+    sum
+}

@@ -1,0 +1,360 @@
+//! Bit vectors as sequences of fields: extension, shifts, masks.
+//!
+//! Problem: kernels take packed data apart and put it together with shifts, masks, ors and byte
+//! permutations. Where the amounts and masks are constants, the result is a concatenation of
+//! fields of the sources and of constants, which is what these rules build; arithmetic is left
+//! only where fields really meet.
+//!
+//! A sign extension of x by k bits is the arithmetic right shift by k of {k zeros, x}, the one
+//! form of it in the store; x is then neither a constant, a concatenation nor itself extended.
+//! Every rule looks at a bounded neighbourhood of its operands.
+
+use super::bits::{mask, sext};
+use super::view::{BitsOp, ICmp, Term};
+use super::{Sort, TermId, TermStore};
+
+/// Results of more fields than this stay an operation.
+const MAX_FIELDS: usize = 24;
+
+/// What an operation on aligned fields gives.
+#[derive(Clone, Copy, PartialEq)]
+enum Field {
+    /// The field of the first operand.
+    Left,
+    /// The field of the second operand.
+    Right,
+    /// Constant zeros.
+    Zeros,
+    /// Constant ones.
+    Ones,
+    /// The operation itself.
+    Both,
+}
+
+impl TermStore {
+    pub(super) fn width(&self, t: TermId) -> u8 {
+        match self.sort(t) {
+            Sort::Bits(w) => w,
+            _ => 0,
+        }
+    }
+
+    /// The fields of a term, low first.
+    fn fields(&self, t: TermId) -> Vec<TermId> {
+        match self.get(t) {
+            Term::Concat(l) => l.iter().map(|&i| TermId(i)).collect(),
+            _ => vec![t],
+        }
+    }
+
+    /// Zero-extends to `width` bits, or keeps the low `width` bits.
+    pub fn zero_extend(&mut self, t: TermId, width: u8) -> TermId {
+        let w = self.width(t);
+        if w >= width {
+            return self.extract(t, 0, width);
+        }
+        let z = self.bits(width - w, 0);
+        self.concat(&[t, z])
+    }
+
+    /// Sign-extends to `width` bits, or keeps the low `width` bits.
+    pub fn sign_extend(&mut self, t: TermId, width: u8) -> TermId {
+        let w = self.width(t);
+        if w >= width {
+            return self.extract(t, 0, width);
+        }
+        let mut parts = self.fields(t);
+        let Some(top) = parts.pop() else { return t };
+        let top_width = self.width(top);
+        let to = top_width + (width - w);
+        let extended = match self.get(top) {
+            Term::BitsConst { value, .. } => self.bits(to, sext(value, top_width) as u64),
+            Term::Poison { site, .. } => self.poison(to, site),
+            Term::OfBool { p, .. } if top_width > 1 => self.of_bool(to, p),
+            Term::OfBool { p, .. } => {
+                let (ones, zero) = (self.bits(to, u64::MAX), self.bits(to, 0));
+                self.select(p, ones, zero)
+            }
+            _ => {
+                let inner = self.extended(top).unwrap_or(top);
+                let k = to - self.width(inner);
+                let zeros = self.bits(k, 0);
+                let shifted = self.concat(&[zeros, inner]);
+                let amount = self.bits(to, k as u64);
+                self.insert_op(BitsOp::AShr, to, shifted, amount)
+            }
+        };
+        parts.push(extended);
+        self.concat(&parts)
+    }
+
+    /// The x whose sign extension a term is.
+    pub(super) fn extended(&self, t: TermId) -> Option<TermId> {
+        let Term::BitsOp(BitsOp::AShr, c, k) = self.get(t) else {
+            return None;
+        };
+        let (Term::Concat(&[zeros, x]), Some(k)) = (self.get(c), self.as_bits(k)) else {
+            return None;
+        };
+        let (zeros, x) = (TermId(zeros), TermId(x));
+        (self.as_bits(zeros) == Some(0) && self.width(zeros) as u64 == k).then_some(x)
+    }
+
+    /// A field of a sign extension: bits of what is extended, then copies of its sign.
+    pub(super) fn extract_extended(&mut self, t: TermId, low: u8, width: u8) -> Option<TermId> {
+        let x = self.extended(t)?;
+        let w = self.width(x);
+        if low + width <= w {
+            return Some(self.extract(x, low, width));
+        }
+        let low = low.min(w - 1);
+        let rest = self.extract(x, low, w - low);
+        if self.width(t) == width {
+            return None;
+        }
+        Some(self.sign_extend(rest, width))
+    }
+
+    /// x << k for k below the width.
+    pub(super) fn shift_left(&mut self, t: TermId, k: u8) -> TermId {
+        if k == 0 {
+            return t;
+        }
+        let w = self.width(t);
+        let (zeros, rest) = (self.bits(k, 0), self.extract(t, 0, w - k));
+        self.concat(&[zeros, rest])
+    }
+
+    /// x >> k for k below the width.
+    pub(super) fn shift_right(&mut self, t: TermId, k: u8) -> TermId {
+        if k == 0 {
+            return t;
+        }
+        let w = self.width(t);
+        let (zeros, rest) = (self.bits(k, 0), self.extract(t, k, w - k));
+        self.concat(&[rest, zeros])
+    }
+
+    /// x >> k filled with the sign.
+    pub(super) fn shift_right_signed(&mut self, t: TermId, k: u8) -> TermId {
+        let w = self.width(t);
+        let k = k.min(w - 1);
+        let rest = self.extract(t, k, w - k);
+        self.sign_extend(rest, w)
+    }
+
+    /// For each bit, its value if it is a constant.
+    fn known(&self, t: TermId) -> [Option<bool>; 64] {
+        let (mut out, mut at) = ([None; 64], 0usize);
+        let mut visit = |t: TermId| {
+            let w = self.width(t) as usize;
+            if let Some(v) = self.as_bits(t) {
+                for (i, bit) in out.iter_mut().skip(at).take(w).enumerate() {
+                    *bit = Some(v >> i & 1 == 1);
+                }
+            }
+            at += w;
+        };
+        match self.get(t) {
+            Term::Concat(l) => l.iter().for_each(|&i| visit(TermId(i))),
+            _ => visit(t),
+        }
+        out
+    }
+
+    /// An operation as a concatenation of fields, if that is simpler somewhere. An addition must
+    /// be without carries: in each bit one operand is zero.
+    ///
+    /// match `x op y` / result: for every field the operand, a constant, or the operation on that
+    /// field / because the operation works bit by bit.
+    pub(super) fn by_fields(&mut self, op: BitsOp, w: u8, a: TermId, b: TermId) -> Option<TermId> {
+        let (ka, kb) = (self.known(a), self.known(b));
+        let mut fields: Vec<(u8, u8, Field)> = Vec::new();
+        let mut constants = true;
+        for i in 0..w {
+            use Field::{Both, Left, Ones, Right, Zeros};
+            let f =
+                match (op, ka[i as usize], kb[i as usize]) {
+                    (BitsOp::And, Some(false), _) | (BitsOp::And, _, Some(false)) => Zeros,
+                    (BitsOp::And, Some(true), Some(true)) => Ones,
+                    (BitsOp::And, Some(true), _) => Right,
+                    (BitsOp::And, _, Some(true)) => Left,
+                    (BitsOp::Or, Some(true), _) | (BitsOp::Or, _, Some(true)) => Ones,
+                    (BitsOp::Xor, Some(true), Some(true)) => Zeros,
+                    (_, Some(false), Some(false)) if op != BitsOp::And => Zeros,
+                    (BitsOp::Xor, Some(true), Some(false))
+                    | (BitsOp::Xor, Some(false), Some(true)) => Ones,
+                    (BitsOp::Add, Some(true), Some(false))
+                    | (BitsOp::Add, Some(false), Some(true)) => Ones,
+                    (BitsOp::Or | BitsOp::Xor | BitsOp::Add, Some(false), _) => Right,
+                    (BitsOp::Or | BitsOp::Xor | BitsOp::Add, _, Some(false)) => Left,
+                    _ => Both,
+                };
+            if op == BitsOp::Add && f == Both {
+                return None;
+            }
+            constants &= matches!(f, Zeros | Ones);
+            match fields.last_mut() {
+                Some((_, n, last)) if *last == f => *n += 1,
+                _ => fields.push((i, 1, f)),
+            }
+        }
+        if fields.len() > MAX_FIELDS || fields.iter().all(|f| f.2 == Field::Both) {
+            return None;
+        }
+        if constants && !(self.is_total(a) && self.is_total(b)) {
+            return None;
+        }
+        let mut out = Vec::with_capacity(fields.len());
+        for (low, n, f) in fields {
+            out.push(match f {
+                Field::Left => self.extract(a, low, n),
+                Field::Right => self.extract(b, low, n),
+                Field::Zeros => self.bits(n, 0),
+                Field::Ones => self.bits(n, mask(n)),
+                Field::Both => {
+                    let (x, y) = (self.extract(a, low, n), self.extract(b, low, n));
+                    self.op_node(op, n, x, y)
+                }
+            });
+        }
+        Some(self.concat(&out))
+    }
+
+    /// A comparison whose outcome depends on one field only.
+    pub(super) fn compare_fields(
+        &mut self,
+        op: ICmp,
+        w: u8,
+        a: TermId,
+        b: TermId,
+    ) -> Option<TermId> {
+        if let (Term::OfBool { p, .. }, Some(c)) = (self.get(a), self.as_bits(b)) {
+            return Some(self.compare_truth(op, w, p, c, false));
+        }
+        if let (Some(c), Term::OfBool { p, .. }) = (self.as_bits(a), self.get(b)) {
+            return Some(self.compare_truth(op, w, p, c, true));
+        }
+        if op == ICmp::Eq
+            && let Some(t) = self.equal_fields(a, b)
+        {
+            return Some(t);
+        }
+        let (sa, sb) = (self.significant(a, false), self.significant(b, false));
+        let n = sa.max(sb);
+        if n < w {
+            // Zero above bit n, and the top bit is zero: signed and unsigned agree.
+            let op = match op {
+                ICmp::SLt => ICmp::ULt,
+                ICmp::SLe => ICmp::ULe,
+                other => other,
+            };
+            // A constant that the other operand cannot reach decides an unsigned comparison.
+            if self.is_total(a) && self.is_total(b) {
+                let (ca, cb) = (self.as_bits(a), self.as_bits(b));
+                let decided = match (ca, cb, op) {
+                    (_, Some(c), _) if sa < 64 && c >> sa != 0 => Some(op != ICmp::Eq),
+                    (Some(c), _, _) if sb < 64 && c >> sb != 0 => Some(false),
+                    _ => None,
+                };
+                if let Some(v) = decided {
+                    return Some(self.bool(v));
+                }
+            }
+            let n = n.max(1);
+            let (x, y) = (self.extract(a, 0, n), self.extract(b, 0, n));
+            return Some(self.compare_node(op, n, x, y));
+        }
+        let n = self.significant(a, true).max(self.significant(b, true));
+        if n < w {
+            let (x, y) = (self.extract(a, 0, n), self.extract(b, 0, n));
+            // Sign extension keeps both orders.
+            return Some(self.compare_node(op, n, x, y));
+        }
+        None
+    }
+
+    /// Equality with a constant of a concatenation that has constant fields.
+    fn equal_fields(&mut self, a: TermId, b: TermId) -> Option<TermId> {
+        let (x, c) = match (self.as_bits(a), self.as_bits(b)) {
+            (None, Some(c)) => (a, c),
+            (Some(c), None) => (b, c),
+            _ => return None,
+        };
+        let (mut at, mut open, mut differs, mut some) = (0u8, None, false, false);
+        for f in self.fields(x) {
+            let n = self.width(f);
+            let want = c >> (at & 63) & mask(n);
+            match self.as_bits(f) {
+                Some(v) => {
+                    some = true;
+                    differs |= v != want;
+                }
+                None if open.is_some() => return None,
+                None => open = Some((f, want)),
+            }
+            at += n;
+        }
+        let (f, want) = open?;
+        if !some {
+            return None;
+        }
+        if differs {
+            return self.is_total(x).then(|| self.bool(false));
+        }
+        let n = self.width(f);
+        let k = self.bits(n, want);
+        Some(self.compare_node(ICmp::Eq, n, f, k))
+    }
+
+    /// A comparison of a truth value, as 0 or 1 in `w` bits, with a constant; `flipped`: the
+    /// constant stands on the left.
+    fn compare_truth(&mut self, op: ICmp, w: u8, p: TermId, c: u64, flipped: bool) -> TermId {
+        let holds = |v: u64| {
+            let (x, y) = if flipped { (c, v) } else { (v, c) };
+            match op {
+                ICmp::Eq => x == y,
+                ICmp::ULt => x < y,
+                ICmp::ULe => x <= y,
+                ICmp::SLt => sext(x, w) < sext(y, w),
+                ICmp::SLe => sext(x, w) <= sext(y, w),
+            }
+        };
+        match (holds(0), holds(1)) {
+            (false, true) => p,
+            (true, false) => self.not(p),
+            (v, _) => self.bool(v),
+        }
+    }
+
+    /// Number of low bits that determine the value, the others being zero (or, if `signed`,
+    /// copies of the top one of them).
+    fn significant(&self, t: TermId, signed: bool) -> u8 {
+        let w = self.width(t);
+        if let Some(v) = self.as_bits(t) {
+            let lead = if signed {
+                let s = sext(v, w);
+                (if s < 0 { !s } else { s }).leading_zeros() as u8 - 1
+            } else {
+                v.leading_zeros() as u8
+            };
+            return w - (lead - (64 - w)).min(w);
+        }
+        let top = match self.get(t) {
+            Term::Concat(l) => l.last().map_or(t, |&i| TermId(i)),
+            _ => t,
+        };
+        let below = w - self.width(top);
+        if signed {
+            return match self.extended(top) {
+                Some(x) => below + self.width(x),
+                None if self.as_bits(top) == Some(0) => below + 1,
+                None => w,
+            };
+        }
+        match self.as_bits(top) {
+            Some(v) => w - (v.leading_zeros() as u8 - (64 - self.width(top))),
+            None => w,
+        }
+    }
+}
