@@ -15,16 +15,7 @@ use super::{UnknownKind, int, int_sym};
 
 impl Machine<'_> {
     /// `cvt`.
-    pub fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        self.unmodelled = false;
-        self.convert_lanes(w, exec, pc, op);
-        if self.unmodelled {
-            self.unsupported(w, exec, pc, "this conversion of data-dependent bits");
-        }
-        Ok(())
-    }
-
-    fn convert_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+    pub fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
             Op::Cvt {
                 from,
@@ -214,14 +205,8 @@ impl Machine<'_> {
             return self.values.choose(&options, width);
         }
         let b = self.values.bits(v, from.width);
-        match int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width) {
-            Some(t) => self.values.of_bits(t),
-            None => {
-                let t = self.fresh_bits(width);
-                self.unmodelled = true;
-                Val::Bits(t)
-            }
-        }
+        let t = int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width);
+        self.values.of_bits(t)
     }
 
     /// `cvta` and `isspacep`.

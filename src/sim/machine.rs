@@ -72,8 +72,6 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
-    /// The conversion under way met bits that it has no term for.
-    pub unmodelled: bool,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     global_regions: Vec<RegionId>,
@@ -240,7 +238,6 @@ impl<'k> Machine<'k> {
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
             compared: FxHashSet::default(),
-            unmodelled: false,
             global_regions,
         })
     }
