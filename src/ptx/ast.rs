@@ -194,6 +194,13 @@ pub enum Init {
     Value(Id<Expr>),
     /// `{a, b}`
     List(List<Init>),
+    /// `addr_mode_0 = wrap`, in the braces of a texture, sampler or surface (section 5.3).
+    Field {
+        /// The property.
+        field: Name,
+        /// Its value: a number or the name of a mode.
+        value: Id<Expr>,
+    },
 }
 
 /// `.entry` or `.func`.

@@ -40,6 +40,9 @@ pub enum ParseErrorKind {
         /// What stands there.
         found: String,
     },
+    /// `.version` again.
+    #[error("a second `.version`; a text holds one module")]
+    SecondVersion,
     /// A directive that does not exist, or not here.
     #[error("unknown directive `.{name}` {place}")]
     UnknownDirective {

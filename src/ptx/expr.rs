@@ -3,7 +3,8 @@
 //! Source: PTX ISA 9.0, section 4.5 (constants and constant expressions) and 5.4.4 (addresses in
 //! initialisers). Integers are 64 bits wide, signed unless they are too big or carry a `U`. `~` and
 //! `%` are unsigned; other operators are unsigned if an operand is, except that the type of a
-//! shift is that of its left operand; comparisons and logical operators give signed 0 or 1.
+//! shift is that of its left operand and that of `?:` its chosen operand's; comparisons and logical operators
+//! give signed 0 or 1. Floats meet floats only, in arithmetic and comparisons.
 //!
 //! Not claimed: the value of an expression over symbols; those evaluate to [`EvalError`], and the
 //! stage that lays out memory resolves `symbol + offset` itself.
@@ -235,8 +236,8 @@ pub enum EvalError {
         /// The symbol.
         span: Span,
     },
-    /// An operator that takes integers only has a float operand, or the reverse.
-    #[error("this operator takes integer operands")]
+    /// An operator that takes integers only has a float operand, or an operator has one of each.
+    #[error("this operator does not take a float here; give it integers, or two floats")]
     FloatOperand {
         /// The operator with its operands.
         span: Span,
@@ -280,6 +281,9 @@ pub fn evaluate(module: &Module, root: Id<Expr>) -> Result<Value, EvalError> {
         if !ready {
             match kind {
                 ExprKind::Int(int) => done.push(Value::Int(int)),
+                ExprKind::Float(Float::F32(_) | Float::F64(_)) if id != root => {
+                    return Err(EvalError::ExactFloat { span });
+                }
                 ExprKind::Float(float) => done.push(float_value(float)),
                 ExprKind::WarpSize => done.push(Value::Int(Int::signed(32))),
                 ExprKind::Symbol(_) | ExprKind::Generic(_) | ExprKind::Masked { .. } => {
@@ -305,8 +309,14 @@ pub fn evaluate(module: &Module, root: Id<Expr>) -> Result<Value, EvalError> {
             _ => {
                 let c = pop(&mut done);
                 let b = pop(&mut done);
-                let taken = truth(pop(&mut done));
-                if taken { b } else { c }
+                let condition = pop(&mut done);
+                match (truth(condition, span)?, b, c) {
+                    (_, Value::Float(_), _) | (_, _, Value::Float(_)) => {
+                        return Err(EvalError::FloatOperand { span });
+                    }
+                    (true, b, _) => b,
+                    (false, _, c) => c,
+                }
             }
         };
         done.push(value);
@@ -321,10 +331,11 @@ fn float_value(float: Float) -> Value {
     })
 }
 
-fn truth(value: Value) -> bool {
+/// Conditions are integers.
+fn truth(value: Value, span: Span) -> Result<bool, EvalError> {
     match value {
-        Value::Int(int) => int.bits != 0,
-        Value::Float(float) => float != 0.0,
+        Value::Int(int) => Ok(int.bits != 0),
+        Value::Float(_) => Err(EvalError::FloatOperand { span }),
     }
 }
 
@@ -333,26 +344,22 @@ fn flag(value: bool) -> Value {
 }
 
 fn unary(op: Unary, a: Value, span: Span) -> Result<Value, EvalError> {
-    match (op, a) {
-        (Unary::Plus, a) => Ok(a),
-        (Unary::Minus, Value::Int(a)) => Ok(Value::Int(a.negated())),
-        (Unary::Minus, Value::Float(a)) => Ok(Value::Float(-a)),
-        (Unary::Not, a) => Ok(flag(!truth(a))),
-        (Unary::Complement, Value::Int(a)) => Ok(Value::Int(Int::unsigned(!a.bits))),
-        (Unary::CastS64, Value::Int(a)) => Ok(Value::Int(Int::signed(a.value()))),
-        (Unary::CastU64, Value::Int(a)) => Ok(Value::Int(Int::unsigned(a.bits))),
-        (Unary::CastS64, Value::Float(a)) => Ok(Value::Int(Int::signed(a as i64))),
-        (Unary::CastU64, Value::Float(a)) => Ok(Value::Int(Int::unsigned(a as u64))),
-        (Unary::Complement, Value::Float(_)) => Err(EvalError::FloatOperand { span }),
-    }
+    Ok(match (op, a) {
+        (Unary::Plus, a) => a,
+        (Unary::Minus, Value::Int(a)) => Value::Int(a.negated()),
+        (Unary::Minus, Value::Float(a)) => Value::Float(-a),
+        (Unary::Not, a) => flag(!truth(a, span)?),
+        (Unary::Complement, Value::Int(a)) => Value::Int(Int::unsigned(!a.bits)),
+        (Unary::CastS64, Value::Int(a)) => Value::Int(Int::signed(a.value())),
+        (Unary::CastU64, Value::Int(a)) => Value::Int(Int::unsigned(a.bits)),
+        (_, Value::Float(_)) => return Err(EvalError::FloatOperand { span }),
+    })
 }
 
 fn binary(op: Binary, a: Value, b: Value, span: Span) -> Result<Value, EvalError> {
-    match (op, a, b) {
-        (Binary::LogicalAnd, a, b) => Ok(flag(truth(a) && truth(b))),
-        (Binary::LogicalOr, a, b) => Ok(flag(truth(a) || truth(b))),
-        (_, Value::Int(a), Value::Int(b)) => integers(op, a, b, span),
-        (_, Value::Float(a), Value::Float(b)) => floats(op, a, b, span),
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => integers(op, a, b, span),
+        (Value::Float(a), Value::Float(b)) => floats(op, a, b, span),
         _ => Err(EvalError::FloatOperand { span }),
     }
 }
@@ -406,17 +413,135 @@ fn integers(op: Binary, a: Int, b: Int, span: Span) -> Result<Value, EvalError> 
     })
 }
 
-/// A shift keeps the type of its left operand; an amount of 64 or more shifts everything out.
+/// A shift keeps the type of its left operand; its amount counts modulo 64, as ptxas has it (the
+/// manual does not say).
 fn shift(op: Binary, a: Int, amount: u64) -> Int {
-    let wide = amount >= 64;
     let by = amount as u32 & 63;
-    let bits = match (op, a.unsigned, wide) {
-        (Binary::Shl, _, false) => a.bits << by,
-        (Binary::Shl, _, true) => 0,
-        (_, true, false) => a.bits >> by,
-        (_, true, true) => 0,
-        (_, false, false) => (a.value() >> by) as u64,
-        (_, false, true) => (a.value() >> 63) as u64,
+    let bits = match (op, a.unsigned) {
+        (Binary::Shl, _) => a.bits << by,
+        (_, true) => a.bits >> by,
+        (_, false) => (a.value() >> by) as u64,
     };
     Int { bits, ..a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Source;
+    use crate::ptx::{Init, parse};
+
+    fn value(text: &str) -> Result<Value, EvalError> {
+        let text = format!(".version 9.0\n.target sm_90\n.global .u64 x = {text};\n");
+        let source = Source::new("expression", text).expect("short");
+        let module = parse(&source).expect("grammatical");
+        let decl = module.variables().next().expect("declared");
+        let init = module[decl.declarators][0].init.expect("initialised");
+        match module[init] {
+            Init::Value(root) => evaluate(&module, root),
+            _ => unreachable!("one value"),
+        }
+    }
+
+    fn bits(text: &str) -> Option<u64> {
+        match value(text) {
+            Ok(Value::Int(int)) => Some(int.bits),
+            _ => None,
+        }
+    }
+
+    /// The bits that ptxas stores for the same initialisers.
+    #[test]
+    fn integers_as_ptxas_has_them() {
+        let cases = [
+            ("(-7) % 3", 0),
+            ("-7 % -3", -7),
+            ("-7/2", -3),
+            ("(-7)/2U", 0x7fff_ffff_ffff_fffc),
+            ("-8>>1", -4),
+            ("(-8U)>>1", 0x7fff_ffff_ffff_fffc),
+            ("1<<64", 1),
+            ("1<<-1", i64::MIN),
+            ("-1>>64", -1),
+            ("(.u64)-1>>63", 1),
+            ("(.s64)0xffffffffffffffff>>63", -1),
+            ("0xffffffffffffffff>>63", 1),
+            ("~0>>60", 15),
+            ("~0-0>>63", 1),
+            ("~0<0", 0),
+            ("-1<0U", 0),
+            ("-1<0", 1),
+            ("!5", 0),
+            ("1?-1:5U", -1),
+            ("(1?-1:5U)>>63", -1),
+            ("2+3*4", 14),
+            ("10-4-3", 3),
+            ("100/10/2", 5),
+            ("1<<2+1", 8),
+            ("6&3==3", 0),
+            ("1|2^3&4", 3),
+            ("1==1==1", 1),
+            ("9223372036854775807+1", i64::MIN),
+            ("(9223372036854775807+1)>>1", -0x4000_0000_0000_0000),
+            ("0x8000000000000000>>1", 0x4000_0000_0000_0000),
+            ("WARP_SZ-33", -1),
+            ("-1*1U>>63", 1),
+            ("(2U>1U)-2>>1", -1),
+            ("(1U&&1U)-2>>1", -1),
+            ("(!5U)-2>>1", -1),
+            ("-(5U)>>63", 1),
+            ("(-7) % 3-3>>63", 1),
+            ("1 ? 2 : 0 ? 3 : 4", 2),
+            ("1.0==1.0", 1),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(bits(text), Some(expected as u64), "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_stay_among_themselves() {
+        assert_eq!(value("1.0+2.5"), Ok(Value::Float(3.5)));
+        assert_eq!(value("-3.0"), Ok(Value::Float(-3.0)));
+        for bad in [
+            "3>2.0",
+            "1.5*2",
+            "!1.5",
+            "~1.5",
+            "1.0?2:3",
+            "1.0&&0.0",
+            "1.0<<2",
+            "(.u64)1.5",
+        ] {
+            assert!(
+                matches!(value(bad), Err(EvalError::FloatOperand { .. })),
+                "{bad}"
+            );
+        }
+        assert!(matches!(
+            value("1.0+0f3F800000"),
+            Err(EvalError::ExactFloat { .. })
+        ));
+    }
+
+    #[test]
+    fn what_has_no_value() {
+        assert!(matches!(
+            value("1/0"),
+            Err(EvalError::DivisionByZero { .. })
+        ));
+        assert!(matches!(
+            value("1 % 0"),
+            Err(EvalError::DivisionByZero { .. })
+        ));
+        assert!(matches!(value("x+4"), Err(EvalError::Symbol { .. })));
+        // The quotient that overflows wraps, as the other operators do.
+        assert_eq!(bits("(-9223372036854775807-1)/-1"), Some(1 << 63));
+    }
+
+    #[test]
+    fn a_long_chain_is_no_deep_one() {
+        let chain = format!("1{}", "+1".repeat(200_000));
+        assert_eq!(bits(&chain), Some(200_001));
+    }
 }

@@ -207,7 +207,7 @@ impl Parser<'_> {
             "loc" => return Ok(StmtKind::Loc(self.loc()?)),
             "file" => return Ok(StmtKind::File(self.file()?)),
             "pragma" => return Ok(StmtKind::Pragma(self.pragma()?)),
-            _ if self.space_of(word).is_some() => return Ok(StmtKind::Decl(self.decl(linkage)?)),
+            _ if self.begins_decl(word) => return Ok(StmtKind::Decl(self.decl(linkage)?)),
             "branchtargets" => missing("branchtargets"),
             "calltargets" => missing("calltargets"),
             "callprototype" => missing("callprototype"),

@@ -6,6 +6,7 @@ use super::{MODULE_DIRECTIVES, Parsed, Parser, error};
 use crate::diag::Span;
 use crate::ptx::ast::{Attribute, Decl, Declarator, Dim, Init, ItemKind, Linkage};
 use crate::ptx::error::ParseErrorKind;
+use crate::ptx::expr::ExprKind;
 use crate::ptx::instr::ModKind;
 use crate::ptx::lookup;
 use crate::ptx::pool::{Id, List};
@@ -19,13 +20,20 @@ pub(super) struct Shape {
     pub(super) ty: Type,
 }
 
+/// What may stand before the space of a declaration.
+#[derive(Default)]
+pub(super) struct Early {
+    attributes: List<Attribute>,
+    align: Option<u32>,
+}
+
 impl Parser<'_> {
     /// A function or variable at module scope.
     pub(super) fn declaration(&mut self) -> Parsed<ItemKind> {
         let linkage = self.linkage();
         match self.peek_word() {
             "entry" | "func" => Ok(ItemKind::Function(self.function(linkage)?)),
-            word if self.space_of(word).is_some() => Ok(ItemKind::Decl(self.decl(linkage)?)),
+            word if self.begins_decl(word) => Ok(ItemKind::Decl(self.decl(linkage)?)),
             "" if self.peek() == b'}' => {
                 let span = Span::new(self.start(), self.start() + 1);
                 Err(error(ParseErrorKind::Unopened, span))
@@ -51,6 +59,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a declaration of variables begins with this word.
+    pub(super) fn begins_decl(&self, word: &str) -> bool {
+        matches!(word, "align" | "attribute") || self.space_of(word).is_some()
+    }
+
     /// The space that a declaration may name.
     pub(super) fn space_of(&self, word: &str) -> Option<Space> {
         Some(match word {
@@ -66,14 +79,22 @@ impl Parser<'_> {
         })
     }
 
-    /// `.space shape name, name;`
+    /// `.space shape name, name;`, where attributes and alignment may also precede the space.
     pub(super) fn decl(&mut self, linkage: Linkage) -> Parsed<Id<Decl>> {
+        let mut early = Early::default();
+        loop {
+            match self.peek_word() {
+                "attribute" => early.attributes = self.attributes()?,
+                "align" => early.align = Some(self.align()?),
+                _ => break,
+            }
+        }
         let word = self.peek_word();
         let Some(space) = self.space_of(word) else {
             return Err(self.expected("a state space"));
         };
         self.take(word.len() + 1);
-        let shape = self.shape()?;
+        let shape = self.shape(early)?;
         let mut declarators = self.separated(Self::declarator)?;
         self.semicolon()?;
         let declarators = self.module.pools.drain(&mut declarators, 0);
@@ -89,9 +110,12 @@ impl Parser<'_> {
     }
 
     /// `.attribute(...) .align 8 .v4 .f32`: the type is last.
-    fn shape(&mut self) -> Parsed<Shape> {
-        let mut attributes = List::EMPTY;
-        let (mut align, mut vector, mut ty) = (None, None, None);
+    fn shape(&mut self, early: Early) -> Parsed<Shape> {
+        let Early {
+            mut attributes,
+            mut align,
+        } = early;
+        let (mut vector, mut ty) = (None, None);
         loop {
             let word = self.peek_word();
             match word {
@@ -205,10 +229,19 @@ impl Parser<'_> {
         Ok(self.module.pools.drain(&mut dims, 0))
     }
 
-    /// `value` or `{a, {b, c}}`
+    /// `value`, `{a, {b, c}}` or `field = value`
     fn init(&mut self) -> Parsed<Init> {
         if !self.eat(b'{') {
-            return Ok(Init::Value(self.expression()?));
+            let value = self.expression()?;
+            let ExprKind::Symbol(field) = self.module[value].kind else {
+                return Ok(Init::Value(value));
+            };
+            if self.peek() != b'=' {
+                return Ok(Init::Value(value));
+            }
+            self.take(1);
+            let value = self.expression()?;
+            return Ok(Init::Field { field, value });
         }
         if self.eat(b'}') {
             return Ok(Init::List(List::EMPTY));

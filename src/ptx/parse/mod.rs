@@ -441,6 +441,10 @@ impl<'a> Parser<'a> {
     fn item(&mut self) -> Parsed<()> {
         let start = self.start();
         let kind = match self.peek_word() {
+            "version" if !self.module.items.is_empty() => {
+                let span = Span::new(start, start + 8);
+                return Err(error(ParseErrorKind::SecondVersion, span));
+            }
             "version" => {
                 self.eat_word("version");
                 let (major, minor) = self.version()?;

@@ -162,7 +162,8 @@ impl Parser<'_> {
     /// `name`, `name.x` or `name[i]`.
     fn place(&mut self) -> Parsed<(Place, Span)> {
         let (name, span) = self.identifier("a name")?;
-        let adjacent = self.at == self.end;
+        // On another line a dot begins a directive, and a semicolon is missing.
+        let adjacent = !self.text[self.end..self.at].contains('\n');
         match self.peek() {
             b'.' if adjacent && !self.peek_word().is_empty() => {
                 let component = self.component();

@@ -196,6 +196,11 @@ impl<'a> Printer<'a> {
     fn init(&mut self, init: Init) {
         match init {
             Init::Value(id) => self.expr(id),
+            Init::Field { field, value } => {
+                self.name(field);
+                self.put(" = ");
+                self.expr(value);
+            }
             Init::List(list) => {
                 self.put("{");
                 self.commas(&self.module[list], Self::init);
