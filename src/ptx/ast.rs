@@ -433,14 +433,23 @@ impl Pools {
     }
 
     /// Moves the nodes of `stack` from position `from` on into a list.
-    pub(crate) fn drain<T>(&mut self, stack: &mut Vec<T>, from: usize) -> List<T>
+    pub(crate) fn drain<T: Copy>(&mut self, stack: &mut Vec<T>, from: usize) -> List<T>
     where
         Self: Pool<T>,
     {
         let pool = self.pool();
         let start = pool.len() as u32;
-        pool.extend(stack.drain(from..));
+        pool.extend_from_slice(&stack[from..]);
+        stack.truncate(from);
         List::new(start, pool.len() as u32 - start)
+    }
+
+    /// Makes room for what a text of this length usually holds, so that the big vectors do not move.
+    pub(crate) fn reserve(&mut self, text: usize) {
+        self.stmts.reserve(text / 32);
+        self.instrs.reserve(text / 40);
+        self.mods.reserve(text / 16);
+        self.operands.reserve(text / 12);
     }
 }
 

@@ -26,23 +26,23 @@ impl Name {
     }
 }
 
-/// The table of names: one buffer of text and the ends of the names in it.
+/// The table of names: one buffer of text and the places of the names in it.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     text: String,
-    ends: Vec<u32>,
+    spans: Vec<(u32, u32)>,
     index: HashTable<u32>,
 }
 
 impl Names {
     /// Number of names.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.spans.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.spans.is_empty()
     }
 
     /// The text of a name of this table; empty for one of a longer table.
@@ -51,16 +51,21 @@ impl Names {
     }
 
     fn at(&self, index: usize) -> &str {
-        let Some(&end) = self.ends.get(index) else {
-            return "";
-        };
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start as usize..end as usize]
+        match self.spans.get(index) {
+            Some(&(start, end)) => &self.text[start as usize..end as usize],
+            None => "",
+        }
+    }
+
+    /// Whether the name at a position has this text.
+    fn is(&self, index: u32, text: &[u8]) -> bool {
+        let (start, end) = self.spans[index as usize];
+        &self.text.as_bytes()[start as usize..end as usize] == text
     }
 
     /// The name with this text, if the module uses it.
     pub fn find(&self, text: &str) -> Option<Name> {
-        let same = |&i: &u32| self.at(i as usize) == text;
+        let same = |&i: &u32| self.is(i, text.as_bytes());
         let found = self.index.find(hash(text.as_bytes()), same);
         found.map(|&i| Name::at(i as usize))
     }
@@ -68,17 +73,18 @@ impl Names {
     /// The name with this text, made if it is new.
     pub fn intern(&mut self, text: &str) -> Name {
         let hash_of_text = hash(text.as_bytes());
-        let same = |&i: &u32| self.at(i as usize) == text;
+        let same = |&i: &u32| self.is(i, text.as_bytes());
         if let Some(&i) = self.index.find(hash_of_text, same) {
             return Name::at(i as usize);
         }
-        let new = self.ends.len();
+        let new = self.spans.len();
+        let start = self.text.len() as u32;
         self.text.push_str(text);
-        self.ends.push(self.text.len() as u32);
-        let Self { text, ends, index } = self;
+        self.spans.push((start, self.text.len() as u32));
+        let Self { text, spans, index } = self;
         index.insert_unique(hash_of_text, new as u32, |&i| {
-            let start = (i as usize).checked_sub(1).map_or(0, |before| ends[before]);
-            hash(&text.as_bytes()[start as usize..ends[i as usize] as usize])
+            let (start, end) = spans[i as usize];
+            hash(&text.as_bytes()[start as usize..end as usize])
         });
         Name::at(new)
     }
@@ -92,7 +98,7 @@ impl Names {
 /// Tables are equal if they hold the same texts in the same order.
 impl PartialEq for Names {
     fn eq(&self, other: &Self) -> bool {
-        self.ends == other.ends && self.text == other.text
+        self.spans == other.spans && self.text == other.text
     }
 }
 

@@ -99,11 +99,22 @@ impl<'a> Parser<'a> {
             operands: Vec::new(),
             words: Vec::new(),
         };
+        parser.module.pools.reserve(text.len());
         parser.skip(true);
         parser
     }
 
     // The cursor.
+
+    /// Moves over the blanks behind a token, which are mostly none or one.
+    fn skip_behind(&mut self) {
+        let blank = |byte: u8| byte <= b' ' || byte == b'/' || byte == b'#';
+        match self.bytes.get(self.at..self.at + 2) {
+            Some(&[first, _]) if !blank(first) => {}
+            Some(&[b' ' | b'\t', second]) if !blank(second) => self.at += 1,
+            _ => self.skip(false),
+        }
+    }
 
     /// Moves over blanks. A comment that does not end is an error, and the end of the text.
     fn skip(&mut self, line_start: bool) {
@@ -142,7 +153,7 @@ impl<'a> Parser<'a> {
         let start = self.at;
         self.end = start + len;
         self.at = self.end;
-        self.skip(false);
+        self.skip_behind();
         Span::new(start as u32, self.end as u32)
     }
 
