@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         let single = [m[init]];
         let outer = match m[init] {
             Init::List(items) => m[items].iter(),
-            Init::Value(_) => single.iter(),
+            Init::Value(_) | Init::Field { .. } => single.iter(),
         };
         let mut stack = vec![Open {
             items: outer,
@@ -108,6 +108,8 @@ impl Lowerer<'_> {
                         Element::Unknown => unknown = true,
                     }
                 }
+                // A property of a texture, which no number of memory holds.
+                Init::Field { .. } => unknown = true,
                 Init::List(items) => {
                     let depth = stack.len() - 1;
                     let stride = strides.get(depth).copied().unwrap_or(unit).max(1);

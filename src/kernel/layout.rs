@@ -243,7 +243,7 @@ impl Lowerer<'_> {
             None => {
                 let first = var.init.map_or(0, |init| match m[init] {
                     Init::List(items) => items.len() as u64,
-                    Init::Value(_) => 1,
+                    Init::Value(_) | Init::Field { .. } => 1,
                 });
                 let at = (var.name, var.span);
                 let extent = self.extent(decl.shape(var.dims), first, at, MAX_GLOBAL)?;
