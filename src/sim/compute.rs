@@ -287,8 +287,8 @@ impl Machine<'_> {
                     }
                 }
                 let (v, c) = if !all {
-                    let (a, b) = self.inexpressible(w, lane, pc, dst, dst2);
-                    (a, b)
+                    self.int_terms(op, ty, n, vals)
+                        .unwrap_or_else(|| self.inexpressible(w, lane, pc, dst, dst2))
                 } else if n > 1 {
                     (
                         Val::Conc(int::eval_packed(op, ty, n, known).0),
@@ -312,6 +312,28 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Result and carry out of an operation on packed lanes or with a carry, as terms.
+    fn int_terms(&mut self, op: IntOp, ty: IntTy, n: u8, vals: [Val; 4]) -> Option<(Val, Val)> {
+        let mut i = 0;
+        let args = vals.map(|v| {
+            i += 1;
+            let width = if n > 1 {
+                ty.width * n
+            } else {
+                operand_width(op, ty, i - 1)
+            };
+            self.values.bits(v, width)
+        });
+        let s = &mut self.values.store;
+        let t = int_sym::symbolic_packed(s, op, ty, n, args)?;
+        let c = if n > 1 {
+            s.bits(1, 0)
+        } else {
+            int_sym::symbolic_carry(s, op, ty, args)?
+        };
+        Some((self.values.of_bits(t), self.values.of_bits(c)))
     }
 
     fn zero_division(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
