@@ -12,8 +12,6 @@
 //! which the caller shows for the whole terms. Not claimed: completeness; the number of regions
 //! is bounded.
 
-use num_rational::BigRational;
-use num_traits::One;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::canon::Canon;
@@ -44,7 +42,8 @@ enum Switch {
 /// A region, and the pair as it is within it.
 struct Region {
     pair: (TermId, TermId),
-    signs: Vec<(Linear, Sign)>,
+    /// Differences, rewritten along with the pair, and their signs.
+    signs: Vec<(TermId, Sign)>,
     depth: usize,
 }
 
@@ -119,44 +118,52 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
     let chosen = choose(store, region.pair)?;
     // Rebuilding reads what it adds to; terms keep their ids in the copy.
     let old = store.clone();
-    let (a, b) = region.pair;
-    let part = |roots: Vec<TermId>, signs: Vec<(Linear, Sign)>| Region {
-        pair: (roots[0], roots[1]),
-        signs,
-        depth: region.depth + 1,
+    // The pair and the differences are rewritten together: what a split decides may decide the
+    // sign of a difference that was split on before.
+    let mut roots = vec![region.pair.0, region.pair.1];
+    roots.extend(region.signs.iter().map(|s| s.0));
+    let part = |store: &TermStore, new: Vec<TermId>, added: Option<(TermId, Sign)>| {
+        let rewritten = new[2..].iter().copied();
+        let mut signs: Vec<(TermId, Sign)> = rewritten
+            .zip(&region.signs)
+            .map(|(t, s)| (t, s.1))
+            .collect();
+        signs.extend(added);
+        let forms = signs
+            .iter()
+            .filter_map(|&(t, s)| Some((linear::linear(store, t)?, s)));
+        let empty = linear::is_empty(&forms.collect::<Vec<_>>());
+        (!empty).then(|| Region {
+            pair: (new[0], new[1]),
+            signs,
+            depth: region.depth + 1,
+        })
     };
-    let form = match chosen {
+    let difference = match chosen {
         Switch::Opaque(p) => {
-            let parts = [true, false].map(|value| {
-                let roots = rebuild(&old, &[a, b], store, |s, t, _| {
+            let parts = [true, false].into_iter().filter_map(|value| {
+                let new = rebuild(&old, &roots, store, |s, t, _| {
                     (t == p).then(|| s.bool(value))
                 });
-                part(roots, region.signs.clone())
+                part(store, new, None)
             });
-            return Some(parts.into());
+            return Some(parts.collect());
         }
-        Switch::Sign(x) => linear::linear(&old, x)?,
-        Switch::Compare(x, y) => {
-            let minus = -BigRational::one();
-            linear::linear(&old, x)?.plus(&minus, &linear::linear(&old, y)?)
-        }
+        Switch::Sign(x) => x,
+        Switch::Compare(x, y) => store.sub(x, y),
     };
+    let form = linear::linear(store, difference)?;
     let mut parts = Vec::new();
     for sign in [Sign::Negative, Sign::Zero, Sign::Positive] {
-        let mut signs = region.signs.clone();
-        signs.push((form.clone(), sign));
-        if linear::is_empty(&signs) {
-            continue;
-        }
         let solved = match sign {
-            Sign::Zero => solve(&old, &form),
+            Sign::Zero => solve(store, &form),
             _ => None,
         };
-        let roots = rebuild(&old, &[a, b], store, |s, t, map| match &solved {
+        let new = rebuild(&old, &roots, store, |s, t, map| match &solved {
             Some((x, value)) if *x == t => Some(build(s, value)),
             _ => resolve(&old, t, chosen, sign, s, map),
         });
-        parts.push(part(roots, signs));
+        parts.extend(part(store, new, Some((difference, sign))));
     }
     Some(parts)
 }
