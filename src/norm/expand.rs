@@ -40,16 +40,6 @@ impl Ring {
     }
 
     /// Rewrites every power that can be rewritten.
-    ///
-    /// match `sqrt(x)^n`; result `x^(n div 2) * sqrt(x)^(n mod 2)`; because x >= 0 wherever
-    /// sqrt(x) is defined (and x != 0 where a negative power of it is).
-    ///
-    /// match `Inv(d)^-n`; result `d^n`; because d is not 0 wherever Inv(d) is defined.
-    ///
-    /// match `Let(p)^n`; result `p^n`; because that is what it stands for.
-    ///
-    /// match `Inv(d)^n * (c * d)^m`; result the smaller power is cancelled; because d is not 0
-    /// wherever Inv(d) is defined.
     pub(super) fn expand(&mut self, terms: Vec<PTerm>) -> Result<Vec<PTerm>, Fail> {
         if !self.special {
             return Ok(terms);
@@ -68,46 +58,7 @@ impl Ring {
                 }
                 continue;
             }
-            let mut kept = Powers::new();
-            let mut factors: Vec<(PolyId, i32)> = Vec::new();
-            for (a, p) in self.monos.powers(t.mono) {
-                match *self.atom(a) {
-                    Atom::Sqrt(x) => {
-                        if p.rem_euclid(2) == 1 {
-                            kept.push((a, 1));
-                        }
-                        if p.div_euclid(2) != 0 {
-                            factors.push((x, p.div_euclid(2)));
-                        }
-                    }
-                    Atom::Let(x) => factors.push((x, p)),
-                    Atom::Inv(d) if p < 0 => factors.push((d, -p)),
-                    _ => kept.push((a, p)),
-                }
-            }
-            let mut base = PTerm {
-                mono: self.monos.of(&kept, &self.atom_flags),
-                ..t
-            };
-            let mut product = PolyId::ONE;
-            for (x, p) in factors {
-                let v = self.val_of(x);
-                if p < 0 {
-                    let inverse = self.val_inverse(v)?;
-                    let Some(i) = inverse.as_term() else {
-                        return Err(Fail::Limit);
-                    };
-                    for _ in 0..p.unsigned_abs() {
-                        base = self.term_mul(base, i)?;
-                    }
-                    continue;
-                }
-                for _ in 0..p {
-                    let (b, rest) = self.cancel(Val::term(base), v)?;
-                    base = self.term_mul(b.factor, rest.factor)?;
-                    product = self.poly_mul(product, rest.poly)?;
-                }
-            }
+            let (base, product) = self.rewrite(t)?;
             if stack.len() + self.polys.len(product) > self.limits.max_terms {
                 return Err(Fail::Limit);
             }
@@ -115,5 +66,60 @@ impl Ring {
             self.push_scaled(base, product, &mut stack)?;
         }
         Ok(out)
+    }
+
+    /// Rewrites the powers of one term: a term and a polynomial whose product it is.
+    ///
+    /// match `sqrt(x)^n`; result `x^(n div 2) * sqrt(x)^(n mod 2)`; because x >= 0 wherever
+    /// sqrt(x) is defined (and x != 0 where a negative power of it is).
+    ///
+    /// match `Inv(d)^-n`; result `d^n`; because d is not 0 wherever Inv(d) is defined.
+    ///
+    /// match `Let(p)^n`; result `p^n`; because that is what it stands for.
+    ///
+    /// match `Inv(d)^n * (c * d)^m`; result the smaller power is cancelled; because d is not 0
+    /// wherever Inv(d) is defined.
+    pub(super) fn rewrite(&mut self, t: PTerm) -> Result<(PTerm, PolyId), Fail> {
+        let mut kept = Powers::new();
+        let mut factors: Vec<(PolyId, i32)> = Vec::new();
+        for (a, p) in self.monos.powers(t.mono) {
+            match *self.atom(a) {
+                Atom::Sqrt(x) => {
+                    if p.rem_euclid(2) == 1 {
+                        kept.push((a, 1));
+                    }
+                    if p.div_euclid(2) != 0 {
+                        factors.push((x, p.div_euclid(2)));
+                    }
+                }
+                Atom::Let(x) => factors.push((x, p)),
+                Atom::Inv(d) if p < 0 => factors.push((d, -p)),
+                _ => kept.push((a, p)),
+            }
+        }
+        let mut base = PTerm {
+            mono: self.monos.of(&kept, &self.atom_flags),
+            ..t
+        };
+        let mut product = PolyId::ONE;
+        for (x, p) in factors {
+            let v = self.val_of(x);
+            if p < 0 {
+                let inverse = self.val_inverse(v)?;
+                let Some(i) = inverse.as_term() else {
+                    return Err(Fail::Limit);
+                };
+                for _ in 0..p.unsigned_abs() {
+                    base = self.term_mul(base, i)?;
+                }
+                continue;
+            }
+            for _ in 0..p {
+                let (b, rest) = self.cancel(Val::term(base), v)?;
+                base = self.term_mul(b.factor, rest.factor)?;
+                product = self.poly_mul(product, rest.poly)?;
+            }
+        }
+        Ok((base, product))
     }
 }

@@ -258,7 +258,7 @@ impl Ring {
     ///
     /// match `sum of fractions over d`; result `c`; because its numerators add up to c * d.
     pub(super) fn identify(&mut self, p: PolyId) -> Result<PolyId, Fail> {
-        if self.polys.flags(p) & flag::INV == 0 || self.polys.len(p) < 2 {
+        if self.polys.flags(p) & flag::INV == 0 {
             return Ok(p);
         }
         if let Some(&q) = self.same_as.get(&p) {
@@ -274,7 +274,7 @@ impl Ring {
         let q = match r {
             Ok(q) => q,
             // Too large to compare: it stays a form of its own.
-            Err(Fail::Limit) if self.work <= self.limits.max_work => p,
+            Err(Fail::Limit) if self.has_time() => p,
             Err(e) => return Err(e),
         };
         self.same_as.insert(p, q);
@@ -282,7 +282,9 @@ impl Ring {
     }
 
     fn identify_now(&mut self, p: PolyId) -> Result<PolyId, Fail> {
-        if let Some(t) = self.divides(p)? {
+        if self.polys.len(p) > 1
+            && let Some(t) = self.divides(p)?
+        {
             return Ok(self.single(t));
         }
         let image = self.image_of_poly(p)?;

@@ -128,6 +128,11 @@ impl Ring {
         Ok(())
     }
 
+    /// True if a limit that was met was not the one on all work.
+    pub(super) fn has_time(&self) -> bool {
+        self.work <= self.limits.max_work && self.polys.held() <= self.limits.max_held
+    }
+
     /// An atom by its identifier.
     pub(super) fn atom(&self, a: u32) -> &Atom {
         &self.atoms[a as usize]

@@ -150,18 +150,15 @@ impl Ring {
 
     /// Rewrites powers in the factor that can be rewritten, so that they meet what they cancel.
     fn settle(&mut self, v: Val) -> Result<Val, Fail> {
-        let f = self.monos.flags(v.factor.mono, &self.atom_flags);
-        if f & flag::REDUCIBLE == 0 || f & flag::LET != 0 {
-            return Ok(v);
-        }
-        let terms = self.expand(vec![v.factor])?;
-        let p = self.collect(terms)?;
-        match *self.polys.get(p) {
-            [t] => self.val_scaled(t, v.poly),
-            _ => {
-                let p = self.poly_mul(p, v.poly)?;
-                Ok(self.val_of(p))
+        let mut v = v;
+        loop {
+            let f = self.monos.flags(v.factor.mono, &self.atom_flags);
+            if f & flag::REDUCIBLE == 0 || f & flag::LET != 0 {
+                return Ok(v);
             }
+            let (base, product) = self.rewrite(v.factor)?;
+            let p = self.poly_mul(product, v.poly)?;
+            v = self.val_scaled(base, p)?;
         }
     }
 
@@ -171,10 +168,15 @@ impl Ring {
         if f & flag::INV == 0 || b.poly == PolyId::ONE {
             return Ok((a, b));
         }
-        if self.polys.flags(b.poly) & (flag::REDUCIBLE | flag::INV) != 0 {
+        if self.polys.flags(b.poly) & flag::REDUCIBLE != 0 {
             return Ok((a, b));
         }
-        let (content, primitive) = self.primitive(b.poly)?;
+        let (content, primitive) = match self.primitive(b.poly) {
+            Ok(r) => r,
+            // Too large to clear of inverses, so no denominator was made of it.
+            Err(Fail::Limit) if self.has_time() => return Ok((a, b)),
+            Err(e) => return Err(e),
+        };
         let Some(inv) = self.find_atom(&Atom::Inv(primitive)) else {
             return Ok((a, b));
         };

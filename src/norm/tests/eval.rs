@@ -21,20 +21,9 @@ pub(super) fn term(s: &TermStore, root: TermId, x: &dyn Fn(u32, u64) -> f64) -> 
             Term::Neg(a) => -g(a),
             Term::Sum(l) => l.chunks(2).map(|p| g(TermId(p[0])) * g(TermId(p[1]))).sum(),
             Term::Div(a, b) => g(a) / g(b),
-            Term::Max(a, b) => {
-                if g(a) >= g(b) {
-                    g(a)
-                } else {
-                    g(b)
-                }
-            }
-            Term::Min(a, b) => {
-                if g(a) <= g(b) {
-                    g(a)
-                } else {
-                    g(b)
-                }
-            }
+            Term::Max(a, b) | Term::Min(a, b) if g(a).is_nan() || g(b).is_nan() => f64::NAN,
+            Term::Max(a, b) => g(a).max(g(b)),
+            Term::Min(a, b) => g(a).min(g(b)),
             Term::Fun(f, a) => fun(f, g(a)),
             Term::Select(p, a, b) => {
                 if g(p).is_nan() {

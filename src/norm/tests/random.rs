@@ -212,7 +212,7 @@ fn show(n: &Normalizer, c: PolyId) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The canonical form has the value of the term.
     #[test]
@@ -232,7 +232,10 @@ proptest! {
     #[test]
     fn rewriting_keeps_the_form(p in program(6), seed in any::<u64>(), other in any::<u64>()) {
         // Maxima of maxima, and selects over them, are compared only syntactically.
-        prop_assume!(p.iter().filter(|s| [7, 9, 11, 12, 15].contains(&(s.op % 16))).count() < 2);
+        let branching = |s: &&Step| [7, 9, 11, 12, 15].contains(&(s.op % 16));
+        if p.iter().filter(branching).count() > 1 {
+            return Ok(());
+        }
         let mut b = Build::default();
         let t = build(&mut b, &p, seed);
         let u = build(&mut b, &p, other);
