@@ -133,10 +133,7 @@ pub enum MisuseKind {
 impl MisuseKind {
     /// False where the manual leaves open what happens, so that nothing is refuted.
     pub fn certain(self) -> bool {
-        !matches!(
-            self,
-            MisuseKind::Reductions | MisuseKind::Lanes | MisuseKind::Pending
-        )
+        !matches!(self, MisuseKind::Reductions | MisuseKind::Lanes)
     }
 }
 
