@@ -85,6 +85,13 @@ impl Lowerer<'_> {
             O::Ret => self.decode_ret(sig),
             O::Exit => self.decode_end(sig, Op::Exit),
             O::Trap => self.decode_end(sig, Op::Trap),
+            O::Mma => self.decode_mma(sig),
+            O::Ldmatrix => self.decode_ldmatrix(sig),
+            O::Stmatrix => self.decode_stmatrix(sig),
+            O::Movmatrix => self.decode_movmatrix(sig),
+            O::CpAsync => self.decode_cp_async(sig),
+            O::CpAsyncCommitGroup => self.decode_end(sig, Op::CpAsyncCommit),
+            O::CpAsyncWaitGroup | O::CpAsyncWaitAll => self.decode_cp_async_wait(sig),
             // No effect on any value or order.
             O::Prefetch
             | O::Prefetchu

@@ -1043,6 +1043,58 @@ pub enum Op {
         /// The result register or `.param` variable's local offset, if used.
         result: Option<u32>,
     },
+    /// `mma.sync` of a dense shape: d = a * b + c over the whole warp.
+    Mma(Box<Mma>),
+    /// `ldmatrix` of 8x8 matrices of 16-bit elements.
+    Ldmatrix {
+        /// One register for each matrix.
+        dsts: Vec<RegId>,
+        /// `.trans`.
+        trans: bool,
+        /// The state space.
+        space: Space,
+        /// Address of a row, given by eight lanes for each matrix.
+        addr: Addr,
+    },
+    /// `stmatrix` of 8x8 matrices of 16-bit elements.
+    Stmatrix {
+        /// One register for each matrix.
+        srcs: Vec<Src>,
+        /// `.trans`.
+        trans: bool,
+        /// The state space.
+        space: Space,
+        /// Address of a row, given by eight lanes for each matrix.
+        addr: Addr,
+    },
+    /// `movmatrix.m8n8.trans.b16`.
+    Movmatrix {
+        /// Destination.
+        dst: RegId,
+        /// Source.
+        src: Src,
+    },
+    /// `cp.async` from global to shared memory.
+    CpAsync {
+        /// Bytes written: 4, 8 or 16.
+        bytes: u8,
+        /// Bytes read, the rest is zero; default all.
+        read: Option<Src>,
+        /// Writes zeros if true.
+        ignore: Option<Guard>,
+        /// Destination in shared memory.
+        to: Addr,
+        /// Source in global memory.
+        from: Addr,
+    },
+    /// `cp.async.commit_group`.
+    CpAsyncCommit,
+    /// `cp.async.wait_group` and `wait_all`.
+    CpAsyncWait {
+        /// Number of the newest groups that may still be under way; `None` waits for every copy,
+        /// committed or not.
+        pending: Option<u32>,
+    },
     /// No effect on any value: hints, prefetches, `nanosleep`, `pmevent`.
     Nop,
     /// Expansion of calls stopped here.
@@ -1066,4 +1118,56 @@ pub enum FloatTest {
     Normal,
     /// Subnormal.
     Subnormal,
+}
+
+/// Element type of an operand of a matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatTy {
+    /// A float format.
+    Float(Fmt),
+    /// An integer of this width in bits (4 or 8).
+    Int {
+        /// Width in bits.
+        width: u8,
+        /// Signed or unsigned.
+        signed: bool,
+    },
+}
+
+impl MatTy {
+    /// Width in bits of an element in a register.
+    pub fn bits(self) -> u32 {
+        match self {
+            MatTy::Float(f) => f.bits(),
+            MatTy::Int { width, .. } => width as u32,
+        }
+    }
+}
+
+/// A dense matrix product of a warp (PTX ISA 9.0, section 9.7.14.5): a is m x k by rows, b is k x n
+/// by columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mma {
+    /// Rows of a and d: 8 or 16.
+    pub m: u16,
+    /// Inner dimension.
+    pub k: u16,
+    /// Element type of a.
+    pub a_ty: MatTy,
+    /// Element type of b.
+    pub b_ty: MatTy,
+    /// Type of c.
+    pub c_ty: NumTy,
+    /// Type of d.
+    pub d_ty: NumTy,
+    /// `.satfinite` of an integer product: the sum is clamped.
+    pub clamp: bool,
+    /// Result registers.
+    pub d: Vec<RegId>,
+    /// Registers of a.
+    pub a: Vec<Src>,
+    /// Registers of b.
+    pub b: Vec<Src>,
+    /// Registers of c.
+    pub c: Vec<Src>,
 }

@@ -110,7 +110,36 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
             }
         }
         Op::Match { a, mask, .. } | Op::Redux { a, mask, .. } => all(&[*a, *mask], f),
+        Op::Mma(m) => {
+            all(&m.a, f);
+            all(&m.b, f);
+            all(&m.c, f);
+        }
+        Op::Ldmatrix { addr: a, .. } => addr(a, f),
+        Op::Stmatrix { srcs, addr: a, .. } => {
+            addr(a, f);
+            all(srcs, f);
+        }
+        Op::Movmatrix { src: s, .. } => src(s, f),
+        Op::CpAsync {
+            read,
+            ignore,
+            to,
+            from,
+            ..
+        } => {
+            addr(to, f);
+            addr(from, f);
+            if let Some(s) = read {
+                src(s, f);
+            }
+            if let Some(g) = ignore {
+                pred(g, f);
+            }
+        }
         Op::Special { .. }
+        | Op::CpAsyncCommit
+        | Op::CpAsyncWait { .. }
         | Op::Fence { .. }
         | Op::ActiveMask { .. }
         | Op::Bra { .. }
@@ -163,7 +192,14 @@ pub fn defs(op: &Op, mut f: impl FnMut(RegId)) {
             dst.iter().for_each(|r| f(*r));
             f(*p);
         }
+        Op::Mma(m) => m.d.iter().for_each(|r| f(*r)),
+        Op::Ldmatrix { dsts, .. } => dsts.iter().for_each(|r| f(*r)),
+        Op::Movmatrix { dst, .. } => f(*dst),
         Op::St { .. }
+        | Op::Stmatrix { .. }
+        | Op::CpAsync { .. }
+        | Op::CpAsyncCommit
+        | Op::CpAsyncWait { .. }
         | Op::Fence { .. }
         | Op::WarpSync { .. }
         | Op::Bra { .. }

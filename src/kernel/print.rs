@@ -554,6 +554,13 @@ impl Listing<'_> {
             Op::Printf { result: None } => write!(w, "printf"),
             Op::Printf { result: Some(at) } => write!(w, "printf -> local {at}"),
             Op::Nop => write!(w, "nop"),
+            Op::Mma(_)
+            | Op::Ldmatrix { .. }
+            | Op::Stmatrix { .. }
+            | Op::Movmatrix { .. }
+            | Op::CpAsync { .. }
+            | Op::CpAsyncCommit
+            | Op::CpAsyncWait { .. } => write!(w, "{:?}", inst.op),
             Op::CallDepth => write!(w, "call too deep"),
             Op::Unsupported(i) => {
                 let text = self.kernel.texts.get(*i as usize);

@@ -9,7 +9,7 @@
 //! Not claimed: that a combination of known words is legal; only that its meaning is the one
 //! decoded.
 
-use crate::ptx::{Instr, Mod, ModKind, Module, Op, Space, Type};
+use crate::ptx::{Instr, Mod, ModKind, Module, Op, Shape, Space, Type};
 
 use super::{Fmt, IntTy, NumTy};
 
@@ -134,8 +134,17 @@ pub struct Sig {
     pub mods: ModSet,
     types: [Type; MAX_TYPES],
     count: usize,
-    /// The state space, if one is written.
+    /// The state space, if one is written; of two the first, which is the destination.
     pub space: Option<Space>,
+    /// The source state space of an instruction that names two.
+    pub from: Option<Space>,
+    /// The matrix shape.
+    pub shape: Option<Shape>,
+}
+
+/// Opcodes whose decoders look at the shape.
+fn has_shape(op: Op) -> bool {
+    matches!(op, Op::Mma | Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix)
 }
 
 impl Sig {
@@ -148,6 +157,8 @@ impl Sig {
             types: [Type::Pred; MAX_TYPES],
             count: 0,
             space: None,
+            from: None,
+            shape: None,
         };
         for modifier in &module[instr.mods] {
             match modifier.kind {
@@ -159,7 +170,9 @@ impl Sig {
                     sig.count += 1;
                 }
                 ModKind::Space(space) => {
-                    if sig.space.replace(space).is_some() {
+                    if sig.space.is_none() {
+                        sig.space = Some(space);
+                    } else if op != Op::CpAsync || sig.from.replace(space).is_some() {
                         return unsupported("it names two state spaces");
                     }
                 }
@@ -169,7 +182,11 @@ impl Sig {
                     }
                     sig.mods = sig.mods.or(ModSet::of(&[word]));
                 }
-                ModKind::Shape(shape) => return unsupported(format!("shape `.{shape}`")),
+                ModKind::Shape(shape) => {
+                    if !has_shape(op) || sig.shape.replace(shape).is_some() {
+                        return unsupported(format!("shape `.{shape}`"));
+                    }
+                }
                 ModKind::Unknown(name) => {
                     return unsupported(format!("unknown modifier `.{}`", module.text(name)));
                 }

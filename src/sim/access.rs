@@ -16,18 +16,21 @@ use super::warp::{LANES, lanes};
 use super::{DefectKind, Obligation, UnknownKind, WarningKind};
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
-struct Target {
-    lane: usize,
+pub struct Target {
+    /// The lane.
+    pub lane: usize,
     /// The access happens only if this holds; `None` is always.
-    cond: Option<TermId>,
-    region: RegionId,
-    off: i64,
+    pub cond: Option<TermId>,
+    /// The region.
+    pub region: RegionId,
+    /// Byte offset in it.
+    pub off: i64,
 }
 
 impl Machine<'_> {
     /// The targets of an access. A lane whose address is a select among few known ones has
     /// several, whose conditions exclude each other.
-    fn targets(
+    pub fn targets(
         &mut self,
         w: usize,
         exec: u32,
@@ -159,7 +162,7 @@ impl Machine<'_> {
     }
 
     /// Drops targets that are misaligned or out of bounds, and says so.
-    fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
+    pub fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
         let verb = if write { "writes" } else { "reads" };
         let mut bad = Vec::new();
         for (i, t) in targets.iter().enumerate() {
@@ -205,7 +208,7 @@ impl Machine<'_> {
     }
 
     /// Tells the order of accesses about them, region by region; conflicts come back by target.
-    fn order_accesses(
+    pub fn order_accesses(
         &mut self,
         w: usize,
         pc: Pc,
@@ -418,7 +421,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn load_one(
+    pub fn load_one(
         &mut self,
         w: usize,
         lane: usize,

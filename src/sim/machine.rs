@@ -52,6 +52,8 @@ pub struct Machine<'k> {
     pub warps: Vec<Warp>,
     /// Accesses and their order.
     pub order: super::order::Order,
+    /// Asynchronous copies under way, by warp.
+    pub copies: Vec<super::copy::Copies>,
     /// The named barriers.
     pub barriers: super::barrier::Barriers,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
@@ -228,6 +230,7 @@ impl<'k> Machine<'k> {
                 has_nc,
                 tracked,
             )?,
+            copies: (0..n_warps).map(|_| Default::default()).collect(),
             barriers: super::barrier::Barriers::new(),
             votes: Vec::new(),
             meetings: (0..n_warps).map(|_| Default::default()).collect(),

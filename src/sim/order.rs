@@ -27,6 +27,8 @@ pub struct Order {
     tracked: Vec<bool>,
     read_untracked: Vec<bool>,
     warp_sync: bool,
+    /// The agents of the lanes, while an asynchronous operation makes its accesses.
+    pub agent: Option<super::clock::Actor>,
     /// Words that `ld.global.nc` read, with one reader.
     nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
     /// Words of tracked arrays that were written, with one writer.
@@ -64,6 +66,7 @@ impl Order {
             tracked: t,
             read_untracked: vec![false; regions],
             warp_sync,
+            agent: None,
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
             nc_pairs: Vec::new(),
@@ -132,13 +135,14 @@ impl Order {
             clocks,
             shadows,
             report,
+            agent,
             ..
         } = self;
         let shadow = shadows[region.0 as usize]
             .get_or_insert_with(|| Shadow::new(race::RegionId(region.0), clocks));
         let access = WarpAccess {
             warp: w as u32,
-            agent: None,
+            agent: *agent,
             mask,
             pc,
             offsets: offs,
@@ -205,6 +209,8 @@ impl Machine<'_> {
     fn party_site(&self, r: RegionId, off: u64, p: &Party, bytes: u32) -> Site {
         let place = self.place(r, off, bytes);
         let verb = match p.kind {
+            _ if p.agent && p.kind.writes() => "starts an asynchronous copy to",
+            _ if p.agent => "starts an asynchronous copy from",
             Kind::Read | Kind::StrongRead => "reads",
             Kind::Write | Kind::StrongWrite => "writes",
             Kind::Atomic { .. } => "updates",
@@ -244,7 +250,11 @@ impl Machine<'_> {
             let count = f.count;
             match f.conflict {
                 Conflict::Race => {
-                    let apart = self.synchronisation_hint(r, a, b);
+                    let apart = if f.earlier.agent {
+                        "a wait of the issuing thread, and a barrier after it, would"
+                    } else {
+                        self.synchronisation_hint(r, a, b)
+                    };
                     self.defect_counted(DefectKind::DataRace, count, sites, || {
                         format!("{what}: nothing orders them; {apart}")
                     });

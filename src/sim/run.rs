@@ -62,6 +62,10 @@ fn synchronises(op: &Op) -> bool {
             | Op::Match { .. }
             | Op::Redux { .. }
             | Op::Elect { .. }
+            | Op::Mma(_)
+            | Op::Ldmatrix { .. }
+            | Op::Stmatrix { .. }
+            | Op::Movmatrix { .. }
     )
 }
 

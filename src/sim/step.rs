@@ -263,6 +263,12 @@ impl Machine<'_> {
                 self.synchronise(w, exec, pc)?;
                 return Ok(Flow::Set);
             }
+            Op::Mma(_) | Op::Ldmatrix { .. } | Op::Stmatrix { .. } | Op::Movmatrix { .. } => {
+                self.matrix(w, exec, pc)?
+            }
+            Op::CpAsync { .. } => self.copy_async(w, exec, pc, under)?,
+            Op::CpAsyncCommit => self.commit_copies(w, exec),
+            Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
             Op::ActiveMask { dst } => {
                 for lane in lanes(exec) {
                     let site = self.site(pc, w, 1 << lane, "reads the active mask");
@@ -368,6 +374,13 @@ pub fn is_selectable(op: &Op) -> bool {
             | Op::Atom { .. }
             | Op::Fence { .. }
             | Op::Printf { .. }
+            | Op::Mma(_)
+            | Op::Ldmatrix { .. }
+            | Op::Stmatrix { .. }
+            | Op::Movmatrix { .. }
+            | Op::CpAsync { .. }
+            | Op::CpAsyncCommit
+            | Op::CpAsyncWait { .. }
             | Op::CallDepth
             | Op::Unsupported(_)
     )

@@ -1,0 +1,223 @@
+//! Decoder of matrix products of a warp and of the loads and stores that feed them.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.14.5.14 (`mma`), 9.7.14.5.15 to 9.7.14.5.17 (`ldmatrix`,
+//! `stmatrix`, `movmatrix`). The register counts follow from the shape: an operand of r x c
+//! elements of w bits takes r * c * w / 1024 registers of 32 bits in each lane.
+//!
+//! Not claimed: `m8n8k4` on f16, whose layout differs from all others; single-bit products; block
+//! scaling; 4- and 6-bit floats.
+
+use super::lower::Lowerer;
+use super::operand::Fit;
+use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
+use super::{Fmt, MatTy, Mma, NumTy, Op, RegId, Src};
+use crate::ptx::{Mod, Operand, Type};
+
+/// The element type of an operand.
+fn matrix_type(ty: Type) -> Option<MatTy> {
+    let int = |width, signed| Some(MatTy::Int { width, signed });
+    match ty {
+        Type::F16 => Some(MatTy::Float(Fmt::F16)),
+        Type::Bf16 => Some(MatTy::Float(Fmt::Bf16)),
+        Type::Tf32 => Some(MatTy::Float(Fmt::Tf32)),
+        Type::F64 => Some(MatTy::Float(Fmt::F64)),
+        Type::E4m3 => Some(MatTy::Float(Fmt::E4m3)),
+        Type::E5m2 => Some(MatTy::Float(Fmt::E5m2)),
+        Type::S8 => int(8, true),
+        Type::U8 => int(8, false),
+        Type::S4 => int(4, true),
+        Type::U4 => int(4, false),
+        _ => None,
+    }
+}
+
+/// True for the shapes of the manual's table that the layout formula covers.
+fn known_shape(m: u16, k: u16, a: MatTy) -> bool {
+    let ks: &[u16] = match (m, a) {
+        (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[8, 16],
+        (16, MatTy::Float(Fmt::Tf32)) => &[4, 8],
+        (8, MatTy::Float(Fmt::F64)) => &[4],
+        (16, MatTy::Float(Fmt::F64)) => &[4, 8, 16],
+        (16, MatTy::Float(Fmt::E4m3 | Fmt::E5m2)) => &[16, 32],
+        (8, MatTy::Int { width: 8, .. }) => &[16],
+        (16, MatTy::Int { width: 8, .. }) => &[16, 32],
+        (8, MatTy::Int { width: 4, .. }) => &[32],
+        (16, MatTy::Int { width: 4, .. }) => &[32, 64],
+        _ => &[],
+    };
+    ks.contains(&k)
+}
+
+impl<'a> Lowerer<'a> {
+    /// `mma.sync.aligned.shape.row.col.d.a.b.c d, a, b, c;`
+    pub(super) fn decode_mma(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.no_space()?;
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::Sync,
+                    Mod::Aligned,
+                    Mod::Row,
+                    Mod::Col,
+                    Mod::Satfinite,
+                    Mod::Rn,
+                    Mod::KindF8f6f4,
+                ])
+            },
+        )?;
+        let (&[d, a, b, c], Some(shape)) = (sig.types(), sig.shape) else {
+            return unsupported("it must have a shape and four types");
+        };
+        let (Some(a_ty), Some(b_ty)) = (matrix_type(a), matrix_type(b)) else {
+            return unsupported("this element type");
+        };
+        if !(sig.has(Mod::Row) && sig.has(Mod::Col)) {
+            return unsupported("a layout other than `.row.col`");
+        }
+        if shape.n != 8 || a_ty.bits() != b_ty.bits() || !known_shape(shape.m, shape.k, a_ty) {
+            return unsupported(format!("shape `.{shape}` of `.{a}`"));
+        }
+        let (Some((c_ty, 1)), Some((d_ty, 1))) = (num_type(c), num_type(d)) else {
+            return unsupported("this type of accumulator");
+        };
+        let fits = match (a_ty, c_ty, d_ty) {
+            (MatTy::Int { .. }, NumTy::Int(x), NumTy::Int(y)) => x.width == 32 && y.width == 32,
+            (MatTy::Float(Fmt::F64), NumTy::Float(x), NumTy::Float(y)) => {
+                x == Fmt::F64 && y == Fmt::F64
+            }
+            (MatTy::Float(_), NumTy::Float(x), NumTy::Float(y)) => {
+                matches!(x, Fmt::F16 | Fmt::F32) && matches!(y, Fmt::F16 | Fmt::F32)
+            }
+            _ => false,
+        };
+        if !fits {
+            return unsupported("this type of accumulator");
+        }
+        self.expect(4)?;
+        let elements = |rows: u16, cols: u16, bits: u32| {
+            let reg = bits.max(32);
+            (rows as u32 * cols as u32 * bits / (32 * reg)) as usize
+        };
+        let ab = |t: MatTy| match t {
+            MatTy::Float(Fmt::F64) => Type::F64,
+            _ => Type::B32,
+        };
+        let cd = |t: NumTy| match t {
+            NumTy::Float(Fmt::F32) => Type::F32,
+            NumTy::Float(Fmt::F64) => Type::F64,
+            _ => Type::B32,
+        };
+        let d = self.matrix_regs(0, cd(d_ty), elements(shape.m, 8, d_ty.bits()))?;
+        let a = self.matrix_srcs(1, ab(a_ty), elements(shape.m, shape.k, a_ty.bits()))?;
+        let b = self.matrix_srcs(2, ab(b_ty), elements(shape.k, 8, b_ty.bits()))?;
+        let c = self.matrix_srcs(3, cd(c_ty), elements(shape.m, 8, c_ty.bits()))?;
+        self.emit(Op::Mma(Box::new(Mma {
+            m: shape.m,
+            k: shape.k,
+            a_ty,
+            b_ty,
+            c_ty,
+            d_ty,
+            clamp: sig.has(Mod::Satfinite),
+            d,
+            a,
+            b,
+            c,
+        })));
+        Ok(())
+    }
+
+    fn counted(&mut self, i: usize, count: usize) -> Decoded<Vec<Operand>> {
+        let operand = self.operand(i)?;
+        let elements = self.elements(operand)?;
+        if elements.len() != count {
+            return unsupported(format!(
+                "{} registers where the shape takes {count}",
+                elements.len()
+            ));
+        }
+        Ok(elements)
+    }
+
+    fn matrix_regs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<RegId>> {
+        let elements = self.counted(i, count)?;
+        elements
+            .iter()
+            .map(|e| self.reg(e, ty, Fit::Exact))
+            .collect()
+    }
+
+    fn matrix_srcs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<Src>> {
+        let elements = self.counted(i, count)?;
+        elements
+            .iter()
+            .map(|e| self.value(e, ty, Fit::Exact))
+            .collect()
+    }
+
+    /// The number of matrices and `.trans` of the 8x8 forms.
+    fn matrices(&mut self, sig: &Sig) -> Decoded<(usize, bool)> {
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::Sync,
+                    Mod::Aligned,
+                    Mod::Trans,
+                    Mod::X1,
+                    Mod::X2,
+                    Mod::X4,
+                ])
+            },
+        )?;
+        match (sig.shape, sig.types()) {
+            (Some(s), [Type::B16]) if (s.m, s.n, s.k) == (8, 8, 0) => {}
+            _ => return unsupported("a shape or type other than `.m8n8` of `.b16`"),
+        }
+        let count = sig.need(
+            &[(Mod::X1, 1), (Mod::X2, 2), (Mod::X4, 4)],
+            "the number of matrices",
+        )?;
+        self.expect(2)?;
+        Ok((count, sig.has(Mod::Trans)))
+    }
+
+    /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p];`
+    pub(super) fn decode_ldmatrix(&mut self, sig: &Sig) -> Decoded<()> {
+        let (count, trans) = self.matrices(sig)?;
+        let dsts = self.matrix_regs(0, Type::B32, count)?;
+        let written = self.written_space(sig)?;
+        let (space, addr) = self.address(1, written)?;
+        self.emit(Op::Ldmatrix {
+            dsts,
+            trans,
+            space,
+            addr,
+        });
+        Ok(())
+    }
+
+    /// `stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r;`
+    pub(super) fn decode_stmatrix(&mut self, sig: &Sig) -> Decoded<()> {
+        let (count, trans) = self.matrices(sig)?;
+        let written = self.written_space(sig)?;
+        let (space, addr) = self.address(0, written)?;
+        let srcs = self.matrix_srcs(1, Type::B32, count)?;
+        self.emit(Op::Stmatrix {
+            srcs,
+            trans,
+            space,
+            addr,
+        });
+        Ok(())
+    }
+
+    /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a;`
+    pub(super) fn decode_movmatrix(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.only(const { ModSet::of(&[Mod::Sync, Mod::Aligned, Mod::Trans]) })?;
+        self.expect(2)?;
+        let dst = self.dst(0, Type::B32)?;
+        let src = self.src(1, Type::B32)?;
+        self.emit(Op::Movmatrix { dst, src });
+        Ok(())
+    }
+}

@@ -1,0 +1,463 @@
+//! Matrix instructions of a warp: `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//!
+//! Which lane holds which element follows one formula for all dense shapes (PTX ISA 9.0, section
+//! 9.7.14.5): with g = lane / 4, t = lane % 4 and E elements in a register of 32 bits (1 for tf32
+//! and f64),
+//!
+//! * a, register r, element e: row g + 8 (r & 1), column E t + e + 4 E (r >> 1); 8 rows have
+//!   register 0 only;
+//! * b: row E t + e + 4 E r, column g;
+//! * c and d, element i: row g + 8 (i >> 1), column 2 t + (i & 1).
+//!
+//! Over the reals a product is the sum that it says; the order and precision of the accumulation,
+//! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
+
+use crate::kernel::{Addr, IntTy, MatTy, Mma, NumTy, Op, Pc, RegId, Space, Src};
+use crate::term::{BitsOp, Term, TermId};
+
+use super::DefectKind;
+use super::access::Target;
+use super::int_sym;
+use super::machine::{Machine, Stop};
+use super::race::Kind;
+use super::step::Under;
+use super::value::Val;
+use super::warp::LANES;
+
+const HALF: NumTy = NumTy::Int(IntTy {
+    width: 16,
+    signed: false,
+});
+const WORD: NumTy = NumTy::Int(IntTy {
+    width: 32,
+    signed: false,
+});
+
+/// Elements of an operand in one register.
+fn per_register(ty: MatTy) -> usize {
+    (32 / ty.bits()).max(1) as usize
+}
+
+/// Row and column of an element of a, where a register has `e_count` elements.
+fn place_a(m: u16, e_count: usize, lane: usize, r: usize, e: usize) -> (usize, usize) {
+    let (g, t) = (lane / 4, lane % 4);
+    if m == 8 {
+        return (g, e_count * t + e + 4 * e_count * r);
+    }
+    (g + 8 * (r & 1), e_count * t + e + 4 * e_count * (r >> 1))
+}
+
+/// Row and column of an element of b.
+fn place_b(e_count: usize, lane: usize, r: usize, e: usize) -> (usize, usize) {
+    (e_count * (lane % 4) + e + 4 * e_count * r, lane / 4)
+}
+
+/// Row and column of element i of c or d.
+fn place_c(lane: usize, i: usize) -> (usize, usize) {
+    (lane / 4 + 8 * (i >> 1), 2 * (lane % 4) + (i & 1))
+}
+
+impl Machine<'_> {
+    /// Executes a matrix instruction in the lanes `exec`, which must be the whole warp.
+    pub fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        if exec != u32::MAX {
+            let mut sites = vec![self.site(pc, w, exec, "execute it")];
+            let absent = self.warps[w].live & !exec;
+            if absent != 0 {
+                let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
+                sites.push(self.site(at, w, absent, "do not"));
+            }
+            self.defect(DefectKind::BarrierMisuse, sites, || {
+                "a matrix instruction is executed by a part of a warp: all 32 lanes must execute \
+                 it together"
+                    .into()
+            });
+            return Err(Stop::Finding);
+        }
+        self.note_unset(w, pc);
+        match &self.inst(pc).op {
+            Op::Mma(m) => self.mma(w, pc, m),
+            Op::Ldmatrix {
+                dsts,
+                trans,
+                space,
+                addr,
+            } => self.ldmatrix(w, pc, dsts, *trans, *space, *addr),
+            Op::Stmatrix {
+                srcs,
+                trans,
+                space,
+                addr,
+            } => self.stmatrix(w, pc, srcs, *trans, *space, *addr),
+            Op::Movmatrix { dst, src } => {
+                self.movmatrix(w, *dst, *src);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The elements of an operand by row and column: reals, or 32-bit integers.
+    fn fragment(
+        &mut self,
+        w: usize,
+        ty: MatTy,
+        regs: &[Src],
+        (rows, cols): (usize, usize),
+        place: impl Fn(usize, usize, usize) -> (usize, usize),
+    ) -> Vec<TermId> {
+        let n = per_register(ty);
+        let bits = ty.bits() as u8;
+        let mut out = vec![TermId(0); rows * cols];
+        for (r, reg) in regs.iter().enumerate() {
+            for lane in 0..LANES {
+                let v = self.src(w, *reg, lane);
+                for e in 0..n {
+                    let (row, col) = place(lane, r, e);
+                    let t = match ty {
+                        MatTy::Float(f) if n == 1 => self.values.real(v, f),
+                        MatTy::Float(f) => {
+                            let whole = self.values.bits(v, 32);
+                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            let part = self.values.of_bits(part);
+                            self.values.real(part, f)
+                        }
+                        MatTy::Int { signed, .. } => {
+                            let whole = self.values.bits(v, 32);
+                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            int_sym::extend(&mut self.values.store, part, signed, 32)
+                        }
+                    };
+                    out[row * cols + col] = t;
+                }
+            }
+        }
+        out
+    }
+
+    fn mma(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<(), Stop> {
+        let (rows, depth) = (m.m as usize, m.k as usize);
+        let (ea, eb) = (per_register(m.a_ty), per_register(m.b_ty));
+        let a = self.fragment(w, m.a_ty, &m.a, (rows, depth), |l, r, e| {
+            place_a(m.m, ea, l, r, e)
+        });
+        let b = self.fragment(w, m.b_ty, &m.b, (depth, 8), |l, r, e| place_b(eb, l, r, e));
+        let count = rows * 8 / LANES;
+        let mut results: Vec<TermId> = Vec::with_capacity(rows * 8);
+        let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
+        for lane in 0..LANES {
+            for i in 0..count {
+                let (row, col) = place_c(lane, i);
+                let c = self.accumulator(w, lane, i, m);
+                products.clear();
+                products.extend((0..depth).map(|k| (a[row * depth + k], b[k * 8 + col])));
+                let d = match m.c_ty {
+                    NumTy::Float(_) => self.dot(c, &products),
+                    NumTy::Int(_) => {
+                        let s = &mut self.values.store;
+                        let mut acc = c;
+                        for &(x, y) in &products {
+                            let p = s.bits_op(BitsOp::Mul, x, y);
+                            acc = s.bits_op(BitsOp::Add, acc, p);
+                        }
+                        if m.clamp {
+                            match self.clamped(c, &products) {
+                                Some(t) => t,
+                                None => {
+                                    let what = "a saturating product of data-dependent integers";
+                                    self.unsupported(w, u32::MAX, pc, what);
+                                    return Err(Stop::Finding);
+                                }
+                            }
+                        } else {
+                            acc
+                        }
+                    }
+                };
+                results.push(d);
+            }
+        }
+        for lane in 0..LANES {
+            let own = &results[lane * count..][..count];
+            match m.d_ty {
+                NumTy::Float(f) if f.bits() == 16 => {
+                    for (r, d) in m.d.iter().enumerate() {
+                        let parts = [0, 1].map(|e| {
+                            let v = Val::Real(f, own[2 * r + e]);
+                            self.values.bits(v, 16)
+                        });
+                        let t = self.values.store.concat(&parts);
+                        let v = self.values.of_bits(t);
+                        self.set(w, *d, lane, v);
+                    }
+                }
+                NumTy::Float(f) => {
+                    for (t, d) in own.iter().zip(&m.d) {
+                        self.set(w, *d, lane, Val::Real(f, *t));
+                    }
+                }
+                NumTy::Int(_) => {
+                    for (t, d) in own.iter().zip(&m.d) {
+                        let v = self.values.of_bits(*t);
+                        self.set(w, *d, lane, v);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Element i of c in a lane.
+    fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
+        match m.c_ty {
+            NumTy::Float(f) if f.bits() == 16 => {
+                let v = self.src(w, m.c[i / 2], lane);
+                let whole = self.values.bits(v, 32);
+                let part = self.values.store.extract(whole, 16 * (i % 2) as u8, 16);
+                let part = self.values.of_bits(part);
+                self.values.real(part, f)
+            }
+            NumTy::Float(f) => {
+                let v = self.src(w, m.c[i], lane);
+                self.values.real(v, f)
+            }
+            NumTy::Int(_) => {
+                let v = self.src(w, m.c[i], lane);
+                self.values.bits(v, 32)
+            }
+        }
+    }
+
+    /// c plus the sum of the products, as one gathered sum.
+    fn dot(&mut self, c: TermId, products: &[(TermId, TermId)]) -> TermId {
+        let s = &mut self.values.store;
+        let odd = |t: TermId| matches!(s.get(t), Term::Inf { .. } | Term::Undefined);
+        if products.iter().any(|(x, y)| odd(*x) || odd(*y)) {
+            let mut acc = c;
+            for &(x, y) in products {
+                let p = s.mul(x, y);
+                acc = s.add(acc, p);
+            }
+            return acc;
+        }
+        let absent = |x: TermId, y: TermId| s.is_zero(x) && s.is_total(y);
+        let kept: Vec<(TermId, TermId)> = products
+            .iter()
+            .copied()
+            .filter(|&(x, y)| !absent(x, y) && !absent(y, x))
+            .collect();
+        let p = s.sum(&kept);
+        s.add(c, p)
+    }
+
+    /// The saturated sum of known integers.
+    fn clamped(&mut self, c: TermId, products: &[(TermId, TermId)]) -> Option<TermId> {
+        let s = &mut self.values.store;
+        let known = |t: TermId| s.as_bits(t).map(|v| v as u32 as i32 as i64);
+        let mut sum = known(c)?;
+        for &(x, y) in products {
+            sum += known(x)? * known(y)?;
+        }
+        let sum = sum.clamp(i32::MIN as i64, i32::MAX as i64);
+        Some(s.bits(32, sum as u64))
+    }
+
+    /// The rows of the matrices: their targets in order, eight for each matrix.
+    #[allow(clippy::too_many_arguments)]
+    fn matrix_rows(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        count: usize,
+        space: Space,
+        addr: Addr,
+        kind: Kind,
+    ) -> Result<Vec<Target>, Stop> {
+        let mask = (u64::from(u32::MAX) >> (32 - 8 * count)) as u32;
+        let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
+        let wanted = rows.len();
+        self.check(w, pc, &mut rows, 16, kind.writes());
+        if rows.len() != wanted {
+            return Err(Stop::Finding);
+        }
+        if wanted != 8 * count {
+            let v = match addr.base {
+                Src::Reg(_) => self.src(w, addr.base, 0),
+                _ => Val::Conc(0),
+            };
+            self.data_dependent_address(w, mask, pc, v);
+            return Err(Stop::Finding);
+        }
+        self.stats.accesses += wanted as u64;
+        let conflicts = self.order_accesses(w, pc, &rows, (2, 8), kind, false)?;
+        for (_, c) in &conflicts {
+            // Rows that overlap rows, or other writes, with values that nobody compared.
+            self.add_race(c.otherwise, c);
+        }
+        Ok(rows)
+    }
+
+    fn ldmatrix(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        dsts: &[RegId],
+        trans: bool,
+        space: Space,
+        addr: Addr,
+    ) -> Result<(), Stop> {
+        let rows = self.matrix_rows(w, pc, dsts.len(), space, addr, Kind::Read)?;
+        for (j, d) in dsts.iter().enumerate() {
+            for lane in 0..LANES {
+                let (g, t) = (lane / 4, lane % 4);
+                let v = if trans {
+                    let parts = [0, 1].map(|e| {
+                        let row = &rows[8 * j + 2 * t + e];
+                        let (region, off) = (row.region, row.off as u64 + 2 * g as u64);
+                        let v = self.load_one(w, lane, pc, region, off, HALF);
+                        self.values.bits(v, 16)
+                    });
+                    let t = self.values.store.concat(&parts);
+                    self.values.of_bits(t)
+                } else {
+                    let row = &rows[8 * j + g];
+                    let (region, off) = (row.region, row.off as u64 + 4 * t as u64);
+                    self.load_one(w, lane, pc, region, off, WORD)
+                };
+                self.set(w, *d, lane, v);
+            }
+        }
+        Ok(())
+    }
+
+    fn stmatrix(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        srcs: &[Src],
+        trans: bool,
+        space: Space,
+        addr: Addr,
+    ) -> Result<(), Stop> {
+        let rows = self.matrix_rows(w, pc, srcs.len(), space, addr, Kind::Write)?;
+        for (j, s) in srcs.iter().enumerate() {
+            for lane in 0..LANES {
+                let (g, t) = (lane / 4, lane % 4);
+                let v = self.src(w, *s, lane);
+                let whole = self.values.bits(v, 32);
+                for e in 0..2 {
+                    let part = self.values.store.extract(whole, 16 * e as u8, 16);
+                    let v = self.values.of_bits(part);
+                    let (row, col) = if trans {
+                        (2 * t + e, g)
+                    } else {
+                        (g, 2 * t + e)
+                    };
+                    let target = &rows[8 * j + row];
+                    let off = target.off as u64 + 2 * col as u64;
+                    let region = &mut self.regions[target.region.0 as usize];
+                    region.store(&mut self.values, off, 2, v);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lane (g, t) gets elements (2t, g) and (2t + 1, g) of the matrix that is held by rows.
+    fn movmatrix(&mut self, w: usize, dst: RegId, src: Src) {
+        let held: Vec<TermId> = (0..LANES)
+            .map(|lane| {
+                let v = self.src(w, src, lane);
+                self.values.bits(v, 32)
+            })
+            .collect();
+        for lane in 0..LANES {
+            let (g, t) = (lane / 4, lane % 4);
+            let parts = [0, 1].map(|e| {
+                let from = held[(2 * t + e) * 4 + g / 2];
+                self.values.store.extract(from, 16 * (g % 2) as u8, 16)
+            });
+            let v = self.values.store.concat(&parts);
+            let v = self.values.of_bits(v);
+            self.set(w, dst, lane, v);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+
+    /// Every element of every operand is held exactly once.
+    #[test]
+    fn layouts_are_bijections() {
+        for (m, k, bits) in [
+            (16u16, 8usize, 16u32),
+            (16, 16, 16),
+            (16, 4, 32),
+            (16, 8, 32),
+            (16, 16, 8),
+            (16, 32, 8),
+            (8, 16, 8),
+            (8, 32, 4),
+            (16, 32, 4),
+            (16, 64, 4),
+            (8, 4, 64),
+            (16, 4, 64),
+            (16, 8, 64),
+            (16, 16, 64),
+        ] {
+            let e_count = (32 / bits).max(1) as usize;
+            let rows = m as usize;
+            let mut seen_a = vec![0; rows * k];
+            let mut seen_b = vec![0; k * 8];
+            let mut seen_c = vec![0; rows * 8];
+            for lane in 0..LANES {
+                for r in 0..rows * k / (LANES * e_count) {
+                    for e in 0..e_count {
+                        let (row, col) = place_a(m, e_count, lane, r, e);
+                        seen_a[row * k + col] += 1;
+                    }
+                }
+                for r in 0..k * 8 / (LANES * e_count) {
+                    for e in 0..e_count {
+                        let (row, col) = place_b(e_count, lane, r, e);
+                        seen_b[row * 8 + col] += 1;
+                    }
+                }
+                for i in 0..rows * 8 / LANES {
+                    let (row, col) = place_c(lane, i);
+                    seen_c[row * 8 + col] += 1;
+                }
+            }
+            for seen in [seen_a, seen_b, seen_c] {
+                assert!(seen.iter().all(|n| *n == 1), "m{m}k{k} of {bits} bits");
+            }
+        }
+    }
+
+    /// Where the manual's figures put some elements of m16n8k16 on f16.
+    #[test]
+    fn layouts_agree_with_the_manual() {
+        assert_eq!(place_a(16, 2, 0, 0, 0), (0, 0));
+        assert_eq!(place_a(16, 2, 1, 0, 1), (0, 3));
+        assert_eq!(place_a(16, 2, 4, 1, 0), (9, 0));
+        assert_eq!(place_a(16, 2, 31, 3, 1), (15, 15));
+        assert_eq!(place_b(2, 5, 1, 0), (10, 1));
+        assert_eq!(place_c(6, 3), (9, 5));
+    }
+
+    /// The format of an element fits its register.
+    #[test]
+    fn registers_hold_whole_elements() {
+        assert_eq!(per_register(MatTy::Float(Fmt::F16)), 2);
+        assert_eq!(per_register(MatTy::Float(Fmt::Tf32)), 1);
+        assert_eq!(per_register(MatTy::Float(Fmt::F64)), 1);
+        let s4 = MatTy::Int {
+            width: 4,
+            signed: true,
+        };
+        assert_eq!(per_register(s4), 8);
+    }
+}
