@@ -56,8 +56,9 @@ impl Exps {
         self.list[e.0 as usize].0
     }
 
-    /// `flag::PARTIAL` if the exponent is not defined for all inputs, else 0.
-    pub(super) fn partial(&self, e: ExpId) -> u8 {
+    /// `flag::PARTIAL` if the exponent is not defined for all inputs, `flag::REDUCIBLE` if it
+    /// holds half of a logarithm or a whole one.
+    pub(super) fn flags(&self, e: ExpId) -> u8 {
         self.list[e.0 as usize].1
     }
 
@@ -65,7 +66,7 @@ impl Exps {
         let list = &mut self.list;
         let images = &mut self.images;
         ExpId(*self.of.entry(p).or_insert_with(|| {
-            list.push((p, flags & flag::PARTIAL));
+            list.push((p, flags));
             images.push(0);
             list.len() as u32 - 1
         }))
@@ -99,8 +100,60 @@ impl Ring {
             }
         }
         let p = self.identify(p)?;
-        let flags = self.polys.flags(p);
+        let mut flags = self.polys.flags(p) & flag::PARTIAL;
+        if self.special {
+            let terms = self.polys.get(p);
+            if terms.iter().any(|t| self.halves_of_logarithm(t).is_some()) {
+                flags |= flag::REDUCIBLE;
+            }
+        }
         Ok((self.exps.intern(p, flags), carry))
+    }
+
+    /// The b and k of k/2 * log2(b), for a small integer k.
+    fn halves_of_logarithm(&self, t: &PTerm) -> Option<(PolyId, i64)> {
+        if t.exp != ExpId::ZERO {
+            return None;
+        }
+        let Atom::Log2(b) = *self.atom(t.mono.as_atom()?) else {
+            return None;
+        };
+        let k = self.coefs.get(t.coef).mul(&Rat::Small(2, 1)).as_integer()?;
+        (k.abs() <= MAX_POWER).then_some((b, k))
+    }
+
+    /// Splits 2^e into the powers of the b in its logarithms log2(b), roots of such, and the rest.
+    pub(super) fn take_logarithms(
+        &mut self,
+        e: ExpId,
+        powers: &mut Vec<(PolyId, i32)>,
+    ) -> Result<(PTerm, Vec<PolyId>), Fail> {
+        let p = self.exps.poly(e);
+        let mut rest = Vec::with_capacity(self.polys.len(p));
+        let mut roots = Vec::new();
+        for i in 0..self.polys.len(p) {
+            let t = self.polys.term(p, i);
+            match self.halves_of_logarithm(&t) {
+                Some((b, k)) => {
+                    if k.rem_euclid(2) == 1 {
+                        roots.push(b);
+                    }
+                    if k.div_euclid(2) != 0 {
+                        powers.push((b, k.div_euclid(2) as i32));
+                    }
+                }
+                None => rest.push(t),
+            }
+        }
+        let p = self.collect(rest)?;
+        let (exp, carry) = self.exponent(p)?;
+        let coef = self.coefs.pow2(carry);
+        let rest = PTerm {
+            exp,
+            coef,
+            ..PTerm::ONE
+        };
+        Ok((rest, roots))
     }
 
     /// match `2^a * 2^b`; result `2^k * 2^e`; because a + b = k + e.
@@ -127,45 +180,14 @@ impl Ring {
 
     /// 2^p of a canonical polynomial.
     ///
-    /// match `2^(a + k * log2(b))`, k a small integer; result `b^k * 2^a`; because log2(b) is
-    /// defined only for b > 0.
-    ///
-    /// match `2^(a + k)`, k an integer; result `2^k * 2^a`.
+    /// match `2^(e + k)`, k an integer; result `2^k * 2^e`.
     pub(super) fn exp2(&mut self, p: PolyId) -> Result<Val, Fail> {
-        let mut rest = Vec::with_capacity(self.polys.len(p));
-        let mut powers: Vec<(PolyId, i64)> = Vec::new();
-        for i in 0..self.polys.len(p) {
-            let t = self.polys.term(p, i);
-            if t.exp == ExpId::ZERO
-                && let Some(a) = t.mono.as_atom()
-                && let Atom::Log2(b) = *self.atom(a)
-                && let Some(k) = t.coef.small()
-                && k.abs() <= MAX_POWER
-            {
-                powers.push((b, k));
-            } else {
-                rest.push(t);
-            }
-        }
-        let p = if powers.is_empty() {
-            p
-        } else {
-            self.collect(rest)?
-        };
         let (exp, carry) = self.exponent(p)?;
         let coef = self.coefs.pow2(carry);
-        let mut v = Val::term(PTerm {
+        self.settle(Val::term(PTerm {
             exp,
             coef,
             ..PTerm::ONE
-        });
-        for (b, k) in powers {
-            let base = self.val_of(b);
-            let base = if k < 0 { self.val_inverse(base)? } else { base };
-            for _ in 0..k.abs() {
-                v = self.val_mul(v, base)?;
-            }
-        }
-        Ok(v)
+        }))
     }
 }

@@ -9,6 +9,7 @@
 //! strictly smaller, so it ends; the work limit bounds it.
 
 use super::binary::Split;
+use super::exp::ExpId;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::ring::{Atom, Fail, Ring};
@@ -23,7 +24,7 @@ impl Ring {
         if let Some(&p) = self.canon_of.get(&v) {
             return Ok(p);
         }
-        let flags = self.polys.flags(v.poly) | self.monos.flags(v.factor.mono, &self.atom_flags);
+        let flags = self.polys.flags(v.poly) | self.term_flags(v.factor);
         let rewrites = flag::REDUCIBLE | flag::LET | flag::SQRT | flag::INV;
         let p = if flags & rewrites == 0 {
             self.scale(v.factor, v.poly)?
@@ -47,7 +48,7 @@ impl Ring {
         let mut stack = terms;
         let mut out = Vec::with_capacity(stack.len());
         while let Some(t) = stack.pop() {
-            let f = self.monos.flags(t.mono, &self.atom_flags);
+            let f = self.term_flags(t);
             if f & (flag::REDUCIBLE | flag::LET) == 0 {
                 match self.split_binary(t, f)? {
                     Split::Kept => out.push(t),
@@ -77,6 +78,9 @@ impl Ring {
     ///
     /// match `Let(p)^n`; result `p^n`; because that is what it stands for.
     ///
+    /// match `2^(e + k/2 * log2(b))`; result `b^(k div 2) * sqrt(b)^(k mod 2) * 2^e`; because log2(b)
+    /// is defined only for b > 0.
+    ///
     /// match `Inv(d)^n * (c * d)^m`; result the smaller power is cancelled; because d is not 0
     /// wherever Inv(d) is defined.
     pub(super) fn rewrite(&mut self, t: PTerm) -> Result<(PTerm, PolyId), Fail> {
@@ -102,6 +106,16 @@ impl Ring {
             ..t
         };
         let mut product = PolyId::ONE;
+        if self.exps.flags(t.exp) & flag::REDUCIBLE != 0 {
+            let (rest, roots) = self.take_logarithms(t.exp, &mut factors)?;
+            base.exp = ExpId::ZERO;
+            base = self.term_mul(base, rest)?;
+            for b in roots {
+                let r = self.sqrt(b)?;
+                base = self.term_mul(base, r.factor)?;
+                product = self.poly_mul(product, r.poly)?;
+            }
+        }
         for (x, p) in factors {
             let v = self.val_of(x);
             if p < 0 {

@@ -103,17 +103,19 @@ impl Ring {
         out
     }
 
-    /// The order of exponents as coefficient vectors: the first difference decides.
+    /// The order of exponents as coefficient vectors: the first difference decides. Constants
+    /// come last: they are kept modulo 1, so adding an exponent to both would change their order.
     pub(super) fn exp_less(&self, a: ExpId, b: ExpId) -> bool {
-        let (x, y) = (
-            self.polys.get(self.exps.poly(a)),
-            self.polys.get(self.exps.poly(b)),
-        );
+        let split = |e: ExpId| match self.polys.get(self.exps.poly(e)) {
+            [t, rest @ ..] if t.is_constant() => (t.coef, rest),
+            terms => (Coef::ZERO, terms),
+        };
+        let ((c, x), (d, y)) = (split(a), split(b));
         let (mut i, mut j) = (0, 0);
         loop {
             let (s, t) = (x.get(i), y.get(j));
             let (p, q, step) = match (s, t) {
-                (None, None) => return false,
+                (None, None) => return self.coefs.cmp(c, d).is_lt(),
                 (Some(s), None) => (s.coef, Coef::ZERO, (1, 0)),
                 (None, Some(t)) => (Coef::ZERO, t.coef, (0, 1)),
                 (Some(s), Some(t)) if s.key() < t.key() => (s.coef, Coef::ZERO, (1, 0)),

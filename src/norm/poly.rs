@@ -170,7 +170,7 @@ impl Ring {
                 flags |= self.monos.flags(t.mono, &self.atom_flags);
             }
             if t.exp != ExpId::ZERO {
-                flags |= flag::EXP | self.exps.partial(t.exp);
+                flags |= flag::EXP | self.exps.flags(t.exp);
             }
             if self.coefs.is_negative(t.coef) {
                 flags |= flag::NEG;

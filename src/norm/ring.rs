@@ -76,7 +76,7 @@ pub(super) struct Ring {
     pub(super) atom_flags: Vec<u8>,
     pub(super) atom_signs: Vec<Sign>,
     pub(super) atom_images: Vec<Image>,
-    /// True once an atom has any property at all.
+    /// True once an atom is anything but an input element.
     pub(super) special: bool,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
@@ -152,7 +152,7 @@ impl Ring {
         let flags = self.flags_of_atom(&atom, sign);
         let id = self.atoms.len() as u32;
         let image = self.image_of_atom(id, &atom);
-        self.special |= flags != 0;
+        self.special |= !matches!(atom, Atom::Symbol(_));
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {
@@ -180,6 +180,12 @@ impl Ring {
             Atom::OfInt(_, n) => self.nodes.partial(*n),
             Atom::OfBits(..) => flag::PARTIAL,
         }
+    }
+
+    /// The properties of a term, those of polynomials aside.
+    #[inline]
+    pub(super) fn term_flags(&self, t: PTerm) -> u8 {
+        self.monos.flags(t.mono, &self.atom_flags) | self.exps.flags(t.exp)
     }
 
     /// The monomial of a single atom.

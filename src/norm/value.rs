@@ -149,10 +149,10 @@ impl Ring {
     }
 
     /// Rewrites powers in the factor that can be rewritten, so that they meet what they cancel.
-    fn settle(&mut self, v: Val) -> Result<Val, Fail> {
+    pub(super) fn settle(&mut self, v: Val) -> Result<Val, Fail> {
         let mut v = v;
         loop {
-            let f = self.monos.flags(v.factor.mono, &self.atom_flags);
+            let f = self.term_flags(v.factor);
             if f & flag::REDUCIBLE == 0 || f & flag::LET != 0 {
                 return Ok(v);
             }
@@ -215,7 +215,7 @@ impl Ring {
             return Ok(Val::ZERO);
         }
         let mut v = v;
-        let f = self.monos.flags(v.factor.mono, &self.atom_flags) | self.polys.flags(v.poly);
+        let f = self.term_flags(v.factor) | self.polys.flags(v.poly);
         if f & (flag::LET | flag::REDUCIBLE) != 0 {
             let p = self.canon(v)?;
             v = self.val_of(p);
