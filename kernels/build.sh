@@ -31,6 +31,7 @@ here=$PWD
 compile() { # folder output source flags...
     local folder=$1 output=$2 source=$3
     shift 3
+    # Warning 177 is about constants that one of several variants of a kernel does not need.
     local flags=()
     for flag in "$@"; do
         case $flag in
@@ -38,7 +39,7 @@ compile() { # folder output source flags...
             *) flags+=("$flag") ;;
         esac
     done
-    (cd "$folder" && "$NVCC" -ptx "-arch=$ARCH" "-DENTRY=${folder}_$output" "${flags[@]}" "$source.cu" -o "$output.ptx")
+    (cd "$folder" && "$NVCC" -ptx "-arch=$ARCH" -diag-suppress 177 "-DENTRY=${folder}_$output" "${flags[@]}" "$source.cu" -o "$output.ptx")
     # A path inside this folder loses its prefix; a header of the toolkit keeps only its name.
     sed -i -E \
         -e "/^[[:space:]]*\.file/s|\"$here/$folder/|\"|" \

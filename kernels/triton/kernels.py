@@ -1,0 +1,86 @@
+"""Kernels in Triton: a softmax of a row, a layer normalisation of a row, a tile of a matrix product.
+
+Each works on one row or tile, whose size is fixed at compile time, and has a mutant.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, n: tl.constexpr):
+    """y[i] = exp(x[i] - max(x)) / sum of exp(x[j] - max(x))"""
+    i = tl.arange(0, n)
+    v = tl.load(x + i)
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + i, e / tl.sum(e, axis=0))
+
+
+@triton.jit
+def softmax_masked(x, y, size, n: tl.constexpr):
+    """The same for the first `size` of n values; the others count as -infinity."""
+    i = tl.arange(0, n)
+    v = tl.load(x + i, mask=i < size, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + i, e / tl.sum(e, axis=0), mask=i < size)
+
+
+@triton.jit
+def softmax_wrong_coefficient(x, y, n: tl.constexpr):
+    """exp(2 (x - max)) in the numerator only"""
+    i = tl.arange(0, n)
+    v = tl.load(x + i)
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + i, e * e / tl.sum(e, axis=0))
+
+
+@triton.jit
+def layernorm(x, gamma, beta, y, n: tl.constexpr):
+    """y[i] = (x[i] - mean) / sqrt(var + 1e-5) * gamma[i] + beta[i]"""
+    i = tl.arange(0, n)
+    v = tl.load(x + i)
+    mean = tl.sum(v, axis=0) / n
+    centred = v - mean
+    var = tl.sum(centred * centred, axis=0) / n
+    scale = 1.0 / tl.sqrt(var + 1e-5)
+    tl.store(y + i, centred * scale * tl.load(gamma + i) + tl.load(beta + i))
+
+
+@triton.jit
+def layernorm_no_epsilon(x, gamma, beta, y, n: tl.constexpr):
+    """The same without the constant below the root"""
+    i = tl.arange(0, n)
+    v = tl.load(x + i)
+    mean = tl.sum(v, axis=0) / n
+    centred = v - mean
+    var = tl.sum(centred * centred, axis=0) / n
+    scale = 1.0 / tl.sqrt(var)
+    tl.store(y + i, centred * scale * tl.load(gamma + i) + tl.load(beta + i))
+
+
+@triton.jit
+def matmul(a, b, c, alpha, beta, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr):
+    """c = alpha * a @ b + beta * c for a tile x k matrix a and a k x tile matrix b"""
+    r = tl.arange(0, tile)
+    s = tl.arange(0, step)
+    acc = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(0, k, step):
+        left = tl.load(a + r[:, None] * k + (k0 + s)[None, :])
+        right = tl.load(b + (k0 + s)[:, None] * tile + r[None, :])
+        acc = tl.dot(left, right, acc, input_precision="ieee")
+    p = c + r[:, None] * tile + r[None, :]
+    tl.store(p, alpha * acc + beta * tl.load(p))
+
+
+@triton.jit
+def matmul_no_beta(a, b, c, alpha, beta, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr):
+    """The same without beta"""
+    r = tl.arange(0, tile)
+    s = tl.arange(0, step)
+    acc = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(0, k, step):
+        left = tl.load(a + r[:, None] * k + (k0 + s)[None, :])
+        right = tl.load(b + (k0 + s)[:, None] * tile + r[None, :])
+        acc = tl.dot(left, right, acc, input_precision="ieee")
+    p = c + r[:, None] * tile + r[None, :]
+    tl.store(p, alpha * acc + tl.load(p))
