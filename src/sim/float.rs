@@ -8,15 +8,15 @@
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::Signed;
+use num_traits::Zero;
 
-use crate::kernel::{BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, NumTy, Op, Pc};
-use crate::term::{Fun, ICmp, NotFinite, RCmp, Term, TermId, decode, encode_exact, pow2};
+use crate::kernel::{BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, NumTy, Op, Pc, Rnd};
+use crate::term::{Fun, ICmp, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::lanes;
-use super::{UnknownKind, int_sym};
+use super::{UnknownKind, idiom, int_sym};
 
 impl Machine<'_> {
     /// `Op::Float`.
@@ -146,14 +146,14 @@ impl Machine<'_> {
             b = s.fun(Fun::Abs, b);
         }
         match op {
-            FloatOp::Add => self.sum(w, lane, pc, fmt, a, b),
+            FloatOp::Add => self.sum(w, lane, pc, (fmt, mods.rnd), a, b),
             FloatOp::Sub => {
                 let n = s.neg(b);
-                self.sum(w, lane, pc, fmt, a, n)
+                self.sum(w, lane, pc, (fmt, mods.rnd), a, n)
             }
             FloatOp::Fma => {
                 let p = s.mul(a, b);
-                self.sum(w, lane, pc, fmt, p, c)
+                self.sum(w, lane, pc, (fmt, mods.rnd), p, c)
             }
             FloatOp::Mul => s.mul(a, b),
             FloatOp::Div => s.div(a, b),
@@ -191,30 +191,34 @@ impl Machine<'_> {
         }
     }
 
-    /// a + b, unless a constant operand is so large that the addition rounds.
-    fn sum(&mut self, w: usize, lane: usize, pc: Pc, fmt: Fmt, a: TermId, b: TermId) -> TermId {
-        let store = &self.values.store;
-        let limit = pow2(fmt.precision() as i64 - 2);
-        let large = |t: TermId| store.as_const(t).is_some_and(|c| c.abs() >= limit);
-        if large(a) || large(b) {
-            let exact = match (store.as_const(a), store.as_const(b)) {
-                (Some(x), Some(y)) => {
-                    let sum: BigRational = x + y;
-                    sum == BigRational::from_integer(BigInt::from(0))
-                        || encode_exact(fmt, &sum).is_some()
+    /// a + b; if a constant operand is so large that the addition may round, what it means.
+    fn sum(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        (fmt, rnd): (Fmt, Rnd),
+        a: TermId,
+        b: TermId,
+    ) -> TermId {
+        let store = &mut self.values.store;
+        if idiom::may_round(store, fmt, a, b) {
+            if let (Some(x), Some(y)) = (store.as_const(a), store.as_const(b)) {
+                let sum: BigRational = x + y;
+                if sum.is_zero() || encode_exact(fmt, &sum).is_some() {
+                    return store.add(a, b);
                 }
-                _ => false,
-            };
-            if !exact {
-                return self.opaque(
-                    w,
-                    lane,
-                    pc,
-                    "a constant this large is added to round, and the idiom is not recognised",
-                );
+            } else if let Some(t) = idiom::rounding_sum(store, fmt, rnd, a, b) {
+                return t;
             }
+            return self.opaque(
+                w,
+                lane,
+                pc,
+                "a constant this large is added to round, and the idiom is not recognised",
+            );
         }
-        self.values.store.add(a, b)
+        store.add(a, b)
     }
 
     /// A real about which nothing is known, and the reason.

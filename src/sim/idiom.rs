@@ -1,33 +1,103 @@
-//! Bit tricks on floats, recognised as what they mean.
+//! Bit tricks on floats, recognised as what they mean while the simulator meets them.
 //!
-//! Only tricks that are exact for every encoding of a real are here: clearing the sign is the
-//! absolute value, flipping it the negation, setting it the negated absolute value.
+//! Problem: kernels work on the encodings of floats with integer instructions, and round with
+//! float additions of large constants. Two places recognise that. What integer *moves* of fields
+//! mean (signs, exponents, truncations) is decided where the result is read as a float, in
+//! `term::encoding`, because until then it may as well be an integer. Here is what has to be
+//! decided at once: integer arithmetic and comparisons that order floats, and float additions
+//! that round.
+//!
+//! How encodings order: read as signed integers, encodings without sign bit order as their
+//! numbers, and lie above all encodings with sign bit. Zero has two encodings, and which one a
+//! computed zero has is not a function of the real. Each rule therefore says what it needs:
+//!
+//! * signed max and min: one operand has a clear sign bit for certain (an absolute value, a power,
+//!   a positive constant), or both are at least 0 as reals;
+//! * unsigned max and min, and comparisons of two floats: both have a clear sign bit;
+//! * comparisons with a positive constant, and `> 0` and `<= 0`, signed: any float.
+//!
+//! A sign test (`shr 31`, `< 0`) tells -0 from 0 and stays an opaque bit.
+//!
+//! Rounding additions: x + c with |c| >= 2^(p-2), p the precision. It is a plain addition where
+//! both lie on a grid on which the sum is exact, and otherwise x rounded to the grid of the
+//! binade that the sum lies in, if bounds of x show that it lies in one. nvcc's `expf` is
+//! recognised through this: the rounded value is an integer n with bounds, its bits shifted into
+//! the exponent field read as 2^n, and 2^(x log2(e) - n) * 2^n is what the normal form simplifies.
+//!
+//! What is not claimed: an addition whose operand has no bounds is not recognised, even where
+//! programs use it to round values that they know to be small.
 
-use crate::kernel::{Cmp, Fmt, IntOp, IntTy};
-use crate::term::{Fun, RCmp, Term, TermId, TermStore};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
 
-/// The number that bits encode, if they are known to be the encoding of a float of this width.
-fn float_of(s: &mut TermStore, t: TermId) -> Option<(Fmt, TermId)> {
+use crate::kernel::{Cmp, Fmt, IntOp, IntTy, Rnd};
+use crate::term::{Fun, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
+
+/// The number that bits encode, if they are known to be the encoding of a float.
+fn float_of(s: &TermStore, t: TermId) -> Option<(Fmt, TermId)> {
     match s.get(t) {
-        Term::OfReal { fmt, real } => Some((fmt, real)),
+        Term::OfReal { fmt, real } if fmt.bits() >= 16 => Some((fmt, real)),
         _ => None,
     }
 }
 
+/// Two operands as floats of one format, at least one of which is known to be a float; a constant
+/// or an element of an input is then the encoding that it must be. With each, whether its sign
+/// bit is clear for certain.
+fn floats(
+    s: &mut TermStore,
+    ty: IntTy,
+    a: TermId,
+    b: TermId,
+) -> Option<(Fmt, [(TermId, bool); 2])> {
+    let (fmt, _) = float_of(s, a).or_else(|| float_of(s, b))?;
+    if fmt.bits() != ty.width as u32 {
+        return None;
+    }
+    let mut out = [(a, false); 2];
+    for (slot, t) in out.iter_mut().zip([a, b]) {
+        *slot = match s.get(t) {
+            Term::OfReal { fmt: f, real } if f == fmt => (real, s.has_clear_sign(real)),
+            Term::BitsConst { value, .. } => {
+                // NaN patterns order as integers but not as numbers.
+                if decode(fmt, value) == Err(crate::term::NotFinite::Nan) {
+                    return None;
+                }
+                let clear = value >> (ty.width - 1) & 1 == 0;
+                (s.of_bits(fmt, t), clear)
+            }
+            Term::Bytes { .. } => (s.of_bits(fmt, t), false),
+            _ => return None,
+        };
+    }
+    Some((fmt, out))
+}
+
 /// An integer operation on the encoding of a float; the result is bits again.
 pub fn recognise(s: &mut TermStore, op: IntOp, ty: IntTy, a: [TermId; 4]) -> Option<TermId> {
-    let (x, mask) = match (s.as_bits(a[0]), s.as_bits(a[1])) {
-        (None, Some(m)) => (a[0], m),
-        (Some(m), None) => (a[1], m),
+    match op {
+        IntOp::And | IntOp::Or | IntOp::Xor => sign(s, op, ty, a[0], a[1]),
+        IntOp::Min | IntOp::Max => extremum(s, op, ty, a[0], a[1]),
+        _ => None,
+    }
+}
+
+/// match `bits(x) & ~sign`, `bits(x) | sign`, `bits(x) ^ sign`
+/// result the encodings of |x|, -|x|, -x
+/// because the sign of a float is its top bit.
+fn sign(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
+    let (x, mask) = match (s.as_bits(a), s.as_bits(b)) {
+        (None, Some(m)) => (a, m),
+        (Some(m), None) => (b, m),
         _ => return None,
     };
     let (fmt, real) = float_of(s, x)?;
-    if fmt.bits() != ty.width as u32 || fmt.bits() < 16 {
+    if fmt.bits() != ty.width as u32 {
         return None;
     }
     let sign = 1u64 << (fmt.bits() - 1);
-    // match `bits(x) & ~sign`, `bits(x) ^ sign`, `bits(x) | sign`; result the encodings of |x|,
-    // -x, -|x|; because the sign of a float is its top bit.
     let t = match op {
         IntOp::And if mask == sign - 1 => s.fun(Fun::Abs, real),
         IntOp::Xor if mask == sign => s.neg(real),
@@ -40,26 +110,150 @@ pub fn recognise(s: &mut TermStore, op: IntOp, ty: IntTy, a: [TermId; 4]) -> Opt
     Some(s.of_real(fmt, t))
 }
 
-/// A signed comparison of the encoding of a float with zero.
-///
-/// match `bits(x) > 0` (signed); result `x > 0`; because positive floats have positive encodings,
-/// and those of zero and of negative floats are zero or have the sign bit. `bits(x) <= 0` is its
-/// negation. Comparisons that tell -0 from 0 are not recognised.
+/// match `max(bits(x), bits(y))`, `min(bits(x), bits(y))`
+/// result the encoding of the larger or smaller number
+/// because encodings order as above; at zeros of either sign the result is a zero or the other
+/// operand, whichever the real extremum is.
+fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
+    let (fmt, [(x, x_clear), (y, y_clear)]) = floats(s, ty, a, b)?;
+    let sound = if ty.signed {
+        x_clear || y_clear || s.is_nonnegative(x) && s.is_nonnegative(y)
+    } else {
+        x_clear && y_clear
+    };
+    if !sound {
+        return None;
+    }
+    let t = if op == IntOp::Max {
+        s.max(x, y)
+    } else {
+        s.min(x, y)
+    };
+    Some(s.of_real(fmt, t))
+}
+
+/// An integer comparison of encodings of floats, as a comparison of the numbers.
 pub fn compare(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
-    if !ty.signed || s.as_bits(b) != Some(0) {
+    let zero = |s: &TermStore, t| s.as_bits(t) == Some(0);
+    let (cmp, a, b) = if zero(s, a) {
+        (mirrored(cmp), b, a)
+    } else {
+        (cmp, a, b)
+    };
+    let (_, [(x, x_clear), (y, y_clear)]) = floats(s, ty, a, b)?;
+    let positive = |s: &TermStore, t: TermId, clear: bool| {
+        clear
+            && (s.as_const(t).is_some_and(|c| c.is_positive())
+                || matches!(s.get(t), Term::Inf { .. }))
+    };
+    let sound = x_clear && y_clear
+        || ty.signed && (positive(s, x, x_clear) || positive(s, y, y_clear))
+        // Zeros of both signs are not above 0, and are at most 0.
+        || ty.signed && zero(s, b) && matches!(cmp, Cmp::Gt | Cmp::Le);
+    if !sound {
         return None;
     }
-    let (fmt, real) = float_of(s, a)?;
-    if fmt.bits() != ty.width as u32 {
-        return None;
-    }
-    let zero = s.integer(0);
-    match cmp {
-        Cmp::Gt => Some(s.rcmp(RCmp::Lt, zero, real)),
-        Cmp::Le => {
-            let p = s.rcmp(RCmp::Lt, zero, real);
-            Some(s.not(p))
+    Some(match cmp {
+        Cmp::Eq => s.rcmp(RCmp::Eq, x, y),
+        Cmp::Ne => {
+            let p = s.rcmp(RCmp::Eq, x, y);
+            s.not(p)
         }
-        _ => None,
+        Cmp::Lt => s.rcmp(RCmp::Lt, x, y),
+        Cmp::Le => s.rcmp(RCmp::Le, x, y),
+        Cmp::Gt => s.rcmp(RCmp::Lt, y, x),
+        Cmp::Ge => s.rcmp(RCmp::Le, y, x),
+        _ => return None,
+    })
+}
+
+fn mirrored(cmp: Cmp) -> Cmp {
+    match cmp {
+        Cmp::Lt => Cmp::Gt,
+        Cmp::Le => Cmp::Ge,
+        Cmp::Gt => Cmp::Lt,
+        Cmp::Ge => Cmp::Le,
+        other => other,
     }
 }
+
+/// True if the addition of these reals in a format must not be taken for a plain one: one is a
+/// constant so large that the sum keeps few or no fraction bits, the other is not a constant.
+pub fn may_round(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> bool {
+    let limit = pow2(fmt.precision() as i64 - 2);
+    let large = |t: TermId| s.as_const(t).is_some_and(|c| c.abs() >= limit);
+    large(a) || large(b)
+}
+
+/// The sum of a constant and a real in a float format where [`may_round`] says that it may be a
+/// rounding; `None` if it is not recognised.
+///
+/// match x + c, exact on a common grid / result the sum / because every multiple of 2^g up to
+/// 2^(p+g) is a float.
+///
+/// match x + c within one binade / result c + u * round(x / u), u the distance of floats there /
+/// because the sum is rounded to a multiple of u and c is one; to nearest, ties go to even
+/// multiples, which an odd c / u shifts by one.
+pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId) -> Option<TermId> {
+    if !matches!(s.sort(a), Sort::Real) || fmt.bits() < 16 {
+        return None;
+    }
+    let (x, c) = if s.as_const(b).is_some() {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    let k = s.as_const(c)?.clone();
+    let p = fmt.precision() as i64;
+    let bounds = s.bounds(x);
+    let (lo, hi) = (bounds.lo? + &k, bounds.hi? + &k);
+    let size = if lo.abs() > hi.abs() { &lo } else { &hi }.abs();
+    let constant_grid = s.grid(c)?;
+    if let Some(g) = s.grid(x).map(|g| g.min(constant_grid))
+        && g > -1000
+        && size <= pow2((p + g).min(1000))
+    {
+        return Some(s.add(x, c));
+    }
+    if !(lo.is_positive() || hi.is_negative()) {
+        return None;
+    }
+    let smallest = if lo.is_positive() { &lo } else { &hi }.abs();
+    let e = exponent(&smallest);
+    if size > pow2(e + 1) {
+        return None;
+    }
+    let u = e - p + 1;
+    let steps = &k / pow2(u);
+    if !steps.is_integer() {
+        return None;
+    }
+    let (f, odd) = match rnd {
+        Rnd::None | Rnd::Rn => (Fun::RoundEven, steps.to_integer().is_odd()),
+        Rnd::Rm => (Fun::Floor, false),
+        Rnd::Rp => (Fun::Ceil, false),
+        Rnd::Rz if lo.is_positive() => (Fun::Floor, false),
+        Rnd::Rz => (Fun::Ceil, false),
+        _ => return None,
+    };
+    let shift = BigRational::from_integer(BigInt::from(odd as i64));
+    let (scale, unit) = (s.rational(pow2(-u)), s.rational(pow2(u)));
+    let mut y = s.mul(x, scale);
+    if !shift.is_zero() {
+        let one = s.rational(shift.clone());
+        y = s.add(y, one);
+    }
+    let rounded = s.fun(f, y);
+    let rounded = s.mul(rounded, unit);
+    let rest = s.rational((steps - shift) * pow2(u));
+    Some(s.add(rounded, rest))
+}
+
+/// The e with 2^e <= x < 2^(e+1), for positive x.
+fn exponent(x: &BigRational) -> i64 {
+    let e = x.numer().bits() as i64 - x.denom().bits() as i64;
+    if pow2(e) <= *x { e } else { e - 1 }
+}
+
+#[cfg(test)]
+mod tests;

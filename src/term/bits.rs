@@ -162,7 +162,7 @@ impl TermStore {
     }
 
     /// Array, first bit and width of a term that is a run of bits of an input array.
-    fn input_field(&self, t: TermId) -> Option<(ArrayId, u64, u8)> {
+    pub(super) fn input_field(&self, t: TermId) -> Option<(ArrayId, u64, u8)> {
         let (bits, low, width) = match self.get(t) {
             Term::Extract { bits, low, width } => (bits, low, Some(width)),
             _ => (t, 0, None),
@@ -182,7 +182,7 @@ impl TermStore {
 
     /// `width` bits of an input array from a bit on, as part of the fewest bytes that hold them;
     /// `None` if these are more than eight.
-    fn field_of_input(&mut self, array: ArrayId, at: u64, width: u8) -> Option<TermId> {
+    pub(super) fn field_of_input(&mut self, array: ArrayId, at: u64, width: u8) -> Option<TermId> {
         let (first, low) = (at / 8, (at % 8) as u8);
         let whole = (low + width).next_multiple_of(8);
         if whole > 64 {

@@ -247,55 +247,11 @@ impl TermStore {
         self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), &[], total)
     }
 
-    /// The integer that bits denote, as a real.
-    pub fn of_int(&mut self, signed: bool, bits: TermId) -> TermId {
-        let Sort::Bits(w) = self.sort(bits) else {
-            return self.undefined();
-        };
-        if let Some(v) = self.as_bits(bits) {
-            let i = if signed {
-                BigInt::from(sext(v, w))
-            } else {
-                BigInt::from(v)
-            };
-            return self.rational(BigRational::from_integer(i));
-        }
-        let total = self.is_total(bits);
-        self.insert(
-            node(view::OF_INT, signed as u8, 0, bits.0, 0, 0),
-            &[],
-            total,
-        )
-    }
-
     pub(super) fn is_branching(&self, t: TermId) -> bool {
         matches!(
             self.get(t),
             Term::BitsSelect(..) | Term::Concat(_) | Term::BitsOp(BitsOp::AShr, ..)
         )
-    }
-
-    /// The number that bits denote in a format of the same width.
-    pub fn of_bits(&mut self, fmt: Fmt, bits: TermId) -> TermId {
-        match self.get(bits) {
-            Term::BitsConst { value, .. } => match super::decode(fmt, value) {
-                Ok(v) => return self.rational(v),
-                Err(super::NotFinite::PosInf) => return self.infinity(false),
-                Err(super::NotFinite::NegInf) => return self.infinity(true),
-                Err(super::NotFinite::Nan) => return self.undefined(),
-            },
-            Term::Bytes { array, off, width } if width as u32 == fmt.bits() => {
-                return self.elem(array, fmt, off);
-            }
-            Term::OfReal { fmt: f, real } if f == fmt => return real,
-            // One level only: a chain of selects must not become a recursion.
-            Term::BitsSelect(p, a, b) if !self.is_branching(a) && !self.is_branching(b) => {
-                let (x, y) = (self.of_bits(fmt, a), self.of_bits(fmt, b));
-                return self.select(p, x, y);
-            }
-            _ => {}
-        }
-        self.insert(node(view::OF_BITS, fmt as u8, 0, bits.0, 0, 0), &[], false)
     }
 
     /// A truth value.

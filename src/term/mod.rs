@@ -28,11 +28,14 @@ mod arith;
 mod bits;
 mod bitval;
 mod build;
+mod encoding;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 mod fields;
+mod integer;
 pub mod interval;
+mod range;
 pub mod rebuild;
 mod series;
 pub mod show;

@@ -1,0 +1,261 @@
+//! What is known about the size and the grid of a real term from its shape.
+//!
+//! Bounds hold wherever the term is defined. The recursion is bounded by a depth, not by the term.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+use super::view::{Fun, Term};
+use super::{Sort, TermId, TermStore, pow2};
+
+/// How far down the shape of a term is looked at.
+const DEPTH: u32 = 8;
+
+/// A lower and an upper bound, where there are any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The term is at least this.
+    pub lo: Option<BigRational>,
+    /// The term is at most this.
+    pub hi: Option<BigRational>,
+}
+
+impl Bounds {
+    fn new(lo: BigRational, hi: BigRational) -> Self {
+        Bounds {
+            lo: Some(lo),
+            hi: Some(hi),
+        }
+    }
+
+    fn integers(lo: i64, hi: i64) -> Self {
+        let q = |i| BigRational::from_integer(BigInt::from(i));
+        Bounds::new(q(lo), q(hi))
+    }
+
+    fn negated(self) -> Self {
+        Bounds {
+            lo: self.hi.map(|x| -x),
+            hi: self.lo.map(|x| -x),
+        }
+    }
+
+    fn map(self, lo: fn(&BigRational) -> BigRational, hi: fn(&BigRational) -> BigRational) -> Self {
+        Bounds {
+            lo: self.lo.as_ref().map(lo),
+            hi: self.hi.as_ref().map(hi),
+        }
+    }
+
+    fn scaled(self, k: &BigRational) -> Self {
+        let b = if k.is_negative() {
+            Bounds {
+                lo: self.hi,
+                hi: self.lo,
+            }
+        } else {
+            self
+        };
+        Bounds {
+            lo: b.lo.map(|x| x * k),
+            hi: b.hi.map(|x| x * k),
+        }
+    }
+}
+
+fn both(
+    a: Option<BigRational>,
+    b: Option<BigRational>,
+    f: impl Fn(BigRational, BigRational) -> BigRational,
+) -> Option<BigRational> {
+    Some(f(a?, b?))
+}
+
+fn either(
+    a: Option<BigRational>,
+    b: Option<BigRational>,
+    f: impl Fn(BigRational, BigRational) -> BigRational,
+) -> Option<BigRational> {
+    match (a, b) {
+        (Some(x), Some(y)) => Some(f(x, y)),
+        (x, y) => x.or(y),
+    }
+}
+
+fn min(a: BigRational, b: BigRational) -> BigRational {
+    if a < b { a } else { b }
+}
+
+fn max(a: BigRational, b: BigRational) -> BigRational {
+    if a < b { b } else { a }
+}
+
+impl TermStore {
+    /// Bounds of a real term.
+    pub fn bounds(&self, t: TermId) -> Bounds {
+        self.bounds_at(t, DEPTH)
+    }
+
+    fn bounds_at(&self, t: TermId, depth: u32) -> Bounds {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Bounds::default();
+        };
+        let of = |t: TermId| self.bounds_at(t, depth);
+        let zero = || Some(BigRational::zero());
+        match self.get(t) {
+            Term::Const(c) => {
+                let c = self.constant(c);
+                Bounds::new(c.clone(), c.clone())
+            }
+            Term::Neg(a) => of(a).negated(),
+            Term::Add(a, b) => {
+                let (x, y) = (of(a), of(b));
+                Bounds {
+                    lo: both(x.lo, y.lo, |p, q| p + q),
+                    hi: both(x.hi, y.hi, |p, q| p + q),
+                }
+            }
+            Term::Mul(a, b) => {
+                if let Some(k) = self.as_const(a) {
+                    return of(b).scaled(k);
+                }
+                if let Some(k) = self.as_const(b) {
+                    return of(a).scaled(k);
+                }
+                let (x, y) = (of(a), of(b));
+                if let (Some(p), Some(q), Some(r), Some(s)) = (&x.lo, &x.hi, &y.lo, &y.hi) {
+                    let ends = [p * r, p * s, q * r, q * s];
+                    let lo = ends.iter().min().cloned();
+                    return Bounds {
+                        lo,
+                        hi: ends.iter().max().cloned(),
+                    };
+                }
+                let square = a == b;
+                let positive = |b: &Bounds| b.lo.as_ref().is_some_and(|x| !x.is_negative());
+                Bounds {
+                    lo: if square || positive(&x) && positive(&y) {
+                        zero()
+                    } else {
+                        None
+                    },
+                    hi: None,
+                }
+            }
+            Term::Min(a, b) => {
+                let (x, y) = (of(a), of(b));
+                Bounds {
+                    lo: both(x.lo, y.lo, min),
+                    hi: either(x.hi, y.hi, min),
+                }
+            }
+            Term::Max(a, b) => {
+                let (x, y) = (of(a), of(b));
+                Bounds {
+                    lo: either(x.lo, y.lo, max),
+                    hi: both(x.hi, y.hi, max),
+                }
+            }
+            Term::Select(_, a, b) => {
+                let (x, y) = (of(a), of(b));
+                Bounds {
+                    lo: both(x.lo, y.lo, min),
+                    hi: both(x.hi, y.hi, max),
+                }
+            }
+            Term::Fun(f, a) => match f {
+                Fun::Sin | Fun::Cos | Fun::Tanh => Bounds::integers(-1, 1),
+                Fun::Floor => of(a).map(|x| x.floor(), |x| x.floor()),
+                Fun::Ceil => of(a).map(|x| x.ceil(), |x| x.ceil()),
+                Fun::Trunc | Fun::RoundEven => of(a).map(|x| x.floor(), |x| x.ceil()),
+                Fun::Abs => {
+                    let b = of(a);
+                    Bounds {
+                        lo: zero(),
+                        hi: both(b.lo, b.hi, |p, q| max(p.abs(), q.abs())),
+                    }
+                }
+                Fun::Exp2 | Fun::Sqrt | Fun::Rsqrt => Bounds {
+                    lo: zero(),
+                    hi: None,
+                },
+                Fun::Log2 => Bounds::default(),
+            },
+            Term::OfInt { signed, bits } => {
+                let Sort::Bits(w) = self.sort(bits) else {
+                    return Bounds::default();
+                };
+                let one = BigRational::one();
+                if signed {
+                    let half = pow2(w as i64 - 1);
+                    Bounds::new(-&half, half - one)
+                } else {
+                    Bounds::new(BigRational::zero(), pow2(w as i64) - one)
+                }
+            }
+            _ => Bounds::default(),
+        }
+    }
+
+    /// The largest known g such that the term is always a multiple of 2^g.
+    pub fn grid(&self, t: TermId) -> Option<i64> {
+        self.grid_at(t, DEPTH)
+    }
+
+    fn grid_at(&self, t: TermId, depth: u32) -> Option<i64> {
+        let depth = depth.checked_sub(1)?;
+        let of = |t: TermId| self.grid_at(t, depth);
+        match self.get(t) {
+            Term::Const(c) => {
+                let c = self.constant(c);
+                let twos = c.numer().trailing_zeros().map_or(1 << 30, |z| z as i64);
+                let below = c.denom().bits() as i64 - 1;
+                (*c.denom() == BigInt::one() << below as usize).then_some(twos - below)
+            }
+            Term::Neg(a) => of(a),
+            Term::Add(a, b) | Term::Min(a, b) | Term::Max(a, b) | Term::Select(_, a, b) => {
+                Some(of(a)?.min(of(b)?))
+            }
+            Term::Mul(a, b) => Some(of(a)? + of(b)?),
+            Term::Fun(Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _)
+            | Term::OfInt { .. } => Some(0),
+            Term::Fun(Fun::Abs, a) => of(a),
+            _ => None,
+        }
+    }
+
+    /// True if a real term is at least 0 wherever it is defined.
+    pub fn is_nonnegative(&self, t: TermId) -> bool {
+        self.bounds(t).lo.is_some_and(|x| !x.is_negative())
+    }
+
+    /// True if the float that computes a real term is positive or the zero without a sign bit.
+    ///
+    /// This is a property of the operation at the top, not of the real: a product that is zero
+    /// may have either sign, an absolute value cannot.
+    pub fn has_clear_sign(&self, t: TermId) -> bool {
+        self.clear_sign_at(t, DEPTH)
+    }
+
+    fn clear_sign_at(&self, t: TermId, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let of = |t: TermId| self.clear_sign_at(t, depth);
+        match self.get(t) {
+            Term::Const(c) => self.constant(c).is_positive(),
+            Term::Inf { neg } => !neg,
+            Term::Fun(Fun::Abs | Fun::Exp2 | Fun::Rsqrt, _) => true,
+            Term::Fun(Fun::Sqrt, a) => of(a),
+            Term::Max(a, b) => of(a) || of(b),
+            Term::Min(a, b)
+            | Term::Add(a, b)
+            | Term::Mul(a, b)
+            | Term::Div(a, b)
+            | Term::Select(_, a, b) => of(a) && of(b),
+            Term::OfInt { signed, .. } => !signed,
+            _ => false,
+        }
+    }
+}
