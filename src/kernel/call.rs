@@ -177,9 +177,15 @@ impl<'a> Lowerer<'a> {
             return Ok(Formal::Register(id, param.ty, src));
         }
         let wanted = self.formal_size(param)?;
+        // The last parameter of a variadic function is an array without a size.
+        let unsized_array = self.m[param.dims].iter().any(Option::is_none);
         match variable {
             Some(place) => {
-                self.same_size(callee, actual, place.bytes, wanted)?;
+                if !unsized_array {
+                    self.same_size(callee, actual, place.bytes, wanted)?;
+                } else if copied {
+                    return unsupported("a variadic argument whose address is taken");
+                }
                 if !copied {
                     return Ok(Formal::Bound(Binding::Var(place)));
                 }
@@ -187,6 +193,7 @@ impl<'a> Lowerer<'a> {
                 self.copy_bytes(place, own)?;
                 Ok(Formal::Bound(Binding::Var(own)))
             }
+            None if unsized_array => unsupported("a register as a variadic argument"),
             None => {
                 let own = self.formal_variable(param, suffix)?;
                 let src = self.value(actual, param.ty, Fit::Exact)?;

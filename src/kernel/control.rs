@@ -10,10 +10,10 @@ use super::scope::{Binding, Label};
 use super::sig::{Decoded, ModSet, Sig, unsupported};
 use super::{Op, Pc};
 use crate::diag::Span;
-use crate::ptx::{Mod, Name, OperandKind, Type};
+use crate::ptx::{List, Mod, Name, OperandKind, Target, Type};
 
-/// Targets of one jump table.
-const MAX_TARGETS: usize = 1 << 16;
+/// Targets of all jump tables together.
+const MAX_TARGETS: usize = 1 << 20;
 
 impl Lowerer<'_> {
     fn uniform(&mut self, sig: &Sig) -> Decoded<bool> {
@@ -71,24 +71,30 @@ impl Lowerer<'_> {
         self.expect(2)?;
         let index = self.src(0, Type::U32)?;
         let operand = self.operand(1)?;
-        let targets = match operand.kind {
-            OperandKind::Name(name) => match self.frame.get(name) {
-                Some(Binding::Branches(targets)) => Some(targets),
-                _ => None,
-            },
+        let binding = match operand.kind {
+            OperandKind::Name(name) => self.frame.get(name),
             _ => None,
         };
-        let Some(targets) = targets else {
+        let Some(Binding::Branches(table)) = binding else {
             return self.fail(LowerError::WrongOperand {
                 span: operand.span,
                 wanted: "the label of a `.branchtargets` list",
             });
         };
+        let Some(table) = table else {
+            return unsupported("an empty or too large jump table");
+        };
+        self.emit(Op::Brx { table, index, uni });
+        Ok(())
+    }
+
+    /// The jump table of a `.branchtargets` list; `None` for one that cannot be used.
+    pub(super) fn jump_table(&mut self, targets: List<Target>) -> Option<u32> {
         let m = self.m;
         let mut table = Vec::new();
         for target in &m[targets] {
             let Some(count) = target.count else {
-                table.push(Pc(self.label(target.name, target.span)?.0));
+                table.push(Pc(self.label(target.name, target.span).ok()?.0));
                 continue;
             };
             for i in 0..count {
@@ -96,24 +102,21 @@ impl Lowerer<'_> {
                 let Some(name) = m.names.find(&text) else {
                     let (name, help) = (text, None);
                     let span = target.span;
-                    return self.fail(LowerError::UnknownLabel { name, span, help });
+                    self.error(LowerError::UnknownLabel { name, span, help });
+                    return None;
                 };
-                table.push(Pc(self.label(name, target.span)?.0));
-            }
-            if table.len() > MAX_TARGETS {
-                return unsupported("a larger jump table than any program needs");
+                table.push(Pc(self.label(name, target.span).ok()?.0));
+                if self.table_entries + table.len() > MAX_TARGETS {
+                    return None;
+                }
             }
         }
-        if table.is_empty() {
-            return unsupported("an empty jump table");
+        self.table_entries += table.len();
+        if table.is_empty() || self.table_entries > MAX_TARGETS {
+            return None;
         }
         self.k.tables.push(table);
-        self.emit(Op::Brx {
-            table: self.k.tables.len() as u32 - 1,
-            index,
-            uni,
-        });
-        Ok(())
+        Some(self.k.tables.len() as u32 - 1)
     }
 
     /// `ret;`

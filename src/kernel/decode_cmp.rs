@@ -86,6 +86,7 @@ fn comparison(sig: &Sig, ty: Type) -> Decoded<Comparison> {
         TypeClass::Signed | TypeClass::Unsigned => lanes == 1 && is_ordered(cmp),
         TypeClass::Predicate | TypeClass::Opaque => false,
     };
+    let fits = fits && (ty.is_float() || !sig.has(Mod::Ftz));
     let names_unsigned = UNSIGNED_ONLY.iter().any(|m| sig.has(*m));
     if !fits || (names_unsigned && ty.class() != TypeClass::Unsigned) {
         return unsupported("no such comparison of this type");

@@ -12,7 +12,7 @@ use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, int_type, num_type, unsupported};
 use super::special::Reading;
 use super::{Fmt, NumTy, Op, Rnd, Src};
-use crate::ptx::{Mod, Type};
+use crate::ptx::{Mod, Type, TypeClass};
 
 const ROUNDINGS: &[(Mod, Rnd)] = &[
     (Mod::Rn, Rnd::Rn),
@@ -53,8 +53,17 @@ impl Lowerer<'_> {
         else {
             return unsupported("no such types");
         };
-        if to == Type::Pred || from == Type::Pred {
+        let untyped = |ty: Type| matches!(ty.class(), TypeClass::Bits | TypeClass::Predicate);
+        if untyped(to) || untyped(from) || from == Type::Tf32 {
             return unsupported("no such types");
+        }
+        let narrow = |fmt| matches!(fmt, Fmt::F16 | Fmt::Bf16 | Fmt::Tf32);
+        let to_narrow = matches!(to_num, NumTy::Float(fmt) if to_lanes == 2 || narrow(fmt));
+        if (sig.has(Mod::Relu) || sig.has(Mod::Satfinite)) && !(to_narrow && from.is_float()) {
+            return unsupported("no such modifier of these types");
+        }
+        if sig.has(Mod::Ftz) && ![to, from].iter().any(|ty| ty.is_float()) {
+            return unsupported("no such modifier of these types");
         }
         let rnd = sig.pick(ROUNDINGS)?.unwrap_or_default();
         match (to_lanes, from_lanes) {

@@ -4,8 +4,9 @@
 //! constant, packs or unpacks parts of one, reads a special register, or takes the address of a
 //! variable in its own space: for shared, local and parameter memory that is a number already.
 
+use super::address::AddressOf;
 use super::lower::Lowerer;
-use super::operand::{AddressOf, Fit, truncate};
+use super::operand::{Fit, truncate};
 use super::scope::At;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
 use super::special::{Reading, vector};

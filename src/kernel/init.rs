@@ -8,11 +8,14 @@
 //! Not claimed: the content of a variable that holds something else than numbers and 64-bit
 //! addresses of global variables (functions, masked addresses); it counts as unknown.
 
+use super::address::symbol_plus;
 use super::lower::Lowerer;
-use super::operand::symbol_plus;
 use super::scope::{At, Binding};
 use super::{GlobalId, SymbolRef};
 use crate::ptx::{Decl, Expr, ExprKind, Float, Id, Init, List, Type, Value, evaluate};
+
+/// Initial values behind this offset are not kept; the variable then counts as unknown.
+const MAX_INIT: u64 = 1 << 28;
 
 /// One element of an initialiser.
 enum Element {
@@ -93,6 +96,7 @@ impl Lowerer<'_> {
                     open.at += unit;
                     match self.element_value(decl.ty, expr) {
                         _ if at + unit > total => {}
+                        _ if at > MAX_INIT => unknown = true,
                         Element::Bits(0) => {}
                         Element::Bits(bits) => {
                             let end = (at + unit) as usize;

@@ -22,11 +22,10 @@ use super::callgraph::CallGraph;
 use super::error::{LowerError, LowerWarning};
 use super::layout::Statics;
 use super::scope::{Binding, Frame, Label, Range};
-use super::sig::{Decoded, Sig, Stop};
-use super::{Guard, Inst, Kernel, Loc, Op, Param, Pc, RegId, Special};
-use crate::diag::{Source, Span, nearest};
+use super::{Guard, Inst, Kernel, Op, Param, Pc, RegId, Special};
+use crate::diag::{Source, Span};
 use crate::ptx;
-use crate::ptx::{Function, Id, Instr, Module, Name, Opcode, Operand, Stmt, StmtKind, Type};
+use crate::ptx::{Function, Id, Module, Name, Operand, Stmt, StmtKind, Type};
 
 /// Errors after which lowering stops looking for more.
 const MAX_ERRORS: usize = 100;
@@ -38,49 +37,6 @@ pub struct Lowered {
     pub kernel: Kernel,
     /// Unknown opcodes and modifiers, in source order.
     pub warnings: Vec<LowerWarning>,
-}
-
-/// The entry with this exact name, or the only one whose name holds it; without a name, the only
-/// entry of the module.
-pub fn select_entry(module: &Module, name: Option<&str>) -> Result<Id<Function>, LowerError> {
-    let list = |ids: &[Id<Function>]| -> Vec<(String, Span)> {
-        let entry = |id: &Id<Function>| {
-            let f = &module[*id];
-            (module.text(f.name).to_string(), f.name_span)
-        };
-        ids.iter().map(entry).collect()
-    };
-    let all: Vec<Id<Function>> = module.entries().map(|(id, _)| id).collect();
-    if all.is_empty() {
-        return Err(LowerError::NoEntry);
-    }
-    let Some(name) = name else {
-        return match all[..] {
-            [only] => Ok(only),
-            _ => Err(LowerError::AmbiguousEntry {
-                entries: list(&all),
-            }),
-        };
-    };
-    let text = |id: &Id<Function>| module.text(module[*id].name);
-    if let Some(exact) = all.iter().find(|id| text(id) == name) {
-        return Ok(*exact);
-    }
-    let fits: Vec<Id<Function>> = all
-        .iter()
-        .copied()
-        .filter(|id| text(id).contains(name))
-        .collect();
-    match fits[..] {
-        [only] => Ok(only),
-        [] => Err(LowerError::UnknownEntry {
-            name: name.to_string(),
-            entries: list(&all),
-        }),
-        _ => Err(LowerError::AmbiguousEntry {
-            entries: list(&fits),
-        }),
-    }
 }
 
 /// Lowers one entry of a module that was read from `source`.
@@ -116,23 +72,25 @@ pub(super) struct Lowerer<'a> {
     pub ret: Option<Label>,
     /// The program counter of each label.
     labels: Vec<u32>,
+    /// Number of targets in the jump tables.
+    pub table_entries: usize,
     /// The hidden carry flag.
     carry: Option<RegId>,
     errors: Vec<LowerError>,
     reported: FxHashSet<Span>,
-    warnings: Vec<LowerWarning>,
-    texts: FxHashMap<String, u32>,
+    pub warnings: Vec<LowerWarning>,
+    pub texts: FxHashMap<String, u32>,
     // The instruction being decoded.
     pub ops: &'a [Operand],
     pub opcode_span: Span,
-    span: Span,
+    pub span: Span,
     pub guard: Option<Guard>,
     /// Bytes of the next load that are used.
     pub used_bytes: Option<u32>,
     // The source location in force.
-    loc: u32,
-    locs: FxHashMap<(u32, u32), u32>,
-    files: FxHashMap<u32, Name>,
+    pub loc: u32,
+    pub locs: FxHashMap<(u32, u32), u32>,
+    pub files: FxHashMap<u32, Name>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -180,6 +138,7 @@ impl<'a> Lowerer<'a> {
             instances: 0,
             ret: None,
             labels: Vec::new(),
+            table_entries: 0,
             carry: None,
             errors: Vec::new(),
             reported: FxHashSet::default(),
@@ -379,22 +338,24 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Declares the labels of the scope that begins at statement `from`, those of inner scopes
-    /// left out: a branch may name a label that comes later.
+    /// left out: a branch may name a label that comes later. Jump tables are made last, when all
+    /// their labels are known.
     fn declare_labels(&mut self, stmts: &[Stmt], first: usize, from: usize) {
+        let mut tables = Vec::new();
         let mut i = from;
         while let Some(stmt) = stmts.get(i) {
             match stmt.kind {
                 StmtKind::Open(close) => match close.index().checked_sub(first) {
                     Some(end) if end > i => i = end,
-                    _ => return,
+                    _ => break,
                 },
-                StmtKind::Close(_) => return,
+                StmtKind::Close(_) => break,
                 StmtKind::Label(name) => {
                     let label = self.new_label();
                     self.declare(name, Binding::Label(label), stmt.span);
                 }
                 StmtKind::BranchTargets { label, targets } => {
-                    self.declare(label, Binding::Branches(targets), stmt.span);
+                    tables.push((label, targets, stmt.span));
                 }
                 StmtKind::CallTargets { label, .. } | StmtKind::CallPrototype { label, .. } => {
                     self.declare(label, Binding::CallTable, stmt.span);
@@ -403,164 +364,10 @@ impl<'a> Lowerer<'a> {
             }
             i += 1;
         }
-    }
-
-    fn location(&mut self, id: Id<ptx::Loc>) {
-        let loc = &self.m[id];
-        // Inlined code is reported where it was called from only if its own place is unknown.
-        let (mut file, mut line) = (loc.file, loc.line);
-        if line == 0
-            && let Some(inlined) = &loc.inlined
-        {
-            (file, line) = (inlined.file, inlined.line);
+        for (label, targets, span) in tables {
+            let table = self.jump_table(targets);
+            self.declare(label, Binding::Branches(table), span);
         }
-        if line == 0 {
-            self.loc = u32::MAX;
-            return;
-        }
-        let next = self.k.locs.len() as u32;
-        let index = *self.locs.entry((file, line)).or_insert(next);
-        if index == next {
-            let path = self.files.get(&file).map(|path| self.m.text(*path));
-            self.k.locs.push(Loc {
-                file: path.unwrap_or("").to_string(),
-                line,
-            });
-        }
-        self.loc = index;
-    }
-
-    fn pragma(&mut self, texts: ptx::List<Name>) {
-        for text in &self.m[texts] {
-            let Some(mask) = self.m.text(*text).trim().strip_prefix("used_bytes_mask") else {
-                continue;
-            };
-            let mask = mask.trim();
-            let number = match mask.strip_prefix("0x").or(mask.strip_prefix("0X")) {
-                Some(hex) => u32::from_str_radix(hex, 16),
-                None => mask.parse(),
-            };
-            // A mask that cannot be read leaves every byte used, which claims less.
-            self.used_bytes = number.ok();
-        }
-    }
-
-    /// Lowers one instruction: its guard, then the decoder of its family.
-    fn instruction(&mut self, id: Id<Instr>, span: Span) {
-        let m = self.m;
-        let instr = &m[id];
-        self.ops = &m[instr.operands];
-        self.opcode_span = instr.opcode_span;
-        self.span = span;
-        self.guard = None;
-        let start = self.k.insts.len();
-        let decoded = self.guarded(instr);
-        match decoded {
-            Ok(()) => {}
-            Err(Stop::Error) => self.truncate(start),
-            Err(Stop::Unsupported(why)) => {
-                self.truncate(start);
-                self.unsupported(why);
-            }
-        }
-        self.guard = None;
-        // The pragma speaks of the next load only.
-        if self.used_bytes.is_some() && instr.op() != Some(ptx::Op::Ld) {
-            self.used_bytes = None;
-        }
-    }
-
-    fn guarded(&mut self, instr: &'a Instr) -> Decoded<()> {
-        if let Some(guard) = &instr.guard {
-            let (reg, ty) = self.reg_of(guard.pred, None, guard.span)?;
-            if ty != Type::Pred {
-                return self.fail(LowerError::WrongKind {
-                    name: self.m.text(guard.pred).to_string(),
-                    span: guard.span,
-                    is: "a register",
-                    wanted: "a predicate register",
-                });
-            }
-            self.guard = Some(Guard {
-                reg,
-                negated: guard.negated,
-            });
-        }
-        let op = match instr.opcode {
-            Opcode::Known(op) => op,
-            Opcode::Unknown(name) => {
-                let text = self.m.text(name);
-                let names = ptx::Op::ALL.iter().map(|op| op.text());
-                let help = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
-                self.warnings.push(LowerWarning::UnknownOpcode {
-                    text: self.opcode_text(),
-                    why: "PTX ISA 9.0 has no such opcode".to_string(),
-                    span: self.opcode_span,
-                    help,
-                });
-                return Err(Stop::Unsupported("unknown opcode".to_string()));
-            }
-        };
-        let sig = match Sig::new(self.m, op, instr) {
-            Ok(sig) => sig,
-            Err(stop) => {
-                self.warn_unknown_modifier(instr);
-                return Err(stop);
-            }
-        };
-        self.decode(&sig)
-    }
-
-    fn warn_unknown_modifier(&mut self, instr: &Instr) {
-        for modifier in &self.m[instr.mods] {
-            let ptx::ModKind::Unknown(name) = modifier.kind else {
-                continue;
-            };
-            let text = self.m.text(name);
-            let words = ptx::Mod::ALL.iter().map(|word| word.text());
-            let types = Type::ALL.iter().map(|ty| ty.text());
-            let spaces = ptx::Space::ALL.iter().map(|space| space.text());
-            let near = nearest(text, words.chain(types).chain(spaces));
-            self.warnings.push(LowerWarning::UnknownOpcode {
-                text: self.opcode_text(),
-                why: format!("PTX ISA 9.0 has no modifier `.{text}`"),
-                span: Span {
-                    start: modifier.at,
-                    end: modifier.at + 1 + text.len() as u32,
-                },
-                help: near.map(|near| format!("did you mean `.{near}`?")),
-            });
-        }
-    }
-
-    /// Appends an instruction that is not modelled.
-    fn unsupported(&mut self, why: String) {
-        let text = match why.is_empty() {
-            true => self.opcode_text(),
-            false => format!("{} ({why})", self.opcode_text()),
-        };
-        let next = self.k.texts.len() as u32;
-        let index = match self.texts.get(&text) {
-            Some(index) => *index,
-            None => {
-                self.k.texts.push(text.clone());
-                self.texts.insert(text, next);
-                next
-            }
-        };
-        self.emit(Op::Unsupported(index));
-    }
-
-    /// Takes back what an instruction that failed has appended. Registers that it made stay.
-    fn truncate(&mut self, len: usize) {
-        self.k.insts.truncate(len);
-        self.k.spans.truncate(len);
-        self.k.loc_of.truncate(len);
-    }
-
-    /// The opcode with its modifiers, as written.
-    pub fn opcode_text(&self) -> String {
-        self.source.slice(self.opcode_span).to_string()
     }
 
     /// A read of a volatile special register, for results that nothing determines.

@@ -21,9 +21,7 @@ pub mod print;
 pub mod structured;
 pub mod usage;
 
-#[cfg(test)]
-mod tests;
-
+mod address;
 mod call;
 mod callgraph;
 mod control;
@@ -36,16 +34,27 @@ mod decode_int;
 mod decode_mem;
 mod decode_mov;
 mod decode_sync;
+mod entry;
+mod flow;
 mod init;
+mod instruction;
 mod layout;
 mod operand;
+mod pointer_bits;
+mod print_op;
 mod scope;
 mod sig;
 mod special;
 
+#[cfg(test)]
+mod tests;
+
+pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
-pub use lower::{Lowered, lower, select_entry};
+pub use lower::{Lowered, lower};
 pub use op::*;
+pub use pointer_bits::{pointer_bits, pointer_bits_with};
+pub use usage::{AccessUse, ParamUse, param_uses};
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::{GlobalId, RegId, Space};
 use crate::diag::{Span, nearest};
-use crate::ptx::{Function, Id, List, Module, Name, Target, Type};
+use crate::ptx::{Function, Id, Module, Name, Type};
 
 /// Index of a label of the whole kernel; becomes a program counter at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub enum Binding {
     Var(Place),
     /// A label.
     Label(Label),
-    /// A `.branchtargets` list.
-    Branches(List<Target>),
+    /// A `.branchtargets` list: index of its jump table, if it is one that can be used.
+    Branches(Option<u32>),
     /// A `.callprototype` or `.calltargets`.
     CallTable,
     /// A function.
@@ -257,7 +257,9 @@ impl Frame {
             return None;
         }
         let text = module.text(name);
-        let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // Counts have 32 bits, so an index has ten digits at most.
+        let tail = text.bytes().rev().take(10);
+        let digits = tail.take_while(u8::is_ascii_digit).count();
         for cut in text.len() - digits..text.len() {
             let (head, tail) = text.split_at(cut);
             let Some(n) = number(tail) else { continue };

@@ -243,7 +243,7 @@ words! {
         L2EvictFirst = "L2::evict_first", L2EvictLast = "L2::evict_last",
         L2CacheHint = "L2::cache_hint",
         L2Size64 = "L2::64B", L2Size128 = "L2::128B", L2Size256 = "L2::256B",
-        Fractional = "fractional", Range = "range", Tensormap = "tensormap",
+        Fractional = "fractional", Range = "range", Cvt = "cvt", Tensormap = "tensormap",
         // Vectors and addresses.
         V2 = "v2", V4 = "v4", V8 = "v8", Unified = "unified", To = "to",
         // Asynchronous copies.

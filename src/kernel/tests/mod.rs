@@ -11,6 +11,7 @@ use crate::ptx;
 
 mod arith;
 mod calls;
+mod corpus;
 mod errors;
 mod flow;
 mod memory;

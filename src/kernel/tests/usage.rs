@@ -1,8 +1,7 @@
 //! Flow of parameters: roles, element types, and results that depend on a base address.
 
 use super::{kernel_of, listing};
-use crate::kernel::usage::{ParamUse, param_uses, pointer_bits};
-use crate::kernel::{Fmt, NumTy, Pc, Space};
+use crate::kernel::{Fmt, NumTy, ParamUse, Pc, Space, param_uses, pointer_bits};
 
 fn uses(body: &str) -> Vec<ParamUse> {
     param_uses(&kernel_of("", body))
