@@ -53,8 +53,7 @@ pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
-pub use pointer_bits::{pointer_bits, pointer_bits_with};
-pub use usage::{AccessUse, ParamUse, param_uses};
+pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;

@@ -13,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Origin, Reach, reach};
 use super::operands::op_uses;
+pub use super::pointer_bits::{pointer_bits, pointer_bits_with};
 use super::{Addr, Kernel, NumTy, Op, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.
