@@ -8,7 +8,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::diag::{Diagnostic, Severity};
-use crate::equiv::{Counterexample, Shown};
+use crate::equiv::Counterexample;
 use crate::gate::{EntryResult, GateReport};
 use crate::spec::{Which, launch};
 
@@ -18,8 +18,8 @@ use super::{Entry, KernelReport, Report, SiteReport, Verdict};
 const SHOWN: usize = 12;
 /// Input elements of a counterexample that are shown.
 const INPUTS: usize = 24;
-/// Threads of one place that are named.
-const THREADS: usize = 4;
+/// Groups of threads of one place that are named.
+const GROUPS: usize = 4;
 
 const BOLD: Style = Style::new().bold();
 
@@ -171,30 +171,44 @@ fn entry(e: &Entry, severity: Severity) -> String {
     }
 }
 
-/// What happened at a place, by which threads, and the source line.
+/// Which threads did what at a place, and the source line.
 fn label(site: &SiteReport) -> String {
-    let mut out = site.what.clone();
-    let mut threads: Vec<String> = site
-        .threads
-        .iter()
-        .take(THREADS)
-        .map(|&t| format!("({})", launch::show(t)))
-        .collect();
-    if site.threads.len() > THREADS {
-        threads.push(format!("and {} more", site.threads.len() - THREADS));
+    let groups = groups(&site.threads);
+    let mut threads: Vec<String> = groups.iter().take(GROUPS).cloned().collect();
+    if groups.len() > GROUPS {
+        threads.push("...".into());
     }
-    if !threads.is_empty() {
-        let noun = if site.threads.len() == 1 {
-            "thread"
-        } else {
-            "threads"
-        };
-        let by = if out.is_empty() { "" } else { " by " };
-        let _ = write!(out, "{by}{noun} {}", threads.join(" "));
-    }
+    let threads = match site.threads.len() {
+        0 => String::new(),
+        1 => format!("thread {}", threads.join(" ")),
+        _ => format!("threads {}", threads.join(" ")),
+    };
+    let mut out = match (threads.is_empty(), site.what.is_empty()) {
+        (false, false) => format!("{threads}: {}", site.what),
+        _ => threads + &site.what,
+    };
     if let Some((file, line)) = &site.source {
         let comma = if out.is_empty() { "" } else { ", " };
         let _ = write!(out, "{comma}{file}:{line}");
+    }
+    out
+}
+
+/// Threads as `(x,y,z)`, neighbours in x together as `(0-31,y,z)`.
+fn groups(threads: &[[u32; 3]]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = threads;
+    while let Some(&[x, y, z]) = rest.first() {
+        let next = |i: usize| [x.saturating_add(i as u32), y, z];
+        let run = rest.iter().enumerate().take_while(|&(i, &t)| t == next(i));
+        let run = run.count().max(1);
+        let [last, ..] = rest[run - 1];
+        rest = &rest[run..];
+        out.push(if run > 1 {
+            format!("({x}-{last},{y},{z})")
+        } else {
+            format!("({x},{y},{z})")
+        });
     }
     out
 }
@@ -216,21 +230,6 @@ fn advice(kind: &str) -> Option<&'static str> {
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
-    let name = indexed(&c.output, &c.element);
-    let or_nothing = |v: &Option<Shown>| {
-        v.as_ref()
-            .map_or("(not written)".into(), |v| v.text.clone())
-    };
-    writeln!(
-        out,
-        "  {name} in the reference: {}",
-        or_nothing(&c.reference)
-    )?;
-    writeln!(
-        out,
-        "  {name} in the optimized: {}",
-        or_nothing(&c.optimized)
-    )?;
     if c.inputs.is_empty() {
         return Ok(());
     }

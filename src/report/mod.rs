@@ -331,8 +331,8 @@ impl Failure {
         let mut out = String::new();
         for d in &self.diagnostics {
             match &self.source {
-                Some(source) => out.push_str(&d.render(source, true)),
-                None => {
+                Some(source) if !d.labels.is_empty() => out.push_str(&d.render(source, true)),
+                _ => {
                     out.push_str(&d.to_string());
                     if let Some(help) = &d.help {
                         out.push_str("\n  help: ");

@@ -434,13 +434,18 @@ impl Table {
             let text = "different pointer parameters point to arrays that do not overlap";
             self.assumptions.push(text.into());
         }
-        for i in pointers {
-            if self.merged[i].extent.is_none() {
-                let name = &self.merged[i].name;
-                self.assumptions.push(format!(
-                    "`{name}` is an array of unknown extent, aligned to 256 bytes"
-                ));
-            }
+        let open = pointers.iter().map(|&i| &self.merged[i]);
+        let open = open.filter(|a| a.extent.is_none());
+        let open: Vec<String> = open.map(|a| format!("`{}`", a.name)).collect();
+        match open.as_slice() {
+            [] => {}
+            [one] => self.assumptions.push(format!(
+                "{one} is an array of unknown extent, aligned to 256 bytes"
+            )),
+            all => self.assumptions.push(format!(
+                "{} are arrays of unknown extent, aligned to 256 bytes",
+                all.join(", ")
+            )),
         }
         for draft in drafts {
             if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
