@@ -36,7 +36,7 @@
 //!   shares no code with the normaliser.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
-//! * `norm`: terms to canonical forms.
+//! * [`norm`]: terms to canonical forms.
 //! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
