@@ -268,6 +268,19 @@ impl Barriers {
         {
             return Err(misuse(MisuseKind::Unaligned, Some(p.place)));
         }
+        // A lane may not come back before the barrier is reset, be its warp complete or not.
+        let again = named.last.iter().any(|e| e.place.warp == a.warp);
+        if again && named.waited >> a.warp & 1 == 0 {
+            for lane in lanes(a.mask) {
+                let alone = Place {
+                    mask: 1 << lane,
+                    ..place
+                };
+                if let Some(e) = named.before(alone, clocks) {
+                    return Err(misuse(MisuseKind::Generation, Some(e)));
+                }
+            }
+        }
         let here = |p: &Partial| p.place.warp == a.warp && p.id == a.id;
         if let Some(i) = self.partial.iter().position(here) {
             let p = self.partial.remove(i);
