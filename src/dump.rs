@@ -6,10 +6,14 @@ use std::time::Instant;
 
 use crate::check::limits;
 use crate::input::{self, File, Files};
+use crate::kernel::Fmt;
+use crate::norm::Normalizer;
 use crate::ptx;
 use crate::report::Failure;
-use crate::sim::{self, Side};
-use crate::spec::{self, Layers, Resolved, Which};
+use crate::sim::{self, Outcome, Side};
+use crate::spec::{self, Arrays, Layers, Origin, Which};
+use crate::term::show::{Bounds, show};
+use crate::term::{ArrayId, Sort, Term, TermId};
 
 /// The syntax tree of a file, as PTX.
 pub fn ast(file: &File) -> String {
@@ -26,32 +30,84 @@ pub fn kernel(file: &File, entry: Option<&str>) -> Result<String, Failure> {
     Ok(listings.join("\n"))
 }
 
-/// Every byte range that one CTA writes, with its term, and below them the terms that these are
-/// made of, children first.
+/// What one CTA writes as formulas, and below it the terms that these are made of, children first.
 pub fn terms(layers: Layers, files: &Files) -> Result<String, Failure> {
+    let (outcome, arrays) = run(layers, files)?;
+    let name = |a: ArrayId, offset: u64, bytes: u64| element(&arrays, a, offset, bytes);
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    for (place, term) in writes(&outcome, &arrays) {
+        let formula = show(&outcome.store, term, &name, Bounds::default());
+        let _ = writeln!(out, "{place} = t{}  {formula}", term.0);
+    }
+    for i in 0..outcome.store.len() {
+        let term = outcome.store.get(TermId(i as u32));
+        let _ = writeln!(out, "t{i} = {term:?}");
+    }
+    Ok(out)
+}
+
+/// What one CTA writes, in canonical form.
+pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
+    let (outcome, arrays) = run(layers, files)?;
+    let name =
+        |a: ArrayId, fmt: Fmt, offset: u64| element(&arrays, a, offset, fmt.bits() as u64 / 8);
+    let mut normalizer = Normalizer::new(&outcome.store, Default::default());
+    let mut out = String::new();
+    for (place, term) in writes(&outcome, &arrays) {
+        let text = match outcome.store.get(term) {
+            Term::OfReal { real, .. } => match normalizer.real(real) {
+                Ok(form) => normalizer.display(form, &name),
+                Err(e) => format!("({e})"),
+            },
+            _ => "(bits, not a float)".to_string(),
+        };
+        let _ = writeln!(out, "{place} = {text}");
+    }
+    Ok(out)
+}
+
+fn run(layers: Layers, files: &Files) -> Result<(Outcome, Arrays), Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let spec = layers.kernel(Which::Kernel)?;
     let lowered = input::lower(files, &spec)?;
-    let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
-    let Resolved {
-        launch,
-        bindings,
-        arrays,
-    } = &setup.kernels[0];
+    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let resolved = setup.kernels.remove(0);
     let limits = limits(&options, start);
-    let side = Side::Reference;
-    let outcome = sim::run(&lowered.kernel, launch, bindings, arrays, side, &limits);
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    for (array, writes) in &outcome.writes {
-        for (offset, term) in writes {
-            let _ = writeln!(out, "{}+{offset} = t{}", arrays[*array].name, term.0);
+    let outcome = sim::run(
+        &lowered.kernel,
+        &resolved.launch,
+        &resolved.bindings,
+        &resolved.arrays,
+        Side::Reference,
+        &limits,
+    );
+    Ok((outcome, resolved.arrays))
+}
+
+/// The name of each place that was written, with its term.
+fn writes(outcome: &Outcome, arrays: &Arrays) -> Vec<(String, TermId)> {
+    let all = outcome.writes.iter();
+    let each = all.flat_map(|(&array, writes)| {
+        writes.iter().map(move |(&offset, &term)| {
+            let bytes = match outcome.store.sort(term) {
+                Sort::Bits(width) => u64::from(width) / 8,
+                _ => 1,
+            };
+            (element(arrays, array, offset, bytes), term)
+        })
+    });
+    each.collect()
+}
+
+fn element(arrays: &Arrays, array: ArrayId, offset: u64, bytes: u64) -> String {
+    let info = &arrays[array];
+    match info.origin {
+        Origin::Scalar if offset == 0 => info.name.clone(),
+        _ if bytes > 0 && offset.is_multiple_of(bytes) => {
+            format!("{}[{}]", info.name, offset / bytes)
         }
+        _ => format!("{}+{offset}", info.name),
     }
-    for i in 0..outcome.store.len() {
-        let id = crate::term::TermId(i as u32);
-        let _ = writeln!(out, "t{i} = {:?}", outcome.store.get(id));
-    }
-    Ok(out)
 }

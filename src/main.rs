@@ -173,7 +173,8 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
             let layers = Layers(&[&spec, &flags]);
             out = match a.stage {
                 Stage::Terms => dump::terms(layers, &files)?,
-                _ => return Err(usage("this stage cannot be printed yet")),
+                Stage::Canon => dump::canon(layers, &files)?,
+                _ => return Err(usage("--stage trace is not built yet")),
             };
         }
     }

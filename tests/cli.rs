@@ -265,6 +265,7 @@ fn stages_can_be_printed() {
         &["dump", "--stage", "ast", NAIVE, ONLINE][..],
         &["dump", "--stage", "kernel", NAIVE],
         &["dump", "--stage", "terms", NAIVE, "--threads", "4"],
+        &["dump", "--stage", "canon", NAIVE, "--threads", "4"],
     ] {
         let output = volta(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
