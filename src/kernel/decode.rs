@@ -75,7 +75,7 @@ impl Lowerer<'_> {
             O::Fence | O::Membar => self.decode_fence(sig),
             O::Shfl | O::ShflSync => self.decode_shfl(sig),
             O::Vote | O::VoteSync => self.decode_vote(sig),
-            O::Match | O::MatchSync => self.decode_match(sig),
+            O::Match => self.decode_match(sig),
             O::ReduxSync => self.decode_redux(sig),
             O::ElectSync => self.decode_elect(sig),
             O::Activemask => self.decode_activemask(sig),

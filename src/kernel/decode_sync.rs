@@ -225,7 +225,7 @@ impl Lowerer<'_> {
     pub(super) fn decode_match(&mut self, sig: &Sig) -> Decoded<()> {
         sig.no_space()?;
         sig.only(const { ModSet::of(&[Mod::Any, Mod::All, Mod::Sync]) })?;
-        if sig.op == Opcode::Match && !sig.has(Mod::Sync) {
+        if !sig.has(Mod::Sync) {
             return unsupported("it lacks `.sync`");
         }
         let all = sig.need(&[(Mod::All, true), (Mod::Any, false)], "a mode")?;

@@ -5,7 +5,8 @@
 //! types and modifiers are enums; what PTX ISA 9.0 does not have is kept as a node of its own.
 //!
 //! In reading order: [`ast`] (module, directives, statements), [`instr`] (instructions and
-//! operands), [`expr`] (constants), [`opcode`] and [`words`] (the vocabulary), [`names`] and
+//! operands), [`expr`] (constants), [`opcode`] and [`words`] (the vocabulary), [`table`]
+//! (what goes together), [`names`] and
 //! [`pool`] (storage), [`parse`](mod@parse) and [`print`].
 
 pub mod ast;
@@ -19,6 +20,7 @@ pub mod opcode;
 pub mod parse;
 pub mod pool;
 pub mod print;
+pub mod table;
 pub mod words;
 
 pub use ast::*;
@@ -30,4 +32,5 @@ pub use opcode::Op;
 pub use parse::parse;
 pub use pool::{Id, List};
 pub use print::{print, print_instr};
+pub use table::{FormError, check};
 pub use words::{Mod, Shape, Space, Type, TypeClass};

@@ -85,7 +85,7 @@ ops! {
     FenceMbarrierInit = "fence.mbarrier_init" "9.7.13.4",
     Atom = "atom" "9.7.13.5", Red = "red" "9.7.13.6", RedAsync = "red.async" "9.7.13.7",
     Vote = "vote" "9.7.13.8", VoteSync = "vote.sync" "9.7.13.9",
-    MatchSync = "match.sync" "9.7.13.10", Match = "match" "9.7.13.10",
+    Match = "match" "9.7.13.10",
     Activemask = "activemask" "9.7.13.11", ReduxSync = "redux.sync" "9.7.13.12",
     GriddepcontrolLaunchDependents = "griddepcontrol.launch_dependents" "9.7.13.13",
     GriddepcontrolWait = "griddepcontrol.wait" "9.7.13.13",

@@ -39,8 +39,8 @@ words! {
         Pred = "pred",
         B1 = "b1", B8 = "b8", B16 = "b16", B32 = "b32", B64 = "b64", B128 = "b128",
         B1024 = "b1024",
-        U4 = "u4", U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
-        S4 = "s4", S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
+        U2 = "u2", U4 = "u4", U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
+        S2 = "s2", S4 = "s4", S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
         U16x2 = "u16x2", S16x2 = "s16x2", U8x4 = "u8x4", S8x4 = "s8x4",
         F16 = "f16", F16x2 = "f16x2", F32 = "f32", F32x2 = "f32x2", F64 = "f64",
         Bf16 = "bf16", Bf16x2 = "bf16x2", Tf32 = "tf32",
@@ -81,8 +81,8 @@ impl Type {
             B1 | B8 | B16 | B32 | B64 | B128 | B1024 | B8x16 | B6x16P32 | B4x16P64 => {
                 TypeClass::Bits
             }
-            U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4 => TypeClass::Unsigned,
-            S4 | S8 | S16 | S32 | S64 | S16x2 | S8x4 => TypeClass::Signed,
+            U2 | U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4 => TypeClass::Unsigned,
+            S2 | S4 | S8 | S16 | S32 | S64 | S16x2 | S8x4 => TypeClass::Signed,
             Texref | Samplerref | Surfref => TypeClass::Opaque,
             _ => TypeClass::Float,
         }
@@ -116,6 +116,7 @@ impl Type {
         use Type::*;
         match self {
             Pred | B1 => 1,
+            U2 | S2 => 2,
             U4 | S4 | E2m1 => 4,
             E2m3 | E3m2 => 6,
             B8 | U8 | S8 | E4m3 | E5m2 | Ue8m0 | Ue4m3 | E2m1x2 => 8,
@@ -220,7 +221,7 @@ words! {
         Num = "num", Nan = "nan",
         // Operations of `set`, `lop3`, `atom`, `red`, `redux`, `bar.red`, video instructions.
         And = "and", Or = "or", Xor = "xor", Popc = "popc", Add = "add", Inc = "inc",
-        Dec = "dec", Min = "min", Max = "max", Cas = "cas", Exch = "exch", Not = "not",
+        Dec = "dec", Min = "min", Max = "max", Cas = "cas", Exch = "exch",
         // Shifts, `prmt` and `shfl`.
         L = "l", R = "r", F4e = "f4e", B4e = "b4e", Rc8 = "rc8", Ecl = "ecl", Ecr = "ecr",
         Rc16 = "rc16", Up = "up", Down = "down", Bfly = "bfly", Idx = "idx",
@@ -228,11 +229,11 @@ words! {
         Weak = "weak", Relaxed = "relaxed", Acquire = "acquire", Release = "release",
         AcqRel = "acq_rel", Sc = "sc", Volatile = "volatile", Mmio = "mmio",
         Cta = "cta", Cluster = "cluster", Gpu = "gpu", Sys = "sys", Gl = "gl",
-        Proxy = "proxy", Alias = "alias", Async = "async",
+          Alias = "alias", Async = "async",
         AsyncGeneric = "async::generic", TensormapGeneric = "tensormap::generic",
         SyncRestrictSharedCta = "sync_restrict::shared::cta",
         SyncRestrictSharedCluster = "sync_restrict::shared::cluster",
-        MbarrierInit = "mbarrier_init",
+
         // Caches.
         Ca = "ca", Cg = "cg", Cs = "cs", Lu = "lu", Cv = "cv", Wb = "wb", Wt = "wt", Nc = "nc",
         L1 = "L1", L2 = "L2",
@@ -245,9 +246,9 @@ words! {
         L2Size64 = "L2::64B", L2Size128 = "L2::128B", L2Size256 = "L2::256B",
         Fractional = "fractional", Range = "range", Cvt = "cvt", Tensormap = "tensormap",
         // Vectors and addresses.
-        V2 = "v2", V4 = "v4", V8 = "v8", Unified = "unified", To = "to",
+        V2 = "v2", V4 = "v4", V8 = "v8",   To = "to",
         // Asynchronous copies.
-        Bulk = "bulk", BulkGroup = "bulk_group",
+          BulkGroup = "bulk_group",
         MbarrierCompleteTxBytes = "mbarrier::complete_tx::bytes",
         MulticastCluster = "multicast::cluster", MulticastClusterAll = "multicast::cluster::all",
         CpMask = "cp_mask", Noinc = "noinc", Read = "read",
@@ -277,7 +278,7 @@ words! {
         NumSamples = "num_samples", MemoryLayout = "memory_layout",
         Trap = "trap", Zero = "zero",
         // Control flow, barriers and votes.
-        Uni = "uni", Sync = "sync", Aligned = "aligned", Arrive = "arrive", Wait = "wait",
+        Uni = "uni", Sync = "sync", Aligned = "aligned", Arrive = "arrive",
         Red = "red", All = "all", Any = "any", Ballot = "ballot",
         // mbarrier.
         NoComplete = "noComplete", ExpectTx = "expect_tx", Parity = "parity",
@@ -288,7 +289,7 @@ words! {
         // Matrices.
         Row = "row", Col = "col", Trans = "trans", X1 = "x1", X2 = "x2", X4 = "x4", X8 = "x8",
         X16 = "x16", X32 = "x32", X64 = "x64", X128 = "x128",
-        Sp = "sp", SpOrderedMetadata = "sp::ordered_metadata", BlockScale = "block_scale",
+            BlockScale = "block_scale",
         ScaleVec1X = "scale_vec::1X", ScaleVec2X = "scale_vec::2X", ScaleVec4X = "scale_vec::4X",
         Block16 = "block16", Block32 = "block32",
         KindMxf8f6f4 = "kind::mxf8f6f4", KindMxf4 = "kind::mxf4",
@@ -300,7 +301,7 @@ words! {
         Lanes128x256b = "128x256b", Lanes4x256b = "4x256b", Lanes128x128b = "128x128b",
         Lanes64x128b = "64x128b", Lanes32x128b = "32x128b",
         Warpx2Even = "warpx2::02_13", Warpx2Halves = "warpx2::01_23", Warpx4 = "warpx4",
-        Pack16b = "pack::16b", Unpack16b = "unpack::16b", Ashift = "ashift", Ws = "ws",
+        Pack16b = "pack::16b", Unpack16b = "unpack::16b", Ashift = "ashift",
         MbarrierArriveOne = "mbarrier::arrive::one",
         CollectorAFill = "collector::a::fill", CollectorAUse = "collector::a::use",
         CollectorALastuse = "collector::a::lastuse", CollectorADiscard = "collector::a::discard",
@@ -317,6 +318,6 @@ words! {
         CollectorB3Lastuse = "collector::b3::lastuse",
         CollectorB3Discard = "collector::b3::discard",
         // Video instructions and the rest.
-        Po = "po", Shr7 = "shr7", Shr15 = "shr15", Mask = "mask",
+        Po = "po", Shr7 = "shr7", Shr15 = "shr15", Mask = "mask", Cvt = "cvt",
     }
 }

@@ -1,0 +1,235 @@
+//! Sections 9.7.12, 9.7.13 and 9.7.17 to 9.7.19: control flow, synchronisation, stack, video, rest.
+
+use super::Row;
+use crate::ptx::opcode::Op;
+
+pub(super) const ROWS: &[Row] = &[
+    // 9.7.12
+    (Op::Bra, &["uni? : l"]),
+    (Op::BrxIdx, &["uni? : r,l"]),
+    (
+        Op::Call,
+        &[
+            "uni? : r",
+            "uni? : g,r,g?,l?",
+            "uni? : r,g,l?",
+            "uni? : r,l",
+        ],
+    ),
+    (Op::Ret, &["uni? : "]),
+    (Op::Exit, &[": "]),
+    // 9.7.13
+    (Op::Bar, BARRIER),
+    (Op::Barrier, BARRIER),
+    (Op::BarWarpSync, &[": r"]),
+    (Op::BarrierClusterArrive, &["release|relaxed? aligned? : "]),
+    (Op::BarrierClusterWait, &["acquire? aligned? : "]),
+    (Op::Membar, &["cta|gl|sys : "]),
+    (Op::MembarProxy, &["$proxy : "]),
+    (
+        Op::Fence,
+        &[
+            "sc|acq_rel|acquire|release? $scope : ",
+            "acquire sync_restrict::shared::cluster cluster : ",
+            "release sync_restrict::shared::cta cluster : ",
+        ],
+    ),
+    (
+        Op::FenceProxy,
+        &[
+            "$proxy : ",
+            "async global|shared::cta|shared::cluster : ",
+            "tensormap::generic release $scope : ",
+            "tensormap::generic acquire $scope : m,r",
+            "async::generic acquire sync_restrict::shared::cluster cluster : ",
+            "async::generic release sync_restrict::shared::cta cluster : ",
+        ],
+    ),
+    (Op::FenceMbarrierInit, &["release cluster : "]),
+    (
+        Op::Atom,
+        &[
+            "$order? $scope? $at? and|or|xor|exch $level? b32|b64 : d,m,r,r?",
+            "$order? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : d,m,r,r?",
+            "$order? $scope? $at? min|max $level? $int32 : d,m,r,r?",
+            "$order? $scope? $at? inc|dec $level? u32 : d,m,r,r?",
+            "$order? $scope? $at? cas $level? b16|b32|b64|b128 : d,m,r,r,r?",
+            "$order? $scope? $at? exch $level? b128 : d,m,r,r?",
+            "$order? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : d,m,r,r?",
+            "$order? $scope? global? add $level? v2|v4 f32 : w,m,w,r?",
+            "$order? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : w,m,w,r?",
+            "$order? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : w,m,w,r?",
+        ],
+    ),
+    (
+        Op::Red,
+        &[
+            "$rorder? $scope? $at? and|or|xor $level? b32|b64 : m,r,r?",
+            "$rorder? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : m,r,r?",
+            "$rorder? $scope? $at? min|max $level? $int32 : m,r,r?",
+            "$rorder? $scope? $at? inc|dec $level? u32 : m,r,r?",
+            "$rorder? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : m,r,r?",
+            "$rorder? $scope? global? add $level? v2|v4 f32 : m,w,r?",
+            "$rorder? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : m,w,r?",
+            "$rorder? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : m,w,r?",
+        ],
+    ),
+    (
+        Op::RedAsync,
+        &[
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec u32 : m,r,m",
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes min|max|add u32|s32|u64 : m,r,m",
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes and|or|xor b32 : m,r,m",
+            "mmio release $scope global? add $int32 : m,r",
+        ],
+    ),
+    (Op::Vote, &["all|any|uni pred : d,p", "ballot b32 : d,p"]),
+    (
+        Op::VoteSync,
+        &["all|any|uni pred : d,p,r", "ballot b32 : d,p,r"],
+    ),
+    (
+        Op::Match,
+        &["any sync b32|b64 : d,r,r", "all sync b32|b64 : q,r,r"],
+    ),
+    (Op::Activemask, &["b32 : d"]),
+    (
+        Op::ReduxSync,
+        &[
+            "add|min|max u32|s32 : d,r,r",
+            "and|or|xor b32 : d,r,r",
+            "min|max abs? NaN? f32 : d,r,r",
+        ],
+    ),
+    (Op::GriddepcontrolLaunchDependents, &[": "]),
+    (Op::GriddepcontrolWait, &[": "]),
+    (Op::ElectSync, &[": q,r"]),
+    (Op::MbarrierInit, &["shared|shared::cta? b64 : m,r"]),
+    (Op::MbarrierInval, &["shared|shared::cta? b64 : m"]),
+    (
+        Op::MbarrierExpectTx,
+        &["relaxed? cta|cluster? $mbarrier? b64 : m,r"],
+    ),
+    (
+        Op::MbarrierCompleteTx,
+        &["relaxed? cta|cluster? $mbarrier? b64 : m,r"],
+    ),
+    (Op::MbarrierArrive, ARRIVE),
+    (Op::MbarrierArriveDrop, ARRIVE),
+    (
+        Op::CpAsyncMbarrierArrive,
+        &["noinc? shared|shared::cta? b64 : m"],
+    ),
+    (
+        Op::MbarrierTestWait,
+        &[
+            "acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r",
+            "parity acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r",
+        ],
+    ),
+    (
+        Op::MbarrierTryWait,
+        &[
+            "acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r,r?",
+            "parity acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r,r?",
+        ],
+    ),
+    (Op::MbarrierPendingCount, &["b64 : d,r"]),
+    (
+        Op::TensormapCpFenceproxy,
+        &["global shared::cta tensormap::generic release $scope sync aligned : m,m,r"],
+    ),
+    (
+        Op::ClusterlaunchcontrolTryCancel,
+        &["async shared::cta? mbarrier::complete_tx::bytes multicast::cluster::all? b128 : m,m"],
+    ),
+    (
+        Op::ClusterlaunchcontrolQueryCancel,
+        &[
+            "is_canceled pred b128 : d,r",
+            "get_first_ctaid v4 b32 b128 : v,r",
+            "get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128 : d,r",
+        ],
+    ),
+    // 9.7.17
+    (Op::Stacksave, &["u32|u64 : d"]),
+    (Op::Stackrestore, &["u32|u64 : r"]),
+    (Op::Alloca, &["u32|u64 : d,r,r?"]),
+    // 9.7.18
+    (Op::Vadd, SCALAR_VIDEO),
+    (Op::Vsub, SCALAR_VIDEO),
+    (Op::Vabsdiff, SCALAR_VIDEO),
+    (Op::Vmin, SCALAR_VIDEO),
+    (Op::Vmax, SCALAR_VIDEO),
+    (Op::Vshl, VIDEO_SHIFT),
+    (Op::Vshr, VIDEO_SHIFT),
+    (
+        Op::Vmad,
+        &["u32|s32 u32|s32 u32|s32 po? sat? shr7|shr15? : d,x,x,x"],
+    ),
+    (
+        Op::Vset,
+        &[
+            "u32|s32 u32|s32 $vcmp : d,x,x",
+            "u32|s32 u32|s32 $vcmp add|min|max : d,x,x,r",
+        ],
+    ),
+    (Op::Vadd2, SIMD_VIDEO),
+    (Op::Vsub2, SIMD_VIDEO),
+    (Op::Vavrg2, SIMD_VIDEO),
+    (Op::Vabsdiff2, SIMD_VIDEO),
+    (Op::Vmin2, SIMD_VIDEO),
+    (Op::Vmax2, SIMD_VIDEO),
+    (Op::Vset2, SIMD_SET),
+    (Op::Vadd4, SIMD_VIDEO),
+    (Op::Vsub4, SIMD_VIDEO),
+    (Op::Vavrg4, SIMD_VIDEO),
+    (Op::Vabsdiff4, SIMD_VIDEO),
+    (Op::Vmin4, SIMD_VIDEO),
+    (Op::Vmax4, SIMD_VIDEO),
+    (Op::Vset4, SIMD_SET),
+    // 9.7.19
+    (Op::Brkpt, &[": "]),
+    (Op::Nanosleep, &["u32 : r"]),
+    (Op::Pmevent, &[": r", "mask : r"]),
+    (Op::Trap, &[": "]),
+    (Op::Setmaxnreg, &["inc|dec sync aligned u32 : r"]),
+];
+
+/// `bar` and `barrier`.
+const BARRIER: &[&str] = &[
+    "cta? sync aligned? : r,r?",
+    "cta? arrive aligned? : r,r",
+    "cta? red popc aligned? u32 : d,r,r?,p",
+    "cta? red and|or aligned? pred : d,r,r?,p",
+];
+
+/// `mbarrier.arrive` and `mbarrier.arrive_drop`.
+const ARRIVE: &[&str] = &[
+    "release|relaxed? cta|cluster? $mbarrier? b64 : d,m,r?",
+    "release|relaxed? cta|cluster? shared::cluster b64 : m,r?",
+    "expect_tx release|relaxed? cta|cluster? $mbarrier? b64 : d,m,r",
+    "noComplete release? cta? shared|shared::cta? b64 : d,m,r",
+];
+
+const SCALAR_VIDEO: &[&str] = &[
+    "u32|s32 u32|s32 u32|s32 sat? : d,x,x",
+    "u32|s32 u32|s32 u32|s32 sat? add|min|max : d,x,x,r",
+    "u32|s32 u32|s32 u32|s32 sat? : d,x,x,r",
+];
+
+const VIDEO_SHIFT: &[&str] = &[
+    "u32|s32 u32|s32 u32 sat? clamp|wrap : d,x,x",
+    "u32|s32 u32|s32 u32 sat? clamp|wrap add|min|max : d,x,x,r",
+    "u32|s32 u32|s32 u32 sat? clamp|wrap : d,x,x,r",
+];
+
+const SIMD_VIDEO: &[&str] = &[
+    "u32|s32 u32|s32 u32|s32 sat? : d,x,x,r",
+    "u32|s32 u32|s32 u32|s32 add : d,x,x,r",
+];
+
+const SIMD_SET: &[&str] = &[
+    "u32|s32 u32|s32 $vcmp : d,x,x,r",
+    "u32|s32 u32|s32 $vcmp add : d,x,x,r",
+];
