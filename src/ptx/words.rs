@@ -318,6 +318,6 @@ words! {
         CollectorB3Lastuse = "collector::b3::lastuse",
         CollectorB3Discard = "collector::b3::discard",
         // Video instructions and the rest.
-        Po = "po", Shr7 = "shr7", Shr15 = "shr15", Mask = "mask", Cvt = "cvt",
+        Po = "po", Shr7 = "shr7", Shr15 = "shr15", Mask = "mask",
     }
 }
