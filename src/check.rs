@@ -52,6 +52,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         reference: coverage(&setup.kernels[0]),
         optimized: coverage(&setup.kernels[1]),
         limits,
+        exact_constants: options.exact_constants,
         ..equiv::Options::default()
     };
     let mut found = Found::default();

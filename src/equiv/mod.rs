@@ -15,7 +15,8 @@
 //! Once a chunk holds a refutation later chunks are skipped, and what they may have found is
 //! dropped: the result is the same for any number of threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -40,10 +41,11 @@ pub use types::*;
 use elements::Condition;
 use prove::{Proof, Prover};
 
+use crate::norm::Readings;
 use crate::sim::{Clean, Outcome, Side, UnknownKind, Writes};
 use crate::spec::Arrays;
 use crate::term::eval::Value;
-use crate::term::{ArrayId, Term, TermId, TermStore};
+use crate::term::{ArrayId, ConstId, Term, TermId, TermStore};
 
 /// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
 /// ones in a chunk.
@@ -87,10 +89,16 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
         });
         return decision;
     }
+    let readings = if options.exact_constants {
+        Readings::default()
+    } else {
+        Readings::of(&store)
+    };
     let judge = Judge {
         store: &store,
         arrays,
         options,
+        readings: Arc::new(readings),
     };
     judge.all(&conditions, &mut decision);
     decision
@@ -138,8 +146,17 @@ fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Deci
 /// How a condition was decided.
 enum Ruling {
     Identical,
-    SameForm { positive_logarithms: bool },
-    ByCases { positive_logarithms: bool },
+    SameForm {
+        positive_logarithms: bool,
+    },
+    ByCases {
+        positive_logarithms: bool,
+    },
+    /// The same form once these constants are read as what they stand for.
+    Recovered {
+        positive_logarithms: bool,
+        used: BTreeSet<ConstId>,
+    },
     Refuted(Box<Counterexample>),
     Open(Unresolved),
 }
@@ -174,6 +191,13 @@ struct Judge<'a> {
     store: &'a TermStore,
     arrays: &'a Arrays,
     options: &'a Options,
+    readings: Arc<Readings>,
+}
+
+/// The provers of a chunk: the exact one, and the one that reads rounded constants.
+struct Provers<'a> {
+    exact: Prover<'a>,
+    recovering: Option<Prover<'a>>,
 }
 
 impl Judge<'_> {
@@ -197,6 +221,7 @@ impl Judge<'_> {
             .collect();
         let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
         let mut logarithms = false;
+        let mut recovered: BTreeSet<ConstId> = BTreeSet::new();
         let kept = refuted.load(Ordering::Relaxed).saturating_add(1);
         for (i, chunk) in chunks.into_iter().enumerate().take(kept) {
             let Some(chunk) = chunk else { continue };
@@ -219,6 +244,15 @@ impl Judge<'_> {
                     } => {
                         decision.counts.by_cases += 1;
                         logarithms |= positive_logarithms;
+                        true
+                    }
+                    Ruling::Recovered {
+                        positive_logarithms,
+                        used,
+                    } => {
+                        decision.counts.by_form += 1;
+                        logarithms |= positive_logarithms;
+                        recovered.extend(used);
                         true
                     }
                     Ruling::Refuted(w) => {
@@ -254,6 +288,8 @@ impl Judge<'_> {
                 .assumptions
                 .push("arguments of logarithms are positive, not 0".to_string());
         }
+        let readings = self.readings.describe(self.store, &recovered);
+        decision.assumptions.extend(readings);
         decision.verdict = if decision.counterexample.is_some() {
             Verdict::NotEquivalent
         } else if decision.unknowns.is_empty() {
@@ -264,14 +300,17 @@ impl Judge<'_> {
     }
 
     fn chunk(&self, conditions: &[Condition]) -> Chunk {
-        let mut prover = Prover::new(self.store);
+        let mut provers = Provers {
+            exact: Prover::new(self.store),
+            recovering: None,
+        };
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
         };
         let mut searches = 0;
         for c in conditions {
-            let ruling = self.rule(c, &mut prover, &mut searches, &mut out.candidates);
+            let ruling = self.rule(c, &mut provers, &mut searches, &mut out.candidates);
             let last = matches!(ruling, Ruling::Refuted(_));
             out.rulings.push(ruling);
             if last {
@@ -299,10 +338,10 @@ impl Judge<'_> {
     }
 
     /// Decides one condition, the cheapest way first.
-    fn rule(
-        &self,
+    fn rule<'a>(
+        &'a self,
         c: &Condition,
-        prover: &mut Prover<'_>,
+        provers: &mut Provers<'a>,
         searches: &mut usize,
         candidates: &mut u64,
     ) -> Ruling {
@@ -319,6 +358,10 @@ impl Judge<'_> {
                 "the time ran out before it was decided",
             );
         }
+        let Provers {
+            exact: prover,
+            recovering,
+        } = provers;
         let (failure, a, b) = match prove_all(c, |a, b| prover.implied(a, b)) {
             Ok(positive_logarithms) => {
                 return Ruling::SameForm {
@@ -327,6 +370,16 @@ impl Judge<'_> {
             }
             Err(failure) => failure,
         };
+        if !self.readings.is_empty() {
+            let readings = || Prover::recovering(self.store, self.readings.clone());
+            let other = recovering.get_or_insert_with(readings);
+            if let Ok(positive_logarithms) = prove_all(c, |a, b| other.implied(a, b)) {
+                return Ruling::Recovered {
+                    positive_logarithms,
+                    used: other.used_readings().clone(),
+                };
+            }
+        }
         let mut within_rounding = false;
         for (round, steps) in [QUICK_STEPS, STEPS].into_iter().enumerate() {
             if round == 1 && *searches >= SEARCHES {

@@ -34,6 +34,8 @@ pub struct Options {
     pub optimized: Coverage,
     /// Time and memory.
     pub limits: Limits,
+    /// Rounded constants are never read as the numbers that they stand for.
+    pub exact_constants: bool,
     /// Seed of the random candidates of the witness search.
     pub seed: u64,
 }
@@ -47,6 +49,7 @@ impl Default for Options {
                 deadline: None,
                 memory: None,
             },
+            exact_constants: false,
             seed: 0x9e37_79b9_7f4a_7c15,
         }
     }

@@ -26,6 +26,12 @@ const TOLERANT: u32 = 96;
 /// Values that differ by less than 2^-16 of the larger are not apart.
 const RELATIVE: i64 = 16;
 
+/// Values that differ by less than this power of two are not apart: below the smallest normal float
+/// of 32 bits; and, where a term chooses between cases, below what the last bits of an
+/// approximation by cases (a saturating tanh) explain.
+const ABSOLUTE: i64 = -126;
+const ABSOLUTE_BY_CASES: i64 = -18;
+
 /// Relative differences in doubles from which on a candidate is evaluated with known error, and
 /// below which a difference is that of the doubles.
 const SEEN: f64 = 1e-6;
@@ -84,6 +90,7 @@ struct Hunt<'s> {
     pairs: Vec<(TermId, TermId)>,
     cells: Vec<Cell>,
     scratch: Vec<Fast>,
+    floor: i64,
 }
 
 /// Searches for an input that tells some pair apart.
@@ -98,7 +105,14 @@ pub(super) fn search(
     let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
     let cone = Cone::new(store, &roots);
     let cells = cells::cells(store, &cone, arrays);
+    let chooses = |t: &TermId| matches!(store.get(*t), Term::Select(..) | Term::BitsSelect(..));
+    let floor = if cone.ids().iter().any(chooses) {
+        ABSOLUTE_BY_CASES
+    } else {
+        ABSOLUTE
+    };
     let mut hunt = Hunt {
+        floor,
         store,
         constants: cone.constants(store),
         cone,
@@ -211,7 +225,7 @@ impl Hunt<'_> {
         let roots = self.cone.values_of_roots(&values);
         self.pairs.iter().enumerate().find_map(|(i, _)| {
             let (x, y) = (roots[2 * i], roots[2 * i + 1]);
-            match gap(x, y) {
+            match gap(x, y, self.floor) {
                 Gap::No => None,
                 g => Some((i, x.clone(), y.clone(), g)),
             }
@@ -298,20 +312,20 @@ impl Hunt<'_> {
 }
 
 /// How two values compare. The reference must be a number or bits.
-fn gap(x: &Value, y: &Value) -> Gap {
+fn gap(x: &Value, y: &Value, floor: i64) -> Gap {
     match (x, y) {
-        (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y),
+        (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y, floor),
         (Value::Encoded(f, x), Value::Bits(b)) => match crate::term::decode(*f, *b) {
-            Ok(q) => gap(x, &Value::Exact(q)),
+            Ok(q) => gap(x, &Value::Exact(q), floor),
             Err(_) => Gap::No,
         },
         (Value::Bits(b), Value::Encoded(f, y)) => match crate::term::decode(*f, *b) {
-            Ok(q) => gap(&Value::Exact(q), y),
+            Ok(q) => gap(&Value::Exact(q), y, floor),
             Err(_) => Gap::No,
         },
         (Value::Exact(_) | Value::Interval(_), Value::Exact(_) | Value::Interval(_)) => {
             match (x.interval(PRECISION), y.interval(PRECISION)) {
-                (Some(x), Some(y)) if apart(&x, &y) => Gap::Apart,
+                (Some(x), Some(y)) if apart(&x, &y, floor) => Gap::Apart,
                 _ => Gap::No,
             }
         }
@@ -326,8 +340,9 @@ fn gap(x: &Value, y: &Value) -> Gap {
     }
 }
 
-/// Whether the intervals are disjoint by more than 2^-16 of the largest number in them.
-fn apart(x: &Interval, y: &Interval) -> bool {
+/// Whether the intervals are disjoint by more than 2^-16 of the largest number in them, and by more
+/// than 2^floor.
+fn apart(x: &Interval, y: &Interval, floor: i64) -> bool {
     if !x.disjoint(y) {
         return false;
     }
@@ -343,5 +358,5 @@ fn apart(x: &Interval, y: &Interval) -> bool {
         PRECISION,
         Round::Up,
     );
-    distance > allowed
+    distance > allowed && distance > Dyadic::new(BigInt::from(1), floor)
 }

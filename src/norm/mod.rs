@@ -14,7 +14,7 @@
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
 //! exp, tanh, floor), `max`, `select`, `bits`, `sweep` (the pass over terms), `prove` and
-//! `obligations` (definedness), `display`.
+//! `obligations` (definedness), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
@@ -35,6 +35,7 @@ mod obligations;
 mod poly;
 mod prove;
 mod rat;
+mod recover;
 mod ring;
 mod select;
 mod sign;
@@ -44,6 +45,7 @@ mod tests;
 mod value;
 
 pub use obligations::{Need, Obligation};
+pub use recover::{Reading, Readings};
 pub use sign::Sign;
 pub use sweep::Normalizer;
 

@@ -6,6 +6,9 @@
 //! the top of the chain and combined once. A link with several users is normalised once and is an
 //! operand.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::bits::{Node, NodeId};
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
@@ -14,10 +17,10 @@ use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
 use super::value::Val;
-use super::{CanonId, Equality, Limits, NormError};
+use super::{CanonId, Equality, Limits, NormError, Readings};
 use rustc_hash::FxHashMap;
 
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{ConstId, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,9 @@ pub struct Normalizer<'s> {
     symbols: Vec<u32>,
     seen: Vec<u8>,
     pub(super) signs: FxHashMap<TermId, Reach>,
+    /// Constants that are read as the numbers they were rounded from.
+    readings: Arc<Readings>,
+    used: BTreeSet<ConstId>,
 }
 
 /// Reached once, as a link of a chain.
@@ -61,7 +67,44 @@ impl<'s> Normalizer<'s> {
             symbols: vec![0; n],
             seen: vec![0; n],
             signs: FxHashMap::default(),
+            readings: Arc::default(),
+            used: BTreeSet::new(),
         }
+    }
+
+    /// An empty scratch that reads rounded constants as what they stand for: what it proves holds
+    /// under these readings.
+    pub fn with_readings(store: &'s TermStore, limits: Limits, readings: Arc<Readings>) -> Self {
+        Normalizer {
+            readings,
+            ..Normalizer::new(store, limits)
+        }
+    }
+
+    /// The constants whose readings took part so far.
+    pub fn used_readings(&self) -> &BTreeSet<ConstId> {
+        &self.used
+    }
+
+    /// The term of a constant.
+    fn constant_term(&mut self, c: ConstId) -> Option<PTerm> {
+        let Some(r) = self.readings.get(c) else {
+            let k = self.ring.coefs.of_big(self.store.constant(c));
+            return Some(PTerm::constant(k));
+        };
+        self.used.insert(c);
+        let coef = self.ring.coefs.of_big(&r.factor);
+        let power = r.power;
+        if power == 0 {
+            return Some(PTerm::constant(coef));
+        }
+        let m = PTerm::mono(self.ring.atom_mono(Atom::Log2E));
+        let m = if power < 0 {
+            self.ring.term_inverse(m).ok()?
+        } else {
+            m
+        };
+        self.ring.term_mul(PTerm::constant(coef), m).ok()
     }
 
     /// The canonical form of a real term.
@@ -254,10 +297,7 @@ impl<'s> Normalizer<'s> {
     /// The term of a constant, an element, or a product of two of those.
     fn leaf_term(&mut self, t: TermId) -> Option<PTerm> {
         match self.store.get(t) {
-            Term::Const(c) => {
-                let c = self.ring.coefs.of_big(self.store.constant(c));
-                Some(PTerm::constant(c))
-            }
+            Term::Const(c) => self.constant_term(c),
             Term::Elem { .. } => {
                 let a = self.symbol(t);
                 let mono = self.ring.monos.atom(a, &self.ring.atom_flags);
@@ -472,7 +512,9 @@ impl<'s> Normalizer<'s> {
             return Ok(());
         }
         for (x, y) in [(a, b), (b, a)] {
-            if let Term::Const(c) = self.store.get(x) {
+            if let Term::Const(c) = self.store.get(x)
+                && self.readings.get(c).is_none()
+            {
                 let c = self.ring.coefs.of_big(self.store.constant(c));
                 let c = self.ring.coefs.mul(c, k);
                 sum.stack.push((y, c));

@@ -260,7 +260,6 @@ impl Settings {
     fn not_built(&self) -> Option<&'static str> {
         let flags = [
             ("--alias", !self.alias.is_empty()),
-            ("--exact-constants", self.exact_constants == Some(true)),
             ("--probabilistic", self.probabilistic == Some(true)),
             ("--precision", self.precision == Some(true)),
             ("--wmma-layout", self.wmma_layout.is_some()),
@@ -321,6 +320,8 @@ pub struct Options {
     pub map: Vec<(Key, Key)>,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// Rounded constants are never read as the numbers that they stand for.
+    pub exact_constants: bool,
     /// Wall-clock limit.
     pub timeout: Option<Duration>,
     /// Memory limit in bytes.
@@ -341,6 +342,9 @@ impl Layers<'_> {
             }
             if let Some(strict) = layer.strict {
                 out.strict = strict;
+            }
+            if let Some(exact) = layer.exact_constants {
+                out.exact_constants = exact;
             }
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();

@@ -129,6 +129,11 @@ impl TermStore {
         self.total[t.0 as usize]
     }
 
+    /// Number of constants; their ids are below it.
+    pub fn constant_count(&self) -> usize {
+        self.consts.len()
+    }
+
     /// The value of a constant.
     pub fn constant(&self, c: ConstId) -> &BigRational {
         &self.consts[c.0 as usize]
