@@ -76,6 +76,14 @@ const SETS: &[(&str, &str)] = &[
         "space",
         "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster",
     ),
+    (
+        "stspace",
+        "global|local|param|param::func|shared|shared::cta|shared::cluster",
+    ),
+    (
+        "window",
+        "const|global|local|param|param::entry|shared|shared::cta|shared::cluster",
+    ),
     ("at", "global|shared|shared::cta|shared::cluster"),
     ("mbarrier", "shared|shared::cta|shared::cluster"),
     ("vec", "v2|v4|v8"),
