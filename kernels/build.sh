@@ -18,8 +18,8 @@
 #
 # which compiles <folder>/SOURCE.cu to <folder>/OUTPUT.ptx with -DENTRY=<folder>_OUTPUT, the name of the kernel.
 # The word FAST stands for -use_fast_math.  Lines that start with # are comments.
-# The result is deterministic: sources are named relative to the folder, and the paths that -lineinfo leaves in `.file`
-# directives are rewritten to be relative to the PTX.
+# The result is deterministic and does not depend on where the folder is: sources are named relative to it, and the paths
+# that -lineinfo leaves in `.file` directives are rewritten to be relative to the PTX.
 set -euo pipefail
 NVCC=${NVCC:-nvcc}
 ARCH=${ARCH:-sm_80}
@@ -40,8 +40,10 @@ compile() { # folder output source flags...
         esac
     done
     (cd "$folder" && "$NVCC" -ptx "-arch=$ARCH" -diag-suppress 177 "-DENTRY=${folder}_$output" "${flags[@]}" "$source.cu" -o "$output.ptx")
-    # A path inside this folder loses its prefix; a header of the toolkit keeps only its name.
+    # A path inside this folder loses its prefix; a header of the toolkit keeps only its name.  With -lineinfo the
+    # names of inlined functions hold a hash of the directory, as bytes after "_INTERNAL_": it becomes eight zeros.
     sed -i -E \
+        -e 's/(,95,73,78,84,69,82,78,65,76,95)(,[0-9]+){8},95,/\1,48,48,48,48,48,48,48,48,95,/' \
         -e "/^[[:space:]]*\.file/s|\"$here/$folder/|\"|" \
         -e "/^[[:space:]]*\.file/s|\"$here/|\"../|" \
         -e '/^[[:space:]]*\.file/s|"/[^"]*/([^/"]+)"|"\1"|' \

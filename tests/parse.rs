@@ -67,6 +67,28 @@ fn every_module_round_trips() {
     }
 }
 
+/// The table of forms has no objection to what compilers emit and ptxas accepts.
+#[test]
+fn accepted_instructions_are_known() {
+    for path in ["kernels", "tests/corpus", "tests/golden/parse/pass"]
+        .iter()
+        .flat_map(|f| files(f, "ptx"))
+    {
+        let source = source(&path);
+        let module =
+            ptx::parse(&source).unwrap_or_else(|errors| panic!("{}", rendered(&errors, &source)));
+        let warnings = ptx::check(&module);
+        let shown = warnings
+            .iter()
+            .map(|w| Diagnostic::from(w).render(&source, false));
+        assert!(
+            warnings.is_empty(),
+            "{}",
+            shown.collect::<Vec<_>>().join("\n")
+        );
+    }
+}
+
 /// Line and message of everything that `//~` comments or a `.msg` file ask for.
 fn wanted(path: &Path, source: &Source) -> Vec<(u32, String)> {
     let mut wanted = Vec::new();

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::operands::{defs, uses};
-use super::{Addr, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src};
+use super::{Addr, GlobalId, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src};
 
 /// How values flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ impl Sets {
 pub(super) struct Reach {
     sets: Sets,
     of: Vec<SetId>,
+    /// The set of the address of each global variable, where those are sources.
+    globals: Vec<SetId>,
 }
 
 impl Reach {
@@ -103,7 +105,8 @@ impl Reach {
     fn src(&self, src: Src) -> SetId {
         match src {
             Src::Reg(reg) => self.reg(reg),
-            Src::Imm(_) | Src::Global(..) => 0,
+            Src::Global(global, _) => self.globals.get(global.0 as usize).copied().unwrap_or(0),
+            Src::Imm(_) => 0,
         }
     }
 
@@ -121,6 +124,9 @@ pub(super) struct Graph {
     nodes: u32,
     /// Edges as (from, to).
     edges: Vec<(u32, u32)>,
+    /// Registers that the address of a global variable flows into, and the number of those.
+    globals: Vec<(RegId, GlobalId)>,
+    global_count: usize,
 }
 
 impl Graph {
@@ -132,6 +138,8 @@ impl Graph {
             cells: HashMap::with_hasher(FxBuildHasher),
             nodes: regs + 3,
             edges: Vec::new(),
+            globals: Vec::new(),
+            global_count: kernel.globals.len(),
         };
         let known = Known::new(kernel);
         for inst in &kernel.insts {
@@ -156,7 +164,24 @@ impl Graph {
                         }
                     }
                 }
-                (_, Flow::Pointer) => pointer_edges(inst, &mut graph.edges),
+                (Op::Ldmatrix { dsts, space, .. }, _) => {
+                    dsts.iter().for_each(|dst| graph.load(*space, None, *dst));
+                }
+                (Op::Stmatrix { srcs, space, .. }, _) => {
+                    for src in srcs {
+                        if let Src::Reg(src) = src {
+                            graph.store(*space, None, *src);
+                        }
+                    }
+                }
+                (_, Flow::Pointer) => {
+                    let Graph { edges, globals, .. } = &mut graph;
+                    pointer_edges(inst, |src, dst| match src {
+                        Src::Reg(from) => edges.push((from.0, dst.0)),
+                        Src::Global(global, _) => globals.push((dst, global)),
+                        Src::Imm(_) => {}
+                    });
+                }
                 (op, Flow::Any) => {
                     let edges = &mut graph.edges;
                     defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
@@ -326,6 +351,18 @@ fn sum(a: Option<Number>, b: Option<Number>) -> Option<Number> {
     }
 }
 
+/// The flow of these seeds, whose origins are below `first`, and of the addresses of the global
+/// variables, whose origins are from there on.
+pub(super) fn reach_with_globals(graph: &Graph, seeds: &[(RegId, Origin)], first: usize) -> Reach {
+    let mut all = seeds.to_vec();
+    let globals = graph.globals.iter();
+    all.extend(globals.map(|(reg, global)| (*reg, first as Origin + global.0)));
+    let mut found = reach(graph, &all);
+    let origins = first as Origin..(first + graph.global_count) as Origin;
+    found.globals = origins.map(|o| found.sets.intern(vec![o])).collect();
+    found
+}
+
 /// Runs one flow analysis to its fixpoint.
 pub(super) fn reach(graph: &Graph, seeds: &[(RegId, Origin)]) -> Reach {
     let nodes = graph.nodes as usize;
@@ -339,6 +376,7 @@ pub(super) fn reach(graph: &Graph, seeds: &[(RegId, Origin)]) -> Reach {
     let mut found = Reach {
         sets: Sets::new(),
         of: vec![0; nodes],
+        globals: Vec::new(),
     };
     let mut work: Vec<u32> = Vec::new();
     for (reg, origin) in seeds {
@@ -376,12 +414,7 @@ pub(super) fn low_bits(src: Src) -> bool {
 }
 
 /// Which registers pass an address on, to which; memory is the graph's.
-fn pointer_edges(inst: &Inst, edges: &mut Vec<(u32, u32)>) {
-    let mut edge = |src: Src, dst: RegId| {
-        if let Src::Reg(from) = src {
-            edges.push((from.0, dst.0));
-        }
-    };
+fn pointer_edges(inst: &Inst, mut edge: impl FnMut(Src, RegId)) {
     match &inst.op {
         Op::Mov { dst, src, .. } | Op::Cvta { dst, src, .. } => edge(*src, *dst),
         Op::Cvt {

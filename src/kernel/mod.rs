@@ -44,6 +44,7 @@ mod layout;
 mod operand;
 mod pointer_bits;
 mod print_op;
+mod print_warp;
 mod scope;
 mod sig;
 mod special;

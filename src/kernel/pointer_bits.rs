@@ -1,7 +1,7 @@
 //! Where a result would depend on the numeric address of an array.
 //!
-//! The problem: the simulator gives each array some base address, and an answer must not depend on
-//! which. So every operation on a value derived from a pointer parameter is judged: moving an
+//! The problem: the simulator gives each array, and each global variable, some base address, and an answer must not depend on
+//! which. So every operation on a value derived from one is judged: moving an
 //! address by an offset, accessing through it, and what only its low eight bits decide (bases are
 //! multiples of 256) are the same for every base; whatever else meets an address is reported.
 //!
@@ -10,9 +10,9 @@
 //!
 //! Not claimed: operations on addresses that were loaded from memory which the host has filled.
 
-use super::flow::{Flow, Graph, Known, Origin, Reach, low_bits, reach};
+use super::flow::{Flow, Graph, Known, Origin, Reach, low_bits, reach, reach_with_globals};
 use super::operands::op_uses;
-use super::usage::{Loads, ParamUse, address, loads, mark_pointers};
+use super::usage::{Loads, ParamUse, accesses, is_global, loads, mark_pointers};
 use super::{Cmp, Inst, IntOp, Kernel, NumTy, Op, ParamKind, Pc, RegId, Space, Src};
 
 /// Instructions whose result can depend on the numeric base of an array that a parameter points
@@ -30,7 +30,7 @@ pub fn pointer_bits(kernel: &Kernel) -> Vec<Pc> {
 pub fn pointer_bits_with(kernel: &Kernel, is_array: impl Fn(u32) -> bool) -> Vec<Pc> {
     let Loads { mut uses, seeds } = loads(kernel);
     let graph = Graph::new(kernel, Flow::Pointer);
-    let flow = reach(&graph, &seeds);
+    let flow = reach_with_globals(&graph, &seeds, uses.len());
     mark_pointers(kernel, &flow, &mut uses);
     let declared = |param: u32| {
         let kind = kernel.params.get(param as usize).map(|p| p.kind);
@@ -86,15 +86,20 @@ struct Judge<'a> {
     flow: &'a Reach,
     /// Where other parts of an address than the low one can flow.
     high: &'a Reach,
-    /// Which origins are pointers.
+    /// Which parameter values are pointers.
     pointer: Vec<bool>,
 }
 
 impl Judge<'_> {
+    /// Is this origin an address? Those behind the parameters are variables.
+    fn is_pointer(&self, origin: Origin) -> bool {
+        self.pointer.get(origin as usize).copied().unwrap_or(true)
+    }
+
     /// Can an address flow into this source?
     fn derived(&self, src: Src) -> bool {
         let origins = self.flow.origins(src);
-        origins.iter().any(|o| self.pointer[*o as usize])
+        origins.iter().any(|o| self.is_pointer(*o))
     }
 
     /// Is this the low part of an address, whose low eight bits are those of an offset?
@@ -105,7 +110,7 @@ impl Judge<'_> {
     /// Are both sources derived from one and the same parameter?
     fn same_base(&self, a: Src, b: Src) -> bool {
         match (self.flow.origins(a), self.flow.origins(b)) {
-            ([one], [other]) => one == other && self.pointer[*one as usize],
+            ([one], [other]) => one == other && self.is_pointer(*one),
             _ => false,
         }
     }
@@ -115,11 +120,13 @@ impl Judge<'_> {
             Src::Reg(reg) => self.kernel.reg_width.get(reg.0 as usize) != Some(&64),
             Src::Imm(_) | Src::Global(..) => false,
         };
-        // Part of an address is no address.
-        if let Some((addr, ..)) = address(&inst.op)
-            && self.derived(addr.base)
-            && narrow(addr.base)
-        {
+        // Part of an address is no address, nor is one of another space.
+        let mut misused = false;
+        accesses(&inst.op, |addr, access, _| {
+            let fits = is_global(access.space) && !narrow(addr.base);
+            misused |= self.derived(addr.base) && !fits;
+        });
+        if misused {
             return true;
         }
         match &inst.op {
@@ -160,6 +167,12 @@ impl Judge<'_> {
                 let (space, _) = self.known.element(access.space, addr, 0, access.ty);
                 let private = matches!(space, Space::Local | Space::Shared);
                 !private && srcs.iter().flatten().any(|s| self.derived(*s))
+            }
+            Op::Ldmatrix { .. } => false,
+            Op::Stmatrix { srcs, .. } => srcs.iter().any(|s| self.derived(*s)),
+            Op::CpAsync { read, ignore, .. } => {
+                let predicate = ignore.map(|guard| Src::Reg(guard.reg));
+                read.iter().chain(&predicate).any(|s| self.derived(*s))
             }
             Op::Atom { srcs, cas, .. } => srcs.iter().chain(cas).any(|s| self.derived(*s)),
             op => {

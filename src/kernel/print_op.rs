@@ -12,14 +12,14 @@ use super::{
 };
 
 impl Listing<'_> {
-    fn reg(&self, r: RegId) -> &str {
+    pub(super) fn reg(&self, r: RegId) -> &str {
         self.kernel
             .reg_name
             .get(r.0 as usize)
             .map_or("?", |n| n.as_str())
     }
 
-    fn src(&self, s: Src) -> String {
+    pub(super) fn src(&self, s: Src) -> String {
         match s {
             Src::Reg(r) => self.reg(r).to_string(),
             Src::Imm(v) if v < 10 => v.to_string(),
@@ -29,19 +29,19 @@ impl Listing<'_> {
         }
     }
 
-    fn addr(&self, a: &Addr) -> String {
+    pub(super) fn addr(&self, a: &Addr) -> String {
         match a.offset {
             0 => format!("[{}]", self.src(a.base)),
             at => format!("[{}{at:+}]", self.src(a.base)),
         }
     }
 
-    fn pred(&self, g: Guard) -> String {
+    pub(super) fn pred(&self, g: Guard) -> String {
         let not = if g.negated { "!" } else { "" };
         format!("{not}{}", self.reg(g.reg))
     }
 
-    fn srcs(&self, list: &[Src]) -> String {
+    pub(super) fn srcs(&self, list: &[Src]) -> String {
         list.iter()
             .map(|s| self.src(*s))
             .collect::<Vec<_>>()
@@ -52,7 +52,7 @@ impl Listing<'_> {
         r.map_or("_", |r| self.reg(r))
     }
 
-    fn opts(&self, list: &[Option<RegId>]) -> String {
+    pub(super) fn opts(&self, list: &[Option<RegId>]) -> String {
         list.iter()
             .map(|r| self.opt(*r))
             .collect::<Vec<_>>()
@@ -490,7 +490,7 @@ impl Listing<'_> {
             | Op::Movmatrix { .. }
             | Op::CpAsync { .. }
             | Op::CpAsyncCommit
-            | Op::CpAsyncWait { .. } => write!(w, "{:?}", inst.op),
+            | Op::CpAsyncWait { .. } => self.warp_op(w, &inst.op),
             Op::CallDepth => write!(w, "call too deep"),
             Op::Unsupported(i) => {
                 let text = self.kernel.texts.get(*i as usize);
@@ -539,11 +539,11 @@ fn float_arity(op: FloatOp) -> usize {
     }
 }
 
-fn int(ty: IntTy) -> String {
+pub(super) fn int(ty: IntTy) -> String {
     format!("{}{}", if ty.signed { 's' } else { 'u' }, ty.width)
 }
 
-fn num(ty: NumTy) -> String {
+pub(super) fn num(ty: NumTy) -> String {
     match ty {
         NumTy::Int(t) => int(t),
         NumTy::Float(f) => Fmt::name(f).to_string(),
@@ -554,7 +554,7 @@ fn lane(lanes: u8) -> &'static str {
     if lanes == 2 { "x2" } else { "" }
 }
 
-fn space(s: Space) -> &'static str {
+pub(super) fn space(s: Space) -> &'static str {
     match s {
         Space::Generic => "generic",
         Space::Global => "global",
@@ -585,7 +585,7 @@ fn rounding(w: &mut String, rnd: Rnd) -> fmt::Result {
     }
 }
 
-fn flags(w: &mut String, list: &[(bool, &str)]) -> fmt::Result {
+pub(super) fn flags(w: &mut String, list: &[(bool, &str)]) -> fmt::Result {
     for (set, name) in list {
         if *set {
             write!(w, ".{name}")?;

@@ -11,10 +11,10 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::flow::{Flow, Graph, Origin, Reach, reach};
+use super::flow::{Flow, Graph, Origin, Reach, reach, reach_with_globals};
 use super::operands::op_uses;
 pub use super::pointer_bits::{pointer_bits, pointer_bits_with};
-use super::{Addr, Kernel, NumTy, Op, RegId, Space, Src};
+use super::{Addr, IntTy, Kernel, NumTy, Op, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ pub(super) struct Loads {
 /// Parameter loads of a kernel with what becomes of their values, in order of first load.
 pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
     let Loads { mut uses, seeds } = loads(kernel);
-    let pointers = reach(&Graph::new(kernel, Flow::Pointer), &seeds);
+    let pointers = reach_with_globals(&Graph::new(kernel, Flow::Pointer), &seeds, uses.len());
     mark_pointers(kernel, &pointers, &mut uses);
     let any = reach(&Graph::new(kernel, Flow::Any), &seeds);
     let mut decide = |reg: RegId| {
@@ -83,46 +83,79 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
 
 /// Says of each parameter value whether it is a pointer, and what is done through it.
 pub(super) fn mark_pointers(kernel: &Kernel, pointers: &Reach, uses: &mut [ParamUse]) {
-    // A value that reaches some address alone, or is converted, is surely a base.
+    // Origins behind the parameters are variables, which are bases beyond doubt; a parameter is one
+    // if it reaches some address alone, or is converted.
     let mut alone = vec![false; uses.len()];
-    for inst in &kernel.insts {
-        let base = match &inst.op {
-            Op::Cvta { src, .. } => Some(*src),
-            op => address(op).map(|(addr, ..)| addr.base),
-        };
-        if let Some([origin]) = base.map(|base| pointers.origins(base)) {
-            alone[*origin as usize] = true;
+    let mut mark = |base: Src| {
+        if let [origin] = *pointers.origins(base)
+            && let Some(alone) = alone.get_mut(origin as usize)
+        {
+            *alone = true;
         }
+    };
+    for inst in &kernel.insts {
+        if let Op::Cvta { space, src, .. } = inst.op
+            && is_global(space)
+        {
+            mark(src);
+        }
+        accesses(&inst.op, |addr, access, _| {
+            if is_global(access.space) {
+                mark(addr.base);
+            }
+        });
     }
     for inst in &kernel.insts {
-        if let Op::Cvta { src, .. } = inst.op {
+        if let Op::Cvta { space, src, .. } = inst.op
+            && is_global(space)
+        {
             for origin in pointers.origins(src) {
-                uses[*origin as usize].pointer = true;
+                if let Some(found) = uses.get_mut(*origin as usize) {
+                    found.pointer = true;
+                }
             }
         }
-        let Some((addr, access, kind)) = address(&inst.op) else {
+        accesses(&inst.op, |addr, access, kind| {
+            if is_global(access.space) {
+                mark_access(pointers.origins(addr.base), &alone, uses, access, kind);
+            }
+        });
+    }
+}
+
+fn mark_access(
+    origins: &[Origin],
+    alone: &[bool],
+    uses: &mut [ParamUse],
+    access: AccessUse,
+    kind: Kind,
+) {
+    let sure = |origin: &Origin| alone.get(*origin as usize).copied().unwrap_or(true);
+    let has_base = origins.iter().any(sure);
+    for origin in origins {
+        let Some(found) = uses.get_mut(*origin as usize) else {
             continue;
         };
-        let origins = pointers.origins(addr.base);
-        let has_base = origins.iter().any(|o| alone[*o as usize]);
-        for origin in origins {
-            let found = &mut uses[*origin as usize];
-            // Beside a sure base, what is not one is an offset.
-            if has_base && !alone[*origin as usize] {
-                continue;
-            }
-            found.pointer = true;
-            found.ambiguous |= !alone[*origin as usize];
-            let list = match kind {
-                Kind::Read => &mut found.reads,
-                Kind::Write => &mut found.writes,
-                Kind::Atomic => &mut found.atomics,
-            };
-            if !list.contains(&access) {
-                list.push(access);
-            }
+        // Beside a sure base, what is not one is an offset.
+        if has_base && !sure(origin) {
+            continue;
+        }
+        found.pointer = true;
+        found.ambiguous |= !sure(origin);
+        let list = match kind {
+            Kind::Read => &mut found.reads,
+            Kind::Write => &mut found.writes,
+            Kind::Atomic => &mut found.atomics,
+        };
+        if !list.contains(&access) {
+            list.push(access);
         }
     }
+}
+
+/// Can an address that the host made point into this space?
+pub(super) fn is_global(space: Space) -> bool {
+    matches!(space, Space::Generic | Space::Global | Space::Const)
 }
 
 /// What a memory operation does.
@@ -133,20 +166,40 @@ pub(super) enum Kind {
     Atomic,
 }
 
-/// The address of a memory operation, with its access.
-pub(super) fn address(op: &Op) -> Option<(Addr, AccessUse, Kind)> {
+/// Calls `f` with each address of a memory operation and its access.
+pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, Kind)) {
     let (addr, access, kind) = match op {
         Op::Ld { addr, access, .. } => (addr, access, Kind::Read),
         Op::St { addr, access, .. } => (addr, access, Kind::Write),
         Op::Atom { addr, access, .. } => (addr, access, Kind::Atomic),
-        _ => return None,
+        Op::Ldmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), Kind::Read),
+        Op::Stmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), Kind::Write),
+        Op::CpAsync {
+            bytes: n, to, from, ..
+        } => {
+            f(*from, bytes(Space::Global, *n), Kind::Read);
+            return f(*to, bytes(Space::Shared, *n), Kind::Write);
+        }
+        _ => return,
     };
     let found = AccessUse {
         space: access.space,
         ty: access.ty,
         untyped: access.untyped,
     };
-    Some((*addr, found, kind))
+    f(*addr, found, kind);
+}
+
+/// An untyped access of this many bytes, in words of at most eight.
+fn bytes(space: Space, bytes: u8) -> AccessUse {
+    AccessUse {
+        space,
+        ty: NumTy::Int(IntTy {
+            width: bytes.min(8) * 8,
+            signed: false,
+        }),
+        untyped: true,
+    }
 }
 
 /// The loads from parameter memory.

@@ -128,10 +128,25 @@ pub enum OperandKind {
         /// Right of the bar.
         second: Option<Name>,
     },
+    /// `{a, b}|p`: a vector with the predicate that says whether a texture was resident; `None` is
+    /// `_`.
+    VectorPair {
+        /// The vector's elements.
+        elements: List<Operand>,
+        /// Right of the bar.
+        pred: Option<Name>,
+    },
     /// `!p`.
     Not(Name),
     /// `-r`.
     Neg(Name),
+    /// `-r.h1`, in video instructions.
+    NegComponent {
+        /// The register.
+        base: Name,
+        /// Which part.
+        component: Component,
+    },
 }
 
 /// Which part of a vector (section 6.4.3) or of a register of a video instruction (9.7.18).

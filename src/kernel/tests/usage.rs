@@ -52,6 +52,27 @@ fn spills_and_calls_keep_the_flow() {
 }
 
 #[test]
+fn copies_and_variables() {
+    let k = kernel_of(
+        ".global .f32 g[8];",
+        "ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; cp.async.ca.shared.global [tile], [%rd1], 16;
+         cvt.u64.u32 %rd2, %r1; mov.u64 %rd3, g; add.s64 %rd4, %rd3, %rd2;
+         ld.global.f32 %f1, [%rd4]; mov.u32 %r2, tile; add.u32 %r3, %r2, %r1;
+         ld.shared.f32 %f2, [%r3]; setp.lt.u32 %p1, %r1, 5; ret;",
+    );
+    let found = param_uses(&k);
+    assert!(found[0].pointer && found[0].reads.len() == 1 && found[0].reads[0].untyped);
+    // An offset from a variable, or into shared memory, is no pointer.
+    assert!(!found[1].pointer && found[1].decides);
+    assert_eq!(pointer_bits(&k), []);
+    let k = kernel_of(
+        ".global .f32 g[8];",
+        "mov.u64 %rd1, g; shr.u64 %rd2, %rd1, 4; ret;",
+    );
+    assert_eq!(pointer_bits(&k), [Pc(1)]);
+}
+
+#[test]
 fn what_depends_on_a_base() {
     let load = "ld.param.u64 %rd1, [a]; cvta.to.global.u64 %rd2, %rd1; ld.global.f32 %f1, [%rd2];
         ld.param.u64 %rd3, [s]; ld.global.f32 %f2, [%rd3]; add.s64 %rd4, %rd2, 16;";

@@ -44,7 +44,13 @@ impl Parser<'_> {
             b'{' => {
                 self.take(1);
                 let what = "`,` or `}`";
-                OperandKind::Vector(self.deeper(|p| p.operand_list(b'}', what))?)
+                let elements = self.deeper(|p| p.operand_list(b'}', what))?;
+                if self.eat(b'|') {
+                    let pred = self.half()?;
+                    OperandKind::VectorPair { elements, pred }
+                } else {
+                    OperandKind::Vector(elements)
+                }
             }
             b'(' if groups => {
                 self.take(1);
@@ -75,7 +81,7 @@ impl Parser<'_> {
         Ok(OperandKind::Expr(self.conditional(None)?))
     }
 
-    /// `!p`, `-r`, or a constant with such a prefix.
+    /// `!p`, `-r`, `-r.h1`, or a constant with such a prefix.
     fn signed_operand(&mut self) -> Parsed<OperandKind> {
         let before = (self.at, self.end);
         let negation = self.peek() == b'!';
@@ -84,6 +90,11 @@ impl Parser<'_> {
         let name = &self.text[self.at..self.at + len];
         if len > 0 && !matches!(name, "WARP_SZ" | "_") {
             let span = self.take(len);
+            if !negation && self.peek() == b'.' && self.at == self.end {
+                let base = self.name_at(span);
+                let component = self.component();
+                return Ok(OperandKind::NegComponent { base, component });
+            }
             if matches!(self.peek(), b',' | b';' | b']' | b'}' | b')') {
                 let name = self.name_at(span);
                 return Ok(if negation {

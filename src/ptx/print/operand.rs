@@ -63,6 +63,16 @@ impl Printer<'_> {
                 self.put("|");
                 self.half(second);
             }
+            OperandKind::VectorPair { elements, pred } => {
+                self.put("{");
+                self.commas(&self.module[elements], Self::operand);
+                self.put("}|");
+                self.half(pred);
+            }
+            OperandKind::NegComponent { base, component } => {
+                self.put("-");
+                self.component(base, component);
+            }
             OperandKind::Not(name) => {
                 self.put("!");
                 self.name(name);

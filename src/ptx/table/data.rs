@@ -15,8 +15,8 @@ pub(super) const ROWS: &[Row] = &[
         Op::Ld,
         &[
             "weak? $space? $ldcop? $l1? $l2? L2::cache_hint? $fetch? $vec? $memory : w,m,r?",
-            "volatile $space? $fetch? $vec? $memory : w,m",
-            "relaxed|acquire $scope $space? $l1? $l2? L2::cache_hint? $fetch? $vec? $memory : w,m,r?",
+            "volatile $at? $fetch? $vec? $memory : w,m",
+            "relaxed|acquire $scope $at? $l1? $l2? L2::cache_hint? $fetch? $vec? $memory : w,m,r?",
             "mmio relaxed sys global? $memory : w,m",
             // 9.7.9.9
             "global $nccop? nc $l1? $l2? L2::cache_hint? $fetch? $vec? $memory : w,m,r?",
@@ -26,9 +26,9 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::St,
         &[
-            "weak? $space? $stcop? $l1? $l2? L2::cache_hint? $vec? $memory : m,w,r?",
-            "volatile $space? $vec? $memory : m,w",
-            "relaxed|release $scope $space? $l1? $l2? L2::cache_hint? $vec? $memory : m,w,r?",
+            "weak? $stspace? $stcop? $l1? $l2? L2::cache_hint? $vec? $memory : m,w,r?",
+            "volatile $at? $vec? $memory : m,w",
+            "relaxed|release $scope $at? $l1? $l2? L2::cache_hint? $vec? $memory : m,w,r?",
             "mmio relaxed sys global? $memory : m,w",
         ],
     ),
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::StAsync,
         &[
             "weak? shared::cluster? mbarrier::complete_tx::bytes v2|v4? $number32 : m,w,m",
-            "mmio? release $scope global? $memory : m,r",
+            "mmio? release gpu|sys global? $memory : m,r",
         ],
     ),
     (Op::StBulk, &["weak? shared::cta? : m,r,r"]),
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::MultimemRed,
         &[
             "relaxed|release? $scope? global? min|max|add|and|or|xor $bits32|$int32 : m,r",
-            "relaxed|release? $scope? global? add|min|max v2|v4|v8? $multimem : m,w",
+            "relaxed|release? $scope? global? add|min|max v2|v4|v8? f16|f16x2|bf16|bf16x2|f32|f64 : m,w",
         ],
     ),
     (
@@ -75,21 +75,21 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::Createpolicy,
         &[
-            "range global? $policy $policy? b64 : d,m,r,r",
-            "fractional $policy $policy? b64 : d,r?",
+            "range global? $policy L2::evict_first|L2::evict_unchanged? b64 : d,m,r,r",
+            "fractional $policy L2::evict_first|L2::evict_unchanged? b64 : d,r?",
             "cvt L2 b64 : d,r",
         ],
     ),
-    (Op::Isspacep, &["$space : d,r"]),
+    (Op::Isspacep, &["$window : d,r"]),
     (
         Op::Cvta,
-        &["$space u32|u64 : d,r", "to $space u32|u64 : d,r"],
+        &["$window u32|u64 : d,r", "to $window u32|u64 : d,r"],
     ),
     (
         Op::Cvt,
         &[
             "$irnd? ftz? sat? $number $number : d,r",
-            "$frnd ftz? sat? $number $number : d,r",
+            "$frnd ftz? sat? f16|f32|f64 $number : d,r",
             "rn|rz relu? f16|bf16 f32 : d,r",
             "rn|rz satfinite relu? f16|bf16 f32 : d,r",
             "rn|rz|rna satfinite? relu? tf32 f32 : d,r",
@@ -102,8 +102,8 @@ pub(super) const ROWS: &[Row] = &[
             "rz|rp satfinite? ue8m0x2 f32 : d,r,r",
             "rz|rp satfinite? ue8m0x2 bf16x2 : d,r",
             "rn bf16x2 ue8m0x2 : d,r",
-            "$frnd|$irnd? sat? bf16 $int8|f16|f32|f64|bf16 : d,r",
-            "$frnd|$irnd? sat? $int8|f16|f32|f64 bf16 : d,r",
+            "$frnd|$irnd? bf16 $int8|f16|f32|f64|bf16 : d,r",
+            "$frnd|$irnd? $int8|f16|f32|f64 bf16 : d,r",
         ],
     ),
     (

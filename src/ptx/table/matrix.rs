@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::WmmaMma,
         &[
-            "sync aligned row|col row|col $wmma f16|f32 f16|f32 satfinite? : v,v,v,v",
+            "sync aligned row|col row|col $wmma f16|f32 f16|f32 : v,v,v,v",
             "sync aligned row|col row|col $wmma s32 s8|u8 s8|u8 s32 satfinite? : v,v,v,v",
             "sync aligned row|col row|col $wmma f32 bf16 bf16 f32 : v,v,v,v",
             "sync aligned row|col row|col m16n16k8 f32 tf32 tf32 f32 : v,v,v,v",
@@ -141,15 +141,23 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::Tcgen05Mma,
         &[
-            "$group $kind ashift? $collector? ashift? : m,x,r,r,v?,p,r?",
-            "$group $mxkind block_scale $blocks? $collector? : m,x,r,r,m,m,p",
+            "$group $kind $collector? : m,x,r,r,v?,p,r?",
+            "$group $kind ashift $collector? : m,m,r,r,v?,p,r?",
+            "$group kind::mxf8f6f4 block_scale scale_vec::1X|block32? $collector? : m,x,r,r,m,m,p",
+            "$group kind::mxf4 block_scale scale_vec::2X|block32? $collector? : m,x,r,r,m,m,p",
+            "$group kind::mxf4nvf4 block_scale scale_vec::2X|scale_vec::4X|block16|block32 $collector? \
+             : m,x,r,r,m,m,p",
         ],
     ),
     (
         Op::Tcgen05MmaSp,
         &[
-            "$group $kind ashift? $collector? ashift? : m,x,r,m,r,v?,p,r?",
-            "$group $mxkind block_scale $blocks? $collector? : m,x,r,m,r,m,m,p",
+            "$group $kind $collector? : m,x,r,m,r,v?,p,r?",
+            "$group $kind ashift $collector? : m,m,r,m,r,v?,p,r?",
+            "$group kind::mxf8f6f4 block_scale scale_vec::1X|block32? $collector? : m,x,r,m,r,m,m,p",
+            "$group kind::mxf4 block_scale scale_vec::2X|block32? $collector? : m,x,r,m,r,m,m,p",
+            "$group kind::mxf4nvf4 block_scale scale_vec::2X|scale_vec::4X|block16|block32 $collector? \
+             : m,x,r,m,r,m,m,p",
         ],
     ),
     (

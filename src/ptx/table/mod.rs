@@ -12,7 +12,7 @@
 //! is any shape with 64 rows and an inner dimension. Words may come in any order, as ptxas takes them; those of one kind
 //! (types) fill the groups from left to right. After the colon stand the operands, those with `?`
 //! optional: `d` destination register, `q` destination that may be a pair `p|q`, `r` scalar source, `p` predicate
-//! source, `v` vector, `w` scalar or vector, `m` address, `l` label or name, `g` list in
+//! source, `v` vector, `w` scalar or vector (in loads of textures with `|p`), `m` address, `l` label or name, `g` list in
 //! parentheses, `x` anything.
 //!
 //! [`check`] reports the instructions that fit no form. What it says are warnings: the table is
@@ -71,10 +71,17 @@ const SETS: &[(&str, &str)] = &[
     ("scope", "cta|cluster|gpu|sys"),
     ("order", "relaxed|acquire|release|acq_rel"),
     ("rorder", "relaxed|release"),
-    ("proxy", "alias|async"),
     (
         "space",
         "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster",
+    ),
+    (
+        "stspace",
+        "global|local|param|param::func|shared|shared::cta|shared::cluster",
+    ),
+    (
+        "window",
+        "const|global|local|param|param::entry|shared|shared::cta|shared::cluster",
     ),
     ("at", "global|shared|shared::cta|shared::cluster"),
     ("mbarrier", "shared|shared::cta|shared::cluster"),
@@ -102,11 +109,6 @@ const SETS: &[(&str, &str)] = &[
     ("times", "x1|x2|x4|x8|x16|x32|x64|x128"),
     ("group", "cta_group::1|cta_group::2"),
     ("kind", "kind::f16|kind::tf32|kind::f8f6f4|kind::i8"),
-    ("mxkind", "kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4"),
-    (
-        "blocks",
-        "scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32",
-    ),
     (
         "collector",
         "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard",
@@ -259,7 +261,7 @@ impl Slot {
             b'r' => scalar,
             b'p' => register || constant || matches!(kind, K::Not(_)),
             b'v' => register || matches!(kind, K::Vector(_)),
-            b'w' => scalar || matches!(kind, K::Vector(_) | K::Sink),
+            b'w' => scalar || matches!(kind, K::Vector(_) | K::VectorPair { .. } | K::Sink),
             b'm' => matches!(kind, K::Address(_) | K::Element { .. }),
             b'l' => matches!(kind, K::Name(_)),
             b'g' => matches!(kind, K::Group(_)),

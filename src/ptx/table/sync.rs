@@ -19,13 +19,21 @@ pub(super) const ROWS: &[Row] = &[
     (Op::Ret, &["uni? : "]),
     (Op::Exit, &[": "]),
     // 9.7.13
-    (Op::Bar, BARRIER),
+    (
+        Op::Bar,
+        &[
+            "cta? sync : r,r?",
+            "cta? arrive : r,r",
+            "cta? red popc u32 : d,r,r?,p",
+            "cta? red and|or pred : d,r,r?,p",
+        ],
+    ),
     (Op::Barrier, BARRIER),
     (Op::BarWarpSync, &[": r"]),
     (Op::BarrierClusterArrive, &["release|relaxed? aligned? : "]),
     (Op::BarrierClusterWait, &["acquire? aligned? : "]),
     (Op::Membar, &["cta|gl|sys : "]),
-    (Op::MembarProxy, &["$proxy : "]),
+    (Op::MembarProxy, &["alias : "]),
     (
         Op::Fence,
         &[
@@ -37,7 +45,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::FenceProxy,
         &[
-            "$proxy : ",
+            "alias|async : ",
             "async global|shared::cta|shared::cluster : ",
             "tensormap::generic release $scope : ",
             "tensormap::generic acquire $scope : m,r",
@@ -80,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
             "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec u32 : m,r,m",
             "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes min|max|add u32|s32|u64 : m,r,m",
             "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes and|or|xor b32 : m,r,m",
-            "mmio release $scope global? add $int32 : m,r",
+            "mmio release gpu|sys global? add $int32 : m,r",
         ],
     ),
     (Op::Vote, &["all|any|uni pred : d,p", "ballot b32 : d,p"]),
@@ -196,7 +204,7 @@ pub(super) const ROWS: &[Row] = &[
     (Op::Setmaxnreg, &["inc|dec sync aligned u32 : r"]),
 ];
 
-/// `bar` and `barrier`.
+/// `barrier`.
 const BARRIER: &[&str] = &[
     "cta? sync aligned? : r,r?",
     "cta? arrive aligned? : r,r",

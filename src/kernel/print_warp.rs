@@ -1,0 +1,82 @@
+//! Matrix products of a warp and asynchronous copies as text.
+
+use std::fmt::{self, Write};
+
+use super::print::Listing;
+use super::print_op::{flags, int, num, space};
+use super::{IntTy, MatTy, Mma, Op};
+
+impl Listing<'_> {
+    /// An operation of a whole warp, or of its copy engine.
+    pub(super) fn warp_op(&self, w: &mut String, op: &Op) -> fmt::Result {
+        match op {
+            Op::Mma(mma) => self.mma(w, mma),
+            Op::Ldmatrix {
+                dsts,
+                trans,
+                space: from,
+                addr,
+            } => {
+                let dsts: Vec<_> = dsts.iter().map(|r| Some(*r)).collect();
+                write!(w, "ldmatrix.{}", space(*from))?;
+                flags(w, &[(*trans, "trans")])?;
+                write!(w, " {{{}}}, {}", self.opts(&dsts), self.addr(addr))
+            }
+            Op::Stmatrix {
+                srcs,
+                trans,
+                space: to,
+                addr,
+            } => {
+                write!(w, "stmatrix.{}", space(*to))?;
+                flags(w, &[(*trans, "trans")])?;
+                write!(w, " {}, {{{}}}", self.addr(addr), self.srcs(srcs))
+            }
+            Op::Movmatrix { dst, src } => {
+                write!(w, "movmatrix {}, {}", self.reg(*dst), self.src(*src))
+            }
+            Op::CpAsync {
+                bytes,
+                read,
+                ignore,
+                to,
+                from,
+            } => {
+                write!(
+                    w,
+                    "cp.async {}, {}, {bytes}",
+                    self.addr(to),
+                    self.addr(from)
+                )?;
+                if let Some(read) = read {
+                    write!(w, ", reads {}", self.src(*read))?;
+                }
+                match ignore {
+                    Some(guard) => write!(w, ", zero if {}", self.pred(*guard)),
+                    None => Ok(()),
+                }
+            }
+            Op::CpAsyncCommit => write!(w, "cp.async.commit"),
+            Op::CpAsyncWait { pending: None } => write!(w, "cp.async.wait all"),
+            Op::CpAsyncWait { pending: Some(n) } => write!(w, "cp.async.wait all but {n}"),
+            _ => Ok(()),
+        }
+    }
+
+    fn mma(&self, w: &mut String, mma: &Mma) -> fmt::Result {
+        let d: Vec<_> = mma.d.iter().map(|r| Some(*r)).collect();
+        write!(w, "mma.m{}n8k{}", mma.m, mma.k)?;
+        write!(w, ".{}.{}", num(mma.d_ty), element(mma.a_ty))?;
+        write!(w, ".{}.{}", element(mma.b_ty), num(mma.c_ty))?;
+        flags(w, &[(mma.clamp, "satfinite")])?;
+        write!(w, " {{{}}}, {{{}}}", self.opts(&d), self.srcs(&mma.a))?;
+        write!(w, ", {{{}}}, {{{}}}", self.srcs(&mma.b), self.srcs(&mma.c))
+    }
+}
+
+fn element(ty: MatTy) -> String {
+    match ty {
+        MatTy::Float(fmt) => fmt.name().to_string(),
+        MatTy::Int { width, signed } => int(IntTy { width, signed }),
+    }
+}
