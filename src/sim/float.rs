@@ -33,10 +33,15 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
+        let adds = *n == 1 && accumulates(*op, mods);
         for lane in lanes(exec) {
             let vals = src.map(|s| self.src(w, s, lane));
             if vals.contains(&Val::Unset) {
                 self.note_unset(w, pc);
+            }
+            if adds && let Some(v) = self.grown(*op, *fmt, *src_fmt, vals) {
+                self.warps[w].set(*dst, lane, v);
+                continue;
             }
             let v = if *n == 1 {
                 self.float_value(w, lane, pc, *op, *fmt, *src_fmt, mods, vals)
@@ -59,6 +64,36 @@ impl Machine<'_> {
             self.set(w, *dst, lane, v);
         }
         Ok(())
+    }
+
+    /// The sum that an addition extends; `None` if its addend is not an accumulator.
+    #[inline]
+    fn grown(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, v: [Val; 3]) -> Option<Val> {
+        let values = &mut self.values;
+        let (sum, x, y) = match op {
+            FloatOp::Fma => {
+                let s = values.opened(fmt, v[2])?;
+                (s, values.real(v[0], src_fmt), values.real(v[1], src_fmt))
+            }
+            _ => {
+                // Of two sums, one that is open already grows.
+                let second = op == FloatOp::Add
+                    && matches!(v[1], Val::Open(..))
+                    && !matches!(v[0], Val::Open(..));
+                let first = (src_fmt == fmt && !second).then(|| values.opened(fmt, v[0]));
+                let (s, other, f) = match first.flatten() {
+                    Some(s) => (s, v[1], fmt),
+                    None if op == FloatOp::Add => (values.opened(fmt, v[1])?, v[0], src_fmt),
+                    None => return None,
+                };
+                let mut x = values.real(other, f);
+                if op == FloatOp::Sub {
+                    x = values.store.neg(x);
+                }
+                (s, x, values.one())
+            }
+        };
+        Some(Val::Open(fmt, values.extend(sum, x, y)?))
     }
 
     fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
@@ -550,6 +585,12 @@ impl Machine<'_> {
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)
     }
+}
+
+/// True for a plain addition, or one with a product.
+fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
+    matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Fma)
+        && !(m.sat || m.relu || m.abs || m.oob || m.xorsign_abs)
 }
 
 fn arity(op: FloatOp) -> usize {

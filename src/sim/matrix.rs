@@ -13,7 +13,7 @@
 //! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
 
 use crate::kernel::{Addr, IntTy, MatTy, Mma, NumTy, Op, Pc, RegId, Space, Src};
-use crate::term::{BitsOp, Term, TermId};
+use crate::term::{BitsOp, TermId};
 
 use super::DefectKind;
 use super::access::Target;
@@ -143,24 +143,30 @@ impl Machine<'_> {
         });
         let b = self.fragment(w, m.b_ty, &m.b, (depth, 8), |l, r, e| place_b(eb, l, r, e));
         let count = rows * 8 / LANES;
-        let mut results: Vec<TermId> = Vec::with_capacity(rows * 8);
+        let mut results: Vec<Val> = Vec::with_capacity(rows * 8);
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
         for lane in 0..LANES {
             for i in 0..count {
                 let (row, col) = place_c(lane, i);
-                let c = self.accumulator(w, lane, i, m);
                 products.clear();
                 products.extend((0..depth).map(|k| (a[row * depth + k], b[k * 8 + col])));
-                let d = match m.c_ty {
-                    NumTy::Float(_) => self.dot(c, &products),
+                let d = match m.d_ty {
+                    NumTy::Float(f) => {
+                        let c = match m.c_ty {
+                            t if t == m.d_ty && f.bits() > 16 => self.src(w, m.c[i], lane),
+                            _ => Val::Real(f, self.accumulator(w, lane, i, m)),
+                        };
+                        self.values.accumulate(f, c, &products)
+                    }
                     NumTy::Int(_) => {
+                        let c = self.accumulator(w, lane, i, m);
                         let s = &mut self.values.store;
                         let mut acc = c;
                         for &(x, y) in &products {
                             let p = s.bits_op(BitsOp::Mul, x, y);
                             acc = s.bits_op(BitsOp::Add, acc, p);
                         }
-                        if m.clamp {
+                        let t = if m.clamp {
                             match self.clamped(c, &products) {
                                 Some(t) => t,
                                 None => {
@@ -171,7 +177,8 @@ impl Machine<'_> {
                             }
                         } else {
                             acc
-                        }
+                        };
+                        self.values.of_bits(t)
                     }
                 };
                 results.push(d);
@@ -183,7 +190,7 @@ impl Machine<'_> {
                 NumTy::Float(f) if f.bits() == 16 => {
                     for (r, d) in m.d.iter().enumerate() {
                         let parts = [0, 1].map(|e| {
-                            let v = Val::Real(f, own[2 * r + e]);
+                            let v = own[2 * r + e];
                             self.values.bits(v, 16)
                         });
                         let t = self.values.store.concat(&parts);
@@ -191,15 +198,9 @@ impl Machine<'_> {
                         self.set(w, *d, lane, v);
                     }
                 }
-                NumTy::Float(f) => {
-                    for (t, d) in own.iter().zip(&m.d) {
-                        self.set(w, *d, lane, Val::Real(f, *t));
-                    }
-                }
-                NumTy::Int(_) => {
-                    for (t, d) in own.iter().zip(&m.d) {
-                        let v = self.values.of_bits(*t);
-                        self.set(w, *d, lane, v);
+                _ => {
+                    for (v, d) in own.iter().zip(&m.d) {
+                        self.set(w, *d, lane, *v);
                     }
                 }
             }
@@ -226,28 +227,6 @@ impl Machine<'_> {
                 self.values.bits(v, 32)
             }
         }
-    }
-
-    /// c plus the sum of the products, as one gathered sum.
-    fn dot(&mut self, c: TermId, products: &[(TermId, TermId)]) -> TermId {
-        let s = &mut self.values.store;
-        let odd = |t: TermId| matches!(s.get(t), Term::Inf { .. } | Term::Undefined);
-        if products.iter().any(|(x, y)| odd(*x) || odd(*y)) {
-            let mut acc = c;
-            for &(x, y) in products {
-                let p = s.mul(x, y);
-                acc = s.add(acc, p);
-            }
-            return acc;
-        }
-        let absent = |x: TermId, y: TermId| s.is_zero(x) && s.is_total(y);
-        let kept: Vec<(TermId, TermId)> = products
-            .iter()
-            .copied()
-            .filter(|&(x, y)| !absent(x, y) && !absent(y, x))
-            .collect();
-        let p = s.sum(&kept);
-        s.add(c, p)
     }
 
     /// The saturated sum of known integers.

@@ -29,6 +29,7 @@ pub mod int_sym;
 mod machine;
 mod matrix;
 pub mod memory;
+pub mod open;
 mod order;
 mod outcome;
 pub mod race;

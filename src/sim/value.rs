@@ -10,6 +10,8 @@ use rustc_hash::FxHashMap;
 use crate::kernel::Fmt;
 use crate::term::{Sort, Term, TermId, TermStore};
 
+use super::open::{OpenSum, OpenSums};
+
 /// The value of one lane of one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Val {
@@ -17,6 +19,8 @@ pub enum Val {
     Conc(u64),
     /// The encoding of a real in a format; the register has the format's width.
     Real(Fmt, TermId),
+    /// A real that is still being summed up.
+    Open(Fmt, OpenSum),
     /// A bit-vector term of the register's width.
     Bits(TermId),
     /// A truth value.
@@ -29,6 +33,7 @@ const REAL: u64 = 1;
 const BITS: u64 = 2;
 const PRED: u64 = 3;
 const UNSET: u64 = 4;
+const OPEN: u64 = 5;
 
 /// The packed form of a lane that was never written.
 pub const UNSET_LANE: u64 = UNSET << 56;
@@ -40,6 +45,10 @@ impl Val {
         match self {
             Val::Conc(v) => (v, false),
             Val::Real(f, t) => (REAL << 56 | (f as u64) << 48 | t.0 as u64, true),
+            Val::Open(f, s) => (
+                OPEN << 56 | (f as u64) << 48 | (s.len as u64) << 40 | s.chunk as u64,
+                true,
+            ),
             Val::Bits(t) => (BITS << 56 | t.0 as u64, true),
             Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
             Val::Unset => (UNSET_LANE, true),
@@ -52,6 +61,13 @@ impl Val {
         let t = TermId(word as u32);
         match word >> 56 {
             REAL => Val::Real(Fmt::ALL[(word >> 48 & 0xff) as usize], t),
+            OPEN => Val::Open(
+                Fmt::ALL[(word >> 48 & 0xff) as usize],
+                OpenSum {
+                    chunk: word as u32,
+                    len: (word >> 40) as u8,
+                },
+            ),
             BITS => Val::Bits(t),
             PRED => Val::Pred(t),
             _ => Val::Unset,
@@ -64,6 +80,10 @@ impl Val {
 pub struct Values {
     /// The terms.
     pub store: TermStore,
+    /// The sums that are still growing.
+    pub open: OpenSums,
+    /// The real constant 1, once it is needed.
+    pub(super) one: Option<TermId>,
     consts: FxHashMap<(Fmt, u64), TermId>,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
@@ -93,6 +113,7 @@ impl Values {
                 let m = u64::MAX >> (64 - fmt.bits());
                 self.constant(fmt, bits & m)
             }
+            Val::Open(f, s) if f == fmt => self.close(s),
             _ => {
                 let w = fmt.bits() as u8;
                 let b = self.bits(v, w);
@@ -121,6 +142,10 @@ impl Values {
             Val::Real(f, t) => self
                 .store
                 .of_real(if f == Fmt::Tf32 { Fmt::F32 } else { f }, t),
+            Val::Open(f, s) => {
+                let t = self.close(s);
+                self.store.of_real(f, t)
+            }
             Val::Bits(t) => t,
             Val::Pred(t) => self.store.of_bool(width, t),
             Val::Unset => self.store.poison(width, self.unset_site),
@@ -174,7 +199,9 @@ impl Values {
             return self.of_pred(t);
         }
         let fmt = match (a, b) {
-            (Val::Real(f, _), _) | (_, Val::Real(f, _)) => Some(f),
+            (Val::Real(f, _) | Val::Open(f, _), _) | (_, Val::Real(f, _) | Val::Open(f, _)) => {
+                Some(f)
+            }
             _ => None,
         };
         // A select that involves a float is a select of reals, so that arithmetic sees it; bits

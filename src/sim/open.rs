@@ -1,0 +1,280 @@
+//! Accumulators: sums that grow by a product at a time, kept open while they do.
+//!
+//! The problem: a matrix product of depth K makes K multiply-adds for each output. As nodes of a
+//! chain each of them is hashed into the term store, a cache miss or two, and nobody ever looks
+//! at the links of the chain. So a lane may hold an *open sum*: products appended to a log of
+//! its own, which becomes one term, sorted and shared, when something other than an addition
+//! reads it.
+//!
+//! The log is persistent: an open sum names a prefix of a list of chunks, and appending never
+//! changes what an older name means. Registers are therefore copied freely, and both arms of a
+//! data-dependent branch may extend the same sum. A chunk is one cache line.
+//!
+//! What it stands for is what the chain of `add` and `mul` terms stands for; short sums become
+//! exactly that chain, so that idioms of a few instructions look the same as without this.
+//!
+//! Not claimed: that a closed sum is canonical; that is the work of `norm`.
+
+use crate::kernel::Fmt;
+use crate::term::{Term, TermId, TermStore};
+
+use super::value::{Val, Values};
+
+/// Products of a chunk; with the header they fill a cache line.
+const CHUNK: usize = 6;
+
+/// Sums of at most this many products become a chain of additions.
+const SHORT: usize = 8;
+
+const NONE: u32 = u32::MAX;
+
+/// A prefix of an open sum: the first products of a chunk and everything in the chunks before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OpenSum {
+    /// The last chunk.
+    pub chunk: u32,
+    /// Number of products of that chunk, at least 1.
+    pub len: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Chunk {
+    /// The chunk before, which is full.
+    prev: u32,
+    len: u8,
+    /// The term of the sum up to here is `closed` if this is its length in this chunk, not 0.
+    closed_len: u8,
+    closed: u32,
+    products: [[u32; 2]; CHUNK],
+}
+
+/// All open sums of a run.
+#[derive(Debug, Default)]
+pub struct OpenSums {
+    chunks: Vec<Chunk>,
+    scratch: Vec<(TermId, TermId)>,
+}
+
+impl OpenSums {
+    /// Memory in bytes that the sums take.
+    pub fn footprint(&self) -> u64 {
+        (self.chunks.capacity() * size_of::<Chunk>()) as u64
+    }
+
+    fn start(&mut self, prev: u32, products: &[[u32; 2]]) -> OpenSum {
+        let mut all = [[0; 2]; CHUNK];
+        all[..products.len()].copy_from_slice(products);
+        let chunk = self.chunks.len() as u32;
+        self.chunks.push(Chunk {
+            prev,
+            len: products.len() as u8,
+            closed_len: 0,
+            closed: 0,
+            products: all,
+        });
+        OpenSum {
+            chunk,
+            len: products.len() as u8,
+        }
+    }
+
+    /// The sum `s` plus the product of `x` and `y`; `one` is the constant 1.
+    #[inline]
+    fn append(&mut self, s: OpenSum, x: TermId, y: TermId, one: TermId) -> OpenSum {
+        let c = &mut self.chunks[s.chunk as usize];
+        let n = s.len as usize;
+        if c.closed_len == s.len {
+            // What is a term already goes on as that term, which others share.
+            let base = [c.closed, one.0];
+            return self.start(NONE, &[base, [x.0, y.0]]);
+        }
+        if n == CHUNK {
+            return self.start(s.chunk, &[[x.0, y.0]]);
+        }
+        if c.len == s.len {
+            c.products[n] = [x.0, y.0];
+            c.len += 1;
+            return OpenSum {
+                chunk: s.chunk,
+                len: s.len + 1,
+            };
+        }
+        // Another has extended this prefix: go on with a copy of the chunk.
+        let (prev, mut products) = (c.prev, c.products);
+        products[n] = [x.0, y.0];
+        self.start(prev, &products[..n + 1])
+    }
+
+    /// Collects the products of a sum, first ones first.
+    fn collect(&mut self, s: OpenSum, one: TermId) {
+        self.scratch.clear();
+        let (mut at, mut n) = (s.chunk, s.len);
+        while at != NONE {
+            let c = &self.chunks[at as usize];
+            if c.closed_len == n {
+                self.scratch.push((TermId(c.closed), one));
+                break;
+            }
+            let products = &c.products[..n as usize];
+            let pairs = products.iter().rev();
+            self.scratch
+                .extend(pairs.map(|[x, y]| (TermId(*x), TermId(*y))));
+            (at, n) = (c.prev, CHUNK as u8);
+        }
+        self.scratch.reverse();
+    }
+}
+
+/// What a factor of a product means for an open sum.
+enum Factor {
+    Plain,
+    Constant,
+    /// An infinity or nothing: the rules of `add` and `mul` for these are needed.
+    Odd,
+}
+
+fn factor(store: &TermStore, t: TermId) -> Factor {
+    match store.get(t) {
+        Term::Const(_) => Factor::Constant,
+        Term::Inf { .. } | Term::Undefined => Factor::Odd,
+        _ => Factor::Plain,
+    }
+}
+
+impl Values {
+    /// The open sum that an addend is, or can start: a real that is a sum already. One product
+    /// alone is no accumulator.
+    #[inline]
+    pub fn opened(&mut self, fmt: Fmt, v: Val) -> Option<OpenSum> {
+        match v {
+            Val::Open(f, s) if f == fmt => Some(s),
+            Val::Real(f, t) if f == fmt => match self.store.get(t) {
+                Term::Add(..) | Term::Sum(_) => {
+                    let one = self.one();
+                    Some(self.open.start(NONE, &[[t.0, one.0]]))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The real constant 1.
+    #[inline]
+    pub fn one(&mut self) -> TermId {
+        match self.one {
+            Some(t) => t,
+            None => {
+                let t = self.store.integer(1);
+                self.one = Some(t);
+                t
+            }
+        }
+    }
+
+    /// `s + x * y`; `None` where the rules for constants and infinities decide what that is.
+    #[inline]
+    pub fn extend(&mut self, s: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
+        match (factor(&self.store, x), factor(&self.store, y)) {
+            (Factor::Plain, Factor::Plain) => {}
+            (Factor::Odd, _) | (_, Factor::Odd) | (Factor::Constant, Factor::Constant) => {
+                return None;
+            }
+            _ => {
+                let s_zero = |a, b| self.store.is_zero(a) && self.store.is_total(b);
+                if s_zero(x, y) || s_zero(y, x) {
+                    return Some(s);
+                }
+            }
+        }
+        let one = self.one();
+        Some(self.open.append(s, x, y, one))
+    }
+
+    /// The term of an open sum.
+    pub fn close(&mut self, s: OpenSum) -> TermId {
+        let c = &self.open.chunks[s.chunk as usize];
+        if c.closed_len == s.len {
+            return TermId(c.closed);
+        }
+        let one = self.one();
+        self.open.collect(s, one);
+        let mut products = std::mem::take(&mut self.open.scratch);
+        let t = if products.len() <= SHORT {
+            let mut t = None;
+            for &(x, y) in &products {
+                let p = self.store.mul(x, y);
+                t = Some(t.map_or(p, |t| self.store.add(t, p)));
+            }
+            t.unwrap_or_else(|| self.store.integer(0))
+        } else {
+            self.unroll(&mut products, one);
+            self.store.sum(&products)
+        };
+        self.open.scratch = products;
+        let c = &mut self.open.chunks[s.chunk as usize];
+        (c.closed_len, c.closed) = (s.len, t.0);
+        t
+    }
+
+    /// Replaces a first term that is a short chain of additions by its operands.
+    fn unroll(&mut self, products: &mut Vec<(TermId, TermId)>, one: TermId) {
+        for _ in 0..SHORT {
+            let (base, y) = products[0];
+            if y != one {
+                return;
+            }
+            match self.store.get(base) {
+                Term::Add(a, b) => {
+                    // The operand that is a sum itself stays in front.
+                    let deeper = matches!(self.store.get(a), Term::Add(..) | Term::Sum(_));
+                    let (first, other) = if deeper { (a, b) } else { (b, a) };
+                    products[0] = (first, one);
+                    products.push(self.as_product(other, one));
+                }
+                _ => break,
+            }
+        }
+        let (base, _) = products[0];
+        products[0] = self.as_product(base, one);
+    }
+
+    fn as_product(&self, t: TermId, one: TermId) -> (TermId, TermId) {
+        match self.store.get(t) {
+            Term::Mul(x, y) => (x, y),
+            _ => (t, one),
+        }
+    }
+
+    /// `c` plus the sum of the products, as a value of a format. Factors that are infinities
+    /// follow the rules of `add` and `mul`.
+    pub fn accumulate(&mut self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Val {
+        let mut v = c;
+        for (i, &(x, y)) in products.iter().enumerate() {
+            let opened = match v {
+                Val::Open(..) => self.opened(fmt, v),
+                // A sum that will be long is opened at once.
+                _ if i == 0 && products.len() > 1 => {
+                    let t = self.real(v, fmt);
+                    let one = self.one();
+                    (!matches!(factor(&self.store, t), Factor::Odd))
+                        .then(|| self.open.start(NONE, &[[t.0, one.0]]))
+                }
+                _ => self.opened(fmt, v),
+            };
+            v = match opened.and_then(|s| self.extend(s, x, y)) {
+                Some(s) => Val::Open(fmt, s),
+                None => {
+                    let t = self.real(v, fmt);
+                    let p = self.store.mul(x, y);
+                    Val::Real(fmt, self.store.add(t, p))
+                }
+            };
+        }
+        v
+    }
+}
+
+#[cfg(test)]
+mod tests;
