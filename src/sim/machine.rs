@@ -78,6 +78,8 @@ pub struct Machine<'k> {
     pub address_bits: Vec<bool>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
+    /// The registers of lane-wise operations.
+    pub operands: super::uniform::Operands,
     global_regions: Vec<RegionId>,
 }
 
@@ -248,6 +250,7 @@ impl<'k> Machine<'k> {
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
             compared: FxHashSet::default(),
+            operands: super::uniform::Operands::new(&kernel.insts),
             global_regions,
         })
     }

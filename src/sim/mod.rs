@@ -36,6 +36,7 @@ pub mod race;
 mod run;
 pub mod shadow;
 mod step;
+mod uniform;
 pub mod value;
 pub mod warp;
 

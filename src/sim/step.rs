@@ -291,7 +291,7 @@ impl Machine<'_> {
                 });
                 return Err(Stop::Finding);
             }
-            op => self.compute(w, exec, pc, op)?,
+            op => self.compute_shared(w, exec, pc, op)?,
         }
         Ok(Flow::Next)
     }
