@@ -53,6 +53,11 @@ const QUICK_STEPS: u64 = 2_000_000;
 const STEPS: u64 = 50_000_000;
 const SEARCHES: usize = 2;
 
+/// Terms and edges that are worth a chunk of their own, and the largest number of chunks that
+/// work, rather than the number of conditions, asks for: enough for many cores.
+const CHUNK_WORK: usize = 25_000;
+const MAX_CHUNKS: usize = 48;
+
 /// Decides whether two runs compute the same.
 pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision {
     let (reference, optimized) = (reference.into_inner(), optimized.into_inner());
@@ -202,8 +207,7 @@ struct Provers<'a> {
 
 impl Judge<'_> {
     fn all(&self, conditions: &[Condition], decision: &mut Decision) {
-        // Few chunks, because each has a scratch of its own; enough for many cores.
-        let size = (conditions.len() / 48).clamp(16, 1024);
+        let size = self.chunk_size(conditions);
         let refuted = AtomicUsize::new(usize::MAX);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
@@ -297,6 +301,16 @@ impl Judge<'_> {
         } else {
             Verdict::Unknown
         };
+    }
+
+    /// Number of conditions of a chunk. Each chunk has a scratch of its own, in which what its
+    /// conditions share is normalised once; so there are few chunks, and little work is one chunk.
+    fn chunk_size(&self, conditions: &[Condition]) -> usize {
+        let pairs = conditions.iter().flat_map(|c| &c.pairs);
+        let open = pairs.filter(|(a, b)| a != b).flat_map(|&(a, b)| [a, b]);
+        let work = self.store.cone_size(open) + conditions.len();
+        let chunks = (work / CHUNK_WORK).clamp(1, MAX_CHUNKS);
+        conditions.len().div_ceil(chunks).clamp(1, 1024)
     }
 
     fn chunk(&self, conditions: &[Condition]) -> Chunk {

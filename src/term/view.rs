@@ -467,4 +467,27 @@ impl TermStore {
         out.sort_unstable();
         out
     }
+
+    /// Number of terms below some roots, the roots included, and of edges between them.
+    pub fn cone_size(&self, roots: impl IntoIterator<Item = TermId>) -> usize {
+        let mut seen = vec![false; self.len()];
+        let mut stack: Vec<TermId> = Vec::new();
+        let mut size = 0;
+        for root in roots {
+            stack.push(root);
+            while let Some(t) = stack.pop() {
+                if std::mem::replace(&mut seen[t.0 as usize], true) {
+                    continue;
+                }
+                size += 1;
+                self.children(t, |c| {
+                    size += 1;
+                    if !seen[c.0 as usize] {
+                        stack.push(c);
+                    }
+                });
+            }
+        }
+        size
+    }
 }
