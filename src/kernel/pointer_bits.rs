@@ -28,7 +28,9 @@ pub fn pointer_bits(kernel: &Kernel) -> Vec<Pc> {
 /// The same, where the caller knows that some parameters (by index) are arrays, though the code
 /// accesses nothing through them.
 pub fn pointer_bits_with(kernel: &Kernel, is_array: impl Fn(u32) -> bool) -> Vec<Pc> {
-    let Loads { mut uses, seeds } = loads(kernel);
+    let Loads {
+        mut uses, seeds, ..
+    } = loads(kernel);
     let graph = Graph::new(kernel, Flow::Pointer);
     let flow = reach(&graph, &seeds);
     mark_pointers(kernel, &flow, &mut uses);

@@ -12,9 +12,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Origin, Reach, reach};
-use super::operands::op_uses;
+use super::operands::{defs, op_uses};
 pub use super::pointer_bits::{pointer_bits, pointer_bits_with};
-use super::{Addr, Kernel, NumTy, Op, RegId, Space, Src};
+use super::{Addr, GlobalId, Kernel, NumTy, Op, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,17 +51,41 @@ pub struct ParamUse {
     pub decides: bool,
 }
 
+impl ParamUse {
+    fn new(bytes: u32, pointer: bool) -> ParamUse {
+        ParamUse {
+            param: None,
+            offset: 0,
+            bytes,
+            pointer,
+            ambiguous: false,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            atomics: Vec::new(),
+            decides: false,
+        }
+    }
+}
+
 /// What the kernel loads from its parameters.
 pub(super) struct Loads {
     /// The loads.
     pub uses: Vec<ParamUse>,
-    /// For each destination of such a load: which of them it is.
+    /// For each destination of such a load, and of each register that is given the address of a
+    /// module variable: which of them it is.
     pub seeds: Vec<(RegId, Origin)>,
+    /// Number of loads in `uses`; what follows are module variables, which are bases like
+    /// pointers.
+    pub params: usize,
 }
 
 /// Parameter loads of a kernel with what becomes of their values, in order of first load.
 pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
-    let Loads { mut uses, seeds } = loads(kernel);
+    let Loads {
+        mut uses,
+        seeds,
+        params,
+    } = loads(kernel);
     let pointers = reach(&Graph::new(kernel, Flow::Pointer), &seeds);
     mark_pointers(kernel, &pointers, &mut uses);
     let any = reach(&Graph::new(kernel, Flow::Any), &seeds);
@@ -78,13 +102,14 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
             op_uses(&inst.op, &mut decide);
         }
     }
+    uses.truncate(params);
     uses
 }
 
 /// Says of each parameter value whether it is a pointer, and what is done through it.
 pub(super) fn mark_pointers(kernel: &Kernel, pointers: &Reach, uses: &mut [ParamUse]) {
     // A value that reaches some address alone, or is converted, is surely a base.
-    let mut alone = vec![false; uses.len()];
+    let mut alone: Vec<bool> = uses.iter().map(|u| u.pointer).collect();
     for inst in &kernel.insts {
         let base = match &inst.op {
             Op::Cvta { src, .. } => Some(*src),
@@ -154,6 +179,7 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
     let mut found = Loads {
         uses: Vec::new(),
         seeds: Vec::new(),
+        params: 0,
     };
     let mut known: HashMap<(Option<u32>, u32, u32), Origin, FxBuildHasher> =
         HashMap::with_hasher(FxBuildHasher);
@@ -198,19 +224,40 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
                 found.uses.push(ParamUse {
                     param: key.0,
                     offset: key.1,
-                    bytes,
-                    pointer: false,
-                    ambiguous: false,
-                    reads: Vec::new(),
-                    writes: Vec::new(),
-                    atomics: Vec::new(),
-                    decides: false,
+                    ..ParamUse::new(bytes, false)
                 });
             }
             found.seeds.push((*dst, origin));
         }
     }
+    found.params = found.uses.len();
+    module_variables(kernel, &mut found);
     found
+}
+
+/// Adds every module variable whose address is taken: beside it, a parameter is an offset.
+fn module_variables(kernel: &Kernel, found: &mut Loads) {
+    let mut known: HashMap<GlobalId, Origin, FxBuildHasher> = HashMap::with_hasher(FxBuildHasher);
+    for inst in &kernel.insts {
+        let srcs: &[Src] = match &inst.op {
+            Op::Mov { src, .. } | Op::Cvta { src, .. } => &[*src],
+            Op::Int { src, .. } => src,
+            Op::Selp { a, b, .. } | Op::Slct { a, b, .. } => &[*a, *b],
+            Op::Pack { srcs, .. } => srcs,
+            _ => continue,
+        };
+        for src in srcs {
+            let Src::Global(variable, _) = src else {
+                continue;
+            };
+            let next = found.uses.len() as Origin;
+            let origin = *known.entry(*variable).or_insert(next);
+            if origin == next {
+                found.uses.push(ParamUse::new(8, true));
+            }
+            defs(&inst.op, |dst| found.seeds.push((dst, origin)));
+        }
+    }
 }
 
 /// The parameter that holds a byte of parameter memory, and the offset in it.
