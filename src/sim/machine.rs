@@ -217,8 +217,10 @@ impl<'k> Machine<'k> {
             .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut address_bits = vec![false; kernel.insts.len()];
         let is_array = |param: u32| {
-            let mut fields = bindings.fields.iter().filter(|f| f.param == param);
-            fields.any(|f| matches!(f.value, Value::Pointer(_)))
+            // Of a structure only the fields that are used as addresses count.
+            let bytes = kernel.params.get(param as usize).map(|p| p.bytes);
+            let mut whole = bindings.fields.iter().filter(|f| f.param == param);
+            whole.any(|f| Some(f.bytes) == bytes && matches!(f.value, Value::Pointer(_)))
         };
         for pc in crate::kernel::usage::pointer_bits_with(kernel, is_array) {
             address_bits[pc.0 as usize] = true;
