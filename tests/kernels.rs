@@ -1,5 +1,5 @@
-//! Runs `kernels/volta.toml`: every entry must get its verdict, and every kernel of a pair that is
-//! equivalent must be equivalent to itself.
+//! Runs the manifests of `kernels/`: every entry must get its verdict, and every kernel of a pair of
+//! the first families that is equivalent must be equivalent to itself.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,8 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
 
-#[test]
-fn manifest() {
-    let path = kernels().join("volta.toml");
+fn run(manifest: &str) {
+    let path = kernels().join(manifest);
     let report = gate(&path, &Request::default(), &|_, _, _| {}).expect("a valid manifest");
     let wrong: Vec<String> = report
         .entries
@@ -27,6 +26,21 @@ fn manifest() {
         .collect();
     let (count, all) = (wrong.len(), report.entries.len());
     assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn first_families() {
+    run("volta.toml");
+}
+
+#[test]
+fn races_and_barriers() {
+    run("races.toml");
+}
+
+#[test]
+fn triton() {
+    run("triton.toml");
 }
 
 #[test]

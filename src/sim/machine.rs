@@ -181,7 +181,9 @@ impl<'k> Machine<'k> {
             .collect();
         for (g, var) in kernel.globals.iter().enumerate() {
             let r = &mut regions[global_regions[g].0 as usize];
-            if !var.external {
+            // A variable without an initialiser is what the host copies data to: an input.
+            let initialised = !var.init.is_empty() || !var.relocs.is_empty();
+            if !var.external && initialised {
                 r.preset(0, &var.init);
                 let rest = var.bytes.saturating_sub(var.init.len() as u64);
                 if rest <= 1 << 24 {
@@ -216,7 +218,13 @@ impl<'k> Machine<'k> {
             .iter()
             .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut address_bits = vec![false; kernel.insts.len()];
-        for pc in crate::kernel::usage::pointer_bits(kernel) {
+        let is_array = |param: u32| {
+            // Of a structure only the fields that are used as addresses count.
+            let bytes = kernel.params.get(param as usize).map(|p| p.bytes);
+            let mut whole = bindings.fields.iter().filter(|f| f.param == param);
+            whole.any(|f| Some(f.bytes) == bytes && matches!(f.value, Value::Pointer(_)))
+        };
+        for pc in crate::kernel::usage::pointer_bits_with(kernel, is_array) {
             address_bits[pc.0 as usize] = true;
         }
         Some(Machine {

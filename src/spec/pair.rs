@@ -447,6 +447,20 @@ impl Table {
                 all.join(", ")
             )),
         }
+        let mut initialised: Vec<String> = Vec::new();
+        for g in drafts.iter().flat_map(|d| &d.kernel.globals) {
+            let name = format!("`{}`", g.name);
+            let has_value = !g.init.is_empty() || !g.relocs.is_empty();
+            if has_value && !g.external && !initialised.contains(&name) {
+                initialised.push(name);
+            }
+        }
+        if !initialised.is_empty() {
+            self.assumptions.push(format!(
+                "initial values hold when a kernel starts: {}",
+                initialised.join(", ")
+            ));
+        }
         for draft in drafts {
             if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
                 self.assumptions.push(format!(
