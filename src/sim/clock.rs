@@ -135,11 +135,22 @@ impl Clocks {
         self.live[warp as usize]
     }
 
-    /// True once some thread has exited or some agent was forked: only then can an access
-    /// below the floor be unknown to a thread.
+    /// Number of threads that have exited.
     #[inline]
-    pub fn irregular(&self) -> bool {
-        self.exits.any() || self.agents.any()
+    pub fn exited(&self) -> u32 {
+        self.exits.count()
+    }
+
+    /// True once an agent was forked.
+    #[inline]
+    pub fn has_agents(&self) -> bool {
+        self.agents.any()
+    }
+
+    /// Actors from this id on are agents.
+    #[inline]
+    pub fn first_agent(&self) -> u32 {
+        self.agents.first()
     }
 
     /// Does the access happen before what every live thread does now?

@@ -19,15 +19,19 @@
 use rustc_hash::FxHashMap;
 
 use super::Tid;
-use super::clock::{Actor, Clocks, Tick, lanes};
+use super::clock::{Actor, Clocks, Lanes, MAX_WARPS, Tick, lanes};
 use super::race::{Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
 mod cell;
+mod entry;
 mod page;
+mod tables;
 
-use cell::{Cell, Entry, Extent, Tables};
+use cell::Cell;
+use entry::{Entry, Extent};
 use page::{PAGE_BITS, Page};
+use tables::Tables;
 
 /// One memory instruction of a warp. An agent's access names the agents of the lanes, and the
 /// warp that issues it; it is checked with the issuers' clocks of the moment.
@@ -56,9 +60,35 @@ pub struct WarpAccess<'a> {
 /// The shadow of one region.
 pub struct Shadow {
     region: RegionId,
+    pages: Pages,
+    tables: Tables,
+    /// Lanes of each warp that ever made an access here.
+    touched: Lanes,
+    /// Number of exited threads when `quiet` was found out.
+    exited: u32,
+    /// No exited thread ever made an access here.
+    quiet: bool,
+}
+
+/// The pages, made when they are first touched.
+#[derive(Default)]
+struct Pages {
     near: Vec<Option<Box<Page>>>,
     far: FxHashMap<u64, Box<Page>>,
-    tables: Tables,
+}
+
+impl Pages {
+    #[inline]
+    fn get(&mut self, index: u64) -> &mut Page {
+        if index >= NEAR {
+            return self.far.entry(index).or_insert_with(Page::new);
+        }
+        let i = index as usize;
+        if self.near.len() <= i {
+            self.near.resize_with(i + 1, || None);
+        }
+        self.near[i].get_or_insert_with(Page::new)
+    }
 }
 
 /// Pages below this index are in a vector, the others in a hash table.
@@ -67,8 +97,11 @@ const NEAR: u64 = 1 << 16;
 /// What all lanes of the access share.
 struct Access<'a> {
     clocks: &'a Clocks,
-    floor: u32,
-    /// Stamps below the floor are known to all without a look at who made them.
+    /// Stamps below this are below the floor.
+    fresh: u32,
+    /// For actors below this such a stamp is known to all.
+    trusted: u32,
+    /// So it is for all actors.
     regular: bool,
     tick: u32,
     base: u32,
@@ -91,9 +124,11 @@ impl Shadow {
     pub fn new(region: RegionId, clocks: &Clocks) -> Shadow {
         Shadow {
             region,
-            near: Vec::new(),
-            far: FxHashMap::default(),
+            pages: Pages::default(),
             tables: Tables::new(clocks.shape()),
+            touched: [0; MAX_WARPS],
+            exited: 0,
+            quiet: true,
         }
     }
 
@@ -101,43 +136,86 @@ impl Shadow {
     /// lanes. Pairs of writes whose values the caller must compare are in `report.same`, to be
     /// taken before the store takes effect.
     pub fn access(&mut self, clocks: &Clocks, a: &WarpAccess, report: &mut Report) {
-        let bytes = u64::from(a.elem) * u64::from(a.count);
+        self.look_for_exits(clocks);
+        self.touched[a.warp as usize] |= a.mask;
+        let agents = clocks.first_agent();
         let ctx = Access {
             clocks,
-            floor: clocks.floor().0,
-            regular: !clocks.irregular(),
+            fresh: clocks.floor().0.max(1),
+            trusted: if self.quiet { agents } else { 0 },
+            regular: self.quiet && !clocks.has_agents(),
             tick: clocks.stamp(a.warp).0,
             base: a.agent.map_or(clocks.shape().tid(a.warp, 0).0, |b| b.0),
             warp: a.warp,
             pc: a.pc,
             kind: a.kind,
             conditional: a.conditional,
-            plain: !a.kind.strong() && !a.conditional && a.pc.0 < cell::MAX_PC,
+            plain: !a.kind.strong() && !a.conditional && a.pc.0 < entry::MAX_PC,
             agent: a.agent.is_some(),
             elem: a.elem,
             offsets: a.offsets,
             mask: a.mask,
-            bytes,
+            bytes: u64::from(a.elem) * u64::from(a.count),
             region: self.region,
         };
         let mut rest = a.mask;
-        while rest != 0 {
-            let lane = rest.trailing_zeros();
-            let Some(&start) = a.offsets.get(lane as usize) else {
-                return;
-            };
-            let mut group = 1 << lane;
-            rest &= rest - 1;
-            // Neighbouring lanes with one address are one step.
-            while rest != 0 {
-                let next = rest.trailing_zeros();
-                if a.offsets.get(next as usize) != Some(&start) {
-                    break;
-                }
-                group |= 1 << next;
-                rest &= rest - 1;
+        while let Some((start, group)) = next_group(a.offsets, &mut rest) {
+            match ctx.plain && ctx.elem >= 4 && start & 3 == 0 {
+                true => self.words(&ctx, start, group, &mut rest, report),
+                false => self.group(&ctx, start, group, report),
             }
-            self.group(&ctx, start, group, report);
+        }
+    }
+
+    /// Exited threads are rare where it matters: most of them made no access to this region.
+    fn look_for_exits(&mut self, clocks: &Clocks) {
+        if self.exited != clocks.exited() {
+            self.exited = clocks.exited();
+            let mut warps = 0..clocks.shape().warps();
+            self.quiet = warps.all(|w| self.touched[w as usize] & !clocks.live(w) == 0);
+        }
+    }
+
+    /// Plain accesses to whole words: the given group, and those after it while they stay
+    /// inside one page.
+    #[inline]
+    fn words(
+        &mut self,
+        a: &Access,
+        mut start: u64,
+        mut group: u32,
+        rest: &mut u32,
+        report: &mut Report,
+    ) {
+        const INSIDE: u64 = (1 << PAGE_BITS) - 1;
+        let index = start >> PAGE_BITS;
+        let n = (a.bytes >> 2) as usize;
+        let Some(cells) = self.pages.get(index).words() else {
+            return self.group(a, start, group, report);
+        };
+        loop {
+            let first = ((start & INSIDE) >> 2) as usize;
+            let Some(cells) = cells.get_mut(first..first + n) else {
+                return self.group(a, start, group, report);
+            };
+            for (i, cell) in cells.iter_mut().enumerate() {
+                let at = start + 4 * i as u64;
+                let done = match a.kind {
+                    Kind::Read => cell.read(a, group, &mut self.tables),
+                    _ => cell.write(a, group, a.extent(at, start), &mut self.tables),
+                };
+                if !done {
+                    slow(a, cell, &mut self.tables, at, start, group, report);
+                }
+            }
+            let before = *rest;
+            match next_group(a.offsets, rest) {
+                Some((s, g)) if s >> PAGE_BITS == index && s & 3 == 0 => (start, group) = (s, g),
+                _ => {
+                    *rest = before;
+                    return;
+                }
+            }
         }
     }
 
@@ -153,18 +231,8 @@ impl Shadow {
         while at < end {
             let index = at >> PAGE_BITS;
             let stop = end.min((index + 1) << PAGE_BITS);
-            let Shadow {
-                near, far, tables, ..
-            } = self;
-            let page = if index < NEAR {
-                let i = index as usize;
-                if near.len() <= i {
-                    near.resize_with(i + 1, || None);
-                }
-                near[i].get_or_insert_with(Page::new)
-            } else {
-                far.entry(index).or_insert_with(Page::new)
-            };
+            let tables = &mut self.tables;
+            let page = self.pages.get(index);
             page.refine(grain, tables);
             let shift = page.shift();
             while at < stop {
@@ -183,7 +251,24 @@ impl Shadow {
     }
 }
 
+/// Takes the next lanes out of the mask: neighbours with one address are one step.
+#[inline]
+fn next_group(offsets: &[u64], rest: &mut u32) -> Option<(u64, u32)> {
+    if *rest == 0 {
+        return None;
+    }
+    let start = *offsets.get(rest.trailing_zeros() as usize)?;
+    let mut group = *rest & rest.wrapping_neg();
+    *rest &= *rest - 1;
+    while *rest != 0 && offsets.get(rest.trailing_zeros() as usize) == Some(&start) {
+        group |= *rest & rest.wrapping_neg();
+        *rest &= *rest - 1;
+    }
+    Some((start, group))
+}
+
 impl Access<'_> {
+    #[inline]
     fn extent(&self, at: u64, start: u64) -> Extent {
         let into = (at - start) & (u64::from(self.elem) - 1);
         Extent::new(self.elem, into as u8)
@@ -193,17 +278,23 @@ impl Access<'_> {
         self.clocks.shape().tid(self.warp, lane)
     }
 
+    /// Is the access, if any, known to all, as far as can be told at a glance?
+    #[inline]
+    fn gone(&self, who: u32, tick: u32) -> bool {
+        tick < self.fresh && who < self.trusted
+    }
+
     /// Is the access known to all?
     #[inline]
     fn old(&self, who: u32, tick: u32) -> bool {
-        tick < self.floor && (self.regular || self.clocks.settled(Actor(who), Tick(tick)))
+        tick < self.fresh && (who < self.trusted || self.clocks.settled(Actor(who), Tick(tick)))
     }
 
     /// Are the accesses of all the lanes known to all?
     #[inline]
     fn all_old(&self, base: u32, mask: u32, tick: u32) -> bool {
-        tick < self.floor
-            && (self.regular || self.clocks.all_settled(Actor(base), mask, Tick(tick)))
+        tick < self.fresh
+            && (base < self.trusted || self.clocks.all_settled(Actor(base), mask, Tick(tick)))
     }
 
     fn party(&self, lane: u32) -> Party {
@@ -307,7 +398,10 @@ fn compare(
                 size: a.elem,
                 earlier,
                 later: a.party(lane),
-                within: e.base == a.base && e.pc == a.pc && a.touches(other, at),
+                within: e.base == a.base
+                    && e.pc == a.pc
+                    && other < group.trailing_zeros()
+                    && a.touches(other, at),
                 current: list[i + 1..].iter().all(|l| {
                     !l.kind.writes()
                         || (l.kind == Kind::Write && l.extent == extent && !l.conditional)
@@ -348,7 +442,7 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
 }
 
 impl Access<'_> {
-    /// Does another lane of this instruction access the byte?
+    /// Does the lane access the byte in this instruction?
     fn touches(&self, lane: u32, at: u64) -> bool {
         self.mask >> lane & 1 != 0
             && self

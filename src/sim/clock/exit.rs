@@ -86,6 +86,10 @@ impl Exits {
         !self.log.is_empty()
     }
 
+    pub(super) fn count(&self) -> u32 {
+        self.log.len() as u32
+    }
+
     #[inline]
     pub(super) fn column(&self, t: u32) -> Option<&Column> {
         self.columns.get(t as usize)?.as_deref()

@@ -3,167 +3,15 @@
 use smallvec::SmallVec;
 
 use super::Access;
+use super::entry::{Entry, Extent, List, MAX_PC, plain_read};
+use super::tables::{INDEX, LIST, Reader, Tables};
 use crate::kernel::Pc;
-use crate::sim::clock::{Actor, Clocks, Shape, Tick, lanes};
+use crate::sim::clock::{Actor, Tick, lanes};
 use crate::sim::race::Kind;
 
-/// Instructions from here on do not fit beside an extent; their cells become lists.
-pub(super) const MAX_PC: u32 = 1 << 25;
-
-/// Which part of which element a cell is: log2 of the element's size, and the offset of the cell
-/// in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent(u8);
-
-impl Extent {
-    pub(super) fn new(elem: u8, into: u8) -> Extent {
-        Extent((elem.trailing_zeros() as u8) << 4 | (into & 15))
-    }
-
-    /// Offset of the cell in the element.
-    pub(super) fn into(self) -> u8 {
-        self.0 & 15
-    }
-
-    /// That of the cell `by` bytes further on.
-    fn later(self, by: u8) -> Extent {
-        Extent(self.0 & !15 | ((self.0 + by) & 15))
-    }
-}
-
-/// Accesses of some lanes of one warp, or of their agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) base: u32,
-    pub(super) mask: u32,
-    pub(super) tick: u32,
-    pub(super) pc: Pc,
-    pub(super) kind: Kind,
-    pub(super) conditional: bool,
-    pub(super) extent: Extent,
-}
-
-pub(super) type List = SmallVec<[Entry; 2]>;
-
-impl Entry {
-    /// Adds the entry and discards those that it replaces.
-    pub(super) fn insert(self, list: &mut List, clocks: &Clocks, warp: u32) {
-        let shape = clocks.shape();
-        let over = self.kind == Kind::Write && !self.conditional;
-        list.retain(|e| {
-            let sort = e.kind == self.kind && e.conditional == self.conditional;
-            if e.base == self.base && sort && e.extent == self.extent {
-                e.mask &= !self.mask;
-            }
-            // A plain write of the same bytes hides those before it: whatever is unordered with
-            // one of them is unordered with it, and reported in the same way.
-            let hidden = over && e.kind == Kind::Write && e.extent == self.extent && {
-                let t = shape.tid(warp, self.mask.trailing_zeros() & 31);
-                clocks
-                    .unordered(Actor(e.base), e.mask, Tick(e.tick), t)
-                    .is_none()
-            };
-            e.mask != 0 && !hidden
-        });
-        // Writes stay in the order in which they happened.
-        let order = self.kind.writes();
-        let from = if order {
-            list.len().saturating_sub(1)
-        } else {
-            0
-        };
-        let twin = |e: &&mut Entry| Entry { mask: 0, ..**e } == Entry { mask: 0, ..self };
-        match list[from..].iter_mut().find(twin) {
-            Some(e) => e.mask |= self.mask,
-            None => list.push(self),
-        }
-    }
-
-    /// A plain unconditional access.
-    fn plain(&self) -> bool {
-        !self.kind.strong() && !self.conditional && self.pc.0 < MAX_PC
-    }
-}
-
-/// Extents of reads never matter.
-fn plain_read(base: u32, mask: u32, tick: u32, pc: u32) -> Entry {
-    Entry {
-        base,
-        mask,
-        tick,
-        pc: Pc(pc),
-        kind: Kind::Read,
-        conditional: false,
-        extent: Extent(0),
-    }
-}
-
-/// Plain reads of one warp.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reader {
-    tick: u32,
-    mask: u32,
-    pc: u32,
-}
-
-/// Where cells keep what does not fit into them.
-pub(super) struct Tables {
-    warps: u32,
-    shift: u32,
-    /// Readers of each warp, `warps` for each record.
-    readers: Vec<Reader>,
-    free_readers: Vec<u32>,
-    lists: Vec<List>,
-    free_lists: Vec<u32>,
-}
-
-const LIST: u32 = 1 << 31;
-const READERS: u32 = 1 << 30;
-const INDEX: u32 = READERS - 1;
-
-impl Tables {
-    pub(super) fn new(shape: Shape) -> Tables {
-        Tables {
-            warps: shape.warps(),
-            shift: shape.width().trailing_zeros(),
-            readers: Vec::new(),
-            free_readers: Vec::new(),
-            lists: Vec::new(),
-            free_lists: Vec::new(),
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, link: u32) -> &mut [Reader] {
-        let at = ((link & INDEX) * self.warps) as usize;
-        &mut self.readers[at..at + self.warps as usize]
-    }
-
-    fn new_record(&mut self) -> u32 {
-        let i = self.free_readers.pop().unwrap_or_else(|| {
-            let i = self.readers.len() as u32 / self.warps;
-            let n = self.readers.len() + self.warps as usize;
-            self.readers.resize(n, Reader::default());
-            i
-        });
-        READERS | i
-    }
-
-    fn new_list(&mut self) -> u32 {
-        self.free_lists.pop().unwrap_or_else(|| {
-            self.lists.push(List::new());
-            self.lists.len() as u32 - 1
-        })
-    }
-
-    fn free_record(&mut self, link: u32) {
-        self.record(link).fill(Reader::default());
-        self.free_readers.push(link & INDEX);
-    }
-}
-
 /// The accesses of one cell: a plain write, plain reads of a warp, and a link to more. With a
-/// list, all are in the list.
+/// record of readers, `r_tick` is the latest of them; with a list, all are in the list and
+/// `w_tick` is the latest.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Cell {
@@ -179,21 +27,60 @@ pub(super) struct Cell {
 
 impl Cell {
     /// Records a plain read if nothing conflicts and it fits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, a: &Access, group: u32, tables: &mut Tables) -> bool {
+        if !a.gone(self.w_who, self.w_tick) {
+            return self.read_rest(a, group, tables);
+        }
+        if self.link == 0 {
+            if a.gone(self.r_base, self.r_tick) {
+                self.r_mask = group;
+            } else if self.r_tick == a.tick && self.r_base == a.base {
+                self.r_mask |= group;
+            } else {
+                return self.read_rest(a, group, tables);
+            }
+            self.r_tick = a.tick;
+            self.r_base = a.base;
+            self.r_pc = a.pc.0;
+            return true;
+        }
+        if self.link & LIST != 0 || a.agent {
+            return self.read_rest(a, group, tables);
+        }
+        let r = tables.reader(self.link, a.warp);
+        if r.tick < a.fresh {
+            r.mask = group;
+        } else if r.tick == a.tick {
+            r.mask |= group;
+        } else {
+            return self.read_rest(a, group, tables);
+        }
+        r.tick = a.tick;
+        r.pc = a.pc.0;
+        self.r_tick = self.r_tick.max(a.tick);
+        true
+    }
+
+    #[inline(never)]
+    fn read_rest(&mut self, a: &Access, group: u32, tables: &mut Tables) -> bool {
         if self.link & LIST != 0 && !self.reset(a, tables) {
             return false;
         }
-        if self.w_tick != 0 && !a.old(self.w_who, self.w_tick) && !self.write_known(a, group) {
-            return false;
+        if self.w_tick != 0 {
+            if a.old(self.w_who, self.w_tick) {
+                self.w_tick = 0;
+            } else if !self.write_known(a, group) {
+                return false;
+            }
         }
         let old = self.r_tick == 0 || a.all_old(self.r_base, self.r_mask, self.r_tick);
         if self.link == 0 && (old || self.r_base == a.base) {
-            let same = !old;
-            let mask = match same {
-                true if self.r_tick == a.tick => self.r_mask | group,
-                true if self.r_mask & !group != 0 => return false,
-                _ => group,
+            let mask = match old {
+                true => group,
+                false if self.r_tick == a.tick => self.r_mask | group,
+                false if self.r_mask & !group != 0 => return false,
+                false => group,
             };
             self.r_tick = a.tick;
             self.r_base = a.base;
@@ -206,21 +93,19 @@ impl Cell {
 
     /// A read of a cell that other warps read too.
     fn read_shared(&mut self, a: &Access, group: u32, tables: &mut Tables) -> bool {
-        let shift = tables.shift;
-        if a.agent || (self.link == 0 && self.r_base >> shift >= tables.warps) {
+        if a.agent || (self.link == 0 && self.r_base >> tables.shift >= tables.warps) {
             return false;
         }
         if self.link == 0 {
             self.link = tables.new_record();
-            let old = &mut tables.record(self.link)[(self.r_base >> shift) as usize];
-            *old = Reader {
+            *tables.reader(self.link, self.r_base >> tables.shift) = Reader {
                 tick: self.r_tick,
                 mask: self.r_mask,
                 pc: self.r_pc,
             };
-            self.r_tick = 0;
+            (self.r_base, self.r_mask) = (0, 0);
         }
-        let r = &mut tables.record(self.link)[a.warp as usize];
+        let r = tables.reader(self.link, a.warp);
         let mask = match r.tick {
             0 => group,
             t if t == a.tick => r.mask | group,
@@ -233,6 +118,7 @@ impl Cell {
             mask,
             pc: a.pc.0,
         };
+        self.r_tick = self.r_tick.max(a.tick);
         true
     }
 
@@ -246,7 +132,7 @@ impl Cell {
     }
 
     /// Records a plain write of one lane if nothing conflicts and it fits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(
         &mut self,
         a: &Access,
@@ -254,40 +140,59 @@ impl Cell {
         extent: Extent,
         tables: &mut Tables,
     ) -> bool {
+        let info = a.pc.0 | u32::from(extent.0) << 25;
+        let single = group & (group - 1) == 0 && self.link & LIST == 0;
+        if single && a.gone(self.w_who, self.w_tick) && a.gone(self.r_base, self.r_tick) {
+            self.w_tick = a.tick;
+            self.w_who = a.base + group.trailing_zeros();
+            self.w_info = info;
+            return true;
+        }
+        self.write_rest(a, group, info, tables)
+    }
+
+    #[inline(never)]
+    fn write_rest(&mut self, a: &Access, group: u32, info: u32, tables: &mut Tables) -> bool {
         if self.link & LIST != 0 && !self.reset(a, tables) || group & (group - 1) != 0 {
             return false;
         }
-        let info = a.pc.0 | u32::from(extent.0) << 25;
         if self.w_tick != 0
             && !a.old(self.w_who, self.w_tick)
             && ((self.w_info ^ info) >> 25 != 0 || !self.write_known(a, group))
         {
             return false;
         }
-        if self.r_tick != 0 {
+        if self.link != 0 {
+            if !a.gone(0, self.r_tick) && !self.readers_known(a, group, tables) {
+                return false;
+            }
+        } else if self.r_tick != 0 {
             if a.all_old(self.r_base, self.r_mask, self.r_tick) {
                 self.r_tick = 0;
             } else if !known(a, self.r_base, self.r_mask, self.r_tick, group) {
                 return false;
             }
         }
-        if self.link != 0 {
-            let shift = tables.shift;
-            for (w, r) in tables.record(self.link).iter_mut().enumerate() {
-                if r.tick == 0 {
-                    continue;
-                }
-                let base = (w as u32) << shift;
-                if a.all_old(base, r.mask, r.tick) {
-                    r.tick = 0;
-                } else if !known(a, base, r.mask, r.tick, group) {
-                    return false;
-                }
-            }
-        }
         self.w_tick = a.tick;
         self.w_who = a.base + group.trailing_zeros();
         self.w_info = info;
+        true
+    }
+
+    /// Do the reads of all warps happen before the one lane of the group?
+    fn readers_known(&self, a: &Access, group: u32, tables: &mut Tables) -> bool {
+        let shift = tables.shift;
+        for (w, r) in tables.record(self.link).iter_mut().enumerate() {
+            let base = (w as u32) << shift;
+            if r.tick == 0 {
+                continue;
+            }
+            if a.all_old(base, r.mask, r.tick) {
+                r.tick = 0;
+            } else if !known(a, base, r.mask, r.tick, group) {
+                return false;
+            }
+        }
         true
     }
 
@@ -298,7 +203,7 @@ impl Cell {
         }
         let width = 1 << tables.shift;
         let mut list = List::new();
-        if self.r_tick != 0 {
+        if self.link == 0 && self.r_tick != 0 {
             list.push(plain_read(self.r_base, self.r_mask, self.r_tick, self.r_pc));
         }
         if self.link != 0 {
@@ -324,6 +229,7 @@ impl Cell {
         *self = Cell::default();
         list
     }
+
     /// Puts a list back, into the cell itself if it fits.
     pub(super) fn put_list(&mut self, list: List, tables: &mut Tables) {
         let reads = list.iter().filter(|e| e.kind == Kind::Read).count();
@@ -354,7 +260,7 @@ impl Cell {
 
     /// Empties a cell with a list if all of it is known to all.
     fn reset(&mut self, a: &Access, tables: &mut Tables) -> bool {
-        let old = a.regular && self.w_tick < a.floor;
+        let old = a.regular && self.w_tick < a.fresh;
         if old {
             self.drop_list(tables);
         }

@@ -1,7 +1,8 @@
 //! Pages of cells. A page starts with one cell for each four bytes and splits its cells in two
 //! when an access begins or ends inside one.
 
-use super::cell::{Cell, Tables};
+use super::cell::Cell;
+use super::tables::Tables;
 
 /// Log2 of the bytes of memory that a page covers.
 pub(super) const PAGE_BITS: u32 = 12;
@@ -44,6 +45,12 @@ impl Page {
             self.cells.push(cell);
             self.cells.push(high);
         }
+    }
+
+    /// All cells, if they are words.
+    #[inline]
+    pub(super) fn words(&mut self) -> Option<&mut [Cell]> {
+        (self.shift == 2).then_some(&mut self.cells)
     }
 
     /// The cell of a byte.
