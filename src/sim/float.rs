@@ -13,6 +13,7 @@ use num_traits::Zero;
 use crate::kernel::{BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, NumTy, Op, Pc, Rnd};
 use crate::term::{Fun, ICmp, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
+use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::lanes;
@@ -34,12 +35,17 @@ impl Machine<'_> {
             return Ok(());
         };
         let adds = *n == 1 && accumulates(*op, mods);
-        for lane in lanes(exec) {
+        let done = if adds && *op == FloatOp::Fma && fmt == src_fmt {
+            self.accumulate_lanes(w, exec, *fmt, *dst, src)
+        } else {
+            0
+        };
+        for lane in lanes(exec & !done) {
             let vals = src.map(|s| self.src(w, s, lane));
-            if vals.contains(&Val::Unset) {
+            if vals.iter().any(|v| matches!(v, Val::Unset)) {
                 self.note_unset(w, pc);
             }
-            if adds && let Some(v) = self.grown(*op, *fmt, *src_fmt, vals) {
+            if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
                 self.warps[w].set(*dst, lane, v);
                 continue;
             }
@@ -64,36 +70,6 @@ impl Machine<'_> {
             self.set(w, *dst, lane, v);
         }
         Ok(())
-    }
-
-    /// The sum that an addition extends; `None` if its addend is not an accumulator.
-    #[inline]
-    fn grown(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, v: [Val; 3]) -> Option<Val> {
-        let values = &mut self.values;
-        let (sum, x, y) = match op {
-            FloatOp::Fma => {
-                let s = values.opened(fmt, v[2])?;
-                (s, values.real(v[0], src_fmt), values.real(v[1], src_fmt))
-            }
-            _ => {
-                // Of two sums, one that is open already grows.
-                let second = op == FloatOp::Add
-                    && matches!(v[1], Val::Open(..))
-                    && !matches!(v[0], Val::Open(..));
-                let first = (src_fmt == fmt && !second).then(|| values.opened(fmt, v[0]));
-                let (s, other, f) = match first.flatten() {
-                    Some(s) => (s, v[1], fmt),
-                    None if op == FloatOp::Add => (values.opened(fmt, v[1])?, v[0], src_fmt),
-                    None => return None,
-                };
-                let mut x = values.real(other, f);
-                if op == FloatOp::Sub {
-                    x = values.store.neg(x);
-                }
-                (s, x, values.one())
-            }
-        };
-        Some(Val::Open(fmt, values.extend(sum, x, y)?))
     }
 
     fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
@@ -585,12 +561,6 @@ impl Machine<'_> {
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)
     }
-}
-
-/// True for a plain addition, or one with a product.
-fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
-    matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Fma)
-        && !(m.sat || m.relu || m.abs || m.oob || m.xorsign_abs)
 }
 
 fn arity(op: FloatOp) -> usize {

@@ -199,7 +199,18 @@ impl Region {
             let cell = self.cell(off / 4);
             match cell >> KIND_SHIFT {
                 CONC => return Val::Conc(cell & 0xffff_ffff),
-                WORD => return unpack(cell),
+                WORD => {
+                    let v = unpack(cell);
+                    let (NumTy::Float(f), Val::Bits(_)) = (ty, v) else {
+                        return v;
+                    };
+                    // An input element that was copied as an integer: read as a number once.
+                    let Some(v) = values.element(f, v) else {
+                        return v;
+                    };
+                    self.set(off / 4, pack(WORD, v), 0);
+                    return v;
+                }
                 NONE => {
                     if let (NumTy::Float(f), Initial::Symbols(a)) = (ty, self.initial) {
                         let v = Val::Real(f, values.store.elem(a, f, off));

@@ -14,6 +14,7 @@
 //! those of the launch.
 
 mod access;
+mod accumulate;
 pub mod barrier;
 mod barriers;
 mod branch;

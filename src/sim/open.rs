@@ -18,7 +18,7 @@
 use crate::kernel::Fmt;
 use crate::term::{Term, TermId, TermStore};
 
-use super::value::{Val, Values};
+use super::value::{Val, Values, open_sum};
 
 /// Products of a chunk; with the header they fill a cache line.
 const CHUNK: usize = 6;
@@ -190,6 +190,17 @@ impl Values {
         }
         let one = self.one();
         Some(self.open.append(s, x, y, one))
+    }
+
+    /// As [`Values::extend`] with what lane words pack, where nothing but an append is needed.
+    #[inline]
+    pub fn extend_words(&mut self, sum: u64, x: u32, y: u32) -> Option<OpenSum> {
+        let (x, y) = (TermId(x), TermId(y));
+        if !self.store.is_ordinary(x) || !self.store.is_ordinary(y) {
+            return None;
+        }
+        let one = self.one();
+        Some(self.open.append(open_sum(sum), x, y, one))
     }
 
     /// The term of an open sum.

@@ -38,6 +38,31 @@ const OPEN: u64 = 5;
 /// The packed form of a lane that was never written.
 pub const UNSET_LANE: u64 = UNSET << 56;
 
+/// The upper 16 bits of the packed form of a real of a format.
+pub fn real_head(fmt: Fmt) -> u64 {
+    REAL << 8 | fmt as u64
+}
+
+/// The upper 16 bits of the packed form of an open sum of a format.
+pub fn open_head(fmt: Fmt) -> u64 {
+    OPEN << 8 | fmt as u64
+}
+
+/// The packed form of an open sum.
+#[inline]
+pub fn open_word(fmt: Fmt, s: OpenSum) -> u64 {
+    OPEN << 56 | (fmt as u64) << 48 | (s.len as u64) << 40 | s.chunk as u64
+}
+
+/// The open sum that a lane word packs.
+#[inline]
+pub fn open_sum(word: u64) -> OpenSum {
+    OpenSum {
+        chunk: word as u32,
+        len: (word >> 40) as u8,
+    }
+}
+
 impl Val {
     /// The lane word, and whether it is symbolic.
     #[inline]
@@ -45,10 +70,7 @@ impl Val {
         match self {
             Val::Conc(v) => (v, false),
             Val::Real(f, t) => (REAL << 56 | (f as u64) << 48 | t.0 as u64, true),
-            Val::Open(f, s) => (
-                OPEN << 56 | (f as u64) << 48 | (s.len as u64) << 40 | s.chunk as u64,
-                true,
-            ),
+            Val::Open(f, s) => (open_word(f, s), true),
             Val::Bits(t) => (BITS << 56 | t.0 as u64, true),
             Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
             Val::Unset => (UNSET_LANE, true),
@@ -61,13 +83,7 @@ impl Val {
         let t = TermId(word as u32);
         match word >> 56 {
             REAL => Val::Real(Fmt::ALL[(word >> 48 & 0xff) as usize], t),
-            OPEN => Val::Open(
-                Fmt::ALL[(word >> 48 & 0xff) as usize],
-                OpenSum {
-                    chunk: word as u32,
-                    len: (word >> 40) as u8,
-                },
-            ),
+            OPEN => Val::Open(Fmt::ALL[(word >> 48 & 0xff) as usize], open_sum(word)),
             BITS => Val::Bits(t),
             PRED => Val::Pred(t),
             _ => Val::Unset,
@@ -120,6 +136,17 @@ impl Values {
                 let b = self.low(b, w);
                 self.store.of_bits(fmt, b)
             }
+        }
+    }
+
+    /// The bits of an input element as the number of a format that they are.
+    pub fn element(&mut self, fmt: Fmt, v: Val) -> Option<Val> {
+        let Val::Bits(t) = v else { return None };
+        match self.store.get(t) {
+            Term::Bytes { width, .. } if width as u32 == fmt.bits() => {
+                Some(Val::Real(fmt, self.store.of_bits(fmt, t)))
+            }
+            _ => None,
         }
     }
 

@@ -124,6 +124,20 @@ impl Warp {
         }
         self.sym[r.0 as usize] &= !mask;
     }
+
+    /// Sets the lanes of a mask to packed symbolic values.
+    #[inline]
+    pub fn set_symbolic(&mut self, r: RegId, mask: u32, words: &[u64; LANES]) {
+        let dst = &mut self.regs[r.0 as usize];
+        if mask == u32::MAX {
+            *dst = *words;
+        } else {
+            for lane in lanes(mask) {
+                dst[lane] = words[lane];
+            }
+        }
+        self.sym[r.0 as usize] |= mask;
+    }
 }
 
 /// The set bits of a mask, ascending.

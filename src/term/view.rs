@@ -425,6 +425,12 @@ impl TermStore {
         }
     }
 
+    /// True for a real that is neither a constant nor an infinity nor undefined by itself.
+    #[inline]
+    pub fn is_ordinary(&self, t: TermId) -> bool {
+        !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
+    }
+
     /// The sort of a term.
     pub fn sort(&self, t: TermId) -> Sort {
         let n = &self.nodes[t.0 as usize];
