@@ -213,8 +213,10 @@ impl<'s> Normalizer<'s> {
         }
     }
 
+    /// True for a constant that is read as it is: a factor that keeps a link a link. One that is
+    /// read as something else is a factor like any other.
     fn is_const(&self, t: TermId) -> bool {
-        matches!(self.store.get(t), Term::Const(_))
+        matches!(self.store.get(t), Term::Const(c) if self.readings.get(c).is_none())
     }
 
     /// The terms to handle for `root`, ascending, with `seen` telling links from nodes.
