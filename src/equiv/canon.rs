@@ -2,11 +2,8 @@
 //!
 //! Every answer is sound in the direction of `true`.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use crate::norm::{Equality, Limits, NormError, Normalizer, Readings};
-use crate::term::{ConstId, TermId, TermStore};
+use crate::norm::{Equality, Limits, NormError, Normalizer};
+use crate::term::{TermId, TermStore};
 
 /// The normaliser's scratch over a frozen store.
 pub(super) struct Canon<'s> {
@@ -19,18 +16,6 @@ impl<'s> Canon<'s> {
         Canon {
             norm: Normalizer::new(store, Limits::default()),
         }
-    }
-
-    /// An empty scratch that reads rounded constants as what they stand for.
-    pub(super) fn recovering(store: &'s TermStore, readings: Arc<Readings>) -> Self {
-        Canon {
-            norm: Normalizer::with_readings(store, Limits::default(), readings),
-        }
-    }
-
-    /// The constants whose readings took part so far.
-    pub(super) fn used_readings(&self) -> &BTreeSet<ConstId> {
-        self.norm.used_readings()
     }
 
     /// Whether the terms have one value wherever both are defined; `Err` if there is no canonical

@@ -3,14 +3,11 @@
 //! Equality comes from equal canonical forms; definedness from `needs.rs`, each need proved by the
 //! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::canon::Canon;
 use super::cases;
 use super::needs::{self, Given, Guarded, Need};
-use crate::norm::{NormError, Readings};
-use crate::term::{ConstId, RCmp, Term, TermId, TermStore};
+use crate::norm::NormError;
+use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +38,6 @@ impl<'s> Prover<'s> {
             store,
             canon: Canon::new(store),
         }
-    }
-
-    /// A prover that reads rounded constants as what they stand for.
-    pub(super) fn recovering(store: &'s TermStore, readings: Arc<Readings>) -> Self {
-        Prover {
-            store,
-            canon: Canon::recovering(store, readings),
-        }
-    }
-
-    /// The constants whose readings took part so far.
-    pub(super) fn used_readings(&self) -> &BTreeSet<ConstId> {
-        self.canon.used_readings()
     }
 
     /// Whether `b` has the value of `a` wherever `a` has one.

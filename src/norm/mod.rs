@@ -35,7 +35,6 @@ mod obligations;
 mod poly;
 mod prove;
 mod rat;
-mod recover;
 mod ring;
 mod select;
 mod sign;
@@ -45,7 +44,6 @@ mod tests;
 mod value;
 
 pub use obligations::{Need, Obligation};
-pub use recover::{Reading, Readings};
 pub use sign::Sign;
 pub use sweep::Normalizer;
 

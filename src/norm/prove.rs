@@ -8,7 +8,7 @@
 
 use super::Sign;
 use super::sweep::{Entry, Normalizer};
-use crate::term::{Fun, Sort, Term, TermId};
+use crate::term::{ArrayId, Fun, Sort, Term, TermId};
 use num_traits::Signed;
 
 /// Signs of a real term, and whether it may be infinite.
@@ -118,6 +118,10 @@ impl Normalizer<'_> {
                     Sign::ZERO
                 })
             }
+            Term::Elem {
+                array: ArrayId::CONSTANTS,
+                ..
+            } => finite(Sign::POS),
             Term::Elem { .. } => finite(Sign::ALL),
             Term::Add(a, b) => two(a, b, &Sign::plus),
             Term::Mul(a, b) => product(a, b),

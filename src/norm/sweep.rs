@@ -6,9 +6,6 @@
 //! the top of the chain and combined once. A link with several users is normalised once and is an
 //! operand.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::bits::{Node, NodeId};
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
@@ -17,10 +14,10 @@ use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
 use super::value::Val;
-use super::{CanonId, Equality, Limits, NormError, Readings};
+use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
-use crate::term::{ConstId, Term, TermId, TermStore};
+use crate::term::{ArrayId, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +42,6 @@ pub struct Normalizer<'s> {
     symbols: Vec<u32>,
     seen: Vec<u8>,
     pub(super) signs: FxHashMap<TermId, Reach>,
-    /// Constants that are read as the numbers they were rounded from.
-    readings: Arc<Readings>,
-    used: BTreeSet<ConstId>,
 }
 
 /// Reached once, as a link of a chain.
@@ -67,44 +61,7 @@ impl<'s> Normalizer<'s> {
             symbols: vec![0; n],
             seen: vec![0; n],
             signs: FxHashMap::default(),
-            readings: Arc::default(),
-            used: BTreeSet::new(),
         }
-    }
-
-    /// An empty scratch that reads rounded constants as what they stand for: what it proves holds
-    /// under these readings.
-    pub fn with_readings(store: &'s TermStore, limits: Limits, readings: Arc<Readings>) -> Self {
-        Normalizer {
-            readings,
-            ..Normalizer::new(store, limits)
-        }
-    }
-
-    /// The constants whose readings took part so far.
-    pub fn used_readings(&self) -> &BTreeSet<ConstId> {
-        &self.used
-    }
-
-    /// The term of a constant.
-    fn constant_term(&mut self, c: ConstId) -> Option<PTerm> {
-        let Some(r) = self.readings.get(c) else {
-            let k = self.ring.coefs.of_big(self.store.constant(c));
-            return Some(PTerm::constant(k));
-        };
-        self.used.insert(c);
-        let coef = self.ring.coefs.of_big(&r.factor);
-        let power = r.power;
-        if power == 0 {
-            return Some(PTerm::constant(coef));
-        }
-        let m = PTerm::mono(self.ring.atom_mono(Atom::Log2E));
-        let m = if power < 0 {
-            self.ring.term_inverse(m).ok()?
-        } else {
-            m
-        };
-        self.ring.term_mul(PTerm::constant(coef), m).ok()
     }
 
     /// The canonical form of a real term.
@@ -213,10 +170,8 @@ impl<'s> Normalizer<'s> {
         }
     }
 
-    /// True for a constant that is read as it is: a factor that keeps a link a link. One that is
-    /// read as something else is a factor like any other.
     fn is_const(&self, t: TermId) -> bool {
-        matches!(self.store.get(t), Term::Const(c) if self.readings.get(c).is_none())
+        matches!(self.store.get(t), Term::Const(_))
     }
 
     /// The terms to handle for `root`, ascending, with `seen` telling links from nodes.
@@ -280,7 +235,14 @@ impl<'s> Normalizer<'s> {
     fn symbol(&mut self, t: TermId) -> u32 {
         let i = t.0 as usize;
         if self.symbols[i] == 0 {
-            self.symbols[i] = self.ring.atom_id(Atom::Symbol(t)) + 1;
+            let atom = match self.store.get(t) {
+                Term::Elem {
+                    array: ArrayId::CONSTANTS,
+                    ..
+                } => Atom::Log2E,
+                _ => Atom::Symbol(t),
+            };
+            self.symbols[i] = self.ring.atom_id(atom) + 1;
         }
         self.symbols[i] - 1
     }
@@ -299,7 +261,10 @@ impl<'s> Normalizer<'s> {
     /// The term of a constant, an element, or a product of two of those.
     fn leaf_term(&mut self, t: TermId) -> Option<PTerm> {
         match self.store.get(t) {
-            Term::Const(c) => self.constant_term(c),
+            Term::Const(c) => {
+                let k = self.ring.coefs.of_big(self.store.constant(c));
+                Some(PTerm::constant(k))
+            }
             Term::Elem { .. } => {
                 let a = self.symbol(t);
                 let mono = self.ring.monos.atom(a, &self.ring.atom_flags);
@@ -514,9 +479,7 @@ impl<'s> Normalizer<'s> {
             return Ok(());
         }
         for (x, y) in [(a, b), (b, a)] {
-            if let Term::Const(c) = self.store.get(x)
-                && self.readings.get(c).is_none()
-            {
+            if let Term::Const(c) = self.store.get(x) {
                 let c = self.ring.coefs.of_big(self.store.constant(c));
                 let c = self.ring.coefs.mul(c, k);
                 sum.stack.push((y, c));

@@ -3,7 +3,7 @@
 //! The witness search sifts candidate inputs with this; what it finds is decided by `eval.rs`.
 
 use super::eval::{Cone, Inputs};
-use super::{BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// A real (`f`, NaN where undefined), or bits and truth values (`b`).
@@ -120,6 +120,10 @@ fn step(
         Term::Inf { neg: true } => real(f64::NEG_INFINITY),
         Term::Inf { neg: false } => real(f64::INFINITY),
         Term::Undefined => real(f64::NAN),
+        Term::Elem {
+            array: ArrayId::CONSTANTS,
+            ..
+        } => real(std::f64::consts::LOG2_E),
         Term::Elem { array, fmt, off } => {
             let raw = inputs.read(array, off, (fmt.bits() / 8) as u8);
             real(decode(fmt, raw))

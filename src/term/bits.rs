@@ -65,7 +65,7 @@ impl TermStore {
     /// element's bytes.
     pub fn of_real(&mut self, fmt: Fmt, real: TermId) -> TermId {
         match self.get(real) {
-            Term::Elem { array, fmt: f, off } if f == fmt => {
+            Term::Elem { array, fmt: f, off } if f == fmt && array != ArrayId::CONSTANTS => {
                 return self.bytes(array, off, fmt.bits() as u8);
             }
             Term::Const(c) => {

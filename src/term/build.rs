@@ -51,6 +51,11 @@ impl TermStore {
         self.insert(n, &[], true)
     }
 
+    /// The number log2(e).
+    pub fn log2_e(&mut self) -> TermId {
+        self.elem(ArrayId::CONSTANTS, Fmt::F64, 0)
+    }
+
     fn inf_sign(&self, t: TermId) -> Option<bool> {
         match self.get(t) {
             Term::Inf { neg } => Some(neg),

@@ -205,6 +205,10 @@ fn step(
         Term::Const(c) => constant(store.constant(c), mode),
         Term::Inf { neg } => inf(neg),
         Term::Undefined => Value::Undefined,
+        Term::Elem {
+            array: ArrayId::CONSTANTS,
+            ..
+        } => Value::Interval(super::series::log2_e(prec)),
         Term::Elem { array, fmt, off } => {
             let n = (fmt.bits() / 8) as u8;
             decode(fmt, &Value::Bits(inputs.read(array, off, n)))

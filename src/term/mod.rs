@@ -51,6 +51,12 @@ pub struct TermId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArrayId(pub u32);
 
+impl ArrayId {
+    /// The array whose element 0 is log2(e), a real that no kernel can hold: what a rounded
+    /// constant may be read as.
+    pub const CONSTANTS: ArrayId = ArrayId(u32::MAX);
+}
+
 /// Index of a constant in the store's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConstId(pub u32);

@@ -191,6 +191,12 @@ fn pi(p: u32) -> Ball {
     narrowed(KEEP.get_or_init(|| compute(KEPT)), p)
 }
 
+/// log2(e) = 1 / ln 2.
+pub(super) fn log2_e(prec: u32) -> Interval {
+    let p = prec + GUARD;
+    Ball::integer(1, p).div(&ln2(p)).interval(prec)
+}
+
 /// exp(y) for 0 <= y < 1.
 fn exp_ball(y: &Ball) -> Ball {
     const HALVINGS: u32 = 8;

@@ -156,6 +156,10 @@ impl Printer<'_> {
             }
             Term::Inf { neg } => self.push(if neg { "-inf" } else { "inf" }),
             Term::Undefined => self.push("undefined"),
+            Term::Elem {
+                array: ArrayId::CONSTANTS,
+                ..
+            } => self.push("log2(e)"),
             Term::Elem { array, fmt, off } => {
                 let s = (self.name)(array, off, fmt.bits() as u64 / 8);
                 self.push(&s);

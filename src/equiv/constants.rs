@@ -1,0 +1,547 @@
+//! Rounded constants, read as the numbers that they stand for.
+//!
+//! Problem: exp(x) is 2^(x * log2(e)), and no format holds log2(e). Two kernels that round it
+//! differently, or use ln 2 for the way back, are different functions to the last bit and the same
+//! in intent. A constant within one unit in the last place of a known form may be read as that form:
+//! r * log2(e), r * ln 2, r, sqrt(r) with a small fraction r, 1/n, and products, quotients and roots
+//! of constants that the pair also uses. The exact reading is tried first by the caller.
+//!
+//! One bit pattern has one reading in the whole pair, and two patterns of one format never share
+//! one. Every reading that was used is reported as an assumption. Not claimed: that the author of
+//! the kernel meant it.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Fmt;
+use crate::term::eval::{self, Mode};
+use crate::term::interval::Interval;
+use crate::term::rebuild::rebuild;
+use crate::term::{Fun, Term, TermId, TermStore, encode_exact, pow2, show};
+
+/// Constants of a pair that take part in products and quotients.
+const MAX_PARTNERS: usize = 64;
+
+/// Largest n of a reading 1/n.
+const MAX_INVERSE: f64 = 65536.0;
+
+const PRECISION: u32 = 128;
+
+/// The irrational part of a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Base {
+    One,
+    Log2E,
+    Ln2,
+    /// The square root of all the rest.
+    Sqrt,
+}
+
+/// factor * times / over * base, all positive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Meaning {
+    factor: BigRational,
+    times: Vec<BigRational>,
+    over: Option<BigRational>,
+    base: Base,
+}
+
+impl Meaning {
+    fn new(factor: BigRational, base: Base) -> Self {
+        Meaning {
+            factor,
+            times: Vec::new(),
+            over: None,
+            base,
+        }
+    }
+
+    fn rational(&self) -> BigRational {
+        let mut q = self.factor.clone();
+        for t in &self.times {
+            q *= t;
+        }
+        if let Some(o) = &self.over {
+            q /= o;
+        }
+        q
+    }
+
+    /// The number as a term; partners that have a reading of their own are that.
+    fn build(&self, store: &mut TermStore, readings: &Readings) -> TermId {
+        let mut t = store.rational(self.factor.clone());
+        for q in &self.times {
+            let p = readings.build_simple(store, q);
+            t = store.mul(t, p);
+        }
+        if let Some(q) = &self.over {
+            let p = readings.build_simple(store, q);
+            t = store.div(t, p);
+        }
+        match self.base {
+            Base::One => t,
+            Base::Sqrt => store.fun(Fun::Sqrt, t),
+            Base::Log2E => {
+                let l = store.log2_e();
+                store.mul(t, l)
+            }
+            Base::Ln2 => {
+                let l = store.log2_e();
+                store.div(t, l)
+            }
+        }
+    }
+
+    /// An enclosure of the number, with partners as their bits say.
+    fn enclosure(&self) -> Option<Interval> {
+        let mut store = TermStore::new();
+        let plain = Meaning::new(self.rational(), self.base);
+        let t = plain.build(&mut store, &Readings::default());
+        let mode = Mode {
+            prec: PRECISION,
+            tolerant: false,
+        };
+        let v = eval::evaluate(&store, &[t], &Default::default(), mode);
+        v.first()?.interval(PRECISION)
+    }
+
+    fn uses(&self, q: &BigRational) -> bool {
+        self.times.contains(q) || self.over.as_ref() == Some(q)
+    }
+
+    fn text(&self) -> String {
+        let mut s = String::new();
+        let unit = self.factor.is_one() && (!self.times.is_empty() || self.base != Base::One);
+        if !unit {
+            s.push_str(&fraction(&self.factor));
+        }
+        let times = |s: &mut String, text: &str| {
+            if !s.is_empty() {
+                s.push_str(" * ");
+            }
+            s.push_str(text);
+        };
+        for q in &self.times {
+            times(&mut s, &show::number(q));
+        }
+        match self.base {
+            Base::Log2E => times(&mut s, "log2(e)"),
+            Base::Ln2 => times(&mut s, "ln(2)"),
+            Base::One | Base::Sqrt => {}
+        }
+        if let Some(q) = &self.over {
+            if s.is_empty() {
+                s.push('1');
+            }
+            s.push_str(" / ");
+            s.push_str(&show::number(q));
+        }
+        if self.base == Base::Sqrt {
+            let inner = if s.is_empty() { "1" } else { &s };
+            return format!("sqrt({inner})");
+        }
+        s
+    }
+}
+
+fn fraction(q: &BigRational) -> String {
+    if q.numer().bits() <= 24 && q.denom().bits() <= 24 {
+        q.to_string()
+    } else {
+        show::number(q)
+    }
+}
+
+/// A constant and what it is read as.
+#[derive(Clone, Debug)]
+struct Reading {
+    meaning: Meaning,
+    /// Format of the pattern; `None` for a product that was folded from two.
+    fmt: Option<Fmt>,
+}
+
+/// The readings of a pair, by the absolute value of the constant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Readings {
+    map: BTreeMap<BigRational, Reading>,
+}
+
+/// The format whose pattern a number is: the one that holds it and needs its precision.
+fn format(q: &BigRational) -> Option<Fmt> {
+    let odd = q.numer() >> q.numer().trailing_zeros().unwrap_or(0) as usize;
+    match odd.bits() {
+        12..=24 if encode_exact(Fmt::F32, q).is_some() => Some(Fmt::F32),
+        25..=53 if encode_exact(Fmt::F64, q).is_some() => Some(Fmt::F64),
+        _ => None,
+    }
+}
+
+/// One unit in the last place of a number of a format.
+fn unit(q: &BigRational, fmt: Fmt) -> BigRational {
+    // The denominator is a power of two, so that the difference of lengths is the exponent.
+    let top = q.numer().bits() as i64 - q.denom().bits() as i64;
+    pow2(top - (fmt.precision() as i64 - 1))
+}
+
+/// Small fractions near `r`, the simplest first.
+fn fractions(r: f64, max_den: u64, max_size: f64, tolerance: f64) -> Option<BigRational> {
+    (1..=max_den).find_map(|den| {
+        let num = (r * den as f64).round();
+        let small = num >= 1.0 && num * den as f64 <= max_size;
+        let near = (num / den as f64 - r).abs() <= r * tolerance;
+        (small && near).then(|| BigRational::new(BigInt::from(num as u64), BigInt::from(den)))
+    })
+}
+
+/// The fraction 1/n near `r`.
+fn inverse(r: f64, tolerance: f64) -> Option<BigRational> {
+    let n = (1.0 / r).round();
+    let near = (1.0 / n - r).abs() <= r * tolerance;
+    ((2.0..=MAX_INVERSE).contains(&n) && near)
+        .then(|| BigRational::new(BigInt::one(), BigInt::from(n as u64)))
+}
+
+/// Forms without partners that are near a number, the most usual first.
+fn simple(v: f64, tolerance: f64) -> Vec<Meaning> {
+    use std::f64::consts::{LN_2, LOG2_E};
+    let mut out = Vec::new();
+    let mut push = |q: Option<BigRational>, base| {
+        out.extend(q.map(|q| Meaning::new(q, base)));
+    };
+    push(fractions(v / LOG2_E, 64, 4096.0, tolerance), Base::Log2E);
+    push(fractions(v / LN_2, 64, 4096.0, tolerance), Base::Ln2);
+    push(fractions(v, 64, 4096.0, tolerance), Base::One);
+    push(inverse(v, tolerance), Base::One);
+    // The square of a rounded number is off by twice as much.
+    push(fractions(v * v, 64, 4096.0, 2.0 * tolerance), Base::Sqrt);
+    push(inverse(v * v, 2.0 * tolerance), Base::Sqrt);
+    out
+}
+
+/// Kinds of forms with constants of the pair, in the order in which they are tried: where one
+/// constant is the product of two others, it is the product that is read.
+const KINDS: [Kind; 4] = [Kind::Log2E, Kind::Product, Kind::Quotient, Kind::Ln2];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Log2E,
+    Product,
+    Quotient,
+    Ln2,
+}
+
+/// Forms with constants of the pair.
+fn with_partners(v: f64, kind: Kind, partners: &[BigRational], tolerance: f64) -> Vec<Meaning> {
+    use std::f64::consts::{LN_2, LOG2_E};
+    let values: Vec<f64> = partners
+        .iter()
+        .map(|p| p.to_f64().unwrap_or(f64::NAN))
+        .collect();
+    let list = || partners.iter().zip(&values);
+    let near = |x: f64| (x - v).abs() <= v * tolerance;
+    let one = BigRational::one();
+    let scaled = |base, unit: f64| {
+        let form = |(p, &x): (&BigRational, &f64)| {
+            let factor = fractions(v / (x * unit), 8, 16.0, tolerance)?;
+            let mut m = Meaning::new(factor, base);
+            m.times.push(p.clone());
+            Some(m)
+        };
+        list().filter_map(form).collect()
+    };
+    let mut out: Vec<Meaning> = Vec::new();
+    match kind {
+        Kind::Log2E => return scaled(Base::Log2E, LOG2_E),
+        Kind::Ln2 => return scaled(Base::Ln2, LN_2),
+        Kind::Product => {
+            for (i, (p, x)) in list().enumerate() {
+                for (q, _) in list().skip(i).filter(|(_, y)| near(x * **y)) {
+                    let mut m = Meaning::new(one.clone(), Base::One);
+                    m.times.extend([p.clone(), q.clone()]);
+                    out.push(m);
+                }
+            }
+        }
+        Kind::Quotient => {
+            for (p, x) in list() {
+                let mut over = Meaning::new(one.clone(), Base::One);
+                over.over = Some(p.clone());
+                if near(1.0 / x) {
+                    out.push(over.clone());
+                }
+                let mut root = Meaning::new(one.clone(), Base::Sqrt);
+                root.times.push(p.clone());
+                if near(x.sqrt()) {
+                    out.push(root);
+                }
+                if near(1.0 / x.sqrt()) {
+                    over.base = Base::Sqrt;
+                    out.push(over);
+                }
+            }
+            for (i, (p, x)) in list().enumerate() {
+                for (j, (q, _)) in list().enumerate().filter(|(_, (_, y))| near(x / **y)) {
+                    if i != j {
+                        let mut m = Meaning::new(one.clone(), Base::One);
+                        m.times.push(p.clone());
+                        m.over = Some(q.clone());
+                        out.push(m);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+impl Readings {
+    /// The readings of the constants below some terms.
+    pub(super) fn of(store: &TermStore, roots: &[TermId]) -> Self {
+        let mut constants: Vec<BigRational> = store
+            .reachable(roots)
+            .into_iter()
+            .filter_map(|t| store.as_const(t))
+            .filter(|q| !q.is_zero())
+            .map(Signed::abs)
+            .collect();
+        constants.sort_unstable();
+        constants.dedup();
+        let power =
+            |q: &BigRational| q.numer().is_one() || q.denom().is_one() && q.numer().bits() == 1;
+        let partners: Vec<BigRational> = constants
+            .iter()
+            .filter(|q| !power(q) && q.numer().bits() <= 53)
+            .take(MAX_PARTNERS)
+            .cloned()
+            .collect();
+        let mut out = Readings::default();
+        for q in &constants {
+            let pattern = format(q).and_then(|fmt| read(q, fmt, simple));
+            let reading = pattern.or_else(|| folded(q));
+            out.map.extend(reading.map(|r| (q.clone(), r)));
+        }
+        for (kind, q) in KINDS
+            .into_iter()
+            .flat_map(|k| constants.iter().map(move |q| (k, q)))
+        {
+            if out.map.contains_key(q) {
+                continue;
+            }
+            let Some(fmt) = format(q) else { continue };
+            // A partner that is itself read by way of a partner could make a circle.
+            let partner =
+                |p: &&BigRational| *p != q && !out.map.get(p).is_some_and(Reading::has_partner);
+            let others: Vec<BigRational> = partners.iter().filter(partner).cloned().collect();
+            let used = out.map.values().any(|r| r.meaning.uses(q));
+            let reading = read(q, fmt, |v, t| with_partners(v, kind, &others, t));
+            if let Some(r) = reading.filter(|_| !used) {
+                out.map.insert(q.clone(), r);
+            }
+        }
+        out.separate();
+        out
+    }
+
+    /// True if nothing is read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// Where two patterns of a format have one reading, only the nearer keeps it.
+    fn separate(&mut self) {
+        let mut nearest: BTreeMap<(Option<Fmt>, Meaning), BigRational> = BTreeMap::new();
+        let distance = |q: &BigRational, m: &Meaning| -> Option<f64> {
+            let i = m.enclosure()?;
+            let d = i.lo.to_rational()? - q;
+            d.abs().to_f64()
+        };
+        let mut drop = Vec::new();
+        for (q, r) in &self.map {
+            let key = (r.fmt, r.meaning.clone());
+            match nearest.get(&key) {
+                None => {
+                    nearest.insert(key, q.clone());
+                }
+                Some(other) => {
+                    if distance(q, &r.meaning) < distance(other, &r.meaning) {
+                        drop.push(other.clone());
+                        nearest.insert(key, q.clone());
+                    } else {
+                        drop.push(q.clone());
+                    }
+                }
+            }
+        }
+        for q in drop {
+            self.map.remove(&q);
+        }
+    }
+
+    /// A positive constant by its reading, if that has no partner, else exactly.
+    fn build_simple(&self, store: &mut TermStore, q: &BigRational) -> TermId {
+        match self.map.get(q) {
+            Some(r) if !r.has_partner() => r.meaning.build(store, self),
+            _ => store.rational(q.clone()),
+        }
+    }
+
+    /// The terms with every constant as it is read.
+    pub(super) fn apply(
+        &self,
+        from: &TermStore,
+        roots: &[TermId],
+        into: &mut TermStore,
+    ) -> Vec<TermId> {
+        let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
+        rebuild(from, roots, into, |s, t, _| {
+            let Term::Const(_) = from.get(t) else {
+                return None;
+            };
+            if let Some(&x) = done.get(&t) {
+                return Some(x);
+            }
+            let q = from.as_const(t)?;
+            let r = self.map.get(&q.abs())?;
+            let mut x = r.meaning.build(s, self);
+            if q.is_negative() {
+                x = s.neg(x);
+            }
+            done.insert(t, x);
+            Some(x)
+        })
+    }
+
+    /// The readings as sentences.
+    pub(super) fn assumptions(&self) -> Vec<String> {
+        let sentence = |(q, r): (&BigRational, &Reading)| {
+            let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
+            let what = match bits {
+                Some((f, b)) => format!("{b:#x} ({}, {})", show::number(q), f.name()),
+                None => format!("the product of constants {}", show::number(q)),
+            };
+            format!("{what} is read as {}", r.meaning.text())
+        };
+        self.map.iter().map(sentence).collect()
+    }
+}
+
+impl Reading {
+    fn has_partner(&self) -> bool {
+        !self.meaning.times.is_empty() || self.meaning.over.is_some()
+    }
+}
+
+/// The first form that is within one unit in the last place of a pattern.
+fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> Option<Reading> {
+    let tolerance = match fmt {
+        Fmt::F64 => 1e-14,
+        _ => 3e-7,
+    };
+    let unit = unit(q, fmt);
+    let (low, high) = (q - &unit, q + &unit);
+    let fits = |m: &Meaning| {
+        // A number that the format holds is not what another pattern was rounded from.
+        let q = m.rational();
+        let own = match m.base {
+            Base::One => encode_exact(fmt, &q).is_some(),
+            Base::Sqrt => is_square(q.numer()) && is_square(q.denom()),
+            _ => false,
+        };
+        let near = m.enclosure().is_some_and(|i| {
+            let (a, b) = (i.lo.to_rational(), i.hi.to_rational());
+            a.is_some_and(|a| a >= low) && b.is_some_and(|b| b <= high)
+        });
+        !own && near
+    };
+    let meaning = forms(q.to_f64()?, tolerance).into_iter().find(fits)?;
+    Some(Reading {
+        meaning,
+        fmt: Some(fmt),
+    })
+}
+
+fn is_square(n: &BigInt) -> bool {
+    let r = n.sqrt();
+    &r * &r == *n
+}
+
+/// A product that was folded from a constant and a rounded log2(e) or ln 2.
+fn folded(q: &BigRational) -> Option<Reading> {
+    let known = [
+        (std::f32::consts::LOG2_E, Base::Log2E),
+        (std::f32::consts::LN_2, Base::Ln2),
+    ];
+    known.into_iter().find_map(|(k, base)| {
+        let k = BigRational::from_float(k)?;
+        let c = q / &k;
+        // The other factor was a number of single precision.
+        encode_exact(Fmt::F32, &c)?;
+        let mut meaning = Meaning::new(BigRational::one(), base);
+        meaning.times.push(c);
+        Some(Reading { meaning, fmt: None })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[f64]) -> Vec<String> {
+        let mut s = TermStore::new();
+        let roots: Vec<TermId> = values
+            .iter()
+            .map(|&v| s.rational(BigRational::from_float(v).expect("finite")))
+            .collect();
+        Readings::of(&s, &roots).assumptions()
+    }
+
+    #[test]
+    fn the_usual_constants_are_recognised() {
+        let f = |v: f64| (v as f32) as f64;
+        let has = |values: &[f64], what: &str| {
+            let got = of(values);
+            assert!(got.iter().any(|t| t.ends_with(what)), "{what}: {got:?}");
+        };
+        use std::f64::consts::*;
+        has(
+            &[f(LOG2_E)],
+            "0x3fb8aa3b (1.442695, f32) is read as log2(e)",
+        );
+        has(&[f(-LOG2_E)], "is read as log2(e)");
+        has(&[LOG2_E], "is read as log2(e)");
+        has(&[f(LN_2)], "is read as ln(2)");
+        has(&[f(2.0 * LOG2_E / 3.0)], "is read as 2/3 * log2(e)");
+        has(&[f(1.0 / 3.0)], "is read as 1/3");
+        has(&[f(1.0 / 768.0)], "is read as 1/768");
+        has(&[f(0.1)], "is read as 1/10");
+        has(&[f(FRAC_1_SQRT_2)], "is read as sqrt(1/2)");
+        has(&[f(1.0 / 128f64.sqrt())], "is read as sqrt(1/128)");
+        let c = 1.5957691216057308;
+        has(&[f(c), f(f(c) * LOG2_E)], "* log2(e)");
+        // A folded product of two constants of single precision.
+        has(&[f(c) * f(LOG2_E)], "* log2(e)");
+    }
+
+    #[test]
+    fn other_constants_are_left_alone() {
+        let f = |v: f64| (v as f32) as f64;
+        let none: &[&str] = &[];
+        assert_eq!(of(&[0.5, 3.0, 0.75, 1024.0, 0.1875]), none);
+        assert_eq!(of(&[f(0.044715), f(0.7978845608)]), none);
+        // The neighbours of 1 are not 1, and a constant that is off by some units is not log2(e).
+        assert_eq!(of(&[f32::from_bits(0x3f7f_ffff) as f64]), none);
+        assert_eq!(of(&[f32::from_bits(0x3fb8_aa40) as f64]), none);
+    }
+
+    #[test]
+    fn two_patterns_do_not_share_a_reading() {
+        let near = f32::from_bits(0x3fb8_aa3c) as f64;
+        let got = of(&[std::f32::consts::LOG2_E as f64, near]);
+        assert_eq!(got.len(), 1);
+        assert!(got[0].starts_with("0x3fb8aa3b"));
+    }
+}

@@ -1,0 +1,428 @@
+//! Rulings on conditions, in parallel and in order.
+//!
+//! Conditions are decided in chunks whose size depends on nothing but their number. Once a chunk
+//! holds a refutation later chunks are skipped, and what they may have found is dropped: the result
+//! is the same for any number of threads. If nothing is refuted and something stays open, all
+//! conditions are tried again with rounded constants read as what they stand for; that counts
+//! only if it loses no proof, so that every constant has one reading in the whole pair.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::constants::Readings;
+use super::elements::{self, Condition, Pairs};
+use super::prove::{Proof, Prover};
+use super::types::*;
+use super::{cells, explain, text, witness};
+use crate::sim::{Side, UnknownKind};
+use crate::spec::Arrays;
+use crate::term::eval::Value;
+use crate::term::{ArrayId, TermId, TermStore};
+
+/// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
+/// ones in a chunk.
+const QUICK_STEPS: u64 = 2_000_000;
+const STEPS: u64 = 50_000_000;
+const SEARCHES: usize = 2;
+
+/// How a condition was decided.
+enum Ruling {
+    Identical,
+    SameForm { positive_logarithms: bool },
+    ByCases { positive_logarithms: bool },
+    Refuted(Box<Counterexample>),
+    Open(Unresolved),
+}
+
+/// The rulings of one chunk, up to and including the first refutation.
+struct Chunk {
+    rulings: Vec<Ruling>,
+    candidates: u64,
+}
+
+/// Proves every pair of a condition; the flag says that arguments of logarithms are taken to be
+/// positive. The failure is the first that says more than a doubt about definedness.
+fn prove_all(
+    c: &Condition,
+    mut prove: impl FnMut(TermId, TermId) -> Proof,
+) -> Result<bool, (Proof, TermId, TermId)> {
+    let mut logarithms = false;
+    let mut failure = None;
+    for &(a, b) in &c.pairs {
+        match prove(a, b) {
+            Proof::Yes {
+                positive_logarithms,
+            } => logarithms |= positive_logarithms,
+            p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
+            p => return Err((p, a, b)),
+        }
+    }
+    failure.map_or(Ok(logarithms), Err)
+}
+
+/// The judge of a pair: the store with both kernels, and what everybody needs to know.
+pub(super) struct Judge<'a> {
+    pub(super) store: &'a TermStore,
+    pub(super) arrays: &'a Arrays,
+    pub(super) options: &'a Options,
+}
+
+/// Conditions of one chunk: few chunks, because each has a scratch of its own, and enough for many
+/// cores.
+fn chunk_size(conditions: usize) -> usize {
+    (conditions / 48).clamp(16, 1024)
+}
+
+impl Judge<'_> {
+    /// Decides all conditions.
+    pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
+        let mut rulings = self.first(conditions, decision);
+        let refuted = matches!(rulings.last(), Some(Ruling::Refuted(_)));
+        let open = rulings.iter().any(|r| matches!(r, Ruling::Open(_)));
+        if !refuted && open && !self.options.exact_constants && !self.late() {
+            self.second(conditions, &mut rulings, decision);
+        }
+        tally(conditions, rulings, decision);
+    }
+
+    /// The rulings in order, up to and including the first refutation.
+    fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
+        let refuted = AtomicUsize::new(usize::MAX);
+        let chunks: Vec<Option<Chunk>> = conditions
+            .par_chunks(chunk_size(conditions.len()))
+            .enumerate()
+            .map(|(i, c)| {
+                if refuted.load(Ordering::Relaxed) < i {
+                    return None;
+                }
+                let chunk = self.chunk(c);
+                if let Some(Ruling::Refuted(_)) = chunk.rulings.last() {
+                    refuted.fetch_min(i, Ordering::Relaxed);
+                }
+                Some(chunk)
+            })
+            .collect();
+        let kept = refuted.load(Ordering::Relaxed).saturating_add(1);
+        let mut out = Vec::with_capacity(conditions.len());
+        for chunk in chunks.into_iter().take(kept).flatten() {
+            decision.counts.candidates += chunk.candidates;
+            out.extend(chunk.rulings);
+        }
+        out
+    }
+
+    /// Tries again with rounded constants read as what they stand for.
+    fn second(&self, conditions: &[Condition], rulings: &mut [Ruling], decision: &mut Decision) {
+        let roots = |keep: fn(&Ruling) -> bool| -> Vec<TermId> {
+            let kept = conditions.iter().zip(rulings.iter());
+            let kept = kept.filter(|(c, r)| c.only.is_none() && keep(r));
+            kept.flat_map(|(c, _)| &c.pairs)
+                .flat_map(|&(a, b)| [a, b])
+                .collect()
+        };
+        let readings = Readings::of(self.store, &roots(|r| matches!(r, Ruling::Open(_))));
+        if readings.is_empty() {
+            return;
+        }
+        // Equal terms stay equal however their constants are read.
+        let differing = |r: &Ruling| !matches!(r, Ruling::Identical);
+        let mut store = TermStore::new();
+        let read = readings.apply(self.store, &roots(differing), &mut store);
+        let mut at = 0;
+        let mut again: Vec<(usize, Condition)> = Vec::new();
+        for (i, (c, r)) in conditions.iter().zip(rulings.iter()).enumerate() {
+            if c.only.is_some() || !differing(r) {
+                continue;
+            }
+            let pairs: Pairs = (0..c.pairs.len())
+                .map(|k| (read[at + 2 * k], read[at + 2 * k + 1]))
+                .collect();
+            at += 2 * pairs.len();
+            again.push((i, Condition { pairs, ..c.clone() }));
+        }
+        let judge = Judge {
+            store: &store,
+            ..*self
+        };
+        let results: Vec<Vec<(usize, Ruling)>> = again
+            .par_chunks(chunk_size(again.len()))
+            .map(|chunk| {
+                let mut prover = Prover::new(&store);
+                let mut rule = |(i, c): &(usize, Condition)| (*i, judge.prove(c, &mut prover));
+                chunk.iter().map(&mut rule).collect()
+            })
+            .collect();
+        let results: Vec<(usize, Ruling)> = results.into_iter().flatten().collect();
+        let is_open = |r: &Ruling| matches!(r, Ruling::Open(_));
+        let lost = results
+            .iter()
+            .any(|(i, r)| is_open(r) && !is_open(&rulings[*i]));
+        let won = results
+            .iter()
+            .any(|(i, r)| !is_open(r) && is_open(&rulings[*i]));
+        if lost || !won {
+            return;
+        }
+        for (i, r) in results {
+            rulings[i] = r;
+        }
+        decision.assumptions.extend(readings.assumptions());
+    }
+
+    /// Proof without a search for a witness.
+    fn prove(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
+        if self.late() {
+            return self.out_of_time(c);
+        }
+        let failure = match prove_all(c, |a, b| prover.implied(a, b)) {
+            Ok(positive_logarithms) => {
+                return Ruling::SameForm {
+                    positive_logarithms,
+                };
+            }
+            Err(failure) => failure,
+        };
+        if failure.0 == Proof::Differs
+            && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
+        {
+            return Ruling::ByCases {
+                positive_logarithms,
+            };
+        }
+        let (failure, a, b) = failure;
+        let (kind, what) = explain::unresolved(self.store, self.arrays, failure, (a, b), false);
+        self.open(c, kind, &what)
+    }
+
+    fn chunk(&self, conditions: &[Condition]) -> Chunk {
+        let mut prover = Prover::new(self.store);
+        let mut out = Chunk {
+            rulings: Vec::with_capacity(conditions.len()),
+            candidates: 0,
+        };
+        let mut searches = 0;
+        for c in conditions {
+            let ruling = self.rule(c, &mut prover, &mut searches, &mut out.candidates);
+            let last = matches!(ruling, Ruling::Refuted(_));
+            out.rulings.push(ruling);
+            if last {
+                break;
+            }
+        }
+        out
+    }
+
+    fn name(&self, c: &Condition) -> String {
+        text::element(self.arrays, c.array, c.off, c.bytes as u64)
+    }
+
+    fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
+        Ruling::Open(Unresolved {
+            kind,
+            message: format!("{}: {what}", self.name(c)),
+            count: 1,
+        })
+    }
+
+    fn out_of_time(&self, c: &Condition) -> Ruling {
+        let what = "the time ran out before it was decided";
+        self.open(c, UnknownKind::Limit, what)
+    }
+
+    fn late(&self) -> bool {
+        let d = self.options.limits.deadline;
+        d.is_some_and(|d| std::time::Instant::now() >= d)
+    }
+
+    /// Decides one condition, the cheapest way first.
+    fn rule(
+        &self,
+        c: &Condition,
+        prover: &mut Prover<'_>,
+        searches: &mut usize,
+        candidates: &mut u64,
+    ) -> Ruling {
+        if let Some(only) = c.only {
+            return self.one_sided(c, only);
+        }
+        if c.pairs.iter().all(|(a, b)| a == b) {
+            return Ruling::Identical;
+        }
+        if self.late() {
+            return self.out_of_time(c);
+        }
+        let (failure, a, b) = match prove_all(c, |a, b| prover.implied(a, b)) {
+            Ok(positive_logarithms) => {
+                return Ruling::SameForm {
+                    positive_logarithms,
+                };
+            }
+            Err(failure) => failure,
+        };
+        let mut within_rounding = false;
+        for (round, steps) in [QUICK_STEPS, STEPS].into_iter().enumerate() {
+            if round == 1 && *searches >= SEARCHES {
+                break;
+            }
+            let budget = witness::Budget {
+                steps,
+                deadline: self.options.limits.deadline,
+            };
+            let seed = self.options.seed;
+            let search = witness::search(self.store, &c.pairs, self.arrays, seed, budget);
+            *candidates += search.tried;
+            within_rounding |= search.within_rounding;
+            if let Some(found) = search.found {
+                return Ruling::Refuted(Box::new(self.counterexample(c, found)));
+            }
+            if round == 1 || within_rounding {
+                *searches += 1;
+                break;
+            }
+            // What a quick search does not refute is worth a proof by cases.
+            if failure == Proof::Differs
+                && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
+            {
+                return Ruling::ByCases {
+                    positive_logarithms,
+                };
+            }
+        }
+        let (kind, what) =
+            explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
+        self.open(c, kind, &what)
+    }
+
+    /// An element that only one kernel writes, in an array without initial content or where the
+    /// other kernel's grid was not run as a whole.
+    fn one_sided(&self, c: &Condition, only: elements::Only) -> Ruling {
+        let (who, other) = match only.side {
+            Side::Reference => ("reference", "optimized kernel"),
+            Side::Optimized => ("optimized kernel", "reference"),
+        };
+        if !only.certain {
+            let what = format!(
+                "only the {who} writes it in the CTAs that were run; another CTA of the {other} may write it"
+            );
+            return self.open(c, UnknownKind::Undecided, &what);
+        }
+        let (a, b) = c.pairs[0];
+        let t = if only.side == Side::Reference { a } else { b };
+        let mode = crate::term::eval::Mode {
+            prec: 96,
+            tolerant: false,
+        };
+        let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
+        let shown = at.first().and_then(|v| self.shown(v, c));
+        let (reference, optimized) = match only.side {
+            Side::Reference => (shown, None),
+            Side::Optimized => (None, shown),
+        };
+        Ruling::Refuted(Box::new(Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message: format!("only the {who} writes {}", self.name(c)),
+            inputs: Vec::new(),
+        }))
+    }
+
+    /// A value of an element; bits are read in the element's type.
+    fn shown(&self, v: &Value, c: &Condition) -> Option<Shown> {
+        text::value(v, c.ty)
+    }
+
+    fn counterexample(&self, c: &Condition, found: witness::Found) -> Counterexample {
+        // A pair may be a part of the element; bits of a part are shown as they are.
+        let ty = if c.pairs.len() == 1 { c.ty } else { None };
+        let reference = text::value(&found.reference, ty);
+        let optimized = text::value(&found.optimized, ty);
+        let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
+        let message = format!(
+            "{} is {} in the reference and {} in the optimized kernel",
+            self.name(c),
+            text_of(&reference),
+            text_of(&optimized)
+        );
+        let input = |&(cell, bits): &(cells::Cell, u64)| InputValue {
+            array: cell.array,
+            name: text::array_name(self.arrays, cell.array),
+            element: text::index(self.arrays, cell.array, cell.off, cell.bytes as u64),
+            offset: cell.off,
+            ty: text::type_name(cell.ty),
+            value: text::bits(bits, Some(cell.ty)),
+        };
+        Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message,
+            inputs: found.inputs.iter().map(input).collect(),
+        }
+    }
+}
+
+/// Adds the rulings up.
+fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision) {
+    let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
+    let mut logarithms = false;
+    let counts = &mut decision.counts;
+    for (ruling, c) in rulings.into_iter().zip(conditions) {
+        match ruling {
+            Ruling::Identical => counts.by_identity += 1,
+            Ruling::SameForm {
+                positive_logarithms,
+            } => {
+                counts.by_form += 1;
+                logarithms |= positive_logarithms;
+            }
+            Ruling::ByCases {
+                positive_logarithms,
+            } => {
+                counts.by_cases += 1;
+                logarithms |= positive_logarithms;
+            }
+            Ruling::Refuted(w) => {
+                decision.counterexample = Some(*w);
+                continue;
+            }
+            Ruling::Open(u) => {
+                let same = |(a, o): &&mut (ArrayId, Unresolved)| *a == c.array && o.kind == u.kind;
+                match open.iter_mut().find(same) {
+                    Some((_, o)) => o.count += 1,
+                    None => open.push((c.array, u)),
+                }
+                continue;
+            }
+        }
+        if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
+            o.proved += 1;
+        }
+    }
+    decision.unknowns = open.into_iter().map(|(_, u)| u).collect();
+    for u in decision.unknowns.iter_mut().filter(|u| u.count > 1) {
+        let more = u.count - 1;
+        let s = if more == 1 { "" } else { "s" };
+        u.message
+            .push_str(&format!(" (and {more} more element{s})"));
+    }
+    if logarithms {
+        decision
+            .assumptions
+            .push("arguments of logarithms are positive, not 0".to_string());
+    }
+    decision.verdict = if decision.counterexample.is_some() {
+        Verdict::NotEquivalent
+    } else if decision.unknowns.is_empty() {
+        Verdict::Equivalent
+    } else {
+        Verdict::Unknown
+    };
+}
