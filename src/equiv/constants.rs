@@ -4,7 +4,8 @@
 //! differently, or use ln 2 for the way back, are different functions to the last bit and the same
 //! in intent. A constant within one unit in the last place of a known form may be read as that form:
 //! r * log2(e), r * ln 2, r, sqrt(r) with a small fraction r, 1/n, and products, quotients and roots
-//! of constants that the pair also uses. The exact reading is tried first by the caller.
+//! of constants that the pair also uses; and what a constant of the pair leaves of log2(e) or ln 2,
+//! where a program splits it in two. The exact reading is tried first by the caller.
 //!
 //! One bit pattern has one reading in the whole pair, and two patterns of one format never share
 //! one. Every reading that was used is reported as an assumption. Not claimed: that the author of
@@ -41,13 +42,15 @@ enum Base {
     Sqrt,
 }
 
-/// factor * times / over * base, all positive.
+/// factor * times / over * base - minus, all positive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Meaning {
     factor: BigRational,
     times: Vec<BigRational>,
     over: Option<BigRational>,
     base: Base,
+    /// What a larger constant leaves of a number that is split in two.
+    minus: Option<BigRational>,
 }
 
 impl Meaning {
@@ -57,6 +60,7 @@ impl Meaning {
             times: Vec::new(),
             over: None,
             base,
+            minus: None,
         }
     }
 
@@ -82,7 +86,7 @@ impl Meaning {
             let p = readings.build_simple(store, q);
             t = store.div(t, p);
         }
-        match self.base {
+        let t = match self.base {
             Base::One => t,
             Base::Sqrt => store.fun(Fun::Sqrt, t),
             Base::Log2E => {
@@ -93,13 +97,23 @@ impl Meaning {
                 let l = store.log2_e();
                 store.div(t, l)
             }
+        };
+        match &self.minus {
+            None => t,
+            Some(q) => {
+                let p = readings.build_simple(store, q);
+                store.sub(t, p)
+            }
         }
     }
 
     /// An enclosure of the number, with partners as their bits say.
     fn enclosure(&self) -> Option<Interval> {
         let mut store = TermStore::new();
-        let plain = Meaning::new(self.rational(), self.base);
+        let plain = Meaning {
+            minus: self.minus.clone(),
+            ..Meaning::new(self.rational(), self.base)
+        };
         let t = plain.build(&mut store, &Readings::default());
         let mode = Mode {
             prec: PRECISION,
@@ -110,7 +124,7 @@ impl Meaning {
     }
 
     fn uses(&self, q: &BigRational) -> bool {
-        self.times.contains(q) || self.over.as_ref() == Some(q)
+        self.times.contains(q) || self.over.as_ref() == Some(q) || self.minus.as_ref() == Some(q)
     }
 
     fn text(&self) -> String {
@@ -143,6 +157,10 @@ impl Meaning {
         if self.base == Base::Sqrt {
             let inner = if s.is_empty() { "1" } else { &s };
             return format!("sqrt({inner})");
+        }
+        if let Some(q) = &self.minus {
+            s.push_str(" - ");
+            s.push_str(&show::number(q));
         }
         s
     }
@@ -224,10 +242,12 @@ fn simple(v: f64, tolerance: f64) -> Vec<Meaning> {
 
 /// Kinds of forms with constants of the pair, in the order in which they are tried: where one
 /// constant is the product of two others, it is the product that is read.
-const KINDS: [Kind; 4] = [Kind::Log2E, Kind::Product, Kind::Quotient, Kind::Ln2];
+const KINDS: [Kind; 5] = [Kind::Rest, Kind::Log2E, Kind::Product, Kind::Quotient, Kind::Ln2];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    /// What a rounded log2(e) or ln 2 that the pair also uses leaves of it.
+    Rest,
     Log2E,
     Product,
     Quotient,
@@ -255,6 +275,16 @@ fn with_partners(v: f64, kind: Kind, partners: &[BigRational], tolerance: f64) -
     };
     let mut out: Vec<Meaning> = Vec::new();
     match kind {
+        Kind::Rest => {
+            for (base, unit) in [(Base::Log2E, LOG2_E), (Base::Ln2, LN_2)] {
+                // The difference of neighbours is exact.
+                for (p, _) in list().filter(|(_, x)| near_rest(unit - *x, v)) {
+                    let mut m = Meaning::new(one.clone(), base);
+                    m.minus = Some(p.clone());
+                    out.push(m);
+                }
+            }
+        }
         Kind::Log2E => return scaled(Base::Log2E, LOG2_E),
         Kind::Ln2 => return scaled(Base::Ln2, LN_2),
         Kind::Product => {
@@ -296,6 +326,11 @@ fn with_partners(v: f64, kind: Kind, partners: &[BigRational], tolerance: f64) -
         }
     }
     out
+}
+
+/// True if a difference of doubles near 1 may be `v`, which is small beside them.
+fn near_rest(difference: f64, v: f64) -> bool {
+    v < 1e-5 && (difference - v).abs() <= v * 1e-6
 }
 
 impl Readings {
@@ -431,7 +466,8 @@ impl Readings {
 
 impl Reading {
     fn has_partner(&self) -> bool {
-        !self.meaning.times.is_empty() || self.meaning.over.is_some()
+        let m = &self.meaning;
+        !m.times.is_empty() || m.over.is_some() || m.minus.is_some()
     }
 }
 
@@ -518,6 +554,10 @@ mod tests {
         has(&[f(1.0 / 3.0)], "is read as 1/3");
         has(&[f(1.0 / 768.0)], "is read as 1/768");
         has(&[f(0.1)], "is read as 1/10");
+        has(
+            &[f(LOG2_E), f(1.925_963e-8)],
+            "0x32a57060 (1.925963e-8, f32) is read as log2(e) - 1.442695",
+        );
         has(&[f(FRAC_1_SQRT_2)], "is read as sqrt(1/2)");
         has(&[f(1.0 / 128f64.sqrt())], "is read as sqrt(1/128)");
         let c = 1.5957691216057308;

@@ -63,6 +63,42 @@ fn need(store: &TermStore, t: TermId) -> Option<Need> {
     })
 }
 
+/// Products with more factors than this are not taken apart.
+const MAX_FACTORS: usize = 32;
+
+/// The needs that one need comes down to, which together say what it says wherever the operand is
+/// defined and finite.
+///
+/// match `a * b != 0` / result `a != 0`, `b != 0` / because the reals have no zero divisors.
+///
+/// match `sqrt(a) != 0` / result `a > 0` / because a root is 0 only at 0.
+///
+/// match `-a != 0`, `|a| != 0` / result `a != 0`.
+fn parts(store: &TermStore, need: Need) -> Vec<Need> {
+    let mut out = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut stack = vec![need];
+    while let Some(n) = stack.pop() {
+        if seen.len() > MAX_FACTORS {
+            return vec![need];
+        }
+        if !seen.insert(n) {
+            continue;
+        }
+        let Need::NonZero(x) = n else {
+            out.push(n);
+            continue;
+        };
+        match store.get(x) {
+            Term::Mul(a, b) => stack.extend([Need::NonZero(a), Need::NonZero(b)]),
+            Term::Neg(a) | Term::Fun(Fun::Abs, a) => stack.push(Need::NonZero(a)),
+            Term::Fun(Fun::Sqrt, a) => stack.push(Need::Positive(a)),
+            _ => out.push(n),
+        }
+    }
+    out
+}
+
 /// How a term is reached from the root.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
@@ -142,7 +178,8 @@ impl Given {
         walk(store, &partial(store, root), |t, how| {
             if how == Reached::Always {
                 given.terms.insert(t);
-                given.needs.extend(need(store, t));
+                let all = need(store, t).into_iter();
+                given.needs.extend(all.flat_map(|n| parts(store, n)));
             }
             true
         });
@@ -207,7 +244,8 @@ pub(super) fn needs(store: &TermStore, root: TermId, given: &Given) -> Needs {
             _ => None,
         };
         if let Some(need) = need(store, t) {
-            out.open.push(Guarded { need, guard });
+            let parts = parts(store, need).into_iter();
+            out.open.extend(parts.map(|need| Guarded { need, guard }));
         }
         store.children(t, |c| {
             let shared = given.terms.contains(&c);
