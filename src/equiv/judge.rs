@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::constants::Readings;
 use super::elements::{self, Condition, Pairs};
+use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
 use super::types::*;
 use super::{cells, explain, text, witness};
@@ -121,14 +122,32 @@ impl Judge<'_> {
                 .flat_map(|&(a, b)| [a, b])
                 .collect()
         };
-        let readings = Readings::of(self.store, &roots(|r| matches!(r, Ruling::Open(_))));
-        if readings.is_empty() {
+        // Equal terms stay equal however their constants are read.
+        let differing: fn(&Ruling) -> bool = |r| !matches!(r, Ruling::Identical);
+        let all = roots(differing);
+        let idioms = Idioms::of(self.store, &all);
+        let mut named = TermStore::new();
+        let all = idioms.apply(self.store, &all, &mut named);
+        // Readings come from what is open; what is proved must stay so under them.
+        let mut open = Vec::new();
+        let mut at = 0;
+        for (c, r) in conditions.iter().zip(rulings.iter()) {
+            if c.only.is_some() || !differing(r) {
+                continue;
+            }
+            let n = 2 * c.pairs.len();
+            if matches!(r, Ruling::Open(_)) {
+                open.extend_from_slice(&all[at..at + n]);
+            }
+            at += n;
+        }
+        let readings = Readings::of(&named, &open);
+        if readings.is_empty() && idioms.is_empty() {
             return;
         }
-        // Equal terms stay equal however their constants are read.
-        let differing = |r: &Ruling| !matches!(r, Ruling::Identical);
         let mut store = TermStore::new();
-        let read = readings.apply(self.store, &roots(differing), &mut store);
+        let read = readings.apply(&named, &all, &mut store);
+        drop(named);
         let mut at = 0;
         let mut again: Vec<(usize, Condition)> = Vec::new();
         for (i, (c, r)) in conditions.iter().zip(rulings.iter()).enumerate() {
@@ -167,6 +186,7 @@ impl Judge<'_> {
         for (i, r) in results {
             rulings[i] = r;
         }
+        decision.assumptions.extend(idioms.assumptions());
         decision.assumptions.extend(readings.assumptions());
     }
 

@@ -25,6 +25,7 @@ mod constants;
 mod discharge;
 mod elements;
 mod explain;
+mod idioms;
 mod judge;
 mod linear;
 mod needs;
