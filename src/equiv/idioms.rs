@@ -4,8 +4,8 @@
 //! polynomials. A kernel that uses `lg2.approx` in the same place computes the same function in
 //! intent. The whole function is recognised, with its exact constants, or nothing of it: the PTX
 //! that nvcc makes of the function alone is run by the simulator, and the term that comes out is
-//! the pattern. A comparison in the pattern that holds a constant and the argument tells where
-//! in a pair the function may stand, and what its argument u is; the pattern is built there again
+//! the pattern. A comparison, sum or product of the argument with a constant tells where in a
+//! pair the function may stand, and what its argument u is; the pattern is built there again
 //! with u as argument, and only if that gives a term that the pair has already is it the function.
 //!
 //! Sound as an assumption only: each function that is recognised is listed. That each pattern is
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{One, Signed, Zero};
 use rustc_hash::FxHashMap;
 
 use crate::diag::Source;
@@ -29,65 +29,49 @@ use crate::term::rebuild::rebuild;
 use crate::term::{Fun, RCmp, Term, TermId, TermStore};
 use crate::{kernel, ptx};
 
-/// Operations between a comparison of a pattern and the argument.
+/// Operations between the anchor of a pattern and the argument.
 const MAX_STEPS: usize = 3;
+
+/// Places of a pair where one pattern is tried.
+const MAX_TRIES: usize = 1 << 16;
 
 /// A function and the PTX that nvcc makes of it.
 struct Function {
     name: &'static str,
     text: &'static str,
+    /// The argument of the pattern is a power of two.
+    positive: bool,
     /// The function as terms that the normaliser knows.
     meaning: fn(&mut TermStore, TermId) -> TermId,
 }
 
 macro_rules! function {
-    ($name:literal, $meaning:expr) => {
+    ($name:literal, $file:literal, $meaning:expr) => {
         Function {
             name: $name,
-            text: include_str!(concat!("../../kernels/idioms/", $name, ".ptx")),
+            text: include_str!(concat!("../../kernels/idioms/", $file, ".ptx")),
+            positive: $name.len() < $file.len(),
             meaning: $meaning,
         }
     };
 }
 
-const FUNCTIONS: [Function; 9] = [
-    function!("logf", logarithm),
-    function!("log2f", |s, u| s.fun(Fun::Log2, u)),
-    function!("log10f", |s, u| {
-        let ten = s.integer(10);
-        let (x, y) = (s.fun(Fun::Log2, u), s.fun(Fun::Log2, ten));
-        s.div(x, y)
-    }),
-    function!("log1pf", |s, u| {
-        let one = s.integer(1);
-        let x = s.add(one, u);
-        logarithm(s, x)
-    }),
-    function!("expm1f", |s, u| {
+/// The second of a name is what is left of its code where the argument is known to be positive.
+const FUNCTIONS: [Function; 10] = [
+    function!("logf", "logf", logarithm),
+    function!("logf", "logf_positive", logarithm),
+    function!("log2f", "log2f", |s, u| s.fun(Fun::Log2, u)),
+    function!("log2f", "log2f_positive", |s, u| s.fun(Fun::Log2, u)),
+    function!("log10f", "log10f", logarithm10),
+    function!("log10f", "log10f_positive", logarithm10),
+    function!("log1pf", "log1pf", logarithm_plus),
+    function!("log1pf", "log1pf_positive", logarithm_plus),
+    function!("expm1f", "expm1f", |s, u| {
         let one = s.integer(1);
         let x = exponential(s, u);
         s.sub(x, one)
     }),
-    function!("tanhf", |s, u| s.fun(Fun::Tanh, u)),
-    function!("sinhf", |s, u| {
-        let v = s.neg(u);
-        let (x, y) = (exponential(s, u), exponential(s, v));
-        let d = s.sub(x, y);
-        half(s, d)
-    }),
-    function!("coshf", |s, u| {
-        let v = s.neg(u);
-        let (x, y) = (exponential(s, u), exponential(s, v));
-        let d = s.add(x, y);
-        half(s, d)
-    }),
-    function!("atanhf", |s, u| {
-        let one = s.integer(1);
-        let (x, y) = (s.add(one, u), s.sub(one, u));
-        let q = s.div(x, y);
-        let l = logarithm(s, q);
-        half(s, l)
-    }),
+    function!("tanhf", "tanhf", |s, u| s.fun(Fun::Tanh, u)),
 ];
 
 fn logarithm(s: &mut TermStore, u: TermId) -> TermId {
@@ -95,15 +79,22 @@ fn logarithm(s: &mut TermStore, u: TermId) -> TermId {
     s.div(x, e)
 }
 
+fn logarithm10(s: &mut TermStore, u: TermId) -> TermId {
+    let ten = s.integer(10);
+    let (x, y) = (s.fun(Fun::Log2, u), s.fun(Fun::Log2, ten));
+    s.div(x, y)
+}
+
+fn logarithm_plus(s: &mut TermStore, u: TermId) -> TermId {
+    let one = s.integer(1);
+    let x = s.add(one, u);
+    logarithm(s, x)
+}
+
 fn exponential(s: &mut TermStore, u: TermId) -> TermId {
     let e = s.log2_e();
     let x = s.mul(u, e);
     s.fun(Fun::Exp2, x)
-}
-
-fn half(s: &mut TermStore, u: TermId) -> TermId {
-    let two = s.integer(2);
-    s.div(u, two)
 }
 
 /// One step from a comparison towards the argument.
@@ -113,14 +104,40 @@ enum Step {
     Negative,
 }
 
-/// A comparison of the argument, after some steps, with a constant.
+/// What the argument meets a constant in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meets {
+    /// A comparison, and whether the constant is its first operand.
+    Compare(RCmp, bool),
+    Sum,
+    Product,
+}
+
+/// An operation on the argument, after some steps, and a constant.
 #[derive(Clone, Debug)]
 struct Anchor {
-    op: RCmp,
+    meets: Meets,
     constant: BigRational,
-    /// True if the constant is the first operand.
-    first: bool,
     steps: Vec<Step>,
+}
+
+/// How a term brings a constant and another term together.
+fn meets(store: &TermStore, t: TermId) -> Option<(Meets, TermId, TermId)> {
+    let (a, b) = match store.get(t) {
+        Term::RCmp(_, a, b) | Term::Add(a, b) | Term::Mul(a, b) => (a, b),
+        _ => return None,
+    };
+    let first = match (store.is_rational(a), store.is_rational(b)) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => return None,
+    };
+    let how = match store.get(t) {
+        Term::RCmp(op, ..) => Meets::Compare(op, first),
+        Term::Add(..) => Meets::Sum,
+        _ => Meets::Product,
+    };
+    Some(if first { (how, a, b) } else { (how, b, a) })
 }
 
 /// The term of a function.
@@ -170,16 +187,24 @@ impl Pattern {
             return None;
         };
         let below = store.reachable(&[root]);
+        // The argument is the product of two elements, or a power of it.
         let element = |t| matches!(store.get(t), Term::Elem { .. });
-        let argument = below.iter().copied().find(
+        let product = below.iter().copied().find(
             |&t| matches!(store.get(t), Term::Mul(a, b) if a != b && element(a) && element(b)),
         )?;
+        let power = |&t: &TermId| store.get(t) == Term::Fun(Fun::Exp2, product);
+        let positive = below.iter().copied().find(power);
+        let argument = positive.filter(|_| f.positive).unwrap_or(product);
         let mut anchors: Vec<Anchor> = below
             .iter()
             .filter_map(|&t| anchor(&store, t, argument))
             .collect();
-        // A constant other than 0 tells more; the first of equals.
-        anchors.sort_by_key(|a| (a.constant.is_zero(), a.steps.len()));
+        // A constant other than 0 and 1 tells more, and so does a comparison; the first of equals.
+        anchors.sort_by_key(|a| {
+            let plain = a.constant.is_zero() || a.constant.abs().is_one();
+            let compares = matches!(a.meets, Meets::Compare(..));
+            (plain, !compares, a.steps.len())
+        });
         let anchor = anchors.into_iter().next()?;
         Some(Pattern {
             name: f.name,
@@ -193,11 +218,8 @@ impl Pattern {
 
     /// The argument at which a term of a pair may be the function.
     fn argument_at(&self, store: &TermStore, t: TermId) -> Option<TermId> {
-        let Term::RCmp(op, a, b) = store.get(t) else {
-            return None;
-        };
-        let (c, mut u) = if self.anchor.first { (a, b) } else { (b, a) };
-        if op != self.anchor.op || store.as_const(c) != Some(&self.anchor.constant) {
+        let (how, c, mut u) = meets(store, t)?;
+        if how != self.anchor.meets || store.as_const(c) != Some(&self.anchor.constant) {
             return None;
         }
         for s in &self.anchor.steps {
@@ -219,14 +241,8 @@ impl Pattern {
 
 /// The anchor that a term of a pattern is.
 fn anchor(store: &TermStore, t: TermId, argument: TermId) -> Option<Anchor> {
-    let Term::RCmp(op, a, b) = store.get(t) else {
-        return None;
-    };
-    let (constant, first, mut u) = match (store.as_const(a), store.as_const(b)) {
-        (Some(c), None) => (c.clone(), true, b),
-        (None, Some(c)) => (c.clone(), false, a),
-        _ => return None,
-    };
+    let (meets, c, mut u) = meets(store, t)?;
+    let constant = store.as_const(c)?.clone();
     let mut steps = Vec::new();
     while u != argument {
         if steps.len() >= MAX_STEPS {
@@ -241,9 +257,8 @@ fn anchor(store: &TermStore, t: TermId, argument: TermId) -> Option<Anchor> {
         u = x;
     }
     Some(Anchor {
-        op,
+        meets,
         constant,
-        first,
         steps,
     })
 }
@@ -265,19 +280,17 @@ impl Idioms {
     pub(super) fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
         let mut out = Idioms::default();
         let below = store.reachable(roots);
-        let compares = |t: &&TermId| matches!(store.get(**t), Term::RCmp(..));
-        let compares: Vec<TermId> = below.iter().filter(compares).copied().collect();
-        if compares.is_empty() {
-            return out;
-        }
+        let meeting = |t: &&TermId| meets(store, **t).is_some();
+        let meeting: Vec<TermId> = below.iter().filter(meeting).copied().collect();
         // Patterns are built in a copy: what is new there is not of the pair.
         let mut copy: Option<TermStore> = None;
         for (i, p) in patterns().iter().enumerate() {
             let mut tried = rustc_hash::FxHashSet::default();
-            for u in compares
+            for u in meeting
                 .iter()
                 .filter_map(|&t| p.argument_at(store, t))
                 .filter(|u| tried.insert(*u))
+                .take(MAX_TRIES)
             {
                 let copy = copy.get_or_insert_with(|| store.clone());
                 let t = p.instance(copy, u);
@@ -313,11 +326,10 @@ impl Idioms {
 
     /// What was recognised, as sentences.
     pub(super) fn assumptions(&self) -> Vec<String> {
-        let mut names: Vec<usize> = self.map.values().map(|v| v.0).collect();
+        let mut names: Vec<&str> = self.map.values().map(|v| patterns()[v.0].name).collect();
         names.sort_unstable();
         names.dedup();
-        let sentence = |i: usize| {
-            let name = patterns()[i].name;
+        let sentence = |name: &str| {
             format!("the code of `{name}` of the CUDA library computes that function of the reals")
         };
         names.into_iter().map(sentence).collect()
@@ -356,15 +368,19 @@ mod tests {
             let u = s.elem(ArrayId(0), crate::kernel::Fmt::F32, 0);
             let t = p.instance(&mut s, u);
             let f = (p.meaning)(&mut s, u);
+            let positive = matches!(p.store.get(p.argument), Term::Fun(Fun::Exp2, _));
             let cone = Cone::new(&s, &[t, f]);
             let constants = cone.constants(&s);
-            for &x in xs.iter().filter(|x| x.is_finite()) {
+            let fit = |x: &&f32| x.is_finite() && (!positive || **x > 0.0);
+            for &x in xs.iter().filter(fit) {
                 let mut inputs = Inputs::default();
                 inputs.set(ArrayId(0), 0, 4, x.to_bits() as u64);
                 let v = cone.approximate(&s, &constants, &inputs, &mut Vec::new());
                 let (y, z) = (v[0].f, v[1].f);
                 let near = (y - z).abs() <= 1e-6 * z.abs().max(1e-7);
-                let both = y.is_nan() && z.is_nan() || y == z;
+                // Beyond the largest float the pattern is infinite.
+                let large = z.abs() > f32::MAX as f64 && y.abs() > f32::MAX as f64;
+                let both = y.is_nan() && z.is_nan() || y == z || large;
                 assert!(near || both, "{} at {x}: {y} and {z}", p.name);
             }
         }

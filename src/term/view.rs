@@ -431,6 +431,12 @@ impl TermStore {
         !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
     }
 
+    /// True for a rational constant: cheaper than decoding the node.
+    #[inline]
+    pub fn is_rational(&self, t: TermId) -> bool {
+        self.nodes[t.0 as usize].tag == CONST
+    }
+
     /// The sort of a term.
     pub fn sort(&self, t: TermId) -> Sort {
         let n = &self.nodes[t.0 as usize];
