@@ -34,6 +34,11 @@ fn first_families() {
 }
 
 #[test]
+fn neural_networks() {
+    run("nn.toml");
+}
+
+#[test]
 fn races_and_barriers() {
     run("races.toml");
 }

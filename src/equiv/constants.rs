@@ -242,7 +242,13 @@ fn simple(v: f64, tolerance: f64) -> Vec<Meaning> {
 
 /// Kinds of forms with constants of the pair, in the order in which they are tried: where one
 /// constant is the product of two others, it is the product that is read.
-const KINDS: [Kind; 5] = [Kind::Rest, Kind::Log2E, Kind::Product, Kind::Quotient, Kind::Ln2];
+const KINDS: [Kind; 5] = [
+    Kind::Rest,
+    Kind::Log2E,
+    Kind::Product,
+    Kind::Quotient,
+    Kind::Ln2,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -295,7 +295,10 @@ impl Idioms {
                 let copy = copy.get_or_insert_with(|| store.clone());
                 let t = p.instance(copy, u);
                 // A pattern that folded to something plain is none.
-                let whole = matches!(store_get(store, t), Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_)));
+                let whole = matches!(
+                    store_get(store, t),
+                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+                );
                 if whole && below.binary_search(&t).is_ok() {
                     out.map.insert(t, (i, u));
                 }
@@ -360,7 +363,12 @@ mod tests {
         for i in 0..4000u32 {
             let h = i.wrapping_mul(2_654_435_761) ^ 0x5bd1_e995;
             let unit = (h >> 8) as f32 / (1 << 24) as f32;
-            xs.extend([unit, unit * 20.0 - 10.0, unit * 2.0 - 1.0, unit * 160.0 - 80.0]);
+            xs.extend([
+                unit,
+                unit * 20.0 - 10.0,
+                unit * 2.0 - 1.0,
+                unit * 160.0 - 80.0,
+            ]);
             xs.push(f32::from_bits(h % 0x7f80_0000));
         }
         for p in patterns() {

@@ -27,6 +27,11 @@ const QUICK_STEPS: u64 = 2_000_000;
 const STEPS: u64 = 50_000_000;
 const SEARCHES: usize = 2;
 
+/// Terms and edges that are worth a chunk of their own, and the largest number of chunks that
+/// work, rather than the number of conditions, asks for: enough for many cores.
+const CHUNK_WORK: usize = 25_000;
+const MAX_CHUNKS: usize = 48;
+
 /// How a condition was decided.
 enum Ruling {
     Identical,
@@ -69,12 +74,6 @@ pub(super) struct Judge<'a> {
     pub(super) options: &'a Options,
 }
 
-/// Conditions of one chunk: few chunks, because each has a scratch of its own, and enough for many
-/// cores.
-fn chunk_size(conditions: usize) -> usize {
-    (conditions / 48).clamp(16, 1024)
-}
-
 impl Judge<'_> {
     /// Decides all conditions.
     pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
@@ -91,7 +90,7 @@ impl Judge<'_> {
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
         let chunks: Vec<Option<Chunk>> = conditions
-            .par_chunks(chunk_size(conditions.len()))
+            .par_chunks(self.chunk_size(conditions.iter()))
             .enumerate()
             .map(|(i, c)| {
                 if refuted.load(Ordering::Relaxed) < i {
@@ -165,7 +164,7 @@ impl Judge<'_> {
             ..*self
         };
         let results: Vec<Vec<(usize, Ruling)>> = again
-            .par_chunks(chunk_size(again.len()))
+            .par_chunks(judge.chunk_size(again.iter().map(|(_, c)| c)))
             .map(|chunk| {
                 let mut prover = Prover::new(&store);
                 let mut rule = |(i, c): &(usize, Condition)| (*i, judge.prove(c, &mut prover));
@@ -213,6 +212,17 @@ impl Judge<'_> {
         let (failure, a, b) = failure;
         let (kind, what) = explain::unresolved(self.store, self.arrays, failure, (a, b), false);
         self.open(c, kind, &what)
+    }
+
+    /// Number of conditions of a chunk. Each chunk has a scratch of its own, in which what its
+    /// conditions share is normalised once; so there are few chunks, and little work is one chunk.
+    fn chunk_size<'c>(&self, conditions: impl ExactSizeIterator<Item = &'c Condition>) -> usize {
+        let count = conditions.len();
+        let pairs = conditions.flat_map(|c| &c.pairs);
+        let open = pairs.filter(|(a, b)| a != b).flat_map(|&(a, b)| [a, b]);
+        let work = self.store.cone_size(open) + count;
+        let chunks = (work / CHUNK_WORK).clamp(1, MAX_CHUNKS);
+        count.div_ceil(chunks).clamp(1, 1024)
     }
 
     fn chunk(&self, conditions: &[Condition]) -> Chunk {
