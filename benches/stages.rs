@@ -63,6 +63,7 @@ impl Pair {
 
     fn run(&self, setup: &Setup, i: usize) -> Outcome {
         let Resolved {
+            selection: _,
             launch,
             bindings,
             arrays,

@@ -1,15 +1,16 @@
 //! `volta check`: are the two kernels equivalent?
 //!
 //! The driver is the pipeline: parse and lower both kernels, resolve their launches and bindings
-//! into one table of arrays, run one CTA of each, discharge what the runs left open, and decide
-//! only when both runs are clean, which is the type that [`equiv::decide`] takes.
+//! into one table of arrays, run the CTAs that are asked for and those that they are compared with
+//! (`grid::scope`), discharge what the runs left open, and decide only when both runs are clean, which is the type that [`equiv::decide`] takes.
 //!
 //! Verdicts rank as the contract says: an input error, a defect of either kernel, a
 //! counterexample, any open question, and only then a proof.
 
 use std::time::Instant;
 
-use crate::equiv::{self, Coverage, Decision};
+use crate::equiv::{self, Decision};
+use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
 use crate::sim::{self, DefectKind, Outcome, Side, WarningKind};
@@ -37,31 +38,32 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let setup = spec::resolve(&pair, &options.map)?;
     let parsed = Instant::now();
 
-    let run = |i: usize, side| {
-        let Resolved {
-            launch,
-            bindings,
-            arrays,
-        } = &setup.kernels[i];
-        sim::run(&lowered[i].kernel, launch, bindings, arrays, side, &limits)
-    };
-    let (a, b) = rayon::join(|| run(0, Side::Reference), || run(1, Side::Optimized));
-    let simulated = Instant::now();
-
-    let deciding = equiv::Options {
-        reference: coverage(&setup.kernels[0]),
-        optimized: coverage(&setup.kernels[1]),
+    let mut deciding = equiv::Options {
         limits,
         exact_constants: options.exact_constants,
         ..equiv::Options::default()
     };
+    let subject = |i: usize, side| Subject {
+        kernel: &lowered[i].kernel,
+        resolved: &setup.kernels[i],
+        side,
+        arrays: &setup.arrays,
+        deciding: &deciding,
+    };
+    let scope = scope::run(&[
+        subject(0, Side::Reference),
+        subject(1, Side::Optimized),
+    ]);
+    let simulated = Instant::now();
+    [deciding.reference, deciding.optimized] = scope.coverage;
+
     let mut found = Found::default();
     let mut kernels = Vec::new();
     let mut clean = Vec::new();
-    for (i, mut outcome) in [a, b].into_iter().enumerate() {
+    for (i, covered) in scope.kernels.into_iter().enumerate() {
         let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
-        kernels.push(ran.describe(outcome.stats, outcome.store.len()));
-        equiv::discharge(&mut outcome, &setup.arrays, &deciding);
+        kernels.push(ran.describe(&covered));
+        let mut outcome = covered.outcome;
         if options.strict {
             make_strict(&mut outcome);
         }
@@ -136,14 +138,6 @@ pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Res
         which: spec.which,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
-    }
-}
-
-fn coverage(resolved: &Resolved) -> Coverage {
-    if resolved.launch.grid == [1; 3] {
-        Coverage::WholeGrid
-    } else {
-        Coverage::SelectedCtas
     }
 }
 

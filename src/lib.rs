@@ -36,6 +36,7 @@
 //!   shares no code with the normaliser.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
+//! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
 //! * [`norm`]: terms to canonical forms.
 //! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON.
@@ -57,6 +58,7 @@ pub mod diag;
 pub mod dump;
 pub mod equiv;
 pub mod gate;
+pub mod grid;
 pub mod input;
 pub mod kernel;
 pub mod norm;

@@ -1,16 +1,18 @@
 //! `volta race`: is this kernel free of races, deadlocks and memory errors?
 //!
-//! The first half of the pipeline of `check`: parse, lower, resolve, run one CTA, and discharge
-//! what the run left open.
+//! The first half of the pipeline of `check`: parse, lower, resolve, run one CTA or the whole grid,
+//! and discharge what the runs left open.
 
 use std::time::Instant;
 
 use crate::check::{Found, assumptions, limits, make_strict, ran, times};
 use crate::equiv;
+use crate::grid::{self, Subject};
 use crate::input::{self, Files};
 use crate::report::{Failure, Report, Verdict};
-use crate::sim::{self, Side};
-use crate::spec::{self, Layers, Resolved, Which};
+use crate::sim::Side;
+use crate::spec::launch::Selection;
+use crate::spec::{self, Layers, Which};
 
 /// Looks at one kernel as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -24,32 +26,28 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let parsed = Instant::now();
 
     let resolved = &setup.kernels[0];
-    let Resolved {
-        launch,
-        bindings,
-        arrays,
-    } = resolved;
-    let mut outcome = sim::run(
-        &lowered.kernel,
-        launch,
-        bindings,
-        arrays,
-        Side::Reference,
-        &limits,
-    );
-    let simulated = Instant::now();
-
     let deciding = equiv::Options {
         limits,
         ..equiv::Options::default()
     };
-    equiv::discharge(&mut outcome, &setup.arrays, &deciding);
+    let subject = Subject {
+        kernel: &lowered.kernel,
+        resolved,
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding: &deciding,
+    };
+    let mut covered = match resolved.selection {
+        Selection::All => grid::all(&subject),
+        Selection::Given | Selection::First => grid::cover(&subject, &[resolved.launch.rank()]),
+    };
+    let simulated = Instant::now();
     if options.strict {
-        make_strict(&mut outcome);
+        make_strict(&mut covered.outcome);
     }
     let ran = ran(&spec, &lowered, resolved);
     let mut found = Found::default();
-    found.add(ran, &lowered, &outcome);
+    found.add(ran, &lowered, &covered.outcome);
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
         (false, _) => Verdict::Defective,
         (true, false) => Verdict::Unknown,
@@ -58,7 +56,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     Ok(Report {
         command: "race",
         verdict,
-        kernels: vec![ran.describe(outcome.stats, outcome.store.len())],
+        kernels: vec![ran.describe(&covered)],
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,

@@ -121,7 +121,7 @@ fn settle(
 }
 
 /// Adds a finding; one of the same kind at the same instructions is counted.
-fn merge<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
+pub fn merge<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
     let places = |f: &Finding<K>| f.sites.iter().map(|s| s.pc).collect::<Vec<_>>();
     let same = list
         .iter_mut()

@@ -34,7 +34,7 @@ mod text;
 mod types;
 mod witness;
 
-pub use discharge::discharge;
+pub use discharge::{discharge, merge};
 pub use types::*;
 
 use elements::Condition;

@@ -20,6 +20,8 @@ const SHOWN: usize = 12;
 const INPUTS: usize = 24;
 /// Groups of threads of one place that are named.
 const GROUPS: usize = 4;
+/// CTAs that are named.
+const CTAS: usize = 6;
 
 const BOLD: Style = Style::new().bold();
 
@@ -87,14 +89,20 @@ fn claim(r: &Report) -> &'static str {
 
 fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
     let l = &k.launch;
-    let covers = if k.whole_grid() {
-        "its only CTA".to_string()
-    } else {
-        format!(
-            "CTA {} of the grid {}",
-            launch::show(l.cta),
-            launch::show(l.grid)
-        )
+    let grid = launch::show(l.grid);
+    let covers = match k.ctas.as_slice() {
+        _ if k.whole && l.grid == [1; 3] => "its only CTA".to_string(),
+        all if k.whole => format!("all {} CTAs of the grid {grid}", all.len()),
+        [] => format!("no CTA of the grid {grid}"),
+        &[one] => format!("CTA {} of the grid {grid}", launch::show(one)),
+        some => {
+            let mut list: Vec<String> = some.iter().take(CTAS).map(|&c| launch::show(c)).collect();
+            if some.len() > CTAS {
+                list.push("...".into());
+            }
+            let list = list.join(" ");
+            format!("{} CTAs of the grid {grid} ({list})", some.len())
+        }
     };
     writeln!(
         out,
@@ -182,6 +190,11 @@ fn label(site: &SiteReport) -> String {
         0 => String::new(),
         1 => format!("thread {}", threads.join(" ")),
         _ => format!("threads {}", threads.join(" ")),
+    };
+    let threads = match site.cta {
+        Some([x, y, z]) if threads.is_empty() => format!("CTA ({x},{y},{z})"),
+        Some([x, y, z]) => format!("CTA ({x},{y},{z}) {threads}"),
+        None => threads,
     };
     let mut out = match (threads.is_empty(), site.what.is_empty()) {
         (false, false) => format!("{threads}: {}", site.what),
@@ -340,7 +353,7 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
             "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
             e.peak.map_or("-".into(), mib),
             sum(&|k| k.stats.thread_instructions),
-            sum(&|k| k.terms as u64),
+            sum(&|k| k.terms),
             r.counts.map_or(0, |c| c.conditions),
             sum(&|k| k.stats.barrier_arrivals),
         )?;

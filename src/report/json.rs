@@ -58,9 +58,9 @@ fn scope(r: &Report) -> Value {
             Which::Reference => "reference_ctas",
             Which::Optimized => "optimized_ctas",
         };
-        out.insert(key.to_string(), json!([k.launch.cta]));
+        out.insert(key.to_string(), json!(k.ctas));
     }
-    let whole = r.kernels.iter().all(KernelReport::whole_grid);
+    let whole = r.kernels.iter().all(|k| k.whole);
     out.insert("whole_grid".to_string(), json!(whole));
     Value::Object(out)
 }
@@ -89,14 +89,18 @@ fn entry(e: &Entry, counted: bool) -> Value {
 
 fn site(s: &SiteReport) -> Value {
     let source = s.source.as_ref();
-    json!({
+    let mut out = json!({
         "file": s.file,
         "line": s.line,
         "column": s.column,
         "text": s.text,
         "threads": s.threads,
         "source": source.map(|(file, line)| json!({"file": file, "line": line})),
-    })
+    });
+    if let (Some(cta), Value::Object(map)) = (s.cta, &mut out) {
+        map.insert("cta".into(), json!(cta));
+    }
+    out
 }
 
 fn value(v: &Shown) -> Value {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::diag::{Diagnostic, Source, Span};
 use crate::equiv::{Counterexample, Counts, OutputSummary};
+use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
 use crate::spec::{Launch, SpecError, TomlError, Which};
@@ -96,17 +97,14 @@ pub struct KernelReport {
     pub entry: String,
     /// The launch.
     pub launch: Launch,
+    /// The CTAs that the answer covers.
+    pub ctas: Vec<[u32; 3]>,
+    /// True if these are all CTAs of the grid.
+    pub whole: bool,
     /// Counts of the run.
     pub stats: sim::Stats,
     /// Number of terms that it built.
-    pub terms: usize,
-}
-
-impl KernelReport {
-    /// True if the CTA that was run is the whole grid.
-    pub fn whole_grid(&self) -> bool {
-        self.launch.grid == [1; 3]
-    }
+    pub terms: u64,
 }
 
 /// Wall-clock times.
@@ -150,6 +148,8 @@ pub struct SiteReport {
     pub text: String,
     /// `%tid` of the threads of one example.
     pub threads: Vec<[u32; 3]>,
+    /// `%ctaid` of their CTA, where several CTAs were run.
+    pub cta: Option<[u32; 3]>,
     /// File and line of the source that the PTX was compiled from.
     pub source: Option<(String, u32)>,
     /// What happened there.
@@ -168,6 +168,7 @@ impl SiteReport {
             column: position.column,
             text: source.line(position.line).trim().to_string(),
             threads: Vec::new(),
+            cta: None,
             source: None,
             what: what.to_string(),
             at: (source.clone(), span),
@@ -177,6 +178,7 @@ impl SiteReport {
     fn of(site: &sim::Site, kernel: &Kernel, launch: &Launch) -> SiteReport {
         let mut out = SiteReport::new(&kernel.source, kernel.span(site.pc), &site.text);
         out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
+        out.cta = site.cta;
         out.source = kernel.loc(site.pc).map(|l| (l.file.clone(), l.line));
         out
     }
@@ -263,14 +265,16 @@ impl Ran<'_> {
     }
 
     /// What the report says about the kernel itself.
-    pub fn describe(self, stats: sim::Stats, terms: usize) -> KernelReport {
+    pub fn describe(self, covered: &Covered) -> KernelReport {
         KernelReport {
             which: self.which,
             file: self.kernel.source.name.clone(),
             entry: self.kernel.name.clone(),
             launch: self.launch.clone(),
-            stats,
-            terms,
+            ctas: covered.ctas.clone(),
+            whole: covered.whole,
+            stats: covered.outcome.stats,
+            terms: covered.terms,
         }
     }
 }

@@ -263,6 +263,11 @@ impl Machine<'_> {
             RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
             RegionKind::Shared => {}
             RegionKind::Array(a) => {
+                if self.footprint.on() {
+                    let who = (self.warps[w].first, mask);
+                    let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);
+                    self.footprint.add(a, pc, kind, cond, sizes, who, offs);
+                }
                 if kind.writes() {
                     self.order.note_write(region).map_err(|()| Stop::Track(a))?;
                 } else if !self.order.tracks(region) {
@@ -480,6 +485,7 @@ impl Machine<'_> {
                 return match self.unset_sites.get(&pc) {
                     Some(s) => Some(s.clone()),
                     None if (site as usize) < self.kernel.insts.len() => Some(super::Site {
+                        cta: None,
                         pc,
                         threads: Vec::new(),
                         text: "reads a register that was never written".into(),
@@ -652,6 +658,7 @@ impl Machine<'_> {
         let place = self.place(region, at, bytes);
         let sites: Vec<super::Site> = [&c.earlier, &c.later]
             .map(|p| super::Site {
+                cta: None,
                 pc: p.pc,
                 threads: vec![p.thread],
                 text: format!("writes {place}"),

@@ -80,6 +80,10 @@ pub struct Machine<'k> {
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     /// The registers of lane-wise operations.
     pub operands: super::uniform::Operands,
+    /// What was touched in arrays, where that is noted.
+    pub footprint: super::Footprint,
+    /// Serial of the first fresh symbol.
+    pub first_fresh: u32,
     global_regions: Vec<RegionId>,
 }
 
@@ -249,10 +253,9 @@ impl<'k> Machine<'k> {
             warps,
             found: Found::default(),
             stats: Stats::default(),
-            fresh: match side {
-                Side::Reference => 0,
-                Side::Optimized => 1 << 31,
-            },
+            footprint: super::Footprint::default(),
+            fresh: first_fresh(side),
+            first_fresh: first_fresh(side),
             reads,
             unset_sites: BTreeMap::new(),
             fresh_sites: BTreeMap::new(),
@@ -329,6 +332,7 @@ impl<'k> Machine<'k> {
     /// A site of lanes of a warp.
     pub fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
         Site {
+            cta: None,
             pc,
             threads: self.tids(w, mask),
             text: text.into(),
@@ -421,6 +425,14 @@ impl<'k> Machine<'k> {
                 element(&info.name, off, e)
             }
         }
+    }
+}
+
+/// Where the serials of the fresh symbols of a side start.
+fn first_fresh(side: Side) -> u32 {
+    match side {
+        Side::Reference => 0,
+        Side::Optimized => 1 << 31,
     }
 }
 

@@ -24,6 +24,7 @@ mod compute;
 mod convert;
 mod copy;
 mod float;
+pub mod footprint;
 pub mod idiom;
 pub mod int;
 pub mod int_sym;
@@ -41,8 +42,9 @@ mod uniform;
 pub mod value;
 pub mod warp;
 
+pub use footprint::{Footprint, Noting, Watch};
 pub use outcome::*;
-pub use run::run;
+pub use run::{run, run_noting};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -216,6 +216,7 @@ impl Machine<'_> {
             Kind::Atomic { .. } => "updates",
         };
         Site {
+            cta: None,
             pc: p.pc,
             threads: vec![p.thread],
             text: format!("{verb} {place}"),
@@ -286,11 +287,13 @@ impl Machine<'_> {
             let place = self.place(r, off, 4);
             let sites = vec![
                 Site {
+                    cta: None,
                     pc: write.0,
                     threads: vec![write.1],
                     text: format!("writes {place}"),
                 },
                 Site {
+                    cta: None,
                     pc: read.0,
                     threads: vec![read.1],
                     text: format!("reads {place} through the non-coherent cache"),

@@ -14,6 +14,8 @@ use super::Tid;
 /// One place in the code and the threads that were there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
+    /// The CTA, where several were run.
+    pub cta: Option<[u32; 3]>,
     /// The instruction.
     pub pc: Pc,
     /// Threads of one example.
@@ -150,6 +152,12 @@ pub struct Outcome {
     pub assumptions: Vec<String>,
     /// Counts.
     pub stats: Stats,
+    /// What was touched, where that was asked for.
+    pub footprint: super::Footprint,
+    /// Number of fresh symbols, whose serials are consecutive.
+    pub fresh: u32,
+    /// Arrays whose reads were tracked, since the kernel writes them.
+    pub tracked: rustc_hash::FxHashSet<ArrayId>,
 }
 
 /// An outcome whose run was free of defects and unknowns and whose obligations are discharged.

@@ -15,7 +15,7 @@ use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
 use super::step::Flow;
 use super::warp::lanes;
-use super::{DefectKind, Outcome, Side, Site, UnknownKind, WarningKind};
+use super::{DefectKind, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind};
 
 /// Instructions between two looks at the limits.
 const CHECK_EVERY: u32 = 1 << 14;
@@ -29,7 +29,21 @@ pub fn run(
     side: Side,
     limits: &Limits,
 ) -> Outcome {
-    let mut tracked: FxHashSet<ArrayId> = FxHashSet::default();
+    let noting = Noting::default();
+    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+}
+
+/// Runs one CTA and notes what is asked for.
+pub fn run_noting(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+    noting: &Noting,
+) -> Outcome {
+    let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     loop {
         let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
         let Some(mut m) = made else {
@@ -42,11 +56,16 @@ pub fn run(
             });
             return out;
         };
+        m.footprint = Footprint::new(noting);
         match m.run_all() {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
-            _ => return m.finish(),
+            _ => {
+                let mut out = m.finish();
+                out.tracked = tracked;
+                return out;
+            }
         }
     }
 }
@@ -108,7 +127,7 @@ impl Machine<'_> {
     fn footprint(&self) -> u64 {
         let regions: u64 = self.regions.iter().map(|r| r.footprint()).sum();
         let registers = self.warps.len() as u64 * self.kernel.reg_width.len() as u64 * 260;
-        regions + registers + self.values.store.footprint()
+        regions + registers + self.footprint.footprint() + self.values.store.footprint()
     }
 
     /// Runs a warp until all its lanes wait or have exited; true if any stepped.
@@ -294,6 +313,8 @@ impl Machine<'_> {
         out.unknowns = self.found.unknowns.into_values().collect();
         out.obligations = self.pending;
         out.stats = self.stats;
+        out.fresh = self.fresh - self.first_fresh;
+        out.footprint = self.footprint;
         out.store = self.values.store;
         out
     }

@@ -69,11 +69,6 @@ impl LaunchSpec {
                 grid: show(grid),
             });
         }
-        if self.all_ctas && grid != [1; 3] {
-            return Err(SpecError::NotBuilt {
-                flag: "--all-ctas for a grid of more than one CTA",
-            });
-        }
         Ok(Launch {
             block,
             grid,
@@ -82,6 +77,26 @@ impl LaunchSpec {
             warp_sync: self.warp_sync,
         })
     }
+
+    /// Which CTAs are asked for.
+    pub fn selection(&self) -> Selection {
+        match (self.all_ctas, self.cta) {
+            (true, _) => Selection::All,
+            (false, Some(_)) => Selection::Given,
+            (false, None) => Selection::First,
+        }
+    }
+}
+
+/// Which CTAs of a grid are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Every one.
+    All,
+    /// The one that a flag names.
+    Given,
+    /// CTA 0, since nothing was said.
+    First,
 }
 
 /// Reads `X[,Y[,Z]]`; what is missing is `rest`.

@@ -35,6 +35,33 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Number of CTAs of the grid.
+    pub fn ctas(&self) -> u64 {
+        let [x, y, z] = self.grid.map(u64::from);
+        // No component is above what `%nctaid` can hold, so that this saturates only beyond what
+        // can be run.
+        x.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// The same launch with the CTA of this rank, x fastest.
+    pub fn with_cta(&self, rank: u64) -> Launch {
+        let [x, y, _] = self.grid.map(u64::from);
+        let cta = [rank % x, rank / x % y, rank / x / y];
+        Launch {
+            cta: cta.map(|c| c as u32),
+            ..self.clone()
+        }
+    }
+
+    /// The rank of the CTA.
+    pub fn rank(&self) -> u64 {
+        let [x, y, _] = self.grid.map(u64::from);
+        let [a, b, c] = self.cta.map(u64::from);
+        (c.saturating_mul(y).saturating_add(b))
+            .saturating_mul(x)
+            .saturating_add(a)
+    }
+
     /// Number of threads of a CTA.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()

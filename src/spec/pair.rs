@@ -16,6 +16,7 @@ use crate::term::ArrayId;
 
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
 use super::fit::{Bound, Piece, bound_pieces, show_type};
+use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
 use super::usage::ParamUses;
 use super::{
@@ -27,6 +28,8 @@ use super::{
 pub struct Resolved {
     /// How it is launched.
     pub launch: Launch,
+    /// Which CTAs are asked for.
+    pub selection: Selection,
     /// What its parameters are.
     pub bindings: Bindings,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
@@ -400,6 +403,7 @@ impl Table {
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
+                selection: draft.spec.launch.selection(),
                 bindings: Bindings {
                     fields,
                     globals: draft.globals,

@@ -211,10 +211,16 @@ impl TermStore {
     /// Copies every term of `other` into this store, in id order; the result maps ids of `other`
     /// to ids here. Array ids mean the same in both.
     pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
+        self.import_shifted(other, 0)
+    }
+
+    /// As [`import`](Self::import), with `shift` added to the serials of fresh symbols: runs that
+    /// number theirs alike share none then.
+    pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
         let mut map: Vec<TermId> = Vec::with_capacity(other.len());
         let mut list = Vec::new();
         for i in 0..other.len() {
-            let id = self.import_node(other, TermId(i as u32), &map, &mut list);
+            let id = self.import_node(other, TermId(i as u32), &map, shift, &mut list);
             map.push(id);
         }
         map
@@ -225,6 +231,7 @@ impl TermStore {
         other: &TermStore,
         t: TermId,
         map: &[TermId],
+        shift: u32,
         list: &mut Vec<u32>,
     ) -> TermId {
         let mut n = other.nodes[t.0 as usize];
@@ -241,7 +248,9 @@ impl TermStore {
             (n.a, n.b) = (0, 0);
             return self.insert(n, list, total);
         }
-        if n.tag == view::CONST {
+        if n.tag == view::FRESH {
+            n.a = n.a.wrapping_add(shift);
+        } else if n.tag == view::CONST {
             let id = self.const_id(other.consts[n.a as usize].clone());
             n.a = id.0;
         } else {

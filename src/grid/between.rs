@@ -1,0 +1,327 @@
+//! Accesses of different CTAs to the same bytes.
+//!
+//! The problem: nothing orders the threads of different CTAs while a kernel runs, so any two
+//! conflicting accesses of theirs are unordered. Source: PTX ISA 9.0, sections 8.5 (scopes), 8.7.1
+//! (conflict, data race). The rule for a pair is that of `sim::race`, but that strong accesses must
+//! also name a scope that holds both CTAs.
+//!
+//! Each CTA is compared with all that came before, byte by byte: what was touched is kept by class
+//! of access (what it does, how wide its scope is), and one instruction stands for all of a class
+//! that touched a byte. The pairs that are left out are of classes that have been compared, so that
+//! a byte without finding has none.
+//!
+//! Sound: a data race is claimed only where neither access depends on input data, and the kernel
+//! has no means to synchronise CTAs, which is a fence or an acquiring access together with a read
+//! that could observe another CTA; otherwise the pair is `unknown`.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::intervals::Intervals;
+use crate::kernel::{Kernel, Op, Pc, Scope, Sem};
+use crate::sim::footprint::Access;
+use crate::sim::race::{Conflict, Kind, Rule, rule};
+use crate::term::ArrayId;
+
+/// What accesses of one class have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Class {
+    kind: Kind,
+    conditional: bool,
+    /// The scope holds all CTAs of the grid.
+    wide: Option<bool>,
+    elem: u32,
+}
+
+/// An access of one CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The CTA.
+    pub rank: u64,
+    /// The instruction.
+    pub pc: Pc,
+    /// What it does.
+    pub kind: Kind,
+    /// Size of its elements.
+    pub elem: u32,
+}
+
+/// What two CTAs that touch the same bytes mean for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// Atomics of one commutative operation: the updates of both are made.
+    Combine(Kind),
+    /// Plain writes, whose values are to be compared.
+    Same(Record, Record),
+    /// A finding: memory says nothing.
+    Conflict,
+}
+
+/// Bytes of an array that this CTA and an earlier one wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The array.
+    pub array: ArrayId,
+    /// First byte.
+    pub start: u64,
+    /// The byte after the last.
+    pub end: u64,
+    /// What it means.
+    pub what: Meeting,
+}
+
+/// What is wrong with a pair of instructions of different CTAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// A data race, or the weaker findings of the race rule.
+    Unordered(Conflict),
+    /// The kernel may order them in a way that is not followed.
+    Fenced,
+    /// Plain writes of bytes that one of the CTAs writes more than once.
+    Rewritten,
+    /// Atomics whose scope is a cluster, which may or may not hold both CTAs.
+    Cluster,
+}
+
+/// All pairs of two instructions with the same trouble, and the first as an example.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What is wrong.
+    pub trouble: Trouble,
+    /// Number of elements.
+    pub count: u64,
+    /// The array of the example.
+    pub array: ArrayId,
+    /// The first byte that both touch.
+    pub off: u64,
+    /// The access of the CTA that comes first.
+    pub earlier: Record,
+    /// The other one.
+    pub later: Record,
+}
+
+#[derive(Debug, Default)]
+struct Bytes {
+    classes: Vec<(Class, Intervals<Record>)>,
+    /// Bytes that a CTA writes plainly more than once.
+    rewritten: Intervals<()>,
+}
+
+/// Everything that the CTAs so far touched.
+#[derive(Debug)]
+pub struct Between<'k> {
+    kernel: &'k Kernel,
+    arrays: BTreeMap<ArrayId, Bytes>,
+    found: IndexMap<(Trouble, Pc, Pc), Found>,
+    fenced: bool,
+}
+
+impl<'k> Between<'k> {
+    /// No CTA so far.
+    pub fn new(kernel: &'k Kernel) -> Self {
+        Between {
+            kernel,
+            arrays: BTreeMap::new(),
+            found: IndexMap::new(),
+            fenced: may_synchronise(kernel),
+        }
+    }
+
+    /// What was found, in the order in which it was first seen.
+    pub fn found(&self) -> impl Iterator<Item = &Found> {
+        self.found.values()
+    }
+
+    /// Adds a CTA; the result is where it meets the writes of earlier ones.
+    pub fn add(&mut self, rank: u64, accesses: &[Access]) -> Vec<Overlap> {
+        let mut out = Vec::new();
+        for a in accesses.iter().filter(|a| a.kind == Kind::Write) {
+            self.note_rewrites(a, accesses);
+        }
+        for a in accesses {
+            self.compare(rank, a, &mut out);
+        }
+        for a in accesses {
+            let (class, record) = (self.class(a), record(rank, a));
+            let bytes = self.arrays.entry(a.array).or_default();
+            let map = match bytes.classes.iter().position(|c| c.0 == class) {
+                Some(i) => &mut bytes.classes[i].1,
+                None => {
+                    bytes.classes.push((class, Intervals::default()));
+                    let last = bytes.classes.len() - 1;
+                    &mut bytes.classes[last].1
+                }
+            };
+            for &(start, end) in &a.bytes {
+                map.fill(start, end, record);
+            }
+        }
+        out
+    }
+
+    /// Bytes of a CTA that two of its instructions write, or one more than once.
+    fn note_rewrites(&mut self, a: &Access, all: &[Access]) {
+        let bytes = self.arrays.entry(a.array).or_default();
+        if a.again {
+            for &(start, end) in &a.bytes {
+                bytes.rewritten.fill(start, end, ());
+            }
+            return;
+        }
+        let earlier = |b: &&Access| b.array == a.array && b.pc < a.pc && b.kind == Kind::Write;
+        for b in all.iter().filter(earlier) {
+            let mut i = 0;
+            for &(start, end) in &a.bytes {
+                while i < b.bytes.len() && b.bytes[i].1 <= start {
+                    i += 1;
+                }
+                let mut j = i;
+                while j < b.bytes.len() && b.bytes[j].0 < end {
+                    let (lo, hi) = (start.max(b.bytes[j].0), end.min(b.bytes[j].1));
+                    bytes.rewritten.fill(lo, hi, ());
+                    j += 1;
+                }
+            }
+        }
+    }
+
+    fn compare(&mut self, rank: u64, a: &Access, out: &mut Vec<Overlap>) {
+        let class = self.class(a);
+        let later = record(rank, a);
+        let Some(bytes) = self.arrays.get(&a.array) else {
+            return;
+        };
+        let found = &mut self.found;
+        let mut trouble = |t: Trouble, at: u64, end: u64, earlier: Record| {
+            let elem = later.elem.max(1) as u64;
+            let f = found
+                .entry((t, earlier.pc, later.pc))
+                .or_insert_with(|| Found {
+                    trouble: t,
+                    count: 0,
+                    array: a.array,
+                    off: at,
+                    earlier,
+                    later,
+                });
+            f.count += (end - at).div_ceil(elem);
+        };
+        for (other, map) in &bytes.classes {
+            let verdict = self::between(other, &class, self.fenced);
+            if verdict == Verdict::Fine {
+                continue;
+            }
+            for &(lo, hi) in &a.bytes {
+                for (start, end, earlier) in map.overlaps(lo, hi) {
+                    let mut what = Meeting::Conflict;
+                    match verdict {
+                        Verdict::Combine => what = Meeting::Combine(a.kind),
+                        Verdict::Compare => {
+                            if let Some((at, to, ())) = bytes.rewritten.overlaps(start, end).next()
+                            {
+                                trouble(Trouble::Rewritten, at, to, earlier);
+                            } else {
+                                what = Meeting::Same(earlier, later);
+                            }
+                        }
+                        Verdict::Trouble(t) => trouble(t, start, end, earlier),
+                        Verdict::Fine => {}
+                    }
+                    if other.kind.writes() && a.kind.writes() {
+                        out.push(Overlap {
+                            array: a.array,
+                            start,
+                            end,
+                            what,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn class(&self, a: &Access) -> Class {
+        let scope = match self.kernel.insts.get(a.pc.0 as usize).map(|i| &i.op) {
+            Some(Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. }) => {
+                access.scope
+            }
+            _ => Scope::Sys,
+        };
+        Class {
+            kind: a.kind,
+            conditional: a.conditional,
+            wide: match scope {
+                _ if !a.kind.strong() => None,
+                Scope::Cta => Some(false),
+                Scope::Cluster => None,
+                Scope::Gpu | Scope::Sys => Some(true),
+            },
+            elem: a.elem,
+        }
+    }
+}
+
+fn record(rank: u64, a: &Access) -> Record {
+    Record {
+        rank,
+        pc: a.pc,
+        kind: a.kind,
+        elem: a.elem,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    Combine,
+    Compare,
+    Trouble(Trouble),
+}
+
+/// The rule for two classes.
+fn between(a: &Class, b: &Class, fenced: bool) -> Verdict {
+    let strong = a.kind.strong() && b.kind.strong();
+    let conditional = a.conditional || b.conditional;
+    let same = a.elem == b.elem;
+    let race = match (conditional, fenced) {
+        (true, _) => Trouble::Unordered(Conflict::Conditional),
+        (false, true) => Trouble::Fenced,
+        (false, false) => Trouble::Unordered(Conflict::Race),
+    };
+    match rule(a.kind, b.kind, same) {
+        Rule::Fine if !a.kind.writes() && !b.kind.writes() => Verdict::Fine,
+        _ if strong && (a.wide.is_none() || b.wide.is_none()) => Verdict::Trouble(Trouble::Cluster),
+        _ if strong && (a.wide != Some(true) || b.wide != Some(true)) => Verdict::Trouble(race),
+        // What an atomic under a guard adds depends on the guard, which memory does not tell.
+        Rule::Fine if conditional => Verdict::Trouble(Trouble::Unordered(Conflict::Conditional)),
+        Rule::Fine => Verdict::Combine,
+        Rule::SameBytes if conditional => Verdict::Trouble(race),
+        Rule::SameBytes => Verdict::Compare,
+        Rule::Bad(Conflict::Race) => Verdict::Trouble(race),
+        Rule::Bad(c) => Verdict::Trouble(Trouble::Unordered(c)),
+    }
+}
+
+/// True if a kernel has what it takes to order threads of different CTAs.
+fn may_synchronise(kernel: &Kernel) -> bool {
+    let mut orders = false;
+    let mut observes = false;
+    for inst in &kernel.insts {
+        match &inst.op {
+            Op::Fence { scope, .. } => orders |= *scope > Scope::Cta,
+            // What has no model may be a barrier of a cluster or a grid.
+            Op::Unsupported(_) => return true,
+            Op::Ld { access, .. } => {
+                orders |= !matches!(access.sem, Sem::Weak | Sem::Relaxed);
+                observes |= access.volatile || access.sem != Sem::Weak;
+            }
+            Op::Atom { access, dsts, .. } => {
+                orders |= !matches!(access.sem, Sem::Weak | Sem::Relaxed);
+                observes |= !dsts.is_empty();
+            }
+            _ => {}
+        }
+    }
+    orders && observes
+}

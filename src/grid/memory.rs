@@ -1,0 +1,318 @@
+//! The memory that several CTAs leave, from what each leaves alone.
+//!
+//! Each CTA was run from the initial memory. Where the written bytes of two are apart, memory
+//! holds what either wrote. Where both updated an element by atomics of one commutative operation
+//! whose old values nobody used, each holds the initial value with its own updates, and memory
+//! holds the initial value with the updates of both: `x + y - initial` for sums, `x ^ y ^ initial`
+//! for exclusive or, and `x op y` for operations that are idempotent. Float sums are sums of reals.
+//!
+//! Sound: a place where anything else meets is kept as it was, and is a finding of `between`.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
+use crate::sim::Writes;
+use crate::sim::race::Kind;
+use crate::spec::{Arrays, Bindings, Role};
+use crate::term::{ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
+
+use super::between::{Meeting, Overlap, Record};
+
+/// Two writes of an element by different CTAs.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The array.
+    pub array: ArrayId,
+    /// Offset of the element.
+    pub off: u64,
+    /// What the earlier CTA wrote, and the later one.
+    pub values: (TermId, TermId),
+    /// The accesses.
+    pub records: (Record, Record),
+}
+
+/// Elements that two instructions wrote in different CTAs with the same term.
+#[derive(Clone, Copy, Debug)]
+pub struct Equal {
+    /// The array of the first one.
+    pub array: ArrayId,
+    /// Its offset.
+    pub off: u64,
+    /// Its accesses.
+    pub records: (Record, Record),
+    /// Number of elements.
+    pub count: u64,
+}
+
+/// What the CTAs so far leave.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The terms.
+    pub store: TermStore,
+    /// The written pieces of each array.
+    pub writes: BTreeMap<ArrayId, Writes>,
+    /// Plain writes of the same element, to be compared.
+    pub pairs: Vec<Pair>,
+    /// Plain writes of the same term, by instructions.
+    pub equal: BTreeMap<(Pc, Pc), Equal>,
+    /// Elements whose initial content is not known, so that their updates cannot be joined.
+    pub lost: Vec<(ArrayId, u64)>,
+    fresh: u32,
+    any: bool,
+}
+
+/// Where initial content comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Initials<'a> {
+    /// The kernel, for the initialisers of its variables.
+    pub kernel: &'a Kernel,
+    /// Which arrays the variables are.
+    pub bindings: &'a Bindings,
+    /// The arrays.
+    pub arrays: &'a Arrays,
+}
+
+/// The size of a piece in bytes.
+pub fn piece_bytes(store: &TermStore, t: TermId) -> u64 {
+    match store.sort(t) {
+        Sort::Bits(w) => (w as u64 / 8).max(1),
+        _ => 1,
+    }
+}
+
+/// The pieces that touch `lo..hi`, as offsets with their end.
+fn touching(store: &TermStore, writes: &Writes, lo: u64, hi: u64) -> Vec<(u64, u64, TermId)> {
+    // A piece has at most eight bytes.
+    let near = writes.range(lo.saturating_sub(7)..hi);
+    near.map(|(&off, &t)| (off, off + piece_bytes(store, t), t))
+        .filter(|p| p.1 > lo)
+        .collect()
+}
+
+/// The parts of the pieces that lie in `lo..hi`.
+pub fn cut(
+    store: &mut TermStore,
+    writes: &Writes,
+    lo: u64,
+    hi: u64,
+) -> impl Iterator<Item = (u64, TermId)> {
+    let mut out = Vec::new();
+    for (start, end, t) in touching(store, writes, lo, hi) {
+        let (a, b) = (start.max(lo), end.min(hi));
+        let part = store.extract(t, (a - start) as u8 * 8, (b - a) as u8 * 8);
+        out.push((a, part));
+    }
+    out.into_iter()
+}
+
+/// The bits of `lo..hi`, if all of it was written.
+fn read(store: &mut TermStore, writes: &Writes, lo: u64, hi: u64) -> Option<TermId> {
+    let parts: Vec<(u64, TermId)> = cut(store, writes, lo, hi).collect();
+    let mut at = lo;
+    for &(off, t) in &parts {
+        if off != at {
+            return None;
+        }
+        at += piece_bytes(store, t);
+    }
+    let terms: Vec<TermId> = parts.into_iter().map(|p| p.1).collect();
+    (at == hi && !terms.is_empty()).then(|| store.concat(&terms))
+}
+
+/// Puts bits in the place of what is there.
+fn write(store: &mut TermStore, writes: &mut Writes, lo: u64, t: TermId) {
+    let hi = lo + piece_bytes(store, t);
+    for (start, end, old) in touching(store, writes, lo, hi) {
+        writes.remove(&start);
+        if start < lo {
+            let part = store.extract(old, 0, (lo - start) as u8 * 8);
+            writes.insert(start, part);
+        }
+        if end > hi {
+            let part = store.extract(old, (hi - start) as u8 * 8, (end - hi) as u8 * 8);
+            writes.insert(hi, part);
+        }
+    }
+    writes.insert(lo, t);
+}
+
+impl Initials<'_> {
+    /// The bits of an array before the launch, where they are known.
+    fn bits(&self, store: &mut TermStore, array: ArrayId, off: u64, bytes: u64) -> Option<TermId> {
+        let width = bytes as u8 * 8;
+        if self.arrays[array].role == Some(Role::Out) {
+            return None;
+        }
+        let globals = self.kernel.globals.iter().zip(&self.bindings.globals);
+        for (var, _) in globals.filter(|(v, a)| **a == array && !v.external) {
+            let near = |r: u64| r < off + bytes && off < r + 8;
+            if var.relocs.iter().any(|r| near(r.0)) || off + bytes > var.bytes {
+                return None;
+            }
+            // Large variables are presets only as far as they have initialisers.
+            if off + bytes > (var.init.len() as u64).max(1 << 24) {
+                return None;
+            }
+            let byte = |i: u64| var.init.get((off + i) as usize).copied().unwrap_or(0);
+            let value = (0..bytes).fold(0, |v, i| v | (byte(i) as u64) << (8 * i));
+            return Some(store.bits(width, value));
+        }
+        Some(store.bytes(array, off, width))
+    }
+}
+
+/// `x` and `y`, each the initial value with its own updates, as one value with both.
+fn combine(
+    store: &mut TermStore,
+    kind: Kind,
+    x: TermId,
+    y: TermId,
+    initial: TermId,
+) -> Option<TermId> {
+    let Kind::Atomic { op, ty, .. } = kind else {
+        return None;
+    };
+    match ty {
+        NumTy::Float(f) => {
+            let [p, q, i] = [x, y, initial].map(|t| store.of_bits(f, t));
+            let r = match op {
+                AtomOp::Add => {
+                    let update = store.sub(q, i);
+                    store.add(p, update)
+                }
+                AtomOp::Min => store.min(p, q),
+                AtomOp::Max => store.max(p, q),
+                _ => return None,
+            };
+            Some(store.of_real(f, r))
+        }
+        NumTy::Int(t) => {
+            let width = t.width;
+            Some(match op {
+                AtomOp::Add => {
+                    let minus = store.bits(width, u64::MAX >> (64 - width as u32));
+                    let minus = store.bits_op(BitsOp::Mul, initial, minus);
+                    let update = store.bits_op(BitsOp::Add, y, minus);
+                    store.bits_op(BitsOp::Add, x, update)
+                }
+                AtomOp::Xor => {
+                    let update = store.bits_op(BitsOp::Xor, y, initial);
+                    store.bits_op(BitsOp::Xor, x, update)
+                }
+                AtomOp::And => store.bits_op(BitsOp::And, x, y),
+                AtomOp::Or => store.bits_op(BitsOp::Or, x, y),
+                AtomOp::Min | AtomOp::Max => {
+                    let less = if t.signed { ICmp::SLt } else { ICmp::ULt };
+                    let p = store.icmp(less, x, y);
+                    match op {
+                        AtomOp::Min => store.select(p, x, y),
+                        _ => store.select(p, y, x),
+                    }
+                }
+                _ => return None,
+            })
+        }
+    }
+}
+
+impl Memory {
+    /// Adds what one CTA leaves; `overlaps` say where it meets what is there.
+    pub fn add(
+        &mut self,
+        store: TermStore,
+        fresh: u32,
+        writes: BTreeMap<ArrayId, Writes>,
+        overlaps: &[Overlap],
+        initials: Initials,
+    ) {
+        if !std::mem::replace(&mut self.any, true) {
+            (self.store, self.writes, self.fresh) = (store, writes, fresh);
+            return;
+        }
+        let map = self.store.import_shifted(&store, self.fresh);
+        self.fresh = self.fresh.wrapping_add(fresh);
+        for (array, pieces) in writes {
+            let mut mine: Vec<&Overlap> = overlaps.iter().filter(|o| o.array == array).collect();
+            let pieces = pieces.into_iter().map(|(off, t)| (off, map[t.0 as usize]));
+            if mine.is_empty() {
+                let there = self.writes.entry(array).or_default();
+                there.extend(pieces);
+                continue;
+            }
+            mine.sort_by_key(|o| (o.start, o.end));
+            let pieces: Writes = pieces.collect();
+            self.join(array, pieces, &mine, initials);
+        }
+    }
+
+    /// Adds the pieces of an array in which this CTA meets others.
+    fn join(&mut self, array: ArrayId, pieces: Writes, overlaps: &[&Overlap], initials: Initials) {
+        let Memory { store, writes, .. } = self;
+        let there = writes.entry(array).or_default();
+        // Each element is joined once, however many instructions of the CTA updated it.
+        let mut done = 0;
+        for o in overlaps {
+            let elem = match o.what {
+                Meeting::Combine(Kind::Atomic { ty, .. }) => ty.bits() as u64 / 8,
+                Meeting::Same(_, later) => later.elem.max(1) as u64,
+                _ => continue,
+            };
+            let first = o.start / elem * elem;
+            for at in (first..o.end).step_by(elem as usize) {
+                if at < done {
+                    continue;
+                }
+                done = at + elem;
+                let x = read(store, there, at, at + elem);
+                let y = read(store, &pieces, at, at + elem);
+                let (Some(x), Some(y)) = (x, y) else {
+                    self.lost.push((array, at));
+                    continue;
+                };
+                match o.what {
+                    Meeting::Same(earlier, later) if x != y => self.pairs.push(Pair {
+                        array,
+                        off: at,
+                        values: (x, y),
+                        records: (earlier, later),
+                    }),
+                    Meeting::Same(earlier, later) => {
+                        let key = (earlier.pc, later.pc);
+                        let e = self.equal.entry(key).or_insert(Equal {
+                            array,
+                            off: at,
+                            records: (earlier, later),
+                            count: 0,
+                        });
+                        e.count += 1;
+                    }
+                    Meeting::Combine(kind) => {
+                        let initial = initials.bits(store, array, at, elem);
+                        let joined = initial.and_then(|i| combine(store, kind, x, y, i));
+                        match joined {
+                            Some(t) => write(store, there, at, t),
+                            None => self.lost.push((array, at)),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        // What lies outside of every overlap is new.
+        let mut at = 0;
+        let mut new = Vec::new();
+        let end = pieces
+            .last_key_value()
+            .map_or(0, |(&off, &t)| off + piece_bytes(store, t));
+        for o in overlaps {
+            if o.start > at {
+                new.extend(cut(store, &pieces, at, o.start));
+            }
+            at = at.max(o.end);
+        }
+        if at < end {
+            new.extend(cut(store, &pieces, at, end));
+        }
+        there.extend(new);
+    }
+}

@@ -1,0 +1,487 @@
+//! Several CTAs of one launch, as one outcome.
+//!
+//! The problem: a claim about a grid is about every CTA of it, and about what CTAs do to each
+//! other. Each CTA is run alone from the initial memory, which is what it sees if no other CTA
+//! writes what it reads; `between` checks exactly that, so the argument is complete without any
+//! order among CTAs. `memory` joins what they leave, in the order of their ranks whatever the
+//! number of threads that ran them.
+//!
+//! The driver is [`cover`]: run a batch of CTAs in parallel, add each to the whole, go on until the
+//! grid is covered or a limit is reached. [`select`] finds the CTAs that write given elements.
+//!
+//! Not claimed: anything about CTAs that were not run, or about launches that overlap.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use crate::equiv::{self, merge};
+use crate::kernel::Kernel;
+use crate::sim::footprint::Access;
+use crate::sim::{
+    self, DefectKind, Finding, Noting, Obligation, Outcome, Side, Site, Stats, Tid, UnknownKind,
+    WarningKind, Watch,
+};
+use crate::spec::{Arrays, Limits, Resolved, launch};
+use crate::term::ArrayId;
+
+pub mod between;
+pub mod intervals;
+pub mod memory;
+pub mod scope;
+pub mod select;
+
+use between::{Between, Found, Record, Trouble};
+use memory::{Initials, Memory};
+
+/// Most CTAs that a whole grid may have.
+const MAX_CTAS: u64 = 1 << 22;
+/// Findings between CTAs whose threads are named, each of which takes two more runs.
+const NAMED: usize = 16;
+
+/// A kernel with everything that running a CTA of it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its launch and bindings.
+    pub resolved: &'a Resolved,
+    /// Which kernel of a pair it is.
+    pub side: Side,
+    /// The arrays as the pair sees them.
+    pub arrays: &'a Arrays,
+    /// How obligations are discharged, and the limits.
+    pub deciding: &'a equiv::Options,
+}
+
+/// Some CTAs of a launch.
+#[derive(Debug, Default)]
+pub struct Covered {
+    /// What they leave, and every finding.
+    pub outcome: Outcome,
+    /// The CTAs.
+    pub ctas: Vec<[u32; 3]>,
+    /// True if these are all CTAs of the grid.
+    pub whole: bool,
+    /// Number of terms that the runs built.
+    pub terms: u64,
+}
+
+impl Subject<'_> {
+    fn limits(&self, memory: Option<u64>) -> Limits {
+        Limits {
+            memory,
+            ..self.deciding.limits
+        }
+    }
+
+    fn run(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
+        let r = self.resolved;
+        let launch = r.launch.with_cta(rank);
+        sim::run_noting(
+            self.kernel,
+            &launch,
+            &r.bindings,
+            &r.arrays,
+            self.side,
+            limits,
+            noting,
+        )
+    }
+
+    /// One CTA, with its obligations discharged.
+    fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
+        let mut outcome = self.run(rank, limits, noting);
+        equiv::discharge(&mut outcome, self.arrays, self.deciding);
+        outcome
+    }
+
+    fn late(&self) -> bool {
+        let d = self.deciding.limits.deadline;
+        d.is_some_and(|d| Instant::now() >= d)
+    }
+
+    fn cta(&self, rank: u64) -> [u32; 3] {
+        self.resolved.launch.with_cta(rank).cta
+    }
+}
+
+/// Every CTA of the grid.
+pub fn all(subject: &Subject) -> Covered {
+    let count = subject.resolved.launch.ctas();
+    if count > MAX_CTAS {
+        let mut out = Covered::default();
+        out.outcome.unknowns.push(Finding {
+            kind: UnknownKind::Limit,
+            message: format!(
+                "the grid has {count} CTAs, more than the {MAX_CTAS} that are run: \
+                 choose CTAs with --cta, or check a smaller instance"
+            ),
+            count: 1,
+            sites: Vec::new(),
+        });
+        return out;
+    }
+    let ranks: Vec<u64> = (0..count).collect();
+    cover(subject, &ranks)
+}
+
+/// The CTAs of these ranks, which ascend.
+pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
+    let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
+    if let &[rank] = ranks {
+        let limits = subject.limits(subject.deciding.limits.memory);
+        let outcome = subject.settled(rank, &limits, &Noting::default());
+        return Covered {
+            terms: outcome.store.len() as u64,
+            outcome,
+            ctas: vec![subject.cta(rank)],
+            whole,
+        };
+    }
+    let mut written: FxHashSet<ArrayId> = FxHashSet::default();
+    loop {
+        match Whole::new(subject, &written).run(ranks) {
+            Ok(covered) => return covered,
+            // Reads of an array that turns out to be written have to be noted from the start.
+            Err(array) => written.insert(array),
+        };
+    }
+}
+
+/// The CTAs so far.
+struct Whole<'a> {
+    subject: &'a Subject<'a>,
+    noting: Noting,
+    between: Between<'a>,
+    memory: Memory,
+    out: Covered,
+    stats: Stats,
+    assumptions: BTreeSet<String>,
+}
+
+impl<'a> Whole<'a> {
+    fn new(subject: &'a Subject<'a>, written: &FxHashSet<ArrayId>) -> Self {
+        Whole {
+            subject,
+            noting: Noting {
+                accesses: Some(written.clone()),
+                tracked: written.clone(),
+                watch: None,
+            },
+            between: Between::new(subject.kernel),
+            memory: Memory::default(),
+            out: Covered::default(),
+            stats: Stats::default(),
+            assumptions: BTreeSet::new(),
+        }
+    }
+
+    /// Runs all; an error names an array whose reads were not noted although it is written.
+    fn run(mut self, ranks: &[u64]) -> Result<Covered, ArrayId> {
+        let subject = self.subject;
+        let threads = rayon::current_num_threads().max(1);
+        // The first CTA alone tells which arrays are written.
+        let mut at = 0;
+        while at < ranks.len() {
+            if at > 0 && subject.late() {
+                self.stopped("the time limit", at, ranks.len());
+                break;
+            }
+            let batch = if at == 0 { 1 } else { 4 * threads };
+            let batch = &ranks[at..ranks.len().min(at + batch)];
+            let memory = match subject.deciding.limits.memory {
+                None => None,
+                Some(limit) => {
+                    let rest = limit.saturating_sub(self.memory.store.footprint());
+                    if rest == 0 {
+                        self.stopped("the memory limit", at, ranks.len());
+                        break;
+                    }
+                    // As many CTAs as there are threads hold memory at a time, and those that
+                    // have ended wait for the others.
+                    Some(rest / batch.len() as u64)
+                }
+            };
+            let limits = subject.limits(memory);
+            let noting = &self.noting;
+            let ended: Vec<(Outcome, Vec<Access>)> = batch
+                .par_iter()
+                .map(|&rank| {
+                    let outcome = subject.settled(rank, &limits, noting);
+                    let accesses = outcome.footprint.accesses();
+                    (outcome, accesses)
+                })
+                .collect();
+            for (&rank, (outcome, accesses)) in batch.iter().zip(ended) {
+                self.add(rank, outcome, accesses)?;
+            }
+            at += batch.len();
+        }
+        self.out.whole =
+            at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
+        Ok(self.finish())
+    }
+
+    fn stopped(&mut self, what: &str, done: usize, all: usize) {
+        self.out.outcome.unknowns.push(Finding {
+            kind: UnknownKind::Limit,
+            message: format!("{what} was reached after {done} of {all} CTAs"),
+            count: 1,
+            sites: Vec::new(),
+        });
+    }
+
+    fn add(&mut self, rank: u64, o: Outcome, accesses: Vec<Access>) -> Result<(), ArrayId> {
+        let noted = self.noting.accesses.iter().flatten();
+        let noted: FxHashSet<ArrayId> = noted.copied().collect();
+        let mut written = accesses.iter().filter(|a| a.kind.writes());
+        if let Some(a) = written.find(|a| !noted.contains(&a.array)) {
+            return Err(a.array);
+        }
+        let cta = self.subject.cta(rank);
+        self.out.ctas.push(cta);
+        let (s, t) = (&mut self.stats, &o.stats);
+        s.thread_instructions += t.thread_instructions;
+        s.warp_instructions += t.warp_instructions;
+        s.barrier_arrivals += t.barrier_arrivals;
+        s.warp_syncs += t.warp_syncs;
+        s.accesses += t.accesses;
+        self.out.terms += o.store.len() as u64;
+        self.assumptions.extend(o.assumptions);
+        let whole = &mut self.out.outcome;
+        gather(&mut whole.defects, o.defects, cta);
+        gather(&mut whole.warnings, o.warnings, cta);
+        gather(&mut whole.unknowns, o.unknowns, cta);
+        let overlaps = self.between.add(rank, &accesses);
+        let initials = Initials {
+            kernel: self.subject.kernel,
+            bindings: &self.subject.resolved.bindings,
+            arrays: &self.subject.resolved.arrays,
+        };
+        self.memory
+            .add(o.store, o.fresh, o.writes, &overlaps, initials);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Covered {
+        let found: Vec<Found> = self.between.found().cloned().collect();
+        let named: Vec<[Option<Tid>; 2]> = found
+            .par_iter()
+            .enumerate()
+            .map(|(i, f)| match i < NAMED {
+                true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
+                false => [None; 2],
+            })
+            .collect();
+        for (f, threads) in found.iter().zip(named) {
+            self.report(f, threads);
+        }
+        self.compare_values();
+        let mut out = self.out;
+        if let Some(&(array, off)) = self.memory.lost.first() {
+            let name = &self.subject.resolved.arrays[array].name;
+            out.outcome.unknowns.push(Finding {
+                kind: UnknownKind::Undecided,
+                message: format!(
+                    "several CTAs update {name} at byte {off}, whose initial content is not known"
+                ),
+                count: self.memory.lost.len() as u64,
+                sites: Vec::new(),
+            });
+        }
+        out.outcome.store = self.memory.store;
+        out.outcome.writes = self.memory.writes;
+        out.outcome.stats = self.stats;
+        out.outcome.assumptions = self.assumptions.into_iter().collect();
+        let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
+        equiv::discharge(&mut out.outcome, arrays, deciding);
+        out
+    }
+
+    /// A thread of the CTA that makes an access to a byte.
+    fn thread(&self, r: &Record, array: ArrayId, off: u64) -> Option<Tid> {
+        let noting = Noting {
+            accesses: None,
+            watch: Some(Watch {
+                array,
+                off,
+                pc: r.pc,
+            }),
+            tracked: self.noting.tracked.clone(),
+        };
+        let limits = self.subject.limits(self.subject.deciding.limits.memory);
+        self.subject
+            .run(r.rank, &limits, &noting)
+            .footprint
+            .seen()
+    }
+
+    fn place(&self, array: ArrayId, off: u64, access: u32) -> String {
+        let a = &self.subject.resolved.arrays[array];
+        let size = a.elem.map_or(access as u64, |e| e.bytes()).max(1);
+        match off.is_multiple_of(size) {
+            true => format!("{}[{}]", a.name, off / size),
+            false => format!("{} at byte {off}", a.name),
+        }
+    }
+
+    fn site(&self, r: &Record, thread: Option<Tid>, place: &str) -> Site {
+        let verb = match (r.kind.writes(), r.kind.strong()) {
+            (false, _) => "reads",
+            (true, false) => "writes",
+            (true, true) => "updates",
+        };
+        Site {
+            cta: Some(self.subject.cta(r.rank)),
+            pc: r.pc,
+            threads: thread.into_iter().collect(),
+            text: format!("{verb} {place}"),
+        }
+    }
+
+    fn report(&mut self, f: &Found, threads: [Option<Tid>; 2]) {
+        let place = self.place(f.array, f.off, f.earlier.elem.min(f.later.elem));
+        let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
+        let what = format!(
+            "{} of {place} by CTA {} and {} by CTA {}",
+            f.earlier.kind.name(),
+            ctas[0],
+            f.later.kind.name(),
+            ctas[1]
+        );
+        let sites = vec![
+            self.site(&f.earlier, threads[0], &place),
+            self.site(&f.later, threads[1], &place),
+        ];
+        let (kind, why) = match f.trouble {
+            Trouble::Unordered(sim::race::Conflict::Race) => {
+                let message =
+                    format!("{what}: nothing orders different CTAs of one launch; use atomics, or two launches");
+                self.out.outcome.defects.push(Finding {
+                    kind: DefectKind::DataRace,
+                    message,
+                    count: f.count,
+                    sites,
+                });
+                return;
+            }
+            Trouble::Unordered(sim::race::Conflict::Strong) => (
+                UnknownKind::NondeterministicValue,
+                "their order depends on the schedule",
+            ),
+            Trouble::Unordered(_) => (
+                UnknownKind::Undecided,
+                "nothing orders different CTAs, if input data makes both happen",
+            ),
+            Trouble::Fenced => (
+                UnknownKind::Undecided,
+                "whether the fences of the kernel order them is not followed",
+            ),
+            Trouble::Rewritten => (
+                UnknownKind::Undecided,
+                "one of them writes it more than once, so that equal values do not show that the order is of no matter",
+            ),
+            Trouble::Cluster => (
+                UnknownKind::Undecided,
+                "whether one cluster holds both CTAs is not known",
+            ),
+        };
+        self.out.outcome.unknowns.push(Finding {
+            kind,
+            message: format!("{what}: {why}"),
+            count: f.count,
+            sites,
+        });
+    }
+
+    /// Plain writes of one element by several CTAs: a warning where the values are equal.
+    fn compare_values(&mut self) {
+        // Every same-bytes meeting is a warning at least; those with different terms are
+        // obligations, which `equiv` settles.
+        for (f, threads) in self.same_values() {
+            let place = self.place(f.array, f.off, f.later.elem);
+            let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
+            let sites = vec![
+                self.site(&f.earlier, threads[0], &place),
+                self.site(&f.later, threads[1], &place),
+            ];
+            let who = format!("{place} is written by CTA {} and by CTA {}", ctas[0], ctas[1]);
+            let warning = Finding {
+                kind: WarningKind::SameValueWrite,
+                message: format!("{who}, which nothing orders, with the same value"),
+                count: f.count,
+                sites: sites.clone(),
+            };
+            let Some(values) = f.values else {
+                merge(&mut self.out.outcome.warnings, warning);
+                continue;
+            };
+            self.out.outcome.obligations.push(Obligation {
+                equal: values,
+                warning,
+                defect: Finding {
+                    kind: DefectKind::DataRace,
+                    message: format!("{who}, which nothing orders, with different values"),
+                    count: f.count,
+                    sites,
+                },
+            });
+        }
+    }
+}
+
+/// Plain writes of the same element by two CTAs.
+struct SameValue {
+    array: ArrayId,
+    off: u64,
+    earlier: Record,
+    later: Record,
+    count: u64,
+    /// The values, where they are not the same term.
+    values: Option<(crate::term::TermId, crate::term::TermId)>,
+}
+
+impl Whole<'_> {
+    fn same_values(&self) -> Vec<(SameValue, [Option<Tid>; 2])> {
+        let equal = self.memory.equal.values().map(|e| SameValue {
+            array: e.array,
+            off: e.off,
+            earlier: e.records.0,
+            later: e.records.1,
+            count: e.count,
+            values: None,
+        });
+        let open = self.memory.pairs.iter().map(|p| SameValue {
+            array: p.array,
+            off: p.off,
+            earlier: p.records.0,
+            later: p.records.1,
+            count: 1,
+            values: Some(p.values),
+        });
+        let list: Vec<SameValue> = equal.chain(open).collect();
+        list.into_par_iter()
+            .enumerate()
+            .map(|(i, f)| {
+                let threads = match i < NAMED {
+                    true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
+                    false => [None; 2],
+                };
+                (f, threads)
+            })
+            .collect()
+    }
+}
+
+/// Adds findings of one CTA to those of the others.
+fn gather<K: PartialEq>(list: &mut Vec<Finding<K>>, found: Vec<Finding<K>>, cta: [u32; 3]) {
+    for mut f in found {
+        for s in &mut f.sites {
+            s.cta = Some(cta);
+        }
+        merge(list, f);
+    }
+}

@@ -1,0 +1,113 @@
+//! Which CTAs of a pair are run, so that what is compared is complete on both sides.
+//!
+//! With `--all-ctas` both grids are run whole. Otherwise some CTAs lead: those that a flag names;
+//! else CTA 0 of both kernels if their grids are the same, and CTA 0 of the optimized kernel if
+//! not. The elements under test are those that the leading CTAs write, and each kernel is run at
+//! the CTAs that write them, whichever these are. Nothing else is compared.
+//!
+//! Sound: a kernel counts as covered only if no CTA that was left out writes an element under
+//! test; what is not covered is told to `equiv`, for which an element that only one kernel writes
+//! is then open.
+
+use super::select::{self, Elements};
+use super::{Covered, Subject, all, cover};
+use crate::equiv::Coverage;
+use crate::kernel::{Kernel, Op, Space};
+use crate::spec::launch::Selection;
+
+/// Both kernels, run where they are compared.
+#[derive(Debug)]
+pub struct Scope {
+    /// The reference and the optimized kernel.
+    pub kernels: [Covered; 2],
+    /// Whether CTAs that were not run may write elements under test.
+    pub coverage: [Coverage; 2],
+}
+
+/// Runs a pair, the reference first.
+pub fn run(subjects: &[Subject; 2]) -> Scope {
+    let selection = subjects.each_ref().map(|s| s.resolved.selection);
+    let count = subjects.each_ref().map(|s| s.resolved.launch.ctas());
+    if selection.contains(&Selection::All) || count == [1, 1] {
+        let (a, b) = rayon::join(|| all(&subjects[0]), || all(&subjects[1]));
+        let kernels = [a, b];
+        let coverage = kernels.each_ref().map(|k| coverage(k.whole));
+        return Scope { kernels, coverage };
+    }
+    let same_grid = subjects[0].resolved.launch.grid == subjects[1].resolved.launch.grid;
+    let leads = match selection {
+        [Selection::Given, Selection::Given] => [true, true],
+        [Selection::Given, _] => [true, false],
+        [_, Selection::Given] => [false, true],
+        _ => [same_grid, true],
+    };
+    let lead = |i: usize| {
+        let s: &Subject = &subjects[i];
+        leads[i].then(|| cover(s, &[s.resolved.launch.rank()]))
+    };
+    let (a, b) = rayon::join(|| lead(0), || lead(1));
+    let led = [a, b];
+    let clean = |k: &Covered| k.outcome.defects.is_empty() && k.outcome.unknowns.is_empty();
+    if !led.iter().flatten().all(clean) {
+        // There is nothing to compare, but each kernel is looked at.
+        let mut index = 0;
+        let kernels = led.map(|k| {
+            let s = &subjects[index];
+            index += 1;
+            k.unwrap_or_else(|| cover(s, &[s.resolved.launch.rank()]))
+        });
+        return Scope {
+            kernels,
+            coverage: [Coverage::SelectedCtas; 2],
+        };
+    }
+    let written = |k: &Covered| select::elements(k, subjects[0].arrays);
+    let wanted = led.iter().flatten().map(written);
+    let wanted = wanted.reduce(select::both).unwrap_or_default();
+    let [a, b] = led;
+    let (a, b) = rayon::join(
+        || complete(&subjects[0], a, &wanted),
+        || complete(&subjects[1], b, &wanted),
+    );
+    let ((mut a, whole_a), (mut b, whole_b)) = (a, b);
+    for (k, s) in [(&mut a, &subjects[0]), (&mut b, &subjects[1])] {
+        select::restrict(k, &wanted, s.arrays);
+    }
+    Scope {
+        kernels: [a, b],
+        coverage: [coverage(whole_a), coverage(whole_b)],
+    }
+}
+
+fn coverage(whole: bool) -> Coverage {
+    match whole {
+        true => Coverage::WholeGrid,
+        false => Coverage::SelectedCtas,
+    }
+}
+
+/// The CTAs of a kernel that write the elements under test, and whether these are all that do.
+fn complete(s: &Subject, led: Option<Covered>, wanted: &Elements) -> (Covered, bool) {
+    let rank = s.resolved.launch.rank();
+    let Some(led) = led else {
+        if s.resolved.launch.ctas() == 1 {
+            return (all(s), true);
+        }
+        return select::covering(s, wanted, None);
+    };
+    let missing = select::without(wanted, &select::elements(&led, s.arrays));
+    // Other CTAs that write the same would race with this one, unless all of them use atomics.
+    if led.whole || missing.is_empty() && !has_atomics(s.kernel) {
+        return (led, true);
+    }
+    select::covering(s, wanted, Some(rank))
+}
+
+/// True if a kernel may update arrays by atomics, to which several CTAs may add.
+fn has_atomics(kernel: &Kernel) -> bool {
+    let global = |op: &Op| match op {
+        Op::Atom { access, .. } => matches!(access.space, Space::Global | Space::Generic),
+        _ => false,
+    };
+    kernel.insts.iter().any(|i| global(&i.op))
+}
