@@ -50,10 +50,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         arrays: &setup.arrays,
         deciding: &deciding,
     };
-    let scope = scope::run(&[
-        subject(0, Side::Reference),
-        subject(1, Side::Optimized),
-    ]);
+    let scope = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
     let simulated = Instant::now();
     [deciding.reference, deciding.optimized] = scope.coverage;
 

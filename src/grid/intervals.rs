@@ -22,10 +22,13 @@ impl<V: Copy + Eq> Intervals<V> {
         let before = self.map.range(..lo).next_back();
         let before = before.filter(move |(_, (end, _))| *end > lo);
         let inside = self.map.range(lo..hi.max(lo));
-        before.into_iter().chain(inside).map(move |(&start, &(end, v))| {
-            let (start, end) = (start.max(lo), end.min(hi));
-            (start, end, v)
-        })
+        before
+            .into_iter()
+            .chain(inside)
+            .map(move |(&start, &(end, v))| {
+                let (start, end) = (start.max(lo), end.min(hi));
+                (start, end, v)
+            })
     }
 
     /// The parts of `lo..hi` that have no value, in order.

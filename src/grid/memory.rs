@@ -143,8 +143,8 @@ impl Initials<'_> {
         if self.arrays[array].role == Some(Role::Out) {
             return None;
         }
-        let globals = self.kernel.globals.iter().zip(&self.bindings.globals);
-        for (var, _) in globals.filter(|(v, a)| **a == array && !v.external) {
+        let mut globals = self.kernel.globals.iter().zip(&self.bindings.globals);
+        if let Some((var, _)) = globals.find(|(v, a)| **a == array && !v.external) {
             let near = |r: u64| r < off + bytes && off < r + 8;
             if var.relocs.iter().any(|r| near(r.0)) || off + bytes > var.bytes {
                 return None;

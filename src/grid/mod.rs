@@ -38,6 +38,8 @@ use memory::{Initials, Memory};
 
 /// Most CTAs that a whole grid may have.
 const MAX_CTAS: u64 = 1 << 22;
+/// Elements whose values by several CTAs are compared.
+const COMPARED: usize = 1 << 14;
 /// Findings between CTAs whose threads are named, each of which takes two more runs.
 const NAMED: usize = 16;
 
@@ -220,8 +222,7 @@ impl<'a> Whole<'a> {
             }
             at += batch.len();
         }
-        self.out.whole =
-            at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
+        self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
         Ok(self.finish())
     }
 
@@ -281,6 +282,18 @@ impl<'a> Whole<'a> {
         }
         self.compare_values();
         let mut out = self.out;
+        let uncompared = self.memory.pairs.len().saturating_sub(COMPARED);
+        if uncompared > 0 {
+            out.outcome.unknowns.push(Finding {
+                kind: UnknownKind::Limit,
+                message: format!(
+                    "several CTAs write {} elements; of {uncompared} the values were not compared",
+                    self.memory.pairs.len()
+                ),
+                count: 1,
+                sites: Vec::new(),
+            });
+        }
         if let Some(&(array, off)) = self.memory.lost.first() {
             let name = &self.subject.resolved.arrays[array].name;
             out.outcome.unknowns.push(Finding {
@@ -313,10 +326,7 @@ impl<'a> Whole<'a> {
             tracked: self.noting.tracked.clone(),
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
-        self.subject
-            .run(r.rank, &limits, &noting)
-            .footprint
-            .seen()
+        self.subject.run(r.rank, &limits, &noting).footprint.seen()
     }
 
     fn place(&self, array: ArrayId, off: u64, access: u32) -> String {
@@ -358,8 +368,15 @@ impl<'a> Whole<'a> {
         ];
         let (kind, why) = match f.trouble {
             Trouble::Unordered(sim::race::Conflict::Race) => {
-                let message =
-                    format!("{what}: nothing orders different CTAs of one launch; use atomics, or two launches");
+                let why = match f.earlier.kind.strong() && f.later.kind.strong() {
+                    true => {
+                        "the scope of one is not the device, so that it is not atomic for the other"
+                    }
+                    false => {
+                        "nothing orders different CTAs of one launch; use atomics, or two launches"
+                    }
+                };
+                let message = format!("{what}: {why}");
                 self.out.outcome.defects.push(Finding {
                     kind: DefectKind::DataRace,
                     message,
@@ -408,7 +425,10 @@ impl<'a> Whole<'a> {
                 self.site(&f.earlier, threads[0], &place),
                 self.site(&f.later, threads[1], &place),
             ];
-            let who = format!("{place} is written by CTA {} and by CTA {}", ctas[0], ctas[1]);
+            let who = format!(
+                "{place} is written by CTA {} and by CTA {}",
+                ctas[0], ctas[1]
+            );
             let warning = Finding {
                 kind: WarningKind::SameValueWrite,
                 message: format!("{who}, which nothing orders, with the same value"),
@@ -454,7 +474,7 @@ impl Whole<'_> {
             count: e.count,
             values: None,
         });
-        let open = self.memory.pairs.iter().map(|p| SameValue {
+        let open = self.memory.pairs.iter().take(COMPARED).map(|p| SameValue {
             array: p.array,
             off: p.off,
             earlier: p.records.0,

@@ -216,7 +216,7 @@ impl Footprint {
                 continue;
             }
             done = Some(off);
-            t.again |= if off % 4 == 0 && size.is_multiple_of(4) {
+            t.again |= if off.is_multiple_of(4) && size.is_multiple_of(4) {
                 t.words.add(off / 4, size / 4)
             } else {
                 t.bytes.add(off, size)
