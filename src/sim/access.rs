@@ -358,9 +358,12 @@ impl Machine<'_> {
                 let Some(d) = d else { continue };
                 let width = self.width(*d);
                 let byte = (k as u32 * elem) as u64;
+                let whole = access.ty.bits() == width as u32;
                 for lane in lanes(exec) {
-                    let v = self.load_one(w, lane, pc, region, offs[lane] + byte, access.ty);
-                    let v = extend(&mut self.values, v, access.ty, width);
+                    let mut v = self.load_one(w, lane, pc, region, offs[lane] + byte, access.ty);
+                    if !whole {
+                        v = extend(&mut self.values, v, access.ty, width);
+                    }
                     self.warps[w].set(*d, lane, v);
                 }
             }

@@ -347,7 +347,8 @@ pub(super) fn sort_products(list: &mut [u32]) {
     for p in pairs.iter_mut() {
         p.sort_unstable();
     }
-    pairs.sort_unstable();
+    // Accumulators come as a few ascending runs, which a merge sort uses.
+    pairs.sort_by_key(|p| (p[0] as u64) << 32 | p[1] as u64);
 }
 
 impl TermStore {
