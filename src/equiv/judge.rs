@@ -2,9 +2,13 @@
 //!
 //! Conditions are decided in chunks whose size depends on nothing but their number. Once a chunk
 //! holds a refutation later chunks are skipped, and what they may have found is dropped: the result
-//! is the same for any number of threads. If nothing is refuted and something stays open, all
-//! conditions are tried again with rounded constants read as what they stand for; that counts
-//! only if it loses no proof, so that every constant has one reading in the whole pair.
+//! is the same for any number of threads.
+//!
+//! Three rounds, each for what the one before left open. First every condition is tried by its form,
+//! and the first few of a chunk that resist are searched for a witness and tried by cases: that
+//! refutes most wrong kernels at once. Then all conditions are tried again with rounded constants
+//! read as what they stand for; that counts only if it loses no proof, so that every constant has
+//! one reading in the whole pair. Last come the searches for what is still open, within bounds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,10 +26,18 @@ use crate::term::eval::Value;
 use crate::term::{ArrayId, TermId, TermStore};
 
 /// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
-/// ones in a chunk.
+/// ones.
 const QUICK_STEPS: u64 = 2_000_000;
 const STEPS: u64 = 50_000_000;
 const SEARCHES: usize = 2;
+
+/// Conditions of a chunk that stay open after a search before the others wait for the last round,
+/// and before that round gives the others up.
+const FIRST_SEARCHES: usize = 2;
+const LAST_SEARCHES: usize = 8;
+
+/// Chunks of the last round.
+const LAST_CHUNKS: usize = 8;
 
 /// Terms and edges that are worth a chunk of their own, and the largest number of chunks that
 /// work, rather than the number of conditions, asks for: enough for many cores.
@@ -35,11 +47,26 @@ const MAX_CHUNKS: usize = 48;
 /// How a condition was decided.
 enum Ruling {
     Identical,
-    SameForm { positive_logarithms: bool },
-    ByCases { positive_logarithms: bool },
+    SameForm {
+        positive_logarithms: bool,
+    },
+    ByCases {
+        positive_logarithms: bool,
+    },
     Refuted(Box<Counterexample>),
+    /// Not equal by form, and not searched yet.
+    Deferred(Failure),
     Open(Unresolved),
 }
+
+impl Ruling {
+    fn is_open(&self) -> bool {
+        matches!(self, Ruling::Open(_) | Ruling::Deferred(_))
+    }
+}
+
+/// What a proof failed with, and the pair of terms at which it did.
+type Failure = (Proof, TermId, TermId);
 
 /// The rulings of one chunk, up to and including the first refutation.
 struct Chunk {
@@ -52,7 +79,7 @@ struct Chunk {
 fn prove_all(
     c: &Condition,
     mut prove: impl FnMut(TermId, TermId) -> Proof,
-) -> Result<bool, (Proof, TermId, TermId)> {
+) -> Result<bool, Failure> {
     let mut logarithms = false;
     let mut failure = None;
     for &(a, b) in &c.pairs {
@@ -79,11 +106,65 @@ impl Judge<'_> {
     pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
         let mut rulings = self.first(conditions, decision);
         let refuted = matches!(rulings.last(), Some(Ruling::Refuted(_)));
-        let open = rulings.iter().any(|r| matches!(r, Ruling::Open(_)));
-        if !refuted && open && !self.options.exact_constants && !self.late() {
-            self.second(conditions, &mut rulings, decision);
+        if !refuted && rulings.iter().any(Ruling::is_open) {
+            if !self.options.exact_constants && !self.late() {
+                self.second(conditions, &mut rulings, decision);
+            }
+            self.last(conditions, &mut rulings, decision);
         }
         tally(conditions, rulings, decision);
+    }
+
+    /// Searches for witnesses, and proofs by cases, of what no form has decided.
+    fn last(&self, conditions: &[Condition], rulings: &mut Vec<Ruling>, decision: &mut Decision) {
+        let waiting: Vec<(usize, Failure)> = rulings
+            .iter()
+            .enumerate()
+            .filter_map(|(i, r)| match r {
+                Ruling::Deferred(failure) => Some((i, failure.clone())),
+                _ => None,
+            })
+            .collect();
+        let size = waiting.len().div_ceil(LAST_CHUNKS).max(1);
+        let chunks: Vec<Vec<(usize, Ruling, u64)>> = waiting
+            .par_chunks(size)
+            .map(|chunk| {
+                let mut prover = Prover::new(self.store);
+                let mut failed = 0;
+                let mut rule = |(i, failure): &(usize, Failure)| {
+                    let (c, failure, mut tried) = (&conditions[*i], failure.clone(), 0);
+                    let ruling = if failed == LAST_SEARCHES {
+                        self.undecided(c, failure, false)
+                    } else {
+                        self.search(c, failure, &mut prover, QUICK_STEPS, &mut tried)
+                    };
+                    failed += ruling.is_open() as usize;
+                    (*i, ruling, tried)
+                };
+                chunk.iter().map(&mut rule).collect()
+            })
+            .collect();
+        for (i, ruling, tried) in chunks.into_iter().flatten() {
+            decision.counts.candidates += tried;
+            rulings[i] = ruling;
+        }
+        let mut left = SEARCHES;
+        for (i, c) in conditions.iter().enumerate() {
+            match rulings.get(i) {
+                Some(Ruling::Refuted(_)) => {
+                    rulings.truncate(i + 1);
+                    return;
+                }
+                Some(Ruling::Open(_)) if left > 0 && c.only.is_none() && !self.late() => left -= 1,
+                _ => continue,
+            }
+            let found = self.witness(c, STEPS, &mut decision.counts.candidates).0;
+            if let Some(found) = found {
+                rulings.truncate(i);
+                rulings.push(found);
+                return;
+            }
+        }
     }
 
     /// The rulings in order, up to and including the first refutation.
@@ -135,7 +216,7 @@ impl Judge<'_> {
                 continue;
             }
             let n = 2 * c.pairs.len();
-            if matches!(r, Ruling::Open(_)) {
+            if r.is_open() {
                 open.extend_from_slice(&all[at..at + n]);
             }
             at += n;
@@ -172,17 +253,17 @@ impl Judge<'_> {
             })
             .collect();
         let results: Vec<(usize, Ruling)> = results.into_iter().flatten().collect();
-        let is_open = |r: &Ruling| matches!(r, Ruling::Open(_));
         let lost = results
             .iter()
-            .any(|(i, r)| is_open(r) && !is_open(&rulings[*i]));
+            .any(|(i, r)| r.is_open() && !rulings[*i].is_open());
         let won = results
             .iter()
-            .any(|(i, r)| !is_open(r) && is_open(&rulings[*i]));
+            .any(|(i, r)| !r.is_open() && rulings[*i].is_open());
         if lost || !won {
             return;
         }
-        for (i, r) in results {
+        // What stays open keeps its failure in the store that everybody knows.
+        for (i, r) in results.into_iter().filter(|(_, r)| !r.is_open()) {
             rulings[i] = r;
         }
         decision.assumptions.extend(idioms.assumptions());
@@ -209,9 +290,7 @@ impl Judge<'_> {
                 positive_logarithms,
             };
         }
-        let (failure, a, b) = failure;
-        let (kind, what) = explain::unresolved(self.store, self.arrays, failure, (a, b), false);
-        self.open(c, kind, &what)
+        Ruling::Deferred(failure)
     }
 
     /// Number of conditions of a chunk. Each chunk has a scratch of its own, in which what its
@@ -231,9 +310,16 @@ impl Judge<'_> {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
         };
-        let mut searches = 0;
+        let mut failed = 0;
         for c in conditions {
-            let ruling = self.rule(c, &mut prover, &mut searches, &mut out.candidates);
+            let mut ruling = self.form(c, &mut prover);
+            if let Ruling::Deferred(failure) = &ruling
+                && failed < FIRST_SEARCHES
+            {
+                let (failure, tried) = (failure.clone(), &mut out.candidates);
+                ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);
+                failed += ruling.is_open() as usize;
+            }
             let last = matches!(ruling, Ruling::Refuted(_));
             out.rulings.push(ruling);
             if last {
@@ -265,14 +351,8 @@ impl Judge<'_> {
         d.is_some_and(|d| std::time::Instant::now() >= d)
     }
 
-    /// Decides one condition, the cheapest way first.
-    fn rule(
-        &self,
-        c: &Condition,
-        prover: &mut Prover<'_>,
-        searches: &mut usize,
-        candidates: &mut u64,
-    ) -> Ruling {
+    /// Decides one condition by what needs no search.
+    fn form(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
         if let Some(only) = c.only {
             return self.one_sided(c, only);
         }
@@ -282,43 +362,57 @@ impl Judge<'_> {
         if self.late() {
             return self.out_of_time(c);
         }
-        let (failure, a, b) = match prove_all(c, |a, b| prover.implied(a, b)) {
-            Ok(positive_logarithms) => {
-                return Ruling::SameForm {
-                    positive_logarithms,
-                };
-            }
-            Err(failure) => failure,
-        };
-        let mut within_rounding = false;
-        for (round, steps) in [QUICK_STEPS, STEPS].into_iter().enumerate() {
-            if round == 1 && *searches >= SEARCHES {
-                break;
-            }
-            let budget = witness::Budget {
-                steps,
-                deadline: self.options.limits.deadline,
-            };
-            let seed = self.options.seed;
-            let search = witness::search(self.store, &c.pairs, self.arrays, seed, budget);
-            *candidates += search.tried;
-            within_rounding |= search.within_rounding;
-            if let Some(found) = search.found {
-                return Ruling::Refuted(Box::new(self.counterexample(c, found)));
-            }
-            if round == 1 || within_rounding {
-                *searches += 1;
-                break;
-            }
-            // What a quick search does not refute is worth a proof by cases.
-            if failure == Proof::Differs
-                && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
-            {
-                return Ruling::ByCases {
-                    positive_logarithms,
-                };
-            }
+        match prove_all(c, |a, b| prover.implied(a, b)) {
+            Ok(positive_logarithms) => Ruling::SameForm {
+                positive_logarithms,
+            },
+            Err(failure) => Ruling::Deferred(failure),
         }
+    }
+
+    /// Decides a condition that its form does not: by a witness, else by cases.
+    fn search(
+        &self,
+        c: &Condition,
+        failure: Failure,
+        prover: &mut Prover<'_>,
+        steps: u64,
+        candidates: &mut u64,
+    ) -> Ruling {
+        if self.late() {
+            return self.out_of_time(c);
+        }
+        let (refuted, within_rounding) = self.witness(c, steps, candidates);
+        if let Some(refuted) = refuted {
+            return refuted;
+        }
+        // What a quick search does not refute is worth a proof by cases.
+        if !within_rounding
+            && failure.0 == Proof::Differs
+            && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
+        {
+            return Ruling::ByCases {
+                positive_logarithms,
+            };
+        }
+        self.undecided(c, failure, within_rounding)
+    }
+
+    /// A refutation by an input, and whether one was found that rounding may explain.
+    fn witness(&self, c: &Condition, steps: u64, candidates: &mut u64) -> (Option<Ruling>, bool) {
+        let budget = witness::Budget {
+            steps,
+            deadline: self.options.limits.deadline,
+        };
+        let search = witness::search(self.store, &c.pairs, self.arrays, self.options.seed, budget);
+        *candidates += search.tried;
+        let refuted = search
+            .found
+            .map(|found| Ruling::Refuted(Box::new(self.counterexample(c, found))));
+        (refuted, search.within_rounding)
+    }
+
+    fn undecided(&self, c: &Condition, (failure, a, b): Failure, within_rounding: bool) -> Ruling {
         let (kind, what) =
             explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
         self.open(c, kind, &what)
@@ -403,6 +497,7 @@ impl Judge<'_> {
 fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision) {
     let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
     let mut logarithms = false;
+    let mut proved = 0;
     let counts = &mut decision.counts;
     for (ruling, c) in rulings.into_iter().zip(conditions) {
         match ruling {
@@ -423,6 +518,8 @@ fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision
                 decision.counterexample = Some(*w);
                 continue;
             }
+            // Only beside a refutation is there something that nobody has searched.
+            Ruling::Deferred(_) => continue,
             Ruling::Open(u) => {
                 let same = |(a, o): &&mut (ArrayId, Unresolved)| *a == c.array && o.kind == u.kind;
                 match open.iter_mut().find(same) {
@@ -432,6 +529,7 @@ fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision
                 continue;
             }
         }
+        proved += 1;
         if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
             o.proved += 1;
         }
@@ -450,7 +548,7 @@ fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision
     }
     decision.verdict = if decision.counterexample.is_some() {
         Verdict::NotEquivalent
-    } else if decision.unknowns.is_empty() {
+    } else if decision.unknowns.is_empty() && proved == conditions.len() {
         Verdict::Equivalent
     } else {
         Verdict::Unknown
