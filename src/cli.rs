@@ -194,8 +194,8 @@ pub struct BindArgs {
     /// What a parameter is: KEY is its position or name, VALUE a number or an array such as in:f32[64,64].
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
-    /// Two pointers that may overlap.
-    #[arg(long, value_name = "A=B", value_parser = map_text)]
+    /// Two pointer parameters that are the same array, as for a kernel that works in place.
+    #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
@@ -325,6 +325,10 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
+fn alias_text(text: &str) -> Result<(String, String), String> {
+    map_text(text).map_err(|_| format!("`{text}` is not A=B, two parameters, e.g. 0=2"))
+}
+
 /// A list of `KEY=VALUE` as a table; a key that is given twice is an error.
 fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, V>, String> {
     let mut out = IndexMap::new();
@@ -334,6 +338,20 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
         }
     }
     Ok(out)
+}
+
+/// Pairs of `--alias` as a table: which of two aliases comes first does not matter, so that one
+/// parameter can have several.
+fn alias_table(list: &[(String, String)]) -> IndexMap<String, String> {
+    let mut out = IndexMap::new();
+    for (a, b) in list {
+        if out.contains_key(a) {
+            out.insert(b.clone(), a.clone());
+        } else {
+            out.insert(a.clone(), b.clone());
+        }
+    }
+    out
 }
 
 impl CheckArgs {
@@ -398,7 +416,7 @@ fn settings(
         warp_sync: set(launch.warp_sync),
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
-        alias: table("--alias", &bind.alias)?,
+        alias: alias_table(&bind.alias),
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

@@ -157,6 +157,7 @@ impl Pattern {
         let entry = kernel::select_entry(&module, None).ok()?;
         let kernel = kernel::lower(&module, &source, entry).ok()?.kernel;
         let mut spec = KernelSpec {
+            alias: Vec::new(),
             which: Which::Kernel,
             file: PathBuf::new(),
             entry: None,

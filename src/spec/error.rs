@@ -38,6 +38,32 @@ pub enum SpecError {
     BadArg { text: String, why: String },
     #[error("the pairing `{text}` cannot be read: {why}")]
     BadMap { text: String, why: String },
+    #[error("the alias `{text}` cannot be read: {why}")]
+    BadAlias { text: String, why: String },
+    #[error(
+        "the alias `{text}` names no two parameters of {kernels}; their parameters are {params}"
+    )]
+    NoSuchAlias {
+        text: String,
+        kernels: String,
+        params: String,
+    },
+    #[error(
+        "the alias `{text}` needs two pointers, but `{param}` of `{kernel}` is bound to a number: \
+         leave out its --arg"
+    )]
+    AliasOfNumber {
+        text: String,
+        param: String,
+        kernel: String,
+    },
+    #[error("the alias `{text}` needs two pointers, but `{param}` of `{kernel}` is {ty}")]
+    AliasOfScalar {
+        text: String,
+        param: String,
+        kernel: String,
+        ty: String,
+    },
     #[error("the binding `{text}` names no parameter of {kernels}; its parameters are {params}")]
     NoSuchParam {
         text: String,

@@ -259,7 +259,6 @@ impl Settings {
     /// The first setting that this version cannot honour.
     fn not_built(&self) -> Option<&'static str> {
         let flags = [
-            ("--alias", !self.alias.is_empty()),
             ("--probabilistic", self.probabilistic == Some(true)),
             ("--precision", self.precision == Some(true)),
             ("--wmma-layout", self.wmma_layout.is_some()),
@@ -311,6 +310,8 @@ pub struct KernelSpec {
     pub launch: LaunchSpec,
     /// Bindings, lowest layer first.
     pub args: Vec<Arg>,
+    /// Parameters that point to one array.
+    pub alias: Vec<(Key, Key)>,
 }
 
 /// What all layers together say about the run.
@@ -367,6 +368,22 @@ impl Layers<'_> {
         Ok(out)
     }
 
+    /// Pairs of parameters that point to one array; the highest layer that names any counts.
+    fn alias(self) -> Result<Vec<(Key, Key)>, SpecError> {
+        let named = self.0.iter().rev().find(|l| !l.alias.is_empty());
+        let pairs = named.into_iter().flat_map(|l| &l.alias);
+        let read = |(a, b): (&String, &String)| {
+            let key = |text: &str| {
+                Key::parse(text).map_err(|why| SpecError::BadAlias {
+                    text: format!("{a}={b}"),
+                    why,
+                })
+            };
+            Ok((key(a)?, key(b)?))
+        };
+        pairs.map(read).collect()
+    }
+
     /// What concerns one kernel.
     pub fn kernel(self, which: Which) -> Result<KernelSpec, SpecError> {
         let (mut file, mut entry, mut args) = (None, None, Vec::new());
@@ -402,6 +419,7 @@ impl Layers<'_> {
             entry,
             launch,
             args,
+            alias: self.alias()?,
         })
     }
 }

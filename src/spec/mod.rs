@@ -6,6 +6,7 @@
 use crate::kernel::{Fmt, GlobalId};
 use crate::term::ArrayId;
 
+mod alias;
 pub mod binding;
 mod error;
 mod fit;

@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
+use super::alias;
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
 use super::fit::{Bound, Piece, bound_pieces, show_type};
 use super::launch::Selection;
@@ -48,13 +49,15 @@ pub struct Setup {
 }
 
 /// One side while it is resolved.
-struct Draft<'a> {
-    kernel: &'a Kernel,
+pub(super) struct Draft<'a> {
+    /// The kernel.
+    pub(super) kernel: &'a Kernel,
     spec: &'a KernelSpec,
     uses: ParamUses,
     /// The pieces of each parameter.
     pieces: Vec<Vec<Piece>>,
-    fields: Vec<Field>,
+    /// What stands in the parameter space.
+    pub(super) fields: Vec<Field>,
     globals: Vec<ArrayId>,
 }
 
@@ -87,6 +90,9 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
         table.add_pair(&mut drafts, pair)?;
     }
     table.add_globals(&mut drafts);
+    if let Some((_, spec)) = kernels.first() {
+        alias::join(&mut table, &mut drafts, &spec.alias)?;
+    }
     table.finish(drafts)
 }
 
@@ -118,7 +124,7 @@ fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn list_params(kernel: &Kernel) -> String {
+pub(super) fn list_params(kernel: &Kernel) -> String {
     let each = kernel.params.iter().enumerate();
     let list: Vec<String> = each
         .map(|(i, p)| format!("{i} = {} ({})", p.name, show_type(p)))
@@ -181,7 +187,7 @@ fn pair_params(
     Ok(pairs.chain(alone).collect())
 }
 
-fn show_key(key: &Key) -> String {
+pub(super) fn show_key(key: &Key) -> String {
     match &key.param {
         ParamKey::Position(p) => p.to_string(),
         ParamKey::Name(name) => name.clone(),
@@ -203,10 +209,15 @@ fn same_type(a: &Param, b: &Param) -> bool {
 
 /// The arrays of a pair, and each side's view of them.
 #[derive(Default)]
-struct Table {
-    merged: Vec<Array>,
-    views: [Vec<Array>; 2],
-    assumptions: Vec<String>,
+pub(super) struct Table {
+    /// The arrays of the pair.
+    pub(super) merged: Vec<Array>,
+    /// The arrays as each side sees them.
+    pub(super) views: [Vec<Array>; 2],
+    /// Arrays that are another one.
+    pub(super) aliased: Vec<ArrayId>,
+    /// What was taken for granted.
+    pub(super) assumptions: Vec<String>,
 }
 
 impl Table {
@@ -433,6 +444,7 @@ impl Table {
     fn assume(&mut self, drafts: &[Draft]) {
         let pointers: Vec<usize> = (0..self.merged.len())
             .filter(|&i| self.merged[i].origin == Origin::Pointer)
+            .filter(|&i| !self.aliased.contains(&ArrayId(i as u32)))
             .collect();
         if pointers.len() > 1 {
             let text = "different pointer parameters point to arrays that do not overlap";
@@ -499,7 +511,7 @@ fn cut(pieces: &[Piece], cuts: &[u32]) -> Vec<Piece> {
     out
 }
 
-fn show_decl(role: Option<Role>, elem: ElemTy, shape: &[u64]) -> String {
+pub(super) fn show_decl(role: Option<Role>, elem: ElemTy, shape: &[u64]) -> String {
     let role = match role {
         None => "",
         Some(Role::In) => "in:",

@@ -1,0 +1,129 @@
+//! Pointer parameters that are the same array (`--alias A=B`), as for a kernel that works in place.
+//!
+//! An alias holds in each kernel that has both parameters. The arrays of the two become one for
+//! the whole pair, since what is one array for one kernel is one argument of the launch for both.
+//! What is said about either holds for both: an input that is also an output is read and written.
+
+use crate::term::ArrayId;
+
+use super::binding::Key;
+use super::fit::show_type;
+use super::pair::{Draft, Table, find, list_params, show_decl, show_key};
+use super::{Array, Role, SpecError, Value};
+
+/// Joins the arrays of aliases.
+pub(super) fn join(
+    table: &mut Table,
+    drafts: &mut [Draft],
+    pairs: &[(Key, Key)],
+) -> Result<(), SpecError> {
+    for (a, b) in pairs {
+        let text = format!("{}={}", show_key(a), show_key(b));
+        let mut known = false;
+        for side in 0..drafts.len() {
+            let kernel = drafts[side].kernel;
+            if find(kernel, a).is_none() || find(kernel, b).is_none() {
+                continue;
+            }
+            known = true;
+            let x = pointer(&drafts[side], a, &text)?;
+            let y = pointer(&drafts[side], b, &text)?;
+            if let (Some(x), Some(y)) = (x, y) {
+                merge(table, drafts, x, y)?;
+            }
+        }
+        if !known {
+            let names: Vec<String> = drafts.iter().map(|d| d.kernel.name.clone()).collect();
+            let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            let params: Vec<String> = drafts.iter().map(|d| list_params(d.kernel)).collect();
+            return Err(SpecError::NoSuchAlias {
+                text,
+                kernels: names.join(" or "),
+                params: params.join("; "),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The array that a parameter points to; `None` for eight bytes that the kernel never uses as a
+/// pointer, which can be an alias of anything.
+fn pointer(draft: &Draft, key: &Key, text: &str) -> Result<Option<ArrayId>, SpecError> {
+    let Some(p) = find(draft.kernel, key) else {
+        return Ok(None);
+    };
+    let param = &draft.kernel.params[p];
+    let offset = param.offset + key.offset.unwrap_or(0);
+    let mut fields = draft.fields.iter();
+    match fields.find(|f| f.param as usize == p && f.offset == offset) {
+        Some(f) => match f.value {
+            Value::Pointer(a) => Ok(Some(a)),
+            Value::Symbol(_) if f.bytes >= 8 => Ok(None),
+            Value::Bits(_) => Err(SpecError::AliasOfNumber {
+                text: text.to_string(),
+                param: param.name.clone(),
+                kernel: draft.kernel.name.clone(),
+            }),
+            Value::Symbol(_) => Err(SpecError::AliasOfScalar {
+                text: text.to_string(),
+                param: param.name.clone(),
+                kernel: draft.kernel.name.clone(),
+                ty: show_type(param),
+            }),
+        },
+        None => Ok(None),
+    }
+}
+
+/// Makes two arrays one, the one with the smaller number.
+fn merge(table: &mut Table, drafts: &mut [Draft], x: ArrayId, y: ArrayId) -> Result<(), SpecError> {
+    if x == y {
+        return Ok(());
+    }
+    let (keep, drop) = (x.min(y), x.max(y));
+    let (k, d) = (keep.0 as usize, drop.0 as usize);
+    for draft in drafts.iter_mut() {
+        for f in &mut draft.fields {
+            if f.value == Value::Pointer(drop) {
+                f.value = Value::Pointer(keep);
+            }
+        }
+    }
+    let [first, second] = &mut table.views;
+    for list in [&mut table.merged, first, second] {
+        let other = list[d].clone();
+        one(&mut list[k], &other)?;
+    }
+    table.aliased.push(drop);
+    let (a, b) = (&table.merged[k].name, &table.merged[d].name);
+    table
+        .assumptions
+        .push(format!("`{a}` and `{b}` are the same array"));
+    Ok(())
+}
+
+/// What is said about two arrays that are one.
+fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
+    let extents = a.extent.is_some() && b.extent.is_some() && a.extent != b.extent;
+    let types = a.elem.is_some() && b.elem.is_some() && a.elem != b.elem;
+    if let (true, Some(x), Some(y)) = (extents || types, a.elem, b.elem) {
+        return Err(SpecError::DeclaredTwice {
+            reference: a.name.clone(),
+            optimized: b.name.clone(),
+            first: show_decl(a.role, x, &a.shape),
+            second: show_decl(b.role, y, &b.shape),
+        });
+    }
+    a.role = match (a.role, b.role) {
+        (x, y) if x == y => x,
+        (Some(_), Some(_)) => Some(Role::InOut),
+        // The role of one of them follows from its use.
+        _ => None,
+    };
+    a.elem = a.elem.or(b.elem);
+    if a.shape.is_empty() {
+        a.shape = b.shape.clone();
+    }
+    a.extent = a.extent.or(b.extent);
+    Ok(())
+}
