@@ -15,7 +15,9 @@ use crate::spec::Arrays;
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
 
-/// What may be spent on the refutation of one obligation.
+/// What may be spent on the refutation of one obligation: at first, when most of the racing writes
+/// show that they differ, and after a proof has failed. A proof can be far dearer than a look.
+const FIRST_STEPS: u64 = 200_000;
 const STEPS: u64 = 20_000_000;
 
 enum Settled {
@@ -35,6 +37,7 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
         .iter()
         .map(|o| elements::pairs(&mut outcome.store, o.equal.0, o.equal.1, None))
         .collect();
+    let refuted = !outcome.defects.is_empty();
     let store = &outcome.store;
     let work: Vec<(Obligation, elements::Pairs)> = obligations.into_iter().zip(pairs).collect();
     let settled: Vec<Vec<Settled>> = work
@@ -43,7 +46,10 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
             let mut prover = Prover::new(store);
             chunk
                 .iter()
-                .map(|(o, pairs)| settle(store, o, pairs, arrays, options, &mut prover))
+                .map(|(o, pairs)| {
+                    let prover = (!refuted).then_some(&mut prover);
+                    settle(store, o, pairs, arrays, options, prover)
+                })
                 .collect()
         })
         .collect();
@@ -56,14 +62,42 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
     }
 }
 
+/// Settles one obligation. Without a prover (another defect is known, and after a race the values
+/// are those of one schedule only) it is at most refuted.
 fn settle(
     store: &crate::term::TermStore,
     o: &Obligation,
     pairs: &elements::Pairs,
     arrays: &Arrays,
     options: &Options,
-    prover: &mut Prover<'_>,
+    prover: Option<&mut Prover<'_>>,
 ) -> Settled {
+    let look = |steps| {
+        let budget = witness::Budget {
+            steps,
+            deadline: options.limits.deadline,
+        };
+        witness::search(store, pairs, arrays, options.seed, budget)
+    };
+    if pairs.iter().any(|(a, b)| a != b)
+        && let Some(found) = look(FIRST_STEPS).found
+    {
+        return Settled::Defect(differing(o, &found, arrays));
+    }
+    let Some(prover) = prover else {
+        if pairs.iter().all(|(a, b)| a == b) {
+            return Settled::Warning(o.warning.clone());
+        }
+        return Settled::Unknown(Finding {
+            kind: UnknownKind::Undecided,
+            message: format!(
+                "{}; whether the values are equal was not looked into, for the kernel is defective",
+                o.defect.message
+            ),
+            count: o.defect.count,
+            sites: o.defect.sites.clone(),
+        });
+    };
     let mut open = None;
     for &(a, b) in pairs {
         // Both writes must have a value wherever one has.
@@ -79,34 +113,9 @@ fn settle(
     let Some((proof, a, b)) = open else {
         return Settled::Warning(o.warning.clone());
     };
-    let budget = witness::Budget {
-        steps: STEPS,
-        deadline: options.limits.deadline,
-    };
-    let search = witness::search(store, pairs, arrays, options.seed, budget);
+    let search = look(STEPS);
     if let Some(found) = search.found {
-        let mut defect = o.defect.clone();
-        let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
-        let inputs: Vec<String> = found
-            .inputs
-            .iter()
-            .take(4)
-            .map(|(c, bits)| {
-                let name = text::element(arrays, c.array, c.off, c.bytes as u64);
-                format!("{name} = {}", text::bits(*bits, Some(c.ty)).text)
-            })
-            .collect();
-        let given = match (&inputs[..], found.inputs.len()) {
-            ([], _) => "all inputs 0".to_string(),
-            (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
-            (list, _) => list.join(", "),
-        };
-        defect.message.push_str(&format!(
-            "; the values differ: {} and {} with {given}",
-            show(&found.reference),
-            show(&found.optimized)
-        ));
-        return Settled::Defect(defect);
+        return Settled::Defect(differing(o, &found, arrays));
     }
     let (kind, what) = explain::unequal(store, arrays, proof, (a, b), search.within_rounding);
     Settled::Unknown(Finding {
@@ -118,6 +127,32 @@ fn settle(
         count: o.defect.count,
         sites: o.defect.sites.clone(),
     })
+}
+
+/// The defect of two writes that differ, with the input on which they do.
+fn differing(o: &Obligation, found: &witness::Found, arrays: &Arrays) -> Finding<DefectKind> {
+    let mut defect = o.defect.clone();
+    let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
+    let inputs: Vec<String> = found
+        .inputs
+        .iter()
+        .take(4)
+        .map(|(c, bits)| {
+            let name = text::element(arrays, c.array, c.off, c.bytes as u64);
+            format!("{name} = {}", text::bits(*bits, Some(c.ty)).text)
+        })
+        .collect();
+    let given = match (&inputs[..], found.inputs.len()) {
+        ([], _) => "all inputs 0".to_string(),
+        (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
+        (list, _) => list.join(", "),
+    };
+    defect.message.push_str(&format!(
+        "; the values differ: {} and {} with {given}",
+        show(&found.reference),
+        show(&found.optimized)
+    ));
+    defect
 }
 
 /// Adds a finding; one of the same kind at the same instructions is counted.

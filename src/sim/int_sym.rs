@@ -7,15 +7,16 @@
 //! The store's constructors keep shifts and masks by constants as fields, so that taking packed
 //! data apart and putting it together gives back the terms it was made of.
 //!
-//! What is not claimed: completeness. An operation that no rule expresses exactly (population
-//! count, bit reversal, permutation by an unknown selector, ...) has no term, and the caller
-//! reports it; nothing is approximated.
+//! What is not claimed: completeness. An operation that no rule expresses exactly (permutation by
+//! an unknown selector, a division by what may be zero, ...) has no term, and the caller reports
+//! it; nothing is approximated.
 
 use crate::kernel::{Cmp, IntOp, IntTy};
 use crate::term::{BitsOp, ICmp, Sort, TermId, TermStore};
 
 use super::int::{self, mask, mode_selector};
 
+mod count;
 mod logic;
 mod permute;
 #[cfg(test)]
@@ -213,14 +214,13 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
         IntOp::Dp4a(sa, sb) => permute::dot(s, (a, 8, sa, 0), (b, sb, 0), 4, c),
         IntOp::Dp2aLo(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 0), 2, c),
         IntOp::Dp2aHi(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 2), 2, c),
-        IntOp::Popc
-        | IntOp::Clz
-        | IntOp::Brev
-        | IntOp::Bfind
-        | IntOp::BfindShift
-        | IntOp::Fns
-        | IntOp::BmskClamp
-        | IntOp::BmskWrap => return None,
+        IntOp::Popc => count::ones(s, a, w),
+        IntOp::Clz => count::leading_zeros(s, a, w),
+        IntOp::Brev => count::reversed(s, a, w),
+        IntOp::Bfind => count::top(s, a, ty, false),
+        IntOp::BfindShift => count::top(s, a, ty, true),
+        IntOp::BmskClamp | IntOp::BmskWrap => count::mask(s, op, a, b),
+        IntOp::Fns => return None,
     })
 }
 
@@ -421,8 +421,48 @@ fn mul_wide(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> Option<TermId
 }
 
 fn mul_high(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> Option<TermId> {
+    if ty.width == 64 {
+        return Some(mul_high_64(s, a, b, ty.signed));
+    }
     let p = mul_wide(s, a, b, ty)?;
     Some(s.extract(p, ty.width, ty.width))
+}
+
+/// The high half of a product of 64-bit numbers, from the products of their halves. The signed
+/// one is the unsigned one less either factor where the other is negative.
+fn mul_high_64(s: &mut TermStore, a: TermId, b: TermId, signed: bool) -> TermId {
+    let mut half = |t, low| {
+        let h = s.extract(t, low, 32);
+        s.zero_extend(h, 64)
+    };
+    let (al, ah, bl, bh) = (half(a, 0), half(a, 32), half(b, 0), half(b, 32));
+    let high = |s: &mut TermStore, t| {
+        let h = s.extract(t, 32, 32);
+        s.zero_extend(h, 64)
+    };
+    // No sum wraps: (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
+    let low = s.bits_op(BitsOp::Mul, al, bl);
+    let carry = high(s, low);
+    let cross = s.bits_op(BitsOp::Mul, ah, bl);
+    let middle = s.bits_op(BitsOp::Add, cross, carry);
+    let carry = high(s, middle);
+    let rest = s.extract(middle, 0, 32);
+    let rest = s.zero_extend(rest, 64);
+    let cross = s.bits_op(BitsOp::Mul, al, bh);
+    let middle = s.bits_op(BitsOp::Add, cross, rest);
+    let more = high(s, middle);
+    let top = s.bits_op(BitsOp::Mul, ah, bh);
+    let sum = s.bits_op(BitsOp::Add, carry, more);
+    let mut out = s.bits_op(BitsOp::Add, top, sum);
+    if signed {
+        let zero = s.bits(64, 0);
+        for (x, y) in [(a, b), (b, a)] {
+            let p = s.icmp(ICmp::SLt, x, zero);
+            let less = s.select(p, y, zero);
+            out = sub(s, out, less);
+        }
+    }
+    out
 }
 
 /// Bits 31..0 or 47..16 of the product of the low 24 bits.
