@@ -126,6 +126,9 @@ impl<'a> Lowerer<'a> {
     fn address_value(&mut self, address: AddressOf, ty: Type) -> Decoded<Src> {
         match address.place.at {
             At::Offset(at) => {
+                if address.place.space == Space::Local {
+                    self.k.unaddressed.retain(|(from, _)| *from != at);
+                }
                 let sum = i64::from(at).wrapping_add(address.addend) as u64;
                 Ok(Src::Imm(truncate(sum, ty)))
             }

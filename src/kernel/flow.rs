@@ -2,8 +2,9 @@
 //!
 //! The problem: which sources can flow into each register. Each register has a set of sources that
 //! only grows; sets are interned, so a step costs one lookup, and a register is visited again only
-//! when its set has grown. Local memory is one node for each eight-byte cell that is accessed at a
+//! when its set has grown. Local memory is one node for each four-byte cell that is accessed at a
 //! constant address, and one for what is stored at unknown addresses; shared memory is one node.
+//! A generic address leads to no `.param` variable whose address was never taken.
 //!
 //! Soundness: a source that flows somewhere is always in the set there; a set may hold sources that
 //! never arrive.
@@ -119,9 +120,11 @@ impl Reach {
 /// The nodes of the flow graph: the registers, then memory that values are spilled to.
 pub(super) struct Graph {
     regs: u32,
-    /// The node of each eight-byte cell of local memory that is accessed at a constant address.
+    /// The node of each four-byte cell of local memory that is accessed at a constant address.
     cells: HashMap<i64, u32, FxBuildHasher>,
     nodes: u32,
+    /// Parts of local memory that generic addresses do not lead to.
+    unaddressed: Vec<(u32, u32)>,
     /// Edges as (from, to).
     edges: Vec<(u32, u32)>,
     /// Registers that the address of a global variable flows into, and the number of those.
@@ -136,7 +139,8 @@ impl Graph {
         let mut graph = Graph {
             regs,
             cells: HashMap::with_hasher(FxBuildHasher),
-            nodes: regs + 3,
+            nodes: regs + 4,
+            unaddressed: kernel.unaddressed.clone(),
             edges: Vec::new(),
             globals: Vec::new(),
             global_count: kernel.globals.len(),
@@ -153,14 +157,14 @@ impl Graph {
                     for (i, dst) in dsts.iter().enumerate() {
                         let Some(dst) = dst else { continue };
                         let (space, at) = known.element(access.space, addr, i, access.ty);
-                        graph.load(space, at, *dst);
+                        graph.load(space, at.map(|at| (at, access.ty.bits())), *dst);
                     }
                 }
                 (Op::St { access, srcs, addr }, _) => {
                     for (i, src) in srcs.iter().enumerate() {
                         if let Some(Src::Reg(src)) = src {
                             let (space, at) = known.element(access.space, addr, i, access.ty);
-                            graph.store(space, at, *src);
+                            graph.store(space, at.map(|at| (at, access.ty.bits())), *src);
                         }
                     }
                 }
@@ -208,17 +212,34 @@ impl Graph {
         self.regs + 2
     }
 
+    /// What is stored anywhere in local memory that an address leads to.
+    fn addressed(&self) -> u32 {
+        self.regs + 3
+    }
+
     fn cell(&mut self, at: i64) -> u32 {
         let (next, anywhere) = (self.nodes, self.anywhere());
-        let node = *self.cells.entry(at.div_euclid(8)).or_insert(next);
+        let node = *self.cells.entry(at).or_insert(next);
         if node == next {
             self.nodes += 1;
             self.edges.push((node, anywhere));
+            let (from, end) = (at * 4, at * 4 + 4);
+            let mut parts = self.unaddressed.iter();
+            if !parts.any(|(a, b)| i64::from(*a) <= from && end <= i64::from(*b)) {
+                self.edges.push((node, self.addressed()));
+            }
         }
         node
     }
 
-    fn store(&mut self, space: Space, at: Option<i64>, src: RegId) {
+    /// The nodes of an access of so many bits.
+    fn range(&mut self, (at, bits): (i64, u32)) -> Vec<u32> {
+        let last = at.saturating_add(i64::from(bits.div_ceil(8)) - 1);
+        let cells = at.div_euclid(4)..=last.div_euclid(4);
+        cells.map(|cell| self.cell(cell)).collect()
+    }
+
+    fn store(&mut self, space: Space, at: Option<(i64, u32)>, src: RegId) {
         let local = !matches!(space, Space::Shared | Space::SharedCluster | Space::Global);
         let shared = !matches!(space, Space::Local | Space::Global);
         if shared {
@@ -229,27 +250,31 @@ impl Graph {
         }
         match (space, at) {
             (Space::Local, Some(at)) => {
-                let cell = self.cell(at);
-                self.edges.push((src.0, cell));
+                for cell in self.range(at) {
+                    self.edges.push((src.0, cell));
+                }
             }
             _ => {
-                let (scattered, anywhere) = (self.scattered(), self.anywhere());
-                self.edges.extend([(src.0, scattered), (src.0, anywhere)]);
+                let known = [self.scattered(), self.anywhere(), self.addressed()];
+                self.edges.extend(known.map(|node| (src.0, node)));
             }
         }
     }
 
-    fn load(&mut self, space: Space, at: Option<i64>, dst: RegId) {
+    fn load(&mut self, space: Space, at: Option<(i64, u32)>, dst: RegId) {
         match (space, at) {
             (Space::Local, Some(at)) => {
-                let (cell, scattered) = (self.cell(at), self.scattered());
-                self.edges.extend([(cell, dst.0), (scattered, dst.0)]);
+                for cell in self.range(at) {
+                    self.edges.push((cell, dst.0));
+                }
+                let scattered = self.scattered();
+                self.edges.push((scattered, dst.0));
             }
             (Space::Local, None) => self.edges.push((self.anywhere(), dst.0)),
             (Space::Shared | Space::SharedCluster, _) => self.edges.push((self.shared(), dst.0)),
             (Space::Generic, _) => {
-                let (anywhere, shared) = (self.anywhere(), self.shared());
-                self.edges.extend([(anywhere, dst.0), (shared, dst.0)]);
+                let (addressed, shared) = (self.addressed(), self.shared());
+                self.edges.extend([(addressed, dst.0), (shared, dst.0)]);
             }
             (Space::Global | Space::Const | Space::Param, _) => {}
         }

@@ -293,6 +293,10 @@ impl Lowerer<'_> {
                     for name in self.members(var.name, var.count) {
                         let at = (name, var.span);
                         if let Some(place) = self.new_local(shape, at) {
+                            if let (At::Offset(from), ptx::Space::Param) = (place.at, decl.space) {
+                                let end = self.k.local_bytes;
+                                self.k.unaddressed.push((from, end));
+                            }
                             self.declare(name, Binding::Var(place), var.span);
                         }
                     }

@@ -123,6 +123,7 @@ impl<'a> Lowerer<'a> {
                 shared_bytes: 0,
                 dynamic_shared: None,
                 locals: Vec::new(),
+                unaddressed: Vec::new(),
                 local_bytes: 0,
                 globals: Vec::new(),
                 reqntid,

@@ -45,6 +45,7 @@ mod operand;
 mod pointer_bits;
 mod print_op;
 mod print_warp;
+mod results;
 mod scope;
 mod sig;
 mod special;
@@ -103,6 +104,9 @@ pub struct Kernel {
     pub dynamic_shared: Option<u32>,
     /// Per-thread local memory: `.local` variables and the `.param` variables of expanded calls.
     pub locals: Vec<Var>,
+    /// Parts of local memory, as offset and end, that no address leads to: `.param` variables that
+    /// are named by loads, stores and calls only.
+    pub unaddressed: Vec<(u32, u32)>,
     /// Size of the local memory of one thread in bytes.
     pub local_bytes: u32,
     /// Module-scope `.global` and `.const` variables that the code names, by [`GlobalId`].

@@ -28,6 +28,21 @@ pub fn pointer_bits(kernel: &Kernel) -> Vec<Pc> {
 /// The same, where the caller knows that some parameters (by index) are arrays, though the code
 /// accesses nothing through them.
 pub fn pointer_bits_with(kernel: &Kernel, is_array: impl Fn(u32) -> bool) -> Vec<Pc> {
+    base_uses(kernel, is_array).depends
+}
+
+/// What instructions do with addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BaseUses {
+    /// Those whose result can depend on the base of an array: see [`pointer_bits`].
+    pub depends: Vec<Pc>,
+    /// Those that can take a part of an address from a whole one: narrowing, or taking apart.
+    /// Loads are not among them.
+    pub parts: Vec<Pc>,
+}
+
+/// Both lists, in order.
+pub fn base_uses(kernel: &Kernel, is_array: impl Fn(u32) -> bool) -> BaseUses {
     let Loads { mut uses, seeds } = loads(kernel);
     let graph = Graph::new(kernel, Flow::Pointer);
     let flow = reach_with_globals(&graph, &seeds, uses.len());
@@ -46,11 +61,17 @@ pub fn pointer_bits_with(kernel: &Kernel, is_array: impl Fn(u32) -> bool) -> Vec
         flow: &flow,
         high: &reach(&graph, &high_parts(kernel, &uses, &seeds)),
     };
-    let depends = kernel.insts.iter().map(|inst| judge.depends(inst));
-    (0u32..)
-        .zip(depends)
-        .filter_map(|(pc, depends)| depends.then_some(Pc(pc)))
-        .collect()
+    let those = |test: &dyn Fn(&Inst) -> bool| {
+        let insts = (0u32..).zip(&kernel.insts);
+        insts
+            .filter(|(_, i)| test(i))
+            .map(|(pc, _)| Pc(pc))
+            .collect()
+    };
+    BaseUses {
+        depends: those(&|inst| judge.depends(inst)),
+        parts: those(&|inst| judge.takes_part(inst)),
+    }
 }
 
 /// Registers that may hold another part of an address than its low bits.
@@ -111,6 +132,23 @@ impl Judge<'_> {
     fn same_base(&self, a: Src, b: Src) -> bool {
         match (self.flow.origins(a), self.flow.origins(b)) {
             ([one], [other]) => one == other && self.is_pointer(*one),
+            _ => false,
+        }
+    }
+
+    /// Can this make a part of an address out of a whole one?
+    fn takes_part(&self, inst: &Inst) -> bool {
+        match &inst.op {
+            Op::Unpack { src, .. } => self.derived(*src),
+            Op::Cvt {
+                from: NumTy::Int(from),
+                to: NumTy::Int(to),
+                src,
+                ..
+            } => to.width < from.width && self.derived(*src),
+            Op::Mov { dst, src, .. } => {
+                self.kernel.reg_width.get(dst.0 as usize) != Some(&64) && self.derived(*src)
+            }
             _ => false,
         }
     }

@@ -13,7 +13,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Origin, Reach, reach, reach_with_globals};
 use super::operands::op_uses;
-pub use super::pointer_bits::{pointer_bits, pointer_bits_with};
+pub use super::pointer_bits::{BaseUses, base_uses, pointer_bits, pointer_bits_with};
+pub use super::results::results_used;
 use super::{Addr, IntTy, Kernel, NumTy, Op, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.

@@ -758,10 +758,7 @@ impl Machine<'_> {
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
         self.check(w, pc, &mut targets, size, true);
-        let used = dsts.iter().any(|d| {
-            let (first, last) = self.reads[d.0 as usize];
-            first <= last
-        });
+        let used = self.result_used[pc.0 as usize];
         let kind = Kind::Atomic {
             op: *op,
             ty: access.ty,

@@ -74,8 +74,10 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
-    /// Instructions whose result depends on where an array lies in memory.
-    pub address_bits: Vec<bool>,
+    /// Whether anything may come to depend on the old value that an atomic gives.
+    pub result_used: Vec<bool>,
+    /// What each instruction may do with the address of an array.
+    pub address_bits: Vec<super::bases::Use>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     /// The registers of lane-wise operations.
@@ -221,17 +223,22 @@ impl<'k> Machine<'k> {
             .insts
             .iter()
             .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
-        let mut address_bits = vec![false; kernel.insts.len()];
+        let mut address_bits = vec![super::bases::Use::default(); kernel.insts.len()];
         let is_array = |param: u32| {
             // Of a structure only the fields that are used as addresses count.
             let bytes = kernel.params.get(param as usize).map(|p| p.bytes);
             let mut whole = bindings.fields.iter().filter(|f| f.param == param);
             whole.any(|f| Some(f.bytes) == bytes && matches!(f.value, Value::Pointer(_)))
         };
-        for pc in crate::kernel::usage::pointer_bits_with(kernel, is_array) {
-            address_bits[pc.0 as usize] = true;
+        let base_uses = crate::kernel::usage::base_uses(kernel, is_array);
+        for pc in base_uses.depends {
+            address_bits[pc.0 as usize].depends = true;
+        }
+        for pc in base_uses.parts {
+            address_bits[pc.0 as usize].parts = true;
         }
         Some(Machine {
+            result_used: crate::kernel::usage::results_used(kernel),
             address_bits,
             kernel,
             launch,

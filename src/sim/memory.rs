@@ -27,6 +27,8 @@ const HIGH: u64 = 4;
 /// A packed `Val` whose register is 64 bits wide stands in two cells; bits 60..63 tell which.
 const KIND_SHIFT: u32 = 60;
 const VAL_MASK: u64 = (1 << KIND_SHIFT) - 1;
+/// Set in a cell of known bits that is half of what can be an address.
+const HALF: u64 = 1 << 32;
 
 /// What a region is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +200,10 @@ impl Region {
         if bits == 32 {
             let cell = self.cell(off / 4);
             match cell >> KIND_SHIFT {
-                CONC => return Val::Conc(cell & 0xffff_ffff),
+                CONC => {
+                    values.address_part |= cell & HALF != 0;
+                    return Val::Conc(cell & 0xffff_ffff);
+                }
                 WORD => {
                     let v = unpack(cell);
                     let (NumTy::Float(f), Val::Bits(_)) = (ty, v) else {
@@ -248,7 +253,10 @@ impl Region {
         let cell = self.cell(off / 4);
         let shift = (off % 4 * 8) as u8;
         match cell >> KIND_SHIFT {
-            CONC => return Val::Conc((cell & 0xffff_ffff) >> shift & ((1 << width) - 1)),
+            CONC => {
+                values.address_part |= cell & HALF != 0;
+                return Val::Conc((cell & 0xffff_ffff) >> shift & ((1 << width) - 1));
+            }
             NONE => {
                 if let (NumTy::Float(f), Initial::Symbols(a)) = (ty, self.initial) {
                     return Val::Real(f, values.store.elem(a, f, off));
@@ -276,8 +284,9 @@ impl Region {
             (4, Val::Conc(b)) => self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15)),
             (4, Val::Real(f, _)) if f.bits() == 32 => self.set(word, pack(WORD, v), mark(15)),
             (8, Val::Conc(b)) => {
-                self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15));
-                self.set(word + 1, CONC << KIND_SHIFT | b >> 32, mark(15));
+                let kind = CONC << KIND_SHIFT | if in_some_window(b) { HALF } else { 0 };
+                self.set(word, kind | b & 0xffff_ffff, mark(15));
+                self.set(word + 1, kind | b >> 32, mark(15));
             }
             (8, _) => {
                 let v = match v {
@@ -301,7 +310,7 @@ impl Region {
                 let cell = self.cell(word);
                 if let (CONC, Val::Conc(b)) = (cell >> KIND_SHIFT, v) {
                     let m = ((1u64 << width) - 1) << shift;
-                    let new = cell & 0xffff_ffff & !m | b << shift & m;
+                    let new = cell & (0xffff_ffff | HALF) & !m | b << shift & m;
                     self.set(word, CONC << KIND_SHIFT | new, mask);
                     return;
                 }
@@ -377,6 +386,11 @@ impl Region {
         }
         out
     }
+}
+
+/// Can these bits be an address of some region?
+fn in_some_window(bits: u64) -> bool {
+    bits.wrapping_add(1 << (WINDOW_BITS - 1)) >> WINDOW_BITS != 0
 }
 
 fn pack(kind: u64, v: Val) -> u64 {

@@ -17,6 +17,7 @@ mod access;
 mod accumulate;
 pub mod barrier;
 mod barriers;
+mod bases;
 mod branch;
 pub mod clock;
 mod collective;

@@ -99,7 +99,11 @@ impl Machine<'_> {
     pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
-        if self.address_bits[pc.0 as usize] {
+        let uses = self.address_bits[pc.0 as usize];
+        if uses.parts {
+            self.take_parts(w, mask, pc);
+        }
+        if uses.depends && self.depends_on_base(w, mask, pc) {
             let site = self.site(pc, w, mask, "computes with the bits of an address");
             self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
                 "the result depends on where an array lies in memory".into()

@@ -101,6 +101,9 @@ pub struct Values {
     /// The real constant 1, once it is needed.
     pub(super) one: Option<TermId>,
     consts: FxHashMap<(Fmt, u64), TermId>,
+    /// True once part of an address was taken: from then on no known bits tell whether they are
+    /// derived from one.
+    pub address_part: bool,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
 }

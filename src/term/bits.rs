@@ -267,8 +267,8 @@ impl TermStore {
             match op {
                 BitsOp::Add | BitsOp::Or | BitsOp::Xor if c == 0 => return x,
                 BitsOp::And if ones => return x,
-                BitsOp::And | BitsOp::Mul if c == 0 && self.is_total(x) => return y,
-                BitsOp::Or if ones && self.is_total(x) => return y,
+                BitsOp::And | BitsOp::Mul if c == 0 && self.is_some_bits(x) => return y,
+                BitsOp::Or if ones && self.is_some_bits(x) => return y,
                 BitsOp::Mul if c.is_power_of_two() => return self.shift_left(x, c.ilog2() as u8),
                 BitsOp::UDiv if !flipped && c.is_power_of_two() => {
                     return self.shift_right(x, c.ilog2() as u8);
@@ -299,6 +299,16 @@ impl TermStore {
             return t;
         }
         self.op_node(op, w, a, b)
+    }
+
+    /// True if a term is bits, though perhaps unknown ones: memory that was never written holds
+    /// something, which a mask can remove. A value that depends on an undefined real is not.
+    pub(super) fn is_some_bits(&self, t: TermId) -> bool {
+        let field = |t| self.is_total(t) || matches!(self.get(t), Term::Poison { .. });
+        match self.get(t) {
+            Term::Concat(parts) => parts.iter().all(|&p| field(TermId(p))),
+            _ => field(t),
+        }
     }
 
     /// The node of an operation after the rules that look at its operands only.

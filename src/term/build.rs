@@ -239,6 +239,14 @@ impl TermStore {
             Term::Not(q) => return self.select(q, b, a),
             _ => {}
         }
+        // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;
+        // because only that side is reached. The same for the other branch.
+        if let Some(x) = self.reached(p, a, true) {
+            return self.select(p, x, b);
+        }
+        if let Some(y) = self.reached(p, b, false) {
+            return self.select(p, a, y);
+        }
         let total = self.is_total(p) && self.is_total(a) && self.is_total(b);
         let (tag, width) = match self.sort(a) {
             Sort::Bits(w) => (view::BITS_SELECT, w),
@@ -250,6 +258,20 @@ impl TermStore {
             Sort::Real => (view::SELECT, 0),
         };
         self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), &[], total)
+    }
+
+    /// What a branch is where `p` has this value, if it is a select by `p` or its negation.
+    fn reached(&self, p: TermId, branch: TermId, value: bool) -> Option<TermId> {
+        let (Term::Select(q, x, y) | Term::BitsSelect(q, x, y)) = self.get(branch) else {
+            return None;
+        };
+        if q == p {
+            Some(if value { x } else { y })
+        } else if self.opposite(q, p) {
+            Some(if value { y } else { x })
+        } else {
+            None
+        }
     }
 
     pub(super) fn is_branching(&self, t: TermId) -> bool {

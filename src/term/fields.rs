@@ -202,7 +202,7 @@ impl TermStore {
         if fields.len() > MAX_FIELDS || fields.iter().all(|f| f.2 == Field::Both) {
             return None;
         }
-        if constants && !(self.is_total(a) && self.is_total(b)) {
+        if constants && !(self.is_some_bits(a) && self.is_some_bits(b)) {
             return None;
         }
         let mut out = Vec::with_capacity(fields.len());

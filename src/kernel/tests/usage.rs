@@ -1,7 +1,8 @@
 //! Flow of parameters: roles, element types, and results that depend on a base address.
 
 use super::{kernel_of, listing};
-use crate::kernel::{Fmt, NumTy, ParamUse, Pc, Space, param_uses, pointer_bits};
+use crate::kernel::usage::results_used;
+use crate::kernel::{Fmt, NumTy, Op, ParamUse, Pc, Space, param_uses, pointer_bits};
 
 fn uses(body: &str) -> Vec<ParamUse> {
     param_uses(&kernel_of("", body))
@@ -128,4 +129,41 @@ fn what_depends_on_a_base() {
         &format!("{load} cvt.u32.u64 %r1, %rd2; ld.global.f32 %f1, [%r1]; ret;"),
     );
     assert_eq!(pointer_bits(&k).len(), 1);
+}
+
+#[test]
+fn results_of_atomics() {
+    let before = ".func (.param .b32 o) f(.param .b64 p) { .reg .b32 %r<2>; .reg .b64 %rd<2>;
+        ld.param.u64 %rd1, [p]; atom.add.u32 %r1, [%rd1], 1; st.param.b32 [o], %r1; ret; }\n";
+    let call = "ld.param.u64 %rd1, [a]; .param .b64 p0; .param .b32 r0; st.param.b64 [p0], %rd1;
+        call (r0), f, (p0); ld.param.u32 %r1, [r0];";
+    for (body, wanted) in [
+        ("", false),
+        ("mov.u32 %r2, %r1; st.local.u32 [stack], %r2;", false),
+        ("st.global.u32 [%rd1], %r1;", true),
+        (
+            "st.local.u32 [stack], %r1; ld.local.u64 %rd2, [stack]; ld.global.u32 %r3, [%rd2];",
+            true,
+        ),
+        (
+            "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], 1;",
+            true,
+        ),
+        (
+            "setp.eq.u32 %p1, %r1, 0; @%p1 bra END; st.global.u32 [%rd1], 1; END:",
+            true,
+        ),
+        (
+            "mov.u64 %rd2, stack; cvta.local.u64 %rd3, %rd2; st.u32 [%rd3], %r1;
+          ld.u32 %r4, [%rd1]; st.global.u32 [%rd1], %r4;",
+            true,
+        ),
+        ("ld.u32 %r4, [%rd1]; st.global.u32 [%rd1], %r4;", false),
+        ("atom.add.u32 %r5, [%rd1], %r1;", true),
+    ] {
+        let k = kernel_of(before, &format!("{call} {body} ret;"));
+        let used = results_used(&k);
+        let atom = k.insts.iter().position(|i| matches!(i.op, Op::Atom { .. }));
+        assert_eq!(used[atom.expect("one")], wanted, "{body}");
+    }
 }

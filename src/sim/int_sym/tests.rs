@@ -402,3 +402,43 @@ fn long_chains_do_not_recurse() {
     }
     assert_eq!(s.sort(t), Sort::Bits(32));
 }
+
+#[test]
+fn masks_remove_what_was_never_written() {
+    let s = &mut TermStore::new();
+    let k = |s: &mut TermStore, v: u64| s.bits(32, v);
+    let old = s.poison(32, 7);
+    // The low byte is set field by field; then the rest is replaced.
+    let m = k(s, 0xffff_ff01);
+    let a = op(s, IntOp::And, &[old, m]);
+    let six = k(s, 6);
+    let a = op(s, IntOp::Or, &[a, six]);
+    let m = k(s, 0xffff_fffe);
+    let a = op(s, IntOp::And, &[a, m]);
+    assert!(!s.is_total(a));
+    let low = k(s, 0xff);
+    let byte = op(s, IntOp::And, &[a, low]);
+    assert_eq!(s.as_bits(byte), Some(6));
+    let (x, eight) = (s.bytes(ArrayId(0), 0, 32), k(s, 8));
+    let high = op(s, IntOp::Shl, &[x, eight]);
+    let word = op(s, IntOp::Or, &[byte, high]);
+    assert!(s.is_total(word));
+    // What is kept of it stays unwritten.
+    let kept = op(s, IntOp::Shr, &[a, eight]);
+    assert!(!s.is_total(kept));
+}
+
+#[test]
+fn a_select_within_a_select_is_what_is_reached() {
+    let s = &mut TermStore::new();
+    let [x, y, z] = [0, 4, 8].map(|off| s.bytes(ArrayId(0), off, 32));
+    let p = s.icmp(ICmp::ULt, x, y);
+    let n = s.not(p);
+    let poison = s.poison(32, 1);
+    // if (!p) r = x; if (p) r = y; r was never written before.
+    let inner = s.select(n, x, poison);
+    let outer = s.select(p, y, inner);
+    assert_eq!(outer, s.select(p, y, x));
+    let again = s.select(p, outer, z);
+    assert_eq!(again, s.select(p, y, z));
+}

@@ -1,0 +1,75 @@
+//! Which atomics give an old value that anything depends on.
+//!
+//! The problem: unordered atomics of one operation commute only if nobody looks at what they return.
+//! Without optimisation the result of every `atom` is moved through registers and the stack of the
+//! thread before it is forgotten, so that "its register is read" says nothing.
+//!
+//! Soundness: a result counts as unused only if all that it can flow into ([`flow`](super::flow)) is
+//! registers and local memory, read by nothing but computations and copies of those.
+//!
+//! Not claimed: that a used result matters.
+
+use super::flow::{Flow, Graph, Known, Origin, reach};
+use super::operands::{op_uses, uses};
+use super::{Addr, Kernel, Op, RegId, Space, Src};
+
+/// For each instruction, whether it is an atomic whose result may be used.
+pub fn results_used(kernel: &Kernel) -> Vec<bool> {
+    let mut seeds: Vec<(RegId, Origin)> = Vec::new();
+    for (pc, inst) in (0u32..).zip(&kernel.insts) {
+        if let Op::Atom { dsts, .. } = &inst.op {
+            seeds.extend(dsts.iter().map(|d| (*d, pc)));
+        }
+    }
+    let mut used = vec![false; kernel.insts.len()];
+    if seeds.is_empty() {
+        return used;
+    }
+    let known = Known::new(kernel);
+    let reached = reach(&Graph::new(kernel, Flow::Any), &seeds);
+    let mut mark = |r: RegId| {
+        for pc in reached.origins(Src::Reg(r)) {
+            used[*pc as usize] = true;
+        }
+    };
+    let base = |addr: &Addr| match addr.base {
+        Src::Reg(r) => Some(r),
+        _ => None,
+    };
+    for inst in &kernel.insts {
+        if let Some(guard) = inst.guard {
+            mark(guard.reg);
+        }
+        match &inst.op {
+            op if computes(op) => {}
+            Op::Ld { addr, .. } => base(addr).into_iter().for_each(&mut mark),
+            Op::St { addr, access, .. }
+                if known.element(access.space, addr, 0, access.ty).0 == Space::Local =>
+            {
+                base(addr).into_iter().for_each(&mut mark);
+            }
+            Op::Atom { .. } | Op::St { .. } => op_uses(&inst.op, &mut mark),
+            _ => uses(inst, &mut mark),
+        }
+    }
+    used
+}
+
+/// Does an operation nothing but write registers, whose values the flow follows?
+fn computes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Mov { .. }
+            | Op::Pack { .. }
+            | Op::Unpack { .. }
+            | Op::Cvt { .. }
+            | Op::Cvta { .. }
+            | Op::Int { .. }
+            | Op::Float { .. }
+            | Op::Setp { .. }
+            | Op::Set { .. }
+            | Op::Selp { .. }
+            | Op::Slct { .. }
+            | Op::Lop3Bool { .. }
+    )
+}
