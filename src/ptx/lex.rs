@@ -69,7 +69,7 @@ type Lexed<'a, T> = IResult<&'a [u8], T, Malformed>;
 
 /// Number of bytes that mean nothing at the start of `input`: blanks, comments and, where
 /// `line_start` says that only blanks stand before on the line, `#` lines. `Err` holds the offset of a comment
-/// that does not end.
+/// that does not end. Zeros after the last line are blank too: NVRTC counts the end of its string.
 pub(crate) fn blanks(input: &[u8], line_start: bool) -> Result<usize, usize> {
     let mut at = 0;
     let mut line_start = line_start;
@@ -85,6 +85,7 @@ pub(crate) fn blanks(input: &[u8], line_start: bool) -> Result<usize, usize> {
             [b'/', b'/', ..] => end_of_line(rest),
             [b'/', b'*', ..] => block_comment(rest).ok_or(at)?,
             [b'#', ..] if line_start => end_of_line(rest),
+            [0, ..] if rest.iter().all(|&b| b == 0) => rest.len(),
             _ => return Ok(at),
         };
         at += skipped;
@@ -340,6 +341,8 @@ mod tests {
     fn blanks_skip_comments_and_line_markers() {
         assert_eq!(blanks(b" // x\n\t/* y\n */ a", false), Ok(16));
         assert_eq!(blanks(b"\n # 1 \"x\"\nb", false), Ok(10));
+        assert_eq!(blanks(b"\n\0\0", false), Ok(3));
+        assert_eq!(blanks(b"\n\0\0a", false), Ok(1));
         assert_eq!(blanks(b"# 1\nb", true), Ok(4));
         assert_eq!(blanks(b"#b", false), Ok(0));
         assert_eq!(blanks(b" /* never", false), Err(1));

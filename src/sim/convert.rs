@@ -11,7 +11,7 @@ use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
 use super::value::Val;
 use super::warp::lanes;
-use super::{UnknownKind, int, int_sym};
+use super::{int, int_sym};
 
 impl Machine<'_> {
     /// `cvt`.
@@ -292,21 +292,6 @@ impl Machine<'_> {
         let y = self.values.bits(b, width);
         let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);
         self.values.of_bits(t)
-    }
-
-    /// Records why an address is not known.
-    pub fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
-        if let Some(name) = self.unbound_integer(v) {
-            let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
-            self.unknown(UnknownKind::MissingBinding, vec![site], || {
-                super::step::self_missing(&name, "an address")
-            });
-            return;
-        }
-        let site = self.site(pc, w, mask, "computes an address from input data");
-        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-            "an address depends on input data".into()
-        });
     }
 }
 

@@ -534,29 +534,6 @@ impl Machine<'_> {
         false
     }
 
-    /// The parameter behind an integer that has no value.
-    pub fn unbound_integer(&self, v: Val) -> Option<String> {
-        let t = match v {
-            Val::Bits(t) | Val::Pred(t) | Val::Real(_, t) => t,
-            _ => return None,
-        };
-        let store = &self.values.store;
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack = vec![t];
-        while let Some(t) = stack.pop() {
-            if !seen.insert(t) {
-                continue;
-            }
-            if let Term::Bytes { array, .. } = store.get(t)
-                && self.arrays[array].origin == crate::spec::Origin::Scalar
-            {
-                return Some(self.arrays[array].name.clone());
-            }
-            store.children(t, |c| stack.push(c));
-        }
-        None
-    }
-
     /// a = b for bit terms.
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)

@@ -42,6 +42,8 @@ pub struct Machine<'k> {
     pub launch: &'k Launch,
     /// The arrays of the pair.
     pub arrays: &'k Arrays,
+    /// What stands in the parameter space.
+    pub bindings: &'k Bindings,
     /// Bounds.
     pub limits: &'k Limits,
     /// Terms and conversions.
@@ -243,6 +245,7 @@ impl<'k> Machine<'k> {
             kernel,
             launch,
             arrays,
+            bindings,
             limits,
             order: super::order::Order::new(
                 threads,

@@ -32,6 +32,7 @@ pub mod int_sym;
 mod machine;
 mod matrix;
 pub mod memory;
+mod missing;
 pub mod open;
 mod order;
 mod outcome;

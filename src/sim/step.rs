@@ -336,26 +336,6 @@ impl Machine<'_> {
         }
         Ok(())
     }
-
-    /// Records why a branch cannot be followed.
-    pub fn data_dependent_branch(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
-        if let Some(name) = self.unbound_integer(v) {
-            let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
-            self.unknown(UnknownKind::MissingBinding, vec![site], || {
-                self_missing(&name, "a branch")
-            });
-            return;
-        }
-        let site = self.site(pc, w, mask, "branches on input data");
-        self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-            "a branch that is not a short forward one depends on input data".into()
-        });
-    }
-}
-
-/// The message of a missing binding.
-pub fn self_missing(name: &str, what: &str) -> String {
-    format!("parameter {name} reaches {what}, and has no value: bind it with --arg {name}=VALUE")
 }
 
 /// True if an instruction may run under a data-dependent condition.

@@ -1,0 +1,97 @@
+//! Branches and addresses that are not known: which parameter has no value, or that it is data.
+//!
+//! The flag that a message asks for is one that the user can type: the name that this kernel gives
+//! the parameter, or its position where the name is a mangled one.
+
+use crate::kernel::Pc;
+use crate::spec::{Origin, Value};
+use crate::term::{ArrayId, Term};
+
+use super::UnknownKind;
+use super::machine::Machine;
+use super::value::Val;
+
+/// Longer names are replaced by the position of the parameter.
+const READABLE: usize = 32;
+
+impl Machine<'_> {
+    /// Records why an address is not known.
+    pub fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+        if self.missing_binding(w, mask, pc, v, "an address") {
+            return;
+        }
+        let site = self.site(pc, w, mask, "computes an address from input data");
+        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+            "an address depends on input data".into()
+        });
+    }
+
+    /// Records why a branch cannot be followed.
+    pub fn data_dependent_branch(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+        if self.missing_binding(w, mask, pc, v, "a branch") {
+            return;
+        }
+        let site = self.site(pc, w, mask, "branches on input data");
+        self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
+            "a branch that is not a short forward one depends on input data".into()
+        });
+    }
+
+    /// Records that a parameter has no value, if that is why `v` has none.
+    fn missing_binding(&mut self, w: usize, mask: u32, pc: Pc, v: Val, what: &str) -> bool {
+        let Some(array) = self.unbound_integer(v) else {
+            return false;
+        };
+        let (name, key) = self.parameter(array);
+        let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
+        self.unknown(UnknownKind::MissingBinding, vec![site], || {
+            format!(
+                "parameter {name} reaches {what}, and has no value: bind it with --arg {key}=VALUE"
+            )
+        });
+        true
+    }
+
+    /// Name of a scalar in this kernel, and the key of the flag that binds it.
+    fn parameter(&self, array: ArrayId) -> (String, String) {
+        let mut fields = self.bindings.fields.iter();
+        let field = fields.find(|f| f.value == Value::Symbol(array));
+        let param = field.and_then(|f| self.kernel.params.get(f.param as usize));
+        let (Some(f), Some(p)) = (field, param) else {
+            let name = self.arrays[array].name.clone();
+            return (name.clone(), name);
+        };
+        let name = if p.name.len() <= READABLE {
+            p.name.clone()
+        } else {
+            f.param.to_string()
+        };
+        match f.offset - p.offset {
+            0 => (p.name.clone(), name),
+            at => (format!("{}+{at}", p.name), format!("{name}+{at}")),
+        }
+    }
+
+    /// The scalar parameter behind an integer that has no value.
+    fn unbound_integer(&self, v: Val) -> Option<ArrayId> {
+        let t = match v {
+            Val::Bits(t) | Val::Pred(t) | Val::Real(_, t) => t,
+            _ => return None,
+        };
+        let store = &self.values.store;
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![t];
+        while let Some(t) = stack.pop() {
+            if !seen.insert(t) {
+                continue;
+            }
+            if let Term::Bytes { array, .. } = store.get(t)
+                && self.arrays[array].origin == Origin::Scalar
+            {
+                return Some(array);
+            }
+            store.children(t, |c| stack.push(c));
+        }
+        None
+    }
+}
