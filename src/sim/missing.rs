@@ -39,10 +39,10 @@ impl Machine<'_> {
 
     /// Records that a parameter has no value, if that is why `v` has none.
     fn missing_binding(&mut self, w: usize, mask: u32, pc: Pc, v: Val, what: &str) -> bool {
-        let Some(array) = self.unbound_integer(v) else {
+        let Some((array, off)) = self.unbound_integer(v) else {
             return false;
         };
-        let (name, key) = self.parameter(array);
+        let (name, key) = self.parameter(array, off);
         let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
         self.unknown(UnknownKind::MissingBinding, vec![site], || {
             format!(
@@ -52,8 +52,9 @@ impl Machine<'_> {
         true
     }
 
-    /// Name of a scalar in this kernel, and the key of the flag that binds it.
-    fn parameter(&self, array: ArrayId) -> (String, String) {
+    /// Name in this kernel of what stands at a byte of a scalar or structure, and the key of the
+    /// flag that binds it.
+    fn parameter(&self, array: ArrayId, off: u64) -> (String, String) {
         let mut fields = self.bindings.fields.iter();
         let field = fields.find(|f| f.value == Value::Symbol(array));
         let param = field.and_then(|f| self.kernel.params.get(f.param as usize));
@@ -66,14 +67,15 @@ impl Machine<'_> {
         } else {
             f.param.to_string()
         };
-        match f.offset - p.offset {
+        match (f.offset - p.offset) as u64 + off {
             0 => (p.name.clone(), name),
             at => (format!("{}+{at}", p.name), format!("{name}+{at}")),
         }
     }
 
-    /// The scalar parameter behind an integer that has no value.
-    fn unbound_integer(&self, v: Val) -> Option<ArrayId> {
+    /// The scalar parameter behind an integer that has no value, and the first of its bytes that
+    /// matters.
+    fn unbound_integer(&self, v: Val) -> Option<(ArrayId, u64)> {
         let t = match v {
             Val::Bits(t) | Val::Pred(t) | Val::Real(_, t) => t,
             _ => return None,
@@ -81,17 +83,18 @@ impl Machine<'_> {
         let store = &self.values.store;
         let mut seen = rustc_hash::FxHashSet::default();
         let mut stack = vec![t];
+        let mut found: Option<(ArrayId, u64)> = None;
         while let Some(t) = stack.pop() {
             if !seen.insert(t) {
                 continue;
             }
-            if let Term::Bytes { array, .. } = store.get(t)
+            if let Term::Bytes { array, off, .. } = store.get(t)
                 && self.arrays[array].origin == Origin::Scalar
             {
-                return Some(array);
+                found = Some(found.map_or((array, off), |f| f.min((array, off))));
             }
             store.children(t, |c| stack.push(c));
         }
-        None
+        found
     }
 }
