@@ -118,6 +118,7 @@ impl Meaning {
         let mode = Mode {
             prec: PRECISION,
             tolerant: false,
+            approximate: false,
         };
         let v = eval::evaluate(&store, &[t], &Default::default(), mode);
         v.first()?.interval(PRECISION)

@@ -436,6 +436,7 @@ impl Judge<'_> {
         let mode = crate::term::eval::Mode {
             prec: 96,
             tolerant: false,
+            approximate: false,
         };
         let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
         let shown = at.first().and_then(|v| self.shown(v, c));

@@ -281,6 +281,7 @@ fn witnesses_hold_when_evaluated_again() {
         let mode = Mode {
             prec: 400,
             tolerant: false,
+            approximate: false,
         };
         let v = eval::evaluate(&store, &[a, b], &inputs, mode);
         let enclosed = |v: &Value| v.interval(400);

@@ -2,12 +2,14 @@
 //!
 //! Candidates are sifted in doubles; one that seems to tell the terms apart is evaluated twice with
 //! known error (`term::eval`): exactly, where the values must be apart, and with every rounded
-//! constant and approximate function widened, where they must still be apart, so that a kernel is
+//! constant, and where the sides use different functions every approximate one, widened, where they must still be apart, so that a kernel is
 //! not refuted for the last bit of its log2(e). Then inputs are zeroed one group after another
 //! while that stays true.
 //!
 //! Sound: what is returned was evaluated in interval arithmetic at finite inputs on which the
 //! reference is defined. Not claimed: that nothing found means equal.
+
+use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 
@@ -23,8 +25,10 @@ use crate::term::{Fun, Sort, Term, TermId, TermStore};
 const PRECISION: u32 = 160;
 const TOLERANT: u32 = 96;
 
-/// Values that differ by less than 2^-16 of the larger are not apart.
+/// Values that differ by less than 2^-16 of the larger are not apart; 2^-20 where both sides use the
+/// same functions and choose between no cases.
 const RELATIVE: i64 = 16;
+const RELATIVE_SAME: i64 = 20;
 
 /// Values that differ by less than this power of two are not apart: below the smallest normal float
 /// of 32 bits; and, where a term chooses between cases, below what the last bits of an
@@ -90,7 +94,30 @@ struct Hunt<'s> {
     pairs: Vec<(TermId, TermId)>,
     cells: Vec<Cell>,
     scratch: Vec<Fast>,
+    /// Differences below 2^floor, or 2^-relative of the larger, are none.
     floor: i64,
+    relative: i64,
+    same_functions: bool,
+}
+
+/// True if both sides evaluate as many terms of each function: then none stands for another, and
+/// the error of an approximate function, which is that of the same instruction on both sides,
+/// explains no difference.
+fn same_functions(store: &TermStore, pairs: &Pairs) -> bool {
+    let count = |roots: Vec<TermId>| {
+        let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
+        for t in store.reachable(&roots) {
+            let kind = match store.get(t) {
+                Term::Fun(f, _) => f as u8,
+                Term::Div(..) => u8::MAX,
+                _ => continue,
+            };
+            *counts.entry(kind).or_default() += 1;
+        }
+        counts
+    };
+    let (a, b) = pairs.iter().copied().unzip();
+    count(a) == count(b)
 }
 
 /// Searches for an input that tells some pair apart.
@@ -106,13 +133,16 @@ pub(super) fn search(
     let cone = Cone::new(store, &roots);
     let cells = cells::cells(store, &cone, arrays);
     let chooses = |t: &TermId| matches!(store.get(*t), Term::Select(..) | Term::BitsSelect(..));
-    let floor = if cone.ids().iter().any(chooses) {
-        ABSOLUTE_BY_CASES
-    } else {
-        ABSOLUTE
+    let same_functions = same_functions(store, pairs);
+    let (floor, relative) = match cone.ids().iter().any(chooses) {
+        true => (ABSOLUTE_BY_CASES, RELATIVE),
+        false if same_functions => (ABSOLUTE, RELATIVE_SAME),
+        false => (ABSOLUTE, RELATIVE),
     };
     let mut hunt = Hunt {
         floor,
+        relative,
+        same_functions,
         store,
         constants: cone.constants(store),
         cone,
@@ -193,6 +223,7 @@ impl Hunt<'_> {
         let exact = Mode {
             prec: PRECISION,
             tolerant: false,
+            approximate: false,
         };
         let Some((i, x, y, gap)) = self.evaluate(&inputs, exact) else {
             return Checked::No;
@@ -200,6 +231,7 @@ impl Hunt<'_> {
         let tolerant = Mode {
             prec: TOLERANT,
             tolerant: true,
+            approximate: !self.same_functions,
         };
         match self.evaluate(&inputs, tolerant) {
             Some((j, _, _, g)) if i == j && g == gap => Checked::Apart(Box::new((i, x, y))),
@@ -225,7 +257,7 @@ impl Hunt<'_> {
         let roots = self.cone.values_of_roots(&values);
         self.pairs.iter().enumerate().find_map(|(i, _)| {
             let (x, y) = (roots[2 * i], roots[2 * i + 1]);
-            match gap(x, y, self.floor) {
+            match gap(x, y, (self.floor, self.relative)) {
                 Gap::No => None,
                 g => Some((i, x.clone(), y.clone(), g)),
             }
@@ -312,20 +344,20 @@ impl Hunt<'_> {
 }
 
 /// How two values compare. The reference must be a number or bits.
-fn gap(x: &Value, y: &Value, floor: i64) -> Gap {
+fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
     match (x, y) {
-        (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y, floor),
+        (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y, limits),
         (Value::Encoded(f, x), Value::Bits(b)) => match crate::term::decode(*f, *b) {
-            Ok(q) => gap(x, &Value::Exact(q), floor),
+            Ok(q) => gap(x, &Value::Exact(q), limits),
             Err(_) => Gap::No,
         },
         (Value::Bits(b), Value::Encoded(f, y)) => match crate::term::decode(*f, *b) {
-            Ok(q) => gap(&Value::Exact(q), y, floor),
+            Ok(q) => gap(&Value::Exact(q), y, limits),
             Err(_) => Gap::No,
         },
         (Value::Exact(_) | Value::Interval(_), Value::Exact(_) | Value::Interval(_)) => {
             match (x.interval(PRECISION), y.interval(PRECISION)) {
-                (Some(x), Some(y)) if apart(&x, &y, floor) => Gap::Apart,
+                (Some(x), Some(y)) if apart(&x, &y, limits) => Gap::Apart,
                 _ => Gap::No,
             }
         }
@@ -340,9 +372,9 @@ fn gap(x: &Value, y: &Value, floor: i64) -> Gap {
     }
 }
 
-/// Whether the intervals are disjoint by more than 2^-16 of the largest number in them, and by more
-/// than 2^floor.
-fn apart(x: &Interval, y: &Interval, floor: i64) -> bool {
+/// Whether the intervals are disjoint by more than 2^-relative of the largest number in them, and by
+/// more than 2^floor.
+fn apart(x: &Interval, y: &Interval, (floor, relative): (i64, i64)) -> bool {
     if !x.disjoint(y) {
         return false;
     }
@@ -354,7 +386,7 @@ fn apart(x: &Interval, y: &Interval, floor: i64) -> bool {
         .max()
         .unwrap_or_else(Dyadic::zero);
     let allowed = size.mul(
-        &Dyadic::new(BigInt::from(1), -RELATIVE),
+        &Dyadic::new(BigInt::from(1), -relative),
         PRECISION,
         Round::Up,
     );

@@ -102,6 +102,9 @@ impl Machine<'_> {
                 self.deadlock();
                 return Err(Stop::Finding);
             }
+            // A warp may never get far between two barriers of a loop without end.
+            self.over_limit()?;
+            self.clocks_exhausted()?;
         }
     }
 

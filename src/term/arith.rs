@@ -328,7 +328,7 @@ pub(super) enum Error {
 }
 
 pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
-    let Some(i) = v.interval(mode.prec).filter(|_| mode.tolerant) else {
+    let Some(i) = v.interval(mode.prec).filter(|_| mode.approximate) else {
         return v;
     };
     Value::Interval(match error {

@@ -9,8 +9,8 @@
 //! [`Value::Undefined`]; log2(0) is minus infinity; a branch of a select that is not taken is not
 //! looked at. Where an interval leaves open which case holds the value is [`Value::Undecided`].
 //!
-//! With [`Mode::tolerant`], every constant that looks rounded and every function that hardware
-//! approximates is widened by what that rounding can account for: two kernels whose tolerant
+//! With [`Mode::tolerant`], every constant that looks rounded, and with [`Mode::approximate`] every
+//! function that hardware approximates, is widened by what that rounding can account for: two kernels whose tolerant
 //! values overlap may differ by no more than their choice of constants.
 
 use num_bigint::BigInt;
@@ -56,8 +56,10 @@ pub enum Value {
 pub struct Mode {
     /// Precision of intervals in bits.
     pub prec: u32,
-    /// Widen what real kernels round.
+    /// Widen constants that real kernels round.
     pub tolerant: bool,
+    /// Widen functions that hardware approximates.
+    pub approximate: bool,
 }
 
 /// The content of input arrays: cells of up to 8 bytes; every other byte is zero.

@@ -12,10 +12,12 @@ use super::*;
 const EXACT: Mode = Mode {
     prec: 128,
     tolerant: false,
+    approximate: false,
 };
 const TOLERANT: Mode = Mode {
     prec: 96,
     tolerant: true,
+    approximate: true,
 };
 const IN: ArrayId = ArrayId(0);
 
@@ -110,8 +112,8 @@ proptest! {
         // enclose what a finer one finds.
         let mut s = TermStore::new();
         let terms = build(&mut s, &steps);
-        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false });
-        for mode in [Mode { prec: 24, tolerant: false }, TOLERANT, EXACT] {
+        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false, approximate: false });
+        for mode in [Mode { prec: 24, tolerant: false, approximate: false }, TOLERANT, EXACT] {
             for (v, w) in fine.iter().zip(evaluate(&s, &terms, &inputs(&x), mode)) {
                 match (v, w) {
                     (_, Value::Undecided) => {}

@@ -9,6 +9,7 @@ use crate::term::eval::{Inputs, Mode, Value, evaluate};
 const EXACT: Mode = Mode {
     prec: 128,
     tolerant: false,
+    approximate: false,
 };
 const IN: ArrayId = ArrayId(0);
 const F: Fmt = Fmt::F32;
