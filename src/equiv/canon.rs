@@ -2,7 +2,7 @@
 //!
 //! Every answer is sound in the direction of `true`.
 
-use crate::norm::{Equality, Limits, NormError, Normalizer};
+use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
 use crate::term::{TermId, TermStore};
 
 /// The normaliser's scratch over a frozen store.
@@ -16,6 +16,15 @@ impl<'s> Canon<'s> {
         Canon {
             norm: Normalizer::new(store, Limits::default()),
         }
+    }
+
+    /// An empty scratch for the inputs on which these elements have these signs.
+    pub(super) fn under(store: &'s TermStore, facts: &[(TermId, Sign)]) -> Self {
+        let mut canon = Canon::new(store);
+        for &(t, sign) in facts {
+            canon.norm.assume(t, sign);
+        }
+        canon
     }
 
     /// Whether the terms have one value wherever both are defined; `Err` if there is no canonical

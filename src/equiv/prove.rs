@@ -3,10 +3,12 @@
 //! Equality comes from equal canonical forms; definedness from `needs.rs`, each need proved by the
 //! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
 
+use std::collections::BTreeMap;
+
 use super::canon::Canon;
 use super::cases;
 use super::needs::{self, Given, Guarded, Need};
-use crate::norm::NormError;
+use crate::norm::{NormError, Sign};
 use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
@@ -29,7 +31,13 @@ pub(super) enum Proof {
 pub(super) struct Prover<'s> {
     store: &'s TermStore,
     canon: Canon<'s>,
+    /// The scratch for the last signs that followed from needs.
+    under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
 }
+
+/// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
+/// large as the store.
+const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
@@ -37,6 +45,7 @@ impl<'s> Prover<'s> {
         Prover {
             store,
             canon: Canon::new(store),
+            under: None,
         }
     }
 
@@ -50,6 +59,57 @@ impl<'s> Prover<'s> {
         match self.canon.compare(a, b) {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
+            _ => self.implied_under_needs(a, b),
+        }
+    }
+
+    /// The same with what the needs of the reference say about the signs of input elements.
+    ///
+    /// match `log(x) + log(y)` in the reference / result `log(x * y)` may replace it / because the
+    /// reference has no value unless x and y are positive.
+    fn implied_under_needs(&mut self, a: TermId, b: TermId) -> Proof {
+        if self.store.is_total(a) || self.store.len() > MAX_TERMS_UNDER_NEEDS {
+            return Proof::Differs;
+        }
+        let mut facts: BTreeMap<TermId, Sign> = BTreeMap::new();
+        let mut logarithms = false;
+        for need in Given::of(self.store, a).needs {
+            let (x, sign) = match need {
+                Need::Positive(x) | Need::Logarithm(x) => (x, Sign::POS),
+                Need::NonNegative(x) => (x, Sign::NONNEG),
+                Need::NonZero(x) => (x, Sign::POS.or(Sign::NEG)),
+                Need::NonZeroBits(_) | Need::Never(_) => continue,
+            };
+            if matches!(self.store.get(x), Term::Elem { .. }) {
+                logarithms |= matches!(need, Need::Logarithm(_));
+                let known = facts.entry(x).or_insert(Sign::ALL);
+                *known = known.and(sign);
+            }
+        }
+        if facts.is_empty() {
+            return Proof::Differs;
+        }
+        let facts: Vec<(TermId, Sign)> = facts.into_iter().collect();
+        if self.under.as_ref().is_none_or(|(f, _)| *f != facts) {
+            let canon = Canon::under(self.store, &facts);
+            self.under = Some((facts, canon));
+        }
+        let Some((facts, canon)) = self.under.take() else {
+            return Proof::Differs;
+        };
+        let plain = std::mem::replace(&mut self.canon, canon);
+        let proof = match self.canon.equal(a, b) {
+            true => self.defined(a, b),
+            false => Proof::Differs,
+        };
+        let canon = std::mem::replace(&mut self.canon, plain);
+        self.under = Some((facts, canon));
+        match proof {
+            Proof::Yes {
+                positive_logarithms,
+            } => Proof::Yes {
+                positive_logarithms: positive_logarithms || logarithms,
+            },
             _ => Proof::Differs,
         }
     }

@@ -275,7 +275,8 @@ impl Ring {
             }
             let (times, left) = (k.div_euclid(2), k.rem_euclid(2));
             if times != 0 {
-                let mut size = if sign.is_nonneg() {
+                // An even power of |x| is that of x.
+                let mut size = if sign.is_nonneg() || times % 2 == 0 {
                     v
                 } else {
                     self.val_abs(v)?

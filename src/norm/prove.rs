@@ -31,6 +31,17 @@ fn finite(sign: Sign) -> Reach {
 }
 
 impl Normalizer<'_> {
+    /// Takes an input element to have one of these signs: what is found from then on holds where it
+    /// has. To be called before anything is normalised.
+    pub fn assume(&mut self, element: TermId, sign: Sign) {
+        let Term::Elem { .. } = self.store.get(element) else {
+            return;
+        };
+        let atom = self.symbol(element);
+        self.ring.atom_signs[atom as usize] = sign;
+        self.signs.insert(element, finite(sign));
+    }
+
     /// True only if the term is not 0 wherever it is defined.
     pub fn prove_nonzero(&mut self, t: TermId) -> bool {
         self.prove(t, |s| !s.may_be_zero())

@@ -232,7 +232,7 @@ impl<'s> Normalizer<'s> {
         order
     }
 
-    fn symbol(&mut self, t: TermId) -> u32 {
+    pub(super) fn symbol(&mut self, t: TermId) -> u32 {
         let i = t.0 as usize;
         if self.symbols[i] == 0 {
             let atom = match self.store.get(t) {
