@@ -121,7 +121,7 @@ impl Judge<'_> {
             .iter()
             .enumerate()
             .filter_map(|(i, r)| match r {
-                Ruling::Deferred(failure) => Some((i, failure.clone())),
+                Ruling::Deferred(failure) => Some((i, *failure)),
                 _ => None,
             })
             .collect();
@@ -132,7 +132,7 @@ impl Judge<'_> {
                 let mut prover = Prover::new(self.store);
                 let mut failed = 0;
                 let mut rule = |(i, failure): &(usize, Failure)| {
-                    let (c, failure, mut tried) = (&conditions[*i], failure.clone(), 0);
+                    let (c, failure, mut tried) = (&conditions[*i], *failure, 0);
                     let ruling = if failed == LAST_SEARCHES {
                         self.undecided(c, failure, false)
                     } else {
@@ -316,7 +316,7 @@ impl Judge<'_> {
             if let Ruling::Deferred(failure) = &ruling
                 && failed < FIRST_SEARCHES
             {
-                let (failure, tried) = (failure.clone(), &mut out.candidates);
+                let (failure, tried) = (*failure, &mut out.candidates);
                 ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);
                 failed += ruling.is_open() as usize;
             }
