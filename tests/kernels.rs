@@ -49,6 +49,11 @@ fn triton() {
 }
 
 #[test]
+fn tilelang() {
+    run("tilelang.toml");
+}
+
+#[test]
 fn each_kernel_equals_itself() {
     let base = kernels();
     let text = std::fs::read_to_string(base.join("volta.toml")).expect("a manifest");

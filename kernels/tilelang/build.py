@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Compiles kernels.py to the PTX that is committed beside it, for sm_80, without a GPU.
+
+    python3 -m venv tilelang
+    tilelang/bin/pip install tilelang==0.1.15
+    NVCC=/path/to/nvcc tilelang/bin/python kernels/tilelang/build.py [OUTPUT...]
+
+TileLang writes CUDA, which nvcc 13.0 (see ../build.sh) compiles with the headers that TileLang brings.  TileLang orders
+the parameters of a kernel by name and takes its shared memory from a dynamic array.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import kernels
+import tilelang
+from tvm.target import Target
+
+ROOT = os.path.dirname(tilelang.__file__)
+INCLUDES = [ROOT + "/src", *glob.glob(ROOT + "/3rdparty/cutlass/include")]
+
+BUILDS = {
+    "product_32": kernels.product(32, 32, 64, 32, 32, 0),
+    "product_32_pipelined": kernels.product(32, 32, 64, 32, 32, 2),
+    "product_32_relu": kernels.product(32, 32, 64, 32, 32, 2, relu=True),
+    "product_32_late": kernels.product(32, 32, 64, 32, 32, 0, late=1),
+    "product_64_pipelined": kernels.product(64, 64, 64, 64, 32, 2),
+    "product_128": kernels.product(128, 128, 64, 128, 32, 0),
+    "product_scalar_32": kernels.product_scalar(32, 32, 32, 32, 16, 0),
+    "product_scalar_32_pipelined": kernels.product_scalar(32, 32, 32, 32, 16, 2),
+    "softmax_128": kernels.softmax(4, 128),
+    "softmax_128_wrong_sum": kernels.softmax(4, 128, twice=True),
+    "rms_norm_128": kernels.rms_norm(4, 128),
+    "attention_64": kernels.attention(64, 16, 64, 32, 0),
+    "attention_64_pipelined": kernels.attention(64, 16, 64, 32, 1),
+    "attention_64_no_rescale": kernels.attention(64, 16, 64, 32, 0, rescale=False),
+}
+
+
+def build(name, program):
+    target = Target({"kind": "cuda", "arch": "sm_80"})
+    with target:
+        source = tilelang.lower(program, target=target).kernel_source
+    with tempfile.TemporaryDirectory() as folder:
+        cuda = os.path.join(folder, name + ".cu")
+        with open(cuda, "w") as f:
+            f.write(source.replace("main_kernel", name))
+        flags = ["-ptx", "-std=c++17", "-arch=sm_80", "--expt-relaxed-constexpr", "-diag-suppress", "177,20013,20015"]
+        output = os.path.join(HERE, name + ".ptx")
+        command = [os.environ.get("NVCC", "nvcc"), *flags, *("-I" + i for i in INCLUDES), cuda, "-o", output]
+        subprocess.run(command, check=True)
+    with open(output) as f:
+        text = f.read()
+    with open(output, "w") as f:
+        f.write(re.sub(r'"/[^"]*/([^/"]+)"', r'"\1"', text))
+    print(output, os.path.getsize(output))
+
+
+for name, program in BUILDS.items():
+    if not sys.argv[1:] or name in sys.argv[1:]:
+        build(name, program)

@@ -1,0 +1,144 @@
+"""Kernels in TileLang: matrix products, a softmax and an RMS normalisation of a row, attention in tiles.
+
+Each function returns a program whose sizes are fixed at compile time.
+"""
+
+import tilelang.language as T
+
+
+def product(m, n, k, tile, step, stages, relu=False, late=0):
+    """C = A B in float16 with float32 sums by tensor cores; `late` shifts the rows of B, a mutant."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "float16"), B: T.Tensor((k + late, n), "float16"), C: T.Tensor((m, n), "float32")):
+        with T.Kernel(n // tile, m // tile, threads=128) as (x, y):
+            a = T.alloc_shared((tile, step), "float16")
+            b = T.alloc_shared((step, tile), "float16")
+            c = T.alloc_fragment((tile, tile), "float32")
+            T.clear(c)
+            for i in T.Pipelined(k // step, num_stages=stages):
+                T.copy(A[y * tile, i * step], a)
+                T.copy(B[i * step + late, x * tile], b)
+                T.gemm(a, b, c)
+            if relu:
+                for i, j in T.Parallel(tile, tile):
+                    c[i, j] = T.max(c[i, j], 0)
+            T.copy(c, C[y * tile, x * tile])
+
+    return main
+
+
+def product_scalar(m, n, k, tile, step, stages):
+    """C = A B in float32 without tensor cores."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "float32"), B: T.Tensor((k, n), "float32"), C: T.Tensor((m, n), "float32")):
+        with T.Kernel(n // tile, m // tile, threads=128) as (x, y):
+            a = T.alloc_shared((tile, step), "float32")
+            b = T.alloc_shared((step, tile), "float32")
+            c = T.alloc_fragment((tile, tile), "float32")
+            T.clear(c)
+            for p in T.Pipelined(k // step, num_stages=stages):
+                T.copy(A[y * tile, p * step], a)
+                T.copy(B[p * step, x * tile], b)
+                for i, j in T.Parallel(tile, tile):
+                    for q in T.serial(step):
+                        c[i, j] += a[i, q] * b[q, j]
+            T.copy(c, C[y * tile, x * tile])
+
+    return main
+
+
+def softmax(rows, n, drop_max=False, twice=False):
+    """Softmax of a row; `twice` divides the wrong way, a mutant."""
+
+    @T.prim_func
+    def main(X: T.Tensor((rows, n), "float32"), Y: T.Tensor((rows, n), "float32")):
+        with T.Kernel(rows, threads=128) as row:
+            x = T.alloc_fragment((1, n), "float32")
+            top = T.alloc_fragment((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            T.reduce_max(x, top, dim=1)
+            for i, j in T.Parallel(1, n):
+                x[i, j] = T.exp(x[i, j] - top[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(1, n):
+                x[i, j] = x[i, j] / (total[i] + 1.0) if twice else x[i, j] / total[i]
+            T.copy(x, Y[row, 0])
+
+    return main
+
+
+def rms_norm(rows, n):
+    """x / sqrt(mean of squares + 1e-5)"""
+
+    @T.prim_func
+    def main(X: T.Tensor((rows, n), "float32"), Y: T.Tensor((rows, n), "float32")):
+        with T.Kernel(rows, threads=128) as row:
+            x = T.alloc_fragment((1, n), "float32")
+            square = T.alloc_fragment((1, n), "float32")
+            scale = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            for i, j in T.Parallel(1, n):
+                square[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(square, scale, dim=1)
+            for i in T.Parallel(1):
+                scale[i] = T.rsqrt(scale[i] / n + 1e-5)
+            for i, j in T.Parallel(1, n):
+                x[i, j] = x[i, j] * scale[i]
+            T.copy(x, Y[row, 0])
+
+    return main
+
+
+def attention(size, dim, rows, keys, stages, rescale=True):
+    """Attention with online softmax in tiles of `keys` keys; without the rescaling of the sum, a mutant."""
+    scale = (1.0 / dim) ** 0.5 * 1.44269504
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((size, dim), "float16"),
+        K: T.Tensor((size, dim), "float16"),
+        V: T.Tensor((size, dim), "float16"),
+        O: T.Tensor((size, dim), "float16"),
+    ):
+        with T.Kernel(size // rows, threads=128) as x:
+            q = T.alloc_shared((rows, dim), "float16")
+            k = T.alloc_shared((keys, dim), "float16")
+            v = T.alloc_shared((keys, dim), "float16")
+            s = T.alloc_fragment((rows, keys), "float32")
+            p = T.alloc_fragment((rows, keys), "float16")
+            o = T.alloc_fragment((rows, dim), "float32")
+            top = T.alloc_fragment((rows,), "float32")
+            before = T.alloc_fragment((rows,), "float32")
+            factor = T.alloc_fragment((rows,), "float32")
+            part = T.alloc_fragment((rows,), "float32")
+            total = T.alloc_fragment((rows,), "float32")
+            T.copy(Q[x * rows, 0], q)
+            T.fill(o, 0)
+            T.fill(total, 0)
+            T.fill(top, -T.infinity("float32"))
+            for t in T.Pipelined(size // keys, num_stages=stages):
+                T.copy(K[t * keys, 0], k)
+                T.clear(s)
+                T.gemm(q, k, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(V[t * keys, 0], v)
+                T.copy(top, before)
+                T.reduce_max(s, top, dim=1, clear=False)
+                for i in T.Parallel(rows):
+                    factor[i] = T.exp2(before[i] * scale - top[i] * scale)
+                for i, j in T.Parallel(rows, keys):
+                    s[i, j] = T.exp2(s[i, j] * scale - top[i] * scale)
+                T.reduce_sum(s, part, dim=1)
+                for i in T.Parallel(rows):
+                    total[i] = total[i] * factor[i] + part[i] if rescale else total[i] + part[i]
+                T.copy(s, p)
+                for i, j in T.Parallel(rows, dim):
+                    o[i, j] *= factor[i]
+                T.gemm(p, v, o, policy=T.GemmWarpPolicy.FullRow)
+            for i, j in T.Parallel(rows, dim):
+                o[i, j] /= total[i]
+            T.copy(o, O[x * rows, 0])
+
+    return main
