@@ -166,6 +166,9 @@ impl Ring {
 
     /// True if p lies between a and b: p - a and b - p are the same but for a positive factor.
     fn is_between(&mut self, p: PolyId, a: PolyId, b: PolyId) -> Result<bool, Fail> {
+        if self.last_difference(p, a) != self.last_difference(b, p) {
+            return Ok(false);
+        }
         let d = self.add_scaled(p, Coef::MINUS_ONE, a)?;
         let e = self.add_scaled(b, Coef::MINUS_ONE, p)?;
         let (Some(s), Some(t)) = (self.polys.get(d).last(), self.polys.get(e).last()) else {
@@ -204,8 +207,7 @@ impl Ring {
                 if i == j || self.polys.len(set[i]) + self.polys.len(set[j]) > 64 {
                     continue;
                 }
-                let d = self.add_scaled(set[j], Coef::MINUS_ONE, set[i])?;
-                if self.poly_sign(d).is_nonneg() {
+                if self.difference_sign(set[j], set[i]).is_nonneg() {
                     dominated = true;
                     break;
                 }

@@ -8,7 +8,12 @@
 //! terms is not seen, so a sum of squares that was multiplied out has all signs here;
 //! `prove.rs` looks at terms before they are multiplied out.
 
+use std::cmp::Ordering;
+
+use super::exp::ExpId;
+use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
+use super::rat::Coef;
 use super::ring::{Atom, Ring};
 use crate::term::Fun;
 
@@ -181,6 +186,78 @@ impl Ring {
         s
     }
 
+    /// The signs of `p - q`, without building the difference.
+    pub(super) fn difference_sign(&self, p: PolyId, q: PolyId) -> Sign {
+        if p == q {
+            return Sign::ZERO;
+        }
+        if [p, q]
+            .iter()
+            .any(|&x| x == PolyId::POS_INF || x == PolyId::NEG_INF)
+        {
+            return Sign::ALL;
+        }
+        let (a, b) = (self.polys.get(p), self.polys.get(q));
+        let (mut i, mut j) = (0, 0);
+        let mut s = Sign::ZERO;
+        while (i < a.len() || j < b.len()) && s != Sign::ALL {
+            let order = match (a.get(i), b.get(j)) {
+                (Some(x), Some(y)) => x.key().cmp(&y.key()),
+                (Some(_), None) => Ordering::Less,
+                _ => Ordering::Greater,
+            };
+            match order {
+                Ordering::Less => {
+                    s = s.plus(self.term_sign(a[i]));
+                    i += 1;
+                }
+                Ordering::Greater => {
+                    s = s.plus(self.term_sign(b[j]).negate());
+                    j += 1;
+                }
+                Ordering::Equal => {
+                    let one = PTerm {
+                        coef: Coef::ONE,
+                        ..a[i]
+                    };
+                    let larger = match self.coefs.cmp(a[i].coef, b[j].coef) {
+                        Ordering::Less => Sign::NEG,
+                        Ordering::Equal => Sign::ZERO,
+                        Ordering::Greater => Sign::POS,
+                    };
+                    if larger != Sign::ZERO {
+                        s = s.plus(larger.times(self.term_sign(one)));
+                    }
+                    i += 1;
+                    j += 1;
+                }
+            }
+        }
+        s
+    }
+
+    /// The largest key whose terms differ in two polynomials, and whether its coefficient is
+    /// less in the first.
+    pub(super) fn last_difference(&self, p: PolyId, q: PolyId) -> Option<((Mono, ExpId), bool)> {
+        let (a, b) = (self.polys.get(p), self.polys.get(q));
+        let (mut i, mut j) = (a.len(), b.len());
+        while i > 0 && j > 0 && a[i - 1].key() == b[j - 1].key() {
+            let order = self.coefs.cmp(a[i - 1].coef, b[j - 1].coef);
+            if order.is_ne() {
+                return Some((a[i - 1].key(), order.is_lt()));
+            }
+            i -= 1;
+            j -= 1;
+        }
+        match (a[..i].last(), b[..j].last()) {
+            (Some(x), y) if y.is_none_or(|y| x.key() > y.key()) => {
+                Some((x.key(), self.coefs.is_negative(x.coef)))
+            }
+            (_, Some(y)) => Some((y.key(), !self.coefs.is_negative(y.coef))),
+            _ => None,
+        }
+    }
+
     /// The signs of a polynomial.
     pub(super) fn poly_sign(&self, p: PolyId) -> Sign {
         if p == PolyId::POS_INF {
@@ -202,7 +279,11 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::rat::Rat;
     use super::*;
+    use crate::term::TermId;
 
     fn of(x: i32) -> Sign {
         match x.signum() {
@@ -243,6 +324,39 @@ mod tests {
                 }
                 assert_eq!(a.pow(n), Sign(s));
             }
+        }
+    }
+    proptest! {
+        #[test]
+        fn a_difference_is_looked_at_without_being_built(
+            p in proptest::collection::vec((0usize..12, -2i64..3), 0..8),
+            q in proptest::collection::vec((0usize..12, -2i64..3), 0..8),
+        ) {
+            let mut r = Ring::new(Default::default());
+            // Monomials of all kinds of signs: x, x^2, a positive number, and products of them.
+            let x = r.atom_mono(Atom::Symbol(TermId(0)));
+            let n = r.atom_mono(Atom::Log2E);
+            let flags = r.atom_flags.clone();
+            let mut monos = vec![Mono::ONE, x, n];
+            for i in 0..9 {
+                let m = r.monos.mul(monos[i], if i % 2 == 0 { x } else { n }, &flags);
+                monos.push(m);
+            }
+            let mut build = |list: &[(usize, i64)]| {
+                let mut sum = PolyId::ZERO;
+                for (m, c) in list {
+                    let coef = r.coefs.of(Rat::int(*c));
+                    let one = r.intern(&[PTerm::mono(monos[*m])]);
+                    sum = r.add_scaled(sum, coef, one).unwrap();
+                }
+                sum
+            };
+            let (p, q) = (build(&p), build(&q));
+            let d = r.add_scaled(p, Coef::MINUS_ONE, q).unwrap();
+            prop_assert_eq!(r.difference_sign(p, q), r.poly_sign(d));
+            let last = r.polys.get(d).last();
+            let last = last.map(|t| (t.key(), r.coefs.is_negative(t.coef)));
+            prop_assert_eq!(r.last_difference(p, q), last);
         }
     }
 }
