@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use volta::spec::binding::{parse_arg, parse_map};
@@ -34,6 +35,18 @@ pub enum Command {
     Init(InitArgs),
     /// Print a stage of the pipeline.
     Dump(Box<DumpArgs>),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page, in roff.
+    Man {
+        /// Of one command.
+        command: Option<String>,
+    },
+    /// Print the JSON Schema of --format json.
+    Schema,
 }
 
 impl Command {
@@ -45,6 +58,9 @@ impl Command {
             Command::Gate(_) => "gate",
             Command::Init(_) => "init",
             Command::Dump(_) => "dump",
+            Command::Completions { .. } => "completions",
+            Command::Man { .. } => "man",
+            Command::Schema => "schema",
         }
     }
 
@@ -54,7 +70,7 @@ impl Command {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
-            Command::Init(_) | Command::Dump(_) => None,
+            _ => None,
         }
     }
 }
@@ -98,7 +114,7 @@ pub struct GateArgs {
     /// The manifest.
     pub manifest: PathBuf,
     /// Only entries whose name holds this text.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub filter: Option<String>,
     /// Stop after the first entry that fails.
     #[arg(long)]
@@ -276,10 +292,10 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     /// Give up after this time.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub timeout: Option<f64>,
     /// Give up beyond this amount of memory.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub memory_limit: Option<u64>,
 }
 

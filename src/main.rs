@@ -5,13 +5,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use indicatif::{ProgressBar, ProgressStyle};
 
+use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::{self, EXIT_ERROR, Failure, Report};
-use volta::spec::{Layers, Settings};
+use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
+use volta::spec::{Layers, Settings, limits};
 use volta::{check, dump, gate, race, spec};
 
 mod cli;
@@ -21,6 +24,9 @@ use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Stage};
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
 /// printer may want more than the default for hostile input.
 const STACK: usize = 256 << 20;
+
+/// The exit status of a process that an interrupt ended, as shells report it.
+const EXIT_INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -34,6 +40,13 @@ fn main() -> ExitCode {
             *text = info.to_string();
         }
     }));
+    // The first interrupt ends with what is known; the second one ends at once.
+    let _ = ctrlc::set_handler(|| {
+        if limits::interrupted() {
+            std::process::exit(EXIT_INTERRUPTED);
+        }
+        limits::interrupt();
+    });
     let jobs = cli.command.output().and_then(|o| o.jobs);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.unwrap_or(0) as usize)
@@ -64,22 +77,24 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<(String, u8), Failure> {
     let usage = |message| Failure::new("usage", message);
     let format = command.output().map_or(Format::Human, OutputArgs::format);
-    if matches!(format, Format::Sarif | Format::Junit | Format::Html) {
-        let name = format!("{format:?}").to_lowercase();
-        return Err(usage(format!("--format {name} is not built yet")));
-    }
     match command {
         Command::Check(a) => {
             let flags = a.settings().map_err(usage)?;
             let spec = spec_file(a.bind.spec.as_deref())?;
-            let report = check::check(Layers(&[&spec, &flags]), &Files::new())?;
-            Ok(show(&report, format))
+            one_process(&[&spec, &flags]);
+            let bar = spinner("check");
+            let report = check::check(Layers(&[&spec, &flags]), &Files::new());
+            bar.finish_and_clear();
+            Ok(show(&report?, format))
         }
         Command::Race(a) => {
             let flags = a.settings().map_err(usage)?;
             let spec = spec_file(a.bind.spec.as_deref())?;
-            let report = race::race(Layers(&[&spec, &flags]), &Files::new())?;
-            Ok(show(&report, format))
+            one_process(&[&spec, &flags]);
+            let bar = spinner("race");
+            let report = race::race(Layers(&[&spec, &flags]), &Files::new());
+            bar.finish_and_clear();
+            Ok(show(&report?, format))
         }
         Command::Gate(a) => run_gate(a, format),
         Command::Init(a) => {
@@ -94,6 +109,41 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             Ok((spec::init::manifest(&kernels), 0))
         }
         Command::Dump(a) => run_dump(a),
+        Command::Completions { shell } => {
+            let mut out = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
+            Ok((String::from_utf8_lossy(&out).into_owned(), 0))
+        }
+        Command::Man { command } => manual(command.as_deref()),
+        Command::Schema => Ok((report::json::SCHEMA_TEXT.to_string(), 0)),
+    }
+}
+
+/// The manual page of volta or of one of its commands.
+fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
+    let mut all = Cli::command();
+    all.build();
+    let page = match command {
+        None => all,
+        Some(name) => match all.find_subcommand(name) {
+            Some(c) => c.clone(),
+            None => {
+                let message = format!("`{name}` is not a command; see volta --help");
+                return Err(Failure::new("usage", message));
+            }
+        },
+    };
+    let mut out = Vec::new();
+    let done = clap_mangen::Man::new(page).render(&mut out);
+    done.map_err(|e| Failure::new("", format!("cannot write the manual page: {e}")))?;
+    Ok((String::from_utf8_lossy(&out).into_owned(), 0))
+}
+
+/// The memory limit of a command that does one thing is that of the process.
+fn one_process(layers: &[&Settings]) {
+    let limit = layers.iter().rev().find_map(|s| s.memory_limit);
+    if let Some(bytes) = limit {
+        limits::limit_process(bytes);
     }
 }
 
@@ -113,38 +163,38 @@ fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
 }
 
 fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
-    if a.no_cache || a.cache_dir.is_some() {
-        let flag = if a.no_cache {
-            "--no-cache"
-        } else {
-            "--cache-dir"
-        };
-        return Err(Failure::new("usage", format!("{flag} is not built yet")));
-    }
+    // Measurements are of work that is done.
+    let cache = match (a.no_cache || a.stats, &a.cache_dir) {
+        (true, _) => None,
+        (false, Some(dir)) => Some(dir.clone()),
+        (false, None) => gate::cache::default_dir(),
+    };
     let request = gate::Request {
         filter: a.filter.clone(),
         fail_fast: a.fail_fast,
         stats: a.stats,
+        cache: cache.and_then(|dir| Cache::open(&dir)),
         over: Settings {
             timeout: a.output.timeout,
             memory_limit: a.output.memory_limit,
             ..Settings::default()
         },
     };
-    let terminal = io::stderr().is_terminal();
+    let bar = progress_bar();
     let progress = |done: usize, all: usize, name: &str| {
-        if terminal {
-            // Progress is worth nothing if it cannot be shown.
-            let _ = write!(io::stderr(), "\r\x1b[2K{done}/{all} {name}");
-        }
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+        bar.set_message(name.to_string());
     };
-    let report = gate::gate(&a.manifest, &request, &progress)?;
-    if terminal {
-        let _ = write!(io::stderr(), "\r\x1b[2K");
-    }
+    let report = gate::gate(&a.manifest, &request, &progress);
+    bar.finish_and_clear();
+    let report = report?;
     let text = match format {
         Format::Json => json_text(&report::json::gate(&report)),
-        _ => report::human::gate(&report),
+        Format::Sarif => json_text(&report::sarif::gate(&report)),
+        Format::Junit => report::junit::gate(&report),
+        Format::Html => report::html::gate(&report),
+        Format::Human => report::human::gate(&report),
     };
     Ok((text, report.exit()))
 }
@@ -182,11 +232,39 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
 }
 
 fn show(report: &Report, format: Format) -> (String, u8) {
+    let answer = Answer::from(report);
     let text = match format {
-        Format::Json => json_text(&report::json::report(report)),
-        _ => report::human::report(report),
+        Format::Json => json_text(&answer.object),
+        Format::Sarif => json_text(&report::sarif::report(&answer)),
+        Format::Junit => report::junit::report(&answer),
+        Format::Html => report::html::report(&answer),
+        Format::Human => answer.text,
     };
     (text, report.verdict.exit())
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn progress_bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// A spinner on a terminal while one check or race runs.
+fn spinner(message: &str) -> ProgressBar {
+    let bar = progress_bar();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.set_message(message.to_string());
+    bar
 }
 
 fn json_text(value: &serde_json::Value) -> String {

@@ -13,6 +13,7 @@ fn volta(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_volta"))
         .args(args)
         .current_dir(root())
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .output()
         .expect("volta starts")
 }

@@ -347,8 +347,7 @@ impl Judge<'_> {
     }
 
     fn late(&self) -> bool {
-        let d = self.options.limits.deadline;
-        d.is_some_and(|d| std::time::Instant::now() >= d)
+        self.options.limits.reached().is_some()
     }
 
     /// Decides one condition by what needs no search.

@@ -15,7 +15,7 @@ use num_bigint::BigInt;
 
 use super::cells::{self, Cell, Random};
 use super::elements::Pairs;
-use crate::spec::Arrays;
+use crate::spec::{Arrays, Limits};
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
 use crate::term::interval::{Dyadic, Interval, Round};
@@ -155,9 +155,11 @@ pub(super) fn search(
     let (mut rigorous, mut first) = (0, true);
     for pattern in cells::patterns(hunt.cells.len()) {
         let cost = hunt.cone.size() as u64;
-        let late = budget
-            .deadline
-            .is_some_and(|d| std::time::Instant::now() >= d);
+        let limits = Limits {
+            deadline: budget.deadline,
+            memory: None,
+        };
+        let late = limits.reached().is_some();
         if (left < cost && !first) || late || rigorous >= MAX_RIGOROUS {
             break;
         }

@@ -14,11 +14,14 @@ use rayon::prelude::*;
 use crate::check::check;
 use crate::input::{self, Files};
 use crate::race::race;
-use crate::report::{EXIT_ERROR, Failure, Kind, Report};
+use crate::report::{Answer, EXIT_ERROR, Failure, Kind};
 use crate::sim::DefectKind;
-use crate::spec::{Layers, Manifest, Settings};
+use crate::spec::{Layers, Manifest, Settings, Which};
 
+pub mod cache;
 mod memory;
+
+use cache::Cache;
 
 /// What `gate` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// Measure each entry alone.
     pub stats: bool,
+    /// Where results are kept.
+    pub cache: Option<Cache>,
     /// Settings above those of the manifest.
     pub over: Settings,
 }
@@ -49,7 +54,7 @@ pub struct EntryResult {
     /// Peak memory of the process during the entry in bytes, where that was measured.
     pub peak: Option<u64>,
     /// What it found.
-    pub result: Result<Report, Failure>,
+    pub result: Result<Answer, Failure>,
 }
 
 /// The results of a manifest.
@@ -208,14 +213,10 @@ fn run(job: &Job, defaults: &Settings, request: &Request, files: &Files) -> Entr
         memory::reset_peak();
     }
     let layers = [defaults, job.entry, &request.over];
-    let result = if job.is_check {
-        check(Layers(&layers), files)
-    } else {
-        race(Layers(&layers), files)
-    };
+    let result = answer(job, Layers(&layers), request.cache.as_ref(), files);
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),
-        Ok(report) => judge(report, job),
+        Ok(answer) => judge(answer, job),
     };
     EntryResult {
         name: job.name.clone(),
@@ -228,13 +229,40 @@ fn run(job: &Job, defaults: &Settings, request: &Request, files: &Files) -> Entr
     }
 }
 
-/// Why a report is not what the entry must get.
-fn judge(report: &Report, job: &Job) -> Option<String> {
-    let verdict = report.verdict.name();
+/// The answer about an entry, computed unless it is known.
+fn answer(
+    job: &Job,
+    layers: Layers,
+    cache: Option<&Cache>,
+    files: &Files,
+) -> Result<Answer, Failure> {
+    let sides: &[Which] = match job.is_check {
+        true => &[Which::Reference, Which::Optimized],
+        false => &[Which::Kernel],
+    };
+    let slot = cache.and_then(|c| Some((c, c.key(layers, sides)?)));
+    if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
+        return Ok(known);
+    }
+    let report = match job.is_check {
+        true => check(layers, files)?,
+        false => race(layers, files)?,
+    };
+    let answer = Answer::from(&report);
+    if let Some((c, key)) = slot {
+        c.put(&key, &answer);
+    }
+    Ok(answer)
+}
+
+/// Why an answer is not what the entry must get.
+fn judge(answer: &Answer, job: &Job) -> Option<String> {
+    let verdict = answer.verdict.name();
     if verdict != job.expect {
         return Some(format!("{verdict} instead of {}", job.expect));
     }
-    let found = |kind: &String| report.defects.iter().any(|d| d.kind == kind);
+    let defects = answer.object["defects"].as_array();
+    let found = |kind: &String| defects.into_iter().flatten().any(|d| d["kind"] == **kind);
     let missing: Vec<&str> = job
         .entry
         .defects

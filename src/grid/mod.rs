@@ -12,7 +12,6 @@
 //! Not claimed: anything about CTAs that were not run, or about launches that overlap.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -101,8 +100,7 @@ impl Subject<'_> {
     }
 
     fn late(&self) -> bool {
-        let d = self.deciding.limits.deadline;
-        d.is_some_and(|d| Instant::now() >= d)
+        self.deciding.limits.reached().is_some()
     }
 
     fn cta(&self, rank: u64) -> [u32; 3] {
@@ -188,8 +186,10 @@ impl<'a> Whole<'a> {
         // The first CTA alone tells which arrays are written.
         let mut at = 0;
         while at < ranks.len() {
-            if at > 0 && subject.late() {
-                self.stopped("the time limit", at, ranks.len());
+            if at > 0
+                && let Some(what) = subject.deciding.limits.reached()
+            {
+                self.stopped(what, at, ranks.len());
                 break;
             }
             let batch = if at == 0 { 1 } else { 4 * threads };
@@ -199,7 +199,7 @@ impl<'a> Whole<'a> {
                 Some(limit) => {
                     let rest = limit.saturating_sub(self.memory.store.footprint());
                     if rest == 0 {
-                        self.stopped("the memory limit", at, ranks.len());
+                        self.stopped("the memory limit was reached", at, ranks.len());
                         break;
                     }
                     // As many CTAs as there are threads hold memory at a time, and those that
@@ -229,7 +229,7 @@ impl<'a> Whole<'a> {
     fn stopped(&mut self, what: &str, done: usize, all: usize) {
         self.out.outcome.unknowns.push(Finding {
             kind: UnknownKind::Limit,
-            message: format!("{what} was reached after {done} of {all} CTAs"),
+            message: format!("{what} after {done} of {all} CTAs"),
             count: 1,
             sites: Vec::new(),
         });

@@ -318,7 +318,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         writeln!(out, "\n{red}{}{red:#}: {why}", e.name)?;
         match &e.result {
             Ok(r) => {
-                for line in report(r).lines() {
+                for line in r.text.lines() {
                     writeln!(out, "  {line}")?;
                 }
             }
@@ -326,7 +326,12 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         }
     }
     let failed = g.entries.len() - g.passed();
-    writeln!(out, "\n{} passed, {failed} failed", g.passed())
+    let cached = g.entries.iter().filter_map(|e| e.result.as_ref().ok());
+    let cached = match cached.filter(|a| a.cached).count() {
+        0 => String::new(),
+        n => format!(" ({n} from the cache)"),
+    };
+    writeln!(out, "\n{} passed, {failed} failed{cached}", g.passed())
 }
 
 fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fmt::Result {
@@ -346,16 +351,21 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
         show_time(e.time)
     )?;
     if stats && let Ok(r) = &e.result {
-        let sum = |f: &dyn Fn(&KernelReport) -> u64| r.kernels.iter().map(f).sum::<u64>();
+        let stats = &r.object["stats"];
+        let sum = |key: &str| {
+            let sides = ["kernel", "reference", "optimized"];
+            let counts = sides.iter().filter_map(|s| stats[*s][key].as_u64());
+            counts.sum::<u64>()
+        };
         let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
         write!(
             out,
             "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
             e.peak.map_or("-".into(), mib),
-            sum(&|k| k.stats.thread_instructions),
-            sum(&|k| k.terms),
-            r.counts.map_or(0, |c| c.conditions),
-            sum(&|k| k.stats.barrier_arrivals),
+            sum("thread_instructions"),
+            sum("terms"),
+            stats["decision"]["conditions"].as_u64().unwrap_or(0),
+            sum("barrier_arrivals"),
         )?;
     }
     if !e.ok {

@@ -8,6 +8,9 @@ use crate::spec::Which;
 
 use super::{Entry, Failure, KernelReport, Report, SCHEMA, SiteReport};
 
+/// The JSON Schema of everything below.
+pub const SCHEMA_TEXT: &str = include_str!("volta-1.schema.json");
+
 /// The object of a check or a race.
 pub fn report(r: &Report) -> Value {
     let mut out = Map::new();
@@ -97,8 +100,13 @@ fn site(s: &SiteReport) -> Value {
         "threads": s.threads,
         "source": source.map(|(file, line)| json!({"file": file, "line": line})),
     });
-    if let (Some(cta), Value::Object(map)) = (s.cta, &mut out) {
-        map.insert("cta".into(), json!(cta));
+    if let Value::Object(map) = &mut out {
+        if let Some(cta) = s.cta {
+            map.insert("cta".into(), json!(cta));
+        }
+        if !s.what.is_empty() {
+            map.insert("what".into(), json!(s.what));
+        }
     }
     out
 }
@@ -183,7 +191,7 @@ pub fn failure(command: Option<&str>, f: &Failure) -> Value {
 pub fn gate(g: &GateReport) -> Value {
     let entries = g.entries.iter().map(|e| {
         let result = match &e.result {
-            Ok(r) => report(r),
+            Ok(answer) => answer.object.clone(),
             Err(f) => failure(None, f),
         };
         let mut out = Map::new();
@@ -193,6 +201,9 @@ pub fn gate(g: &GateReport) -> Value {
         out.insert("seconds".into(), json!(e.time.as_secs_f64()));
         if let Some(why) = &e.why {
             out.insert("why".into(), json!(why));
+        }
+        if e.result.as_ref().is_ok_and(|a| a.cached) {
+            out.insert("cached".into(), json!(true));
         }
         if let Some(peak) = e.peak {
             out.insert("peak_bytes".into(), json!(peak));

@@ -13,8 +13,12 @@ use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
 use crate::spec::{Launch, SpecError, TomlError, Which};
 
+pub mod escape;
+pub mod html;
 pub mod human;
 pub mod json;
+pub mod junit;
+pub mod sarif;
 
 /// Version of the shape of the JSON output.
 pub const SCHEMA: &str = "volta/1";
@@ -44,6 +48,13 @@ impl Verdict {
             Verdict::Defective => "defective",
             Verdict::Unknown => "unknown",
         }
+    }
+
+    /// The verdict of a word.
+    pub fn parse(name: &str) -> Option<Verdict> {
+        use Verdict::*;
+        let all = [Equivalent, Clean, NotEquivalent, Defective, Unknown];
+        all.into_iter().find(|v| v.name() == name)
     }
 
     /// The exit status of the contract.
@@ -84,6 +95,30 @@ pub struct Report {
     pub counts: Option<Counts>,
     /// Time of each stage.
     pub times: Times,
+}
+
+/// A report as it is written: every output format is made from it, and it can be kept.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The object of the JSON format.
+    pub object: serde_json::Value,
+    /// The text for people, styled.
+    pub text: String,
+    /// True if it was not computed now.
+    pub cached: bool,
+}
+
+impl From<&Report> for Answer {
+    fn from(r: &Report) -> Self {
+        Answer {
+            verdict: r.verdict,
+            object: json::report(r),
+            text: human::report(r),
+            cached: false,
+        }
+    }
 }
 
 /// What was run of one kernel.

@@ -84,6 +84,8 @@ pub struct Machine<'k> {
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     /// The registers of lane-wise operations.
     pub operands: super::uniform::Operands,
+    /// Instructions until the next look at the limits.
+    pub budget: u32,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
     /// Serial of the first fresh symbol.
@@ -263,6 +265,7 @@ impl<'k> Machine<'k> {
             warps,
             found: Found::default(),
             stats: Stats::default(),
+            budget: 1,
             footprint: super::Footprint::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),

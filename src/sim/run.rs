@@ -19,6 +19,8 @@ use super::{DefectKind, Footprint, Noting, Outcome, Side, Site, UnknownKind, War
 
 /// Instructions between two looks at the limits.
 const CHECK_EVERY: u32 = 1 << 14;
+/// The same where memory is limited, of which one instruction can take a megabyte.
+const CHECK_MEMORY_EVERY: u32 = 1 << 7;
 
 /// Runs one CTA.
 pub fn run(
@@ -109,20 +111,15 @@ impl Machine<'_> {
     }
 
     fn over_limit(&mut self) -> Result<(), Stop> {
-        let what = if self
-            .limits
-            .deadline
-            .is_some_and(|d| std::time::Instant::now() >= d)
-        {
-            "the time limit"
-        } else if self.limits.memory.is_some_and(|m| self.footprint() > m) {
-            "the memory limit"
-        } else {
-            return Ok(());
+        let over = |m: u64| self.footprint() > m;
+        let what = match self.limits.reached() {
+            Some(what) => what,
+            None if self.limits.memory.is_some_and(over) => "the memory limit was reached",
+            None => return Ok(()),
         };
         let sites = Vec::new();
         self.unknown(UnknownKind::Limit, sites, || {
-            format!("{what} was reached while the kernel was simulated")
+            format!("{what} while the kernel was simulated")
         });
         Err(Stop::Finding)
     }
@@ -136,7 +133,6 @@ impl Machine<'_> {
     /// Runs a warp until all its lanes wait or have exited; true if any stepped.
     fn run_warp(&mut self, w: usize) -> Result<bool, Stop> {
         let mut progress = false;
-        let mut budget = CHECK_EVERY;
         loop {
             let mut released = false;
             let (mask, mut pc, next) = match self.warps[w].lowest(self.warps[w].runnable()) {
@@ -164,9 +160,12 @@ impl Machine<'_> {
                 if synchronises(op) {
                     self.warps[w].jump(mask, pc.0);
                 }
-                budget -= 1;
-                if budget == 0 {
-                    budget = CHECK_EVERY;
+                self.budget -= 1;
+                if self.budget == 0 {
+                    self.budget = match self.limits.memory {
+                        Some(_) => CHECK_MEMORY_EVERY,
+                        None => CHECK_EVERY,
+                    };
                     self.over_limit()?;
                     self.clocks_exhausted()?;
                 }

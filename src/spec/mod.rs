@@ -12,11 +12,13 @@ mod error;
 mod fit;
 pub mod init;
 pub mod launch;
+pub mod limits;
 pub mod manifest;
 pub mod pair;
 mod usage;
 
 pub use error::{SpecError, TomlError};
+pub use limits::Limits;
 pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
 pub use pair::{Resolved, Setup, resolve};
 
@@ -191,13 +193,4 @@ impl Bindings {
     pub fn global(&self, g: GlobalId) -> ArrayId {
         self.globals[g.0 as usize]
     }
-}
-
-/// Bounds on what a run may spend; what exceeds them is `unknown` (`limit`).
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// When to stop.
-    pub deadline: Option<std::time::Instant>,
-    /// Memory in bytes.
-    pub memory: Option<u64>,
 }

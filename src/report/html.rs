@@ -1,0 +1,378 @@
+//! One page that holds everything: verdicts, times, the proof of each output, each defect with its
+//! places side by side, the counterexample.
+//!
+//! The page loads nothing and runs nothing: styles stand inside, colours follow the reader's
+//! preference, and columns fold into one on a narrow screen. Made from the JSON object, which
+//! cached results have as well; the lines around a place are read from its file.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::gate::GateReport;
+
+use super::Answer;
+use super::escape::{plain, xml};
+use super::human::show_time;
+
+/// Lines before and after a place.
+const AROUND: usize = 4;
+/// Inputs of a counterexample that are shown.
+const INPUTS: usize = 200;
+/// Findings of one list that are shown.
+const FINDINGS: usize = 100;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--bg:#fff;--fg:#1a1d21;--dim:#5b6470;--line:#d9dee4;--card:#f6f8fa;--good:#116329;--bad:#b3261e;--open:#8a5a00;--mark:#fff1c2}\
+@media(prefers-color-scheme:dark){:root{--bg:#0f1318;--fg:#e4e8ec;--dim:#98a2ad;--line:#2b333c;--card:#171d24;--good:#5fd38a;--bad:#ff8a80;--open:#f0c05a;--mark:#4a3c10}}\
+*{box-sizing:border-box}\
+body{margin:0 auto;padding:1rem;max-width:76rem;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\
+h1{font-size:1.4rem;margin:.2rem 0 1rem}h2{font-size:1.1rem;margin:1.4rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .3rem}\
+code,pre,.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.85rem}\
+.good{color:var(--good)}.bad{color:var(--bad)}.open{color:var(--open)}.dim{color:var(--dim)}\
+.v{font-weight:650}\
+.wide{overflow-x:auto}\
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
+.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.8rem}\
+.site{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem;min-width:0}\
+.site pre{margin:.4rem 0 0;overflow-x:auto}.site mark{background:var(--mark);color:inherit;display:block}\
+details{border:1px solid var(--line);border-radius:.5rem;margin:.5rem 0;padding:.4rem .8rem}summary{cursor:pointer}\
+.finding{border-left:.25rem solid var(--line);padding-left:.8rem;margin:1rem 0}.finding.bad{border-color:var(--bad);color:inherit}.finding.open{border-color:var(--open);color:inherit}\
+progress{width:6rem;accent-color:var(--good)}";
+
+/// The page of a check or a race.
+pub fn report(answer: &Answer) -> String {
+    let mut page = Page::default();
+    let command = text(&answer.object, "command");
+    page.verdict(answer, "h1");
+    page.body(&answer.object);
+    page.finish(&format!("volta {command}: {}", answer.verdict.name()))
+}
+
+/// The page of a manifest.
+pub fn gate(g: &GateReport) -> String {
+    let mut page = Page::default();
+    let failed = g.entries.len() - g.passed();
+    let class = if failed == 0 { "good" } else { "bad" };
+    page.add(format_args!(
+        "<h1><span class=\"v {class}\">{} passed, {failed} failed</span></h1>",
+        g.passed()
+    ));
+    page.add(format_args!(
+        "<div class=\"wide\"><table><tr><th>entry</th><th>verdict</th><th>expected</th><th class=\"n\">time</th></tr>"
+    ));
+    for (i, e) in g.entries.iter().enumerate() {
+        let verdict = e.result.as_ref().map_or("error", |a| a.verdict.name());
+        page.add(format_args!(
+            "<tr><td><a href=\"#e{i}\">{}</a></td><td class=\"{}\">{verdict}</td><td>{}</td><td class=\"n\">{}</td></tr>",
+            xml(&e.name),
+            if e.ok { "good" } else { "bad" },
+            xml(&e.expect),
+            show_time(e.time)
+        ));
+    }
+    page.add(format_args!("</table></div>"));
+    for (i, e) in g.entries.iter().enumerate() {
+        let open = if e.ok { "" } else { " open" };
+        let name = xml(&e.name);
+        page.add(format_args!("<details id=\"e{i}\"{open}><summary>{name}"));
+        if let Some(why) = &e.why {
+            page.add(format_args!(": <span class=\"bad\">{}</span>", xml(why)));
+        }
+        page.add(format_args!("</summary>"));
+        match &e.result {
+            Ok(answer) => {
+                page.verdict(answer, "h2");
+                page.body(&answer.object);
+            }
+            Err(failure) => {
+                let text = xml(&plain(&failure.render()));
+                page.add(format_args!("<div class=\"wide\"><pre>{text}</pre></div>"));
+            }
+        }
+        page.add(format_args!("</details>"));
+    }
+    page.finish("volta gate")
+}
+
+fn text<'v>(v: &'v Value, key: &str) -> &'v str {
+    v[key].as_str().unwrap_or("")
+}
+
+fn list<'v>(v: &'v Value, key: &str) -> &'v [Value] {
+    v[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn triple(v: &Value) -> String {
+    let parts: Vec<String> = v
+        .as_array()
+        .map_or(&[][..], Vec::as_slice)
+        .iter()
+        .map(Value::to_string)
+        .collect();
+    parts.join(",")
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Page {
+    fn add(&mut self, text: std::fmt::Arguments) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    fn finish(self, title: &str) -> String {
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+            xml(title),
+            self.out
+        )
+    }
+
+    fn verdict(&mut self, answer: &Answer, tag: &str) {
+        let class = match answer.verdict.exit() {
+            0 => "good",
+            1 => "bad",
+            _ => "open",
+        };
+        let name = answer.verdict.name();
+        self.add(format_args!(
+            "<{tag}><span class=\"v {class}\">{name}</span></{tag}>"
+        ));
+    }
+
+    /// Everything below the verdict.
+    fn body(&mut self, o: &Value) {
+        self.kernels(o);
+        self.counterexample(&o["counterexample"]);
+        self.outputs(list(o, "outputs"));
+        self.findings(list(o, "defects"), "Defects", "bad");
+        self.findings(list(o, "unknown"), "Open questions", "open");
+        self.findings(list(o, "warnings"), "Warnings", "");
+        let assumptions = list(o, "assumptions");
+        if !assumptions.is_empty() {
+            self.add(format_args!("<h2>Assumptions</h2><ul>"));
+            for a in assumptions {
+                self.add(format_args!("<li>{}</li>", xml(a.as_str().unwrap_or(""))));
+            }
+            self.add(format_args!("</ul>"));
+        }
+        self.times(&o["stats"]);
+    }
+
+    fn kernels(&mut self, o: &Value) {
+        self.add(format_args!(
+            "<div class=\"wide\"><table><tr><th></th><th>kernel</th><th>block</th><th>grid</th><th>CTAs covered</th></tr>"
+        ));
+        let scope = &o["scope"];
+        let sides = [
+            ("kernel", "ctas"),
+            ("reference", "reference_ctas"),
+            ("optimized", "optimized_ctas"),
+        ];
+        for (side, key) in sides {
+            let k = &o[side];
+            if k.is_null() {
+                continue;
+            }
+            let ctas = list(scope, key);
+            let covered = match ctas {
+                _ if scope["whole_grid"] == true => format!("all {}", ctas.len()),
+                some => {
+                    let mut names: Vec<String> = some.iter().take(6).map(triple).collect();
+                    if some.len() > 6 {
+                        names.push(format!("... ({} in all)", some.len()));
+                    }
+                    names.join(" ")
+                }
+            };
+            self.add(format_args!(
+                "<tr><td>{side}</td><td><code>{}</code> <span class=\"dim\">{}</span></td><td>{}</td><td>{}</td><td>{covered}</td></tr>",
+                xml(text(k, "entry")),
+                xml(text(k, "file")),
+                triple(&k["block"]),
+                triple(&k["grid"])
+            ));
+        }
+        self.add(format_args!("</table></div>"));
+    }
+
+    fn counterexample(&mut self, c: &Value) {
+        if c.is_null() {
+            return;
+        }
+        let message = xml(text(c, "message"));
+        self.add(format_args!("<h2>Counterexample</h2><p>{message}</p>"));
+        self.add(format_args!(
+            "<div class=\"wide\"><table><tr><th></th><th>value</th></tr>"
+        ));
+        for side in ["reference", "optimized"] {
+            let value = match c[side]["text"].as_str() {
+                Some(value) => xml(value),
+                None => "<span class=\"dim\">none</span>".to_string(),
+            };
+            self.add(format_args!(
+                "<tr><td>{}[{}], {side}</td><td class=\"m\">{value}</td></tr>",
+                xml(text(c, "output")),
+                triple(&c["element"])
+            ));
+        }
+        let mut shown = 0;
+        let inputs = c["inputs"].as_object();
+        let all: usize = inputs
+            .into_iter()
+            .flatten()
+            .map(|(_, v)| v.as_array().map_or(0, Vec::len))
+            .sum();
+        for (name, values) in inputs.into_iter().flatten() {
+            for i in values.as_array().into_iter().flatten() {
+                if shown == INPUTS {
+                    break;
+                }
+                shown += 1;
+                let element = triple(&i["element"]);
+                let index = match element.is_empty() {
+                    true => String::new(),
+                    false => format!("[{element}]"),
+                };
+                self.add(format_args!(
+                    "<tr><td class=\"m\">{}{index}</td><td class=\"m\">{}</td></tr>",
+                    xml(name),
+                    xml(text(&i["value"], "text"))
+                ));
+            }
+        }
+        self.add(format_args!("</table></div>"));
+        if all > 0 {
+            self.add(format_args!(
+                "<p class=\"dim\">{shown} of {all} inputs that are not 0; every other element is 0.</p>"
+            ));
+        }
+    }
+
+    fn outputs(&mut self, outputs: &[Value]) {
+        if outputs.is_empty() {
+            return;
+        }
+        self.add(format_args!(
+            "<h2>Outputs</h2><div class=\"wide\"><table><tr><th>output</th><th class=\"n\">elements</th><th class=\"n\">proved</th><th></th></tr>"
+        ));
+        for o in outputs {
+            let (all, proved) = (&o["elements"], &o["proved"]);
+            self.add(format_args!(
+                "<tr><td class=\"m\">{}</td><td class=\"n\">{all}</td><td class=\"n\">{proved}</td><td><progress value=\"{proved}\" max=\"{all}\"></progress></td></tr>",
+                xml(text(o, "name"))
+            ));
+        }
+        self.add(format_args!("</table></div>"));
+    }
+
+    fn findings(&mut self, findings: &[Value], title: &str, class: &str) {
+        if findings.is_empty() {
+            return;
+        }
+        self.add(format_args!("<h2>{title}</h2>"));
+        for f in findings.iter().take(FINDINGS) {
+            let side = match text(f, "kernel") {
+                "" | "kernel" => String::new(),
+                side => format!("{side}: "),
+            };
+            let count = f["count"].as_u64().filter(|n| *n > 1);
+            let count = count.map_or(String::new(), |n| format!(" ({n} times)"));
+            self.add(format_args!(
+                "<div class=\"finding {class}\"><p><span class=\"v {class}\">{}</span> {side}{}{count}</p><div class=\"sides\">",
+                xml(text(f, "kind")),
+                xml(text(f, "message"))
+            ));
+            for s in list(f, "sites") {
+                self.site(s);
+            }
+            self.add(format_args!("</div></div>"));
+        }
+        if findings.len() > FINDINGS {
+            let more = findings.len() - FINDINGS;
+            self.add(format_args!(
+                "<p class=\"dim\">... and {more} more in the JSON report.</p>"
+            ));
+        }
+    }
+
+    /// A place with the lines around it.
+    fn site(&mut self, s: &Value) {
+        let file = text(s, "file").to_string();
+        let line = s["line"].as_u64().unwrap_or(1) as usize;
+        let mut who = String::new();
+        if !s["cta"].is_null() {
+            who = format!("CTA ({}) ", triple(&s["cta"]));
+        }
+        let threads = list(s, "threads");
+        if !threads.is_empty() {
+            let names: Vec<String> = threads
+                .iter()
+                .take(8)
+                .map(|t| format!("({})", triple(t)))
+                .collect();
+            let more = if threads.len() > 8 { " ..." } else { "" };
+            let s = if threads.len() > 1 { "s" } else { "" };
+            let _ = write!(who, "thread{s} {}{more}", names.join(" "));
+        }
+        let mut head = format!("<code>{}:{line}</code>", xml(&file));
+        if let (Some(f), Some(l)) = (s["source"]["file"].as_str(), s["source"]["line"].as_u64()) {
+            let _ = write!(head, " <span class=\"dim\">from {}:{l}</span>", xml(f));
+        }
+        let what = xml(text(s, "what"));
+        let mut excerpt = String::new();
+        let lines = self.files.entry(file).or_insert_with_key(|f| {
+            let text = std::fs::read(f).ok()?;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            Some(text.lines().map(str::to_string).collect())
+        });
+        // A file that has changed since says nothing about the place.
+        let own = text(s, "text");
+        let lines = lines
+            .as_ref()
+            .filter(|l| l.get(line.wrapping_sub(1)).is_some_and(|l| l.trim() == own));
+        match lines {
+            Some(lines) => {
+                let first = line.saturating_sub(AROUND + 1);
+                for (i, l) in lines.iter().enumerate().skip(first).take(2 * AROUND + 1) {
+                    let row = format!("{:>5}  {}", i + 1, xml(l));
+                    let _ = match i + 1 == line {
+                        true => write!(excerpt, "<mark>{row}</mark>"),
+                        false => writeln!(excerpt, "{row}"),
+                    };
+                }
+            }
+            None => {
+                let _ = write!(excerpt, "<mark>{line:>5}  {}</mark>", xml(own));
+            }
+        }
+        self.add(format_args!(
+            "<div class=\"site\">{head}<div>{} <span class=\"dim\">{what}</span></div><pre>{excerpt}</pre></div>",
+            xml(&who)
+        ));
+    }
+
+    fn times(&mut self, stats: &Value) {
+        let seconds = &stats["seconds"];
+        let show = |key: &str| {
+            let s = seconds[key].as_f64().unwrap_or(0.0).max(0.0);
+            let d = std::time::Duration::try_from_secs_f64(s);
+            show_time(d.unwrap_or_default())
+        };
+        self.add(format_args!(
+            "<p class=\"dim\">time: {} (parse {}, simulate {}, decide {})</p>",
+            show("total"),
+            show("parse"),
+            show("simulate"),
+            show("decide")
+        ));
+    }
+}

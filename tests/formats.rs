@@ -1,0 +1,346 @@
+//! The output formats from outside: JSON by its schema, the others by their shape; the cache of
+//! `gate`; limits and interrupts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn volta() -> Command {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_volta"));
+    c.current_dir(root());
+    c.env("XDG_CACHE_HOME", folder("cache"));
+    c
+}
+
+fn run(args: &[&str]) -> Output {
+    volta().args(args).output().expect("volta starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("formats")
+        .join(name);
+    std::fs::create_dir_all(&dir).expect("a directory for the test");
+    dir
+}
+
+/// The part of JSON Schema that the schema uses: the first place that does not fit.
+fn validate(schema: &Value, s: &Value, v: &Value, at: &str) -> Result<(), String> {
+    if let Some(to) = s["$ref"].as_str() {
+        let target = schema
+            .pointer(to.trim_start_matches('#'))
+            .expect("a definition");
+        return validate(schema, target, v, at);
+    }
+    let known = [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "minimum",
+        "minItems",
+        "maxItems",
+        "$schema",
+        "$id",
+        "title",
+        "$defs",
+    ];
+    for key in s.as_object().into_iter().flatten().map(|(k, _)| k) {
+        assert!(
+            known.contains(&key.as_str()),
+            "the test does not know `{key}`"
+        );
+    }
+    if let Some(options) = s["anyOf"].as_array() {
+        let tried: Vec<_> = options.iter().map(|o| validate(schema, o, v, at)).collect();
+        if tried.iter().all(Result::is_err) {
+            return Err(format!("{at}: fits none of {tried:?}"));
+        }
+    }
+    let is = |t: &Value| match t.as_str() {
+        Some("object") => v.is_object(),
+        Some("array") => v.is_array(),
+        Some("string") => v.is_string(),
+        Some("boolean") => v.is_boolean(),
+        Some("null") => v.is_null(),
+        Some("integer") => v.is_u64() || v.is_i64(),
+        Some("number") => v.is_number(),
+        other => panic!("type {other:?}"),
+    };
+    let fits = match &s["type"] {
+        Value::Null => true,
+        Value::Array(list) => list.iter().any(is),
+        one => is(one),
+    };
+    if !fits {
+        return Err(format!("{at}: {v} is not of type {}", s["type"]));
+    }
+    if let Some(list) = s["enum"].as_array()
+        && !list.contains(v)
+    {
+        return Err(format!("{at}: {v} is not one of {list:?}"));
+    }
+    if let Some(c) = s.get("const")
+        && c != v
+    {
+        return Err(format!("{at}: {v} is not {c}"));
+    }
+    if let (Some(m), Some(n)) = (s["minimum"].as_f64(), v.as_f64())
+        && n < m
+    {
+        return Err(format!("{at}: {n} < {m}"));
+    }
+    if let Some(object) = v.as_object() {
+        for key in s["required"].as_array().into_iter().flatten() {
+            if !object.contains_key(key.as_str().expect("a key")) {
+                return Err(format!("{at}: {key} is missing"));
+            }
+        }
+        for (key, value) in object {
+            let at = format!("{at}.{key}");
+            match (&s["properties"][key], &s["additionalProperties"]) {
+                (Value::Null, Value::Bool(false)) => return Err(format!("{at}: is not known")),
+                (Value::Null, Value::Null | Value::Bool(true)) => {}
+                (Value::Null, other) => validate(schema, other, value, &at)?,
+                (known, _) => validate(schema, known, value, &at)?,
+            }
+        }
+    }
+    if let Some(list) = v.as_array() {
+        let n = list.len() as u64;
+        if s["minItems"].as_u64().is_some_and(|m| n < m)
+            || s["maxItems"].as_u64().is_some_and(|m| n > m)
+        {
+            return Err(format!("{at}: has {n} items"));
+        }
+        if !s["items"].is_null() {
+            for (i, item) in list.iter().enumerate() {
+                validate(schema, &s["items"], item, &format!("{at}[{i}]"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+const CALLS: &[&[&str]] = &[
+    &[
+        "check",
+        "kernels/softmax/naive_4.ptx",
+        "kernels/softmax/online_4.ptx",
+        "--threads",
+        "4",
+    ],
+    &[
+        "check",
+        "kernels/softmax/naive_4.ptx",
+        "no/such.ptx",
+        "--threads",
+        "4",
+    ],
+    &[
+        "check",
+        "tests/golden/grid/fail/split.ptx",
+        "tests/golden/grid/fail/split.ptx",
+        "--ref-entry",
+        "sum_of_4",
+        "--opt-entry",
+        "split_sum",
+        "--threads",
+        "32",
+        "--opt-grid",
+        "3",
+        "--all-ctas",
+    ],
+    &[
+        "race",
+        "tests/golden/grid/fail/between_ctas.ptx",
+        "--entry",
+        "neighbour",
+        "--threads",
+        "32",
+        "--grid",
+        "4",
+        "--all-ctas",
+    ],
+    &[
+        "race",
+        "tests/golden/grid/unknown/between_ctas.ptx",
+        "--entry",
+        "ticket",
+        "--threads",
+        "32",
+        "--grid",
+        "4",
+        "--all-ctas",
+    ],
+    &[
+        "race",
+        "tests/golden/grid/pass/between_ctas.ptx",
+        "--entry",
+        "same",
+        "--threads",
+        "32",
+        "--grid",
+        "4",
+        "--all-ctas",
+    ],
+    &["gate", "kernels/races.toml", "--filter", "reduction"],
+    &["gate", "no/such.toml"],
+];
+
+#[test]
+fn json_fits_its_schema() {
+    let output = run(&["schema"]);
+    let schema: Value = serde_json::from_str(&text(&output)).expect("the schema is JSON");
+    for args in CALLS {
+        let output = run(&[args, &["--format", "json"][..]].concat());
+        let object: Value = serde_json::from_str(&text(&output)).expect("JSON");
+        if let Err(why) = validate(&schema, &schema, &object, "$") {
+            panic!("{args:?}: {why}");
+        }
+    }
+}
+
+#[test]
+fn other_formats_are_complete() {
+    for args in CALLS
+        .iter()
+        .filter(|a| !a.iter().any(|p| p.contains("no/such")))
+    {
+        let with = |format: &str| run(&[args, &["--format", format][..]].concat());
+        let json = with("json");
+        let sarif = with("sarif");
+        let log: Value = serde_json::from_str(&text(&sarif)).expect("SARIF is JSON");
+        assert_eq!(log["version"], "2.1.0");
+        assert!(log["runs"][0]["results"].is_array());
+        let junit = text(&with("junit"));
+        assert!(junit.starts_with("<?xml") && junit.trim_end().ends_with("</testsuites>"));
+        assert_eq!(junit.matches("<testcase").count() as u64, cases(&json));
+        let html = with("html");
+        let page = text(&html);
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        for outside in ["<script", "src=", "http:", "https:", "@import", "url("] {
+            assert!(!page.contains(outside), "{args:?}: {outside}");
+        }
+        for o in [&sarif, &html] {
+            assert_eq!(o.status.code(), json.status.code(), "{args:?}");
+        }
+    }
+}
+
+fn cases(json: &Output) -> u64 {
+    let object: Value = serde_json::from_str(&text(json)).expect("JSON");
+    object["entries"].as_array().map_or(1, |e| e.len() as u64)
+}
+
+#[test]
+fn the_cache_gives_the_same_answers() {
+    let dir = folder("answers");
+    let _ = std::fs::remove_dir_all(&dir);
+    let dir = dir.display().to_string();
+    let gate = |more: &[&str]| {
+        let args = [
+            "gate",
+            "kernels/races.toml",
+            "--filter",
+            "reduction",
+            "--json",
+            "--cache-dir",
+            &dir,
+        ];
+        let output = run(&[&args, more].concat());
+        assert_eq!(output.status.code(), Some(0));
+        let object: Value = serde_json::from_str(&text(&output)).expect("JSON");
+        let entries = object["entries"].as_array().expect("entries").clone();
+        let cached = entries.iter().filter(|e| e["cached"] == true).count();
+        let results: Vec<Value> = entries.iter().map(|e| e["result"].clone()).collect();
+        (results, cached)
+    };
+    let (first, none) = gate(&[]);
+    assert_eq!(none, 0);
+    let (second, all) = gate(&[]);
+    assert_eq!(all, first.len());
+    assert_eq!(first, second);
+    assert_eq!(gate(&["--no-cache"]).1, 0);
+    // Damaged entries are none.
+    for sub in std::fs::read_dir(&dir).expect("a cache") {
+        for file in std::fs::read_dir(sub.expect("an entry").path()).expect("a folder") {
+            let path = file.expect("a file").path();
+            let text = std::fs::read_to_string(&path).expect("text");
+            std::fs::write(&path, text.replace("verdict", "vendict")).expect("written");
+        }
+    }
+    let (third, cached) = gate(&[]);
+    assert_eq!(cached, 0);
+    assert_eq!(third.len(), first.len());
+}
+
+const LOOP: &str = ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nL: bar.sync 0;\nbra L;\n}\n";
+
+#[test]
+fn limits_and_interrupts_end_in_unknown() {
+    let path = folder("loop").join("loop.ptx");
+    std::fs::write(&path, LOOP).expect("a file for the test");
+    let path = path.display().to_string();
+    let args = ["race", &path, "--threads", "64", "--json"];
+    let limited = |output: Output| {
+        let object: Value = serde_json::from_str(&text(&output)).expect("JSON");
+        assert_eq!(object["verdict"], "unknown");
+        assert_eq!(object["unknown"][0]["kind"], "limit");
+        assert_eq!(output.status.code(), Some(3));
+    };
+    limited(run(&[&args[..], &["--timeout", "0.3"]].concat()));
+    let child = volta()
+        .args(args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("volta starts");
+    std::thread::sleep(Duration::from_millis(500));
+    let start = Instant::now();
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    limited(child.wait_with_output().expect("volta ends"));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_name_may_start_with_a_hyphen() {
+    let dir = folder("hyphen");
+    std::fs::write(dir.join("k.ptx"), LOOP.replace("bra L;", "ret;")).expect("a file");
+    let manifest = dir.join("volta.toml");
+    let entry = "[[race]]\nname = \"tile-16-alone\"\nkernel = \"k.ptx\"\nthreads = 32\n";
+    std::fs::write(&manifest, entry).expect("a file");
+    let path = manifest.display().to_string();
+    let output = run(&["gate", &path, "--filter", "-16-alone", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn shells_and_the_manual() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = run(&["completions", shell]);
+        assert!(
+            output.status.success() && text(&output).contains("all-ctas"),
+            "{shell}"
+        );
+    }
+    let page = text(&run(&["man"]));
+    assert!(page.contains(".TH volta") && page.contains("SUBCOMMANDS"));
+    assert!(text(&run(&["man", "check"])).contains("all\\-ctas"));
+}
