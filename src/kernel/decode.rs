@@ -92,6 +92,23 @@ impl Lowerer<'_> {
             O::CpAsync => self.decode_cp_async(sig),
             O::CpAsyncCommitGroup => self.decode_end(sig, Op::CpAsyncCommit),
             O::CpAsyncWaitGroup | O::CpAsyncWaitAll => self.decode_cp_async_wait(sig),
+            O::MbarrierInit
+            | O::MbarrierInval
+            | O::MbarrierExpectTx
+            | O::MbarrierCompleteTx
+            | O::MbarrierArrive
+            | O::MbarrierArriveDrop
+            | O::MbarrierTestWait
+            | O::MbarrierTryWait
+            | O::CpAsyncMbarrierArrive => self.decode_mbarrier(sig),
+            O::FenceProxy => self.decode_proxy_fence(sig),
+            O::WgmmaMmaAsync => self.decode_wgmma(sig),
+            O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => self.decode_wgmma_sync(sig),
+            // A pool of registers; the publication of an mbarrier to a cluster of one CTA.
+            O::Setmaxnreg | O::FenceMbarrierInit => {
+                self.emit(Op::Nop);
+                Ok(())
+            }
             // No effect on any value or order.
             O::Prefetch
             | O::Prefetchu

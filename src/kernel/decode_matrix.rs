@@ -14,7 +14,7 @@ use super::{Fmt, MatTy, Mma, NumTy, Op, RegId, Src};
 use crate::ptx::{Mod, Operand, Type};
 
 /// The element type of an operand.
-fn matrix_type(ty: Type) -> Option<MatTy> {
+pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
     let int = |width, signed| Some(MatTy::Int { width, signed });
     match ty {
         Type::F16 => Some(MatTy::Float(Fmt::F16)),
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a> {
         Ok(elements)
     }
 
-    fn matrix_regs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<RegId>> {
+    pub(super) fn matrix_regs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<RegId>> {
         let elements = self.counted(i, count)?;
         elements
             .iter()
@@ -147,7 +147,7 @@ impl<'a> Lowerer<'a> {
             .collect()
     }
 
-    fn matrix_srcs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<Src>> {
+    pub(super) fn matrix_srcs(&mut self, i: usize, ty: Type, count: usize) -> Decoded<Vec<Src>> {
         let elements = self.counted(i, count)?;
         elements
             .iter()

@@ -17,15 +17,18 @@ pub mod error;
 pub mod lower;
 pub mod op;
 pub mod operands;
+pub mod poll;
 pub mod print;
 pub mod structured;
 pub mod usage;
 
 mod address;
+mod async_op;
 mod call;
 mod callgraph;
 mod control;
 mod decode;
+mod decode_async;
 mod decode_atom;
 mod decode_cmp;
 mod decode_copy;
@@ -53,6 +56,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 
+pub use async_op::{AsyncOp, GroupA, WaitFor, Wgmma};
 pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};

@@ -1095,6 +1095,8 @@ pub enum Op {
         /// committed or not.
         pending: Option<u32>,
     },
+    /// An operation of asynchronous agents: mbarriers, warpgroup products, proxies.
+    Async(Box<super::AsyncOp>),
     /// No effect on any value: hints, prefetches, `nanosleep`, `pmevent`.
     Nop,
     /// Expansion of calls stopped here.

@@ -137,6 +137,7 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
                 pred(g, f);
             }
         }
+        Op::Async(op) => op.uses(f),
         Op::Special { .. }
         | Op::CpAsyncCommit
         | Op::CpAsyncWait { .. }
@@ -195,6 +196,7 @@ pub fn defs(op: &Op, mut f: impl FnMut(RegId)) {
         Op::Mma(m) => m.d.iter().for_each(|r| f(*r)),
         Op::Ldmatrix { dsts, .. } => dsts.iter().for_each(|r| f(*r)),
         Op::Movmatrix { dst, .. } => f(*dst),
+        Op::Async(op) => op.defs(&mut f),
         Op::St { .. }
         | Op::Stmatrix { .. }
         | Op::CpAsync { .. }

@@ -490,7 +490,8 @@ impl Listing<'_> {
             | Op::Movmatrix { .. }
             | Op::CpAsync { .. }
             | Op::CpAsyncCommit
-            | Op::CpAsyncWait { .. } => self.warp_op(w, &inst.op),
+            | Op::CpAsyncWait { .. }
+            | Op::Async(_) => self.warp_op(w, &inst.op),
             Op::CallDepth => write!(w, "call too deep"),
             Op::Unsupported(i) => {
                 let text = self.kernel.texts.get(*i as usize);

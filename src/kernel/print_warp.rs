@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::print::Listing;
 use super::print_op::{flags, int, num, space};
-use super::{IntTy, MatTy, Mma, Op};
+use super::{IntTy, MatTy, Mma, Op, Src};
 
 impl Listing<'_> {
     /// An operation of a whole warp, or of its copy engine.
@@ -59,6 +59,13 @@ impl Listing<'_> {
             Op::CpAsyncCommit => write!(w, "cp.async.commit"),
             Op::CpAsyncWait { pending: None } => write!(w, "cp.async.wait all"),
             Op::CpAsyncWait { pending: Some(n) } => write!(w, "cp.async.wait all but {n}"),
+            Op::Async(op) => {
+                let (mut d, mut s) = (Vec::new(), Vec::new());
+                op.defs(&mut |r| d.push(Some(r)));
+                op.uses(&mut |r| s.push(Src::Reg(r)));
+                write!(w, "{} {}", op.name(), self.opts(&d))?;
+                write!(w, " <- {}", self.srcs(&s))
+            }
             _ => Ok(()),
         }
     }

@@ -144,7 +144,10 @@ pub struct Sig {
 
 /// Opcodes whose decoders look at the shape.
 fn has_shape(op: Op) -> bool {
-    matches!(op, Op::Mma | Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix)
+    matches!(
+        op,
+        Op::Mma | Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WgmmaMmaAsync
+    )
 }
 
 impl Sig {

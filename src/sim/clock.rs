@@ -26,10 +26,12 @@ use super::Tid;
 
 mod agent;
 mod exit;
+mod phase;
 mod shape;
 mod snapshot;
 
 use agent::Agents;
+pub use agent::EventId;
 use exit::Exits;
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
@@ -188,10 +190,11 @@ impl Clocks {
             return true;
         }
         if who.0 >= self.agents.first() {
-            return self
-                .agents
-                .joins(who)
-                .any(|(t, k)| self.ordered(t.into(), k, later));
+            return self.agents.observed_by(who, later)
+                || self
+                    .agents
+                    .joins(who)
+                    .any(|(t, k)| self.ordered(t.into(), k, later));
         }
         if let Some(c) = self.exits.column(who.0) {
             return at.0 < c.known_to(later.0);

@@ -33,6 +33,14 @@ pub struct Copies {
     committed: [u32; LANES],
 }
 
+impl Copies {
+    /// The blocks of agents that a lane issued and did not wait for.
+    pub fn under_way(&self, lane: usize) -> Vec<Actor> {
+        let mine = self.issued.iter().filter(|i| i.mask >> lane & 1 == 1);
+        mine.map(|i| i.agents).collect()
+    }
+}
+
 impl Default for Copies {
     fn default() -> Self {
         Copies {

@@ -56,6 +56,10 @@ pub struct Machine<'k> {
     pub order: super::order::Order,
     /// Asynchronous copies under way, by warp.
     pub copies: Vec<super::copy::Copies>,
+    /// Products of warpgroups under way.
+    pub products: super::wgmma::Products,
+    /// The mbarriers.
+    pub objects: super::mbarrier::Objects,
     /// The named barriers.
     pub barriers: super::barrier::Barriers,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
@@ -254,9 +258,12 @@ impl<'k> Machine<'k> {
                 regions.len(),
                 launch.warp_sync,
                 has_nc,
+                super::proxy::Proxies::new(kernel),
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
+            products: super::wgmma::Products::new(kernel, n_warps as usize),
+            objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
             votes: Vec::new(),
             meetings: (0..n_warps).map(|_| Default::default()).collect(),

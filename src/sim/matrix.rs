@@ -98,7 +98,7 @@ impl Machine<'_> {
     }
 
     /// The elements of an operand by row and column: reals, or 32-bit integers.
-    fn fragment(
+    pub fn fragment(
         &mut self,
         w: usize,
         ty: MatTy,
@@ -230,7 +230,7 @@ impl Machine<'_> {
     }
 
     /// The saturated sum of known integers.
-    fn clamped(&mut self, c: TermId, products: &[(TermId, TermId)]) -> Option<TermId> {
+    pub fn clamped(&mut self, c: TermId, products: &[(TermId, TermId)]) -> Option<TermId> {
         let s = &mut self.values.store;
         let known = |t: TermId| s.as_bits(t).map(|v| v as u32 as i32 as i64);
         let mut sum = known(c)?;

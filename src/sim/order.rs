@@ -29,6 +29,8 @@ pub struct Order {
     warp_sync: bool,
     /// The agents of the lanes, while an asynchronous operation makes its accesses.
     pub agent: Option<super::clock::Actor>,
+    /// Shared memory through the generic and the async proxy.
+    pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
     nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
     /// Words of tracked arrays that were written, with one writer.
@@ -52,6 +54,7 @@ impl Order {
         regions: usize,
         warp_sync: bool,
         has_nc: bool,
+        proxies: super::proxy::Proxies,
         tracked: &FxHashSet<ArrayId>,
     ) -> Option<Self> {
         let mut t = vec![false; regions];
@@ -67,6 +70,7 @@ impl Order {
             read_untracked: vec![false; regions],
             warp_sync,
             agent: None,
+            proxies,
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
             nc_pairs: Vec::new(),
@@ -131,6 +135,11 @@ impl Order {
             self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
         }
         self.step(w);
+        if region == SHARED && kind.writes() {
+            let (bytes, copied) = ((elem * count) as u64, self.agent.is_some());
+            self.proxies
+                .written(&self.clocks, w, mask, pc, offs, bytes, copied);
+        }
         let Order {
             clocks,
             shadows,

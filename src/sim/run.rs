@@ -74,6 +74,9 @@ pub fn run_noting(
 
 /// True for instructions at which lanes wait for each other.
 fn synchronises(op: &Op) -> bool {
+    if let Op::Async(op) = op {
+        return op.gathers();
+    }
     matches!(
         op,
         Op::Bar { .. }
@@ -98,6 +101,7 @@ impl Machine<'_> {
                 progress |= self.run_warp(w)?;
             }
             if self.warps.iter().all(|w| w.live == 0) {
+                self.check_warpgroups();
                 return self.pending_barriers();
             }
             if !progress {
@@ -218,6 +222,7 @@ impl Machine<'_> {
         self.warps[w].live &= !mask;
         self.exit_clock(w, mask);
         self.exit_barriers(w)?;
+        self.wgmma_wake(w / 4);
         self.complete_meetings(w)
     }
 
@@ -242,7 +247,10 @@ impl Machine<'_> {
                             .collect();
                         format!("waits in {name} for threads {}", who.join(", "))
                     }
-                    None => self.barrier_wait(Pc(pc)),
+                    None => match self.wgmma_waits(w).or_else(|| self.object_waits(w, lane)) {
+                        Some(text) => text,
+                        None => self.barrier_wait(Pc(pc)),
+                    },
                 };
                 match sites.iter_mut().find(|s| s.pc == Pc(pc) && s.text == text) {
                     Some(s) => s.threads.extend(self.tids(w, same)),

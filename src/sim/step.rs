@@ -109,6 +109,9 @@ impl Machine<'_> {
                 "the result depends on where an array lies in memory".into()
             });
         }
+        if self.products.busy(w) {
+            self.check_busy(w, mask, pc)?;
+        }
         let inst = self.inst(pc);
         let (yes, under) = self.guarded(w, mask, inst.guard);
         if let Op::Bra { target, .. } = inst.op {
@@ -270,6 +273,7 @@ impl Machine<'_> {
             Op::Mma(_) | Op::Ldmatrix { .. } | Op::Stmatrix { .. } | Op::Movmatrix { .. } => {
                 self.matrix(w, exec, pc)?
             }
+            Op::Async(op) => return self.asynchronous(w, mask, exec, pc, op),
             Op::CpAsync { .. } => self.copy_async(w, exec, pc, under)?,
             Op::CpAsyncCommit => self.commit_copies(w, exec),
             Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
@@ -365,6 +369,7 @@ pub fn is_selectable(op: &Op) -> bool {
             | Op::CpAsync { .. }
             | Op::CpAsyncCommit
             | Op::CpAsyncWait { .. }
+            | Op::Async(_)
             | Op::CallDepth
             | Op::Unsupported(_)
     )

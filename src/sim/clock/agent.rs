@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Actor, Shape, Tick};
+use super::{Actor, Shape, Tick, lanes};
 use crate::sim::Tid;
 
 /// Who observed the end of agents of a block.
@@ -16,6 +16,21 @@ enum Join {
     Own(u32, Tick),
     /// A thread that of the agent of one lane.
     By(u32, Tid, Tick),
+    /// Whoever observes an event that of the agents of the mask.
+    Event(u32, EventId),
+}
+
+/// Something that ends agents and that many threads may observe: a phase of an mbarrier, a group
+/// of products of a warpgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventId(u32);
+
+/// Lanes of a warp that observed an event.
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    warp: u32,
+    mask: u32,
+    at: Tick,
 }
 
 /// The agents that one instruction of a warp forked, one for each lane.
@@ -30,6 +45,7 @@ struct Block {
 pub(super) struct Agents {
     shape: Shape,
     blocks: Vec<Block>,
+    events: Vec<Vec<Observed>>,
 }
 
 impl Agents {
@@ -37,6 +53,7 @@ impl Agents {
         Agents {
             shape,
             blocks: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -91,17 +108,66 @@ impl Agents {
         }
     }
 
+    pub(super) fn new_event(&mut self) -> EventId {
+        self.events.push(Vec::new());
+        EventId(self.events.len() as u32 - 1)
+    }
+
+    pub(super) fn join_event(&mut self, base: Actor, mask: u32, event: EventId) {
+        let Some((block, _)) = self.split(base) else {
+            return;
+        };
+        if let Some(b) = self.blocks.get_mut(block) {
+            b.joins.push(Join::Event(mask, event));
+        }
+    }
+
+    pub(super) fn observe(&mut self, event: EventId, warp: u32, mask: u32, at: Tick) {
+        if let Some(e) = self.events.get_mut(event.0 as usize) {
+            e.push(Observed { warp, mask, at });
+        }
+    }
+
+    /// Did the thread itself observe an event that ends the agent?
+    pub(super) fn observed_by(&self, who: Actor, t: Tid) -> bool {
+        let Some((block, lane)) = self.split(who) else {
+            return false;
+        };
+        let (warp, l) = (self.shape.warp(t), self.shape.lane(t));
+        let joins = self.blocks.get(block).map_or(&[][..], |b| &b.joins[..]);
+        joins.iter().any(|j| match *j {
+            Join::Event(mask, e) => {
+                mask >> lane & 1 != 0
+                    && self.events[e.0 as usize]
+                        .iter()
+                        .any(|o| o.warp == warp && o.mask >> l & 1 != 0)
+            }
+            _ => false,
+        })
+    }
+
     /// The stamps at which the agent was joined.
     pub(super) fn joins(&self, who: Actor) -> impl Iterator<Item = (Tid, Tick)> + '_ {
         let (block, lane) = self.split(who).unwrap_or((usize::MAX, 0));
         let block = self.blocks.get(block);
         let shape = self.shape;
         block.into_iter().flat_map(move |b| {
-            b.joins.iter().filter_map(move |j| match *j {
-                Join::Own(mask, at) => {
-                    (mask >> lane & 1 != 0).then(|| (shape.tid(b.warp, lane), at))
-                }
-                Join::By(l, t, at) => (l == lane).then_some((t, at)),
+            b.joins.iter().flat_map(move |j| {
+                let (one, event) = match *j {
+                    Join::Own(mask, at) => {
+                        let own = (mask >> lane & 1 != 0).then(|| (shape.tid(b.warp, lane), at));
+                        (own, &[][..])
+                    }
+                    Join::By(l, t, at) => ((l == lane).then_some((t, at)), &[][..]),
+                    Join::Event(mask, e) if mask >> lane & 1 != 0 => {
+                        (None, &self.events[e.0 as usize][..])
+                    }
+                    Join::Event(..) => (None, &[][..]),
+                };
+                let many = event
+                    .iter()
+                    .flat_map(move |o| lanes(o.mask).map(move |l| (shape.tid(o.warp, l), o.at)));
+                one.into_iter().chain(many)
             })
         })
     }

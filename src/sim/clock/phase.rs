@@ -1,0 +1,66 @@
+//! Joins of many: what all arrivals of a phase released, and the events that end agents.
+//!
+//! A phase of an mbarrier publishes what each of its arrivals published. Most of these are plain
+//! vectors, so their maximum is made once and acquired by every waiter.
+
+use std::sync::Arc;
+
+use super::{Actor, Clocks, EventId, MAX_WARPS, Snapshot, Tick, lanes};
+use crate::sim::Tid;
+
+impl Clocks {
+    /// One snapshot that says what all of them say, if none of them speaks of exited threads.
+    pub fn merged(&self, snaps: &[Arc<Snapshot>]) -> Option<Arc<Snapshot>> {
+        let first = snaps.first()?;
+        let plain = |s: &Arc<Snapshot>| s.columns.is_empty() && s.exits.is_none();
+        if self.exits.any() || !snaps.iter().all(plain) {
+            return None;
+        }
+        let full: Vec<u32> = (0..self.shape.threads)
+            .map(|u| snaps.iter().map(|s| s.of(u, self.shape)).max().unwrap_or(0))
+            .collect();
+        Some(Arc::new(Snapshot {
+            tick: first.tick,
+            floor: first.floor,
+            warp: first.warp,
+            base: [0; MAX_WARPS],
+            own: [0; 32],
+            full: Some(full.into()),
+            columns: Vec::new(),
+            exits: None,
+        }))
+    }
+
+    /// The lanes of a warp acquire what was released.
+    pub fn acquire_lanes(&mut self, warp: u32, mask: u32, snaps: &[Arc<Snapshot>]) {
+        for lane in lanes(mask) {
+            let t = self.shape.tid(warp, lane);
+            for s in snaps {
+                self.acquire(t, s);
+            }
+        }
+    }
+
+    /// Does one of the snapshots know the access?
+    pub fn known_in(&self, snaps: &[Arc<Snapshot>], who: Tid, at: Tick) -> bool {
+        snaps
+            .iter()
+            .any(|s| at.0 < s.floor.max(s.of(who.0, self.shape)))
+    }
+
+    /// A new event, which nobody has observed.
+    pub fn new_event(&mut self) -> EventId {
+        self.agents.new_event()
+    }
+
+    /// The agents of the mask end with the event.
+    pub fn join_event(&mut self, base: Actor, mask: u32, event: EventId) {
+        self.agents.join_event(base, mask, event);
+    }
+
+    /// Lanes of a warp observe an event.
+    pub fn observe(&mut self, event: EventId, warp: u32, mask: u32) {
+        let at = self.now();
+        self.agents.observe(event, warp, mask, at);
+    }
+}

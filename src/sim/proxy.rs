@@ -1,0 +1,197 @@
+//! Shared memory seen through two proxies.
+//!
+//! Problem: a store goes through the generic proxy, an operand of a tensor core or of a bulk
+//! copy is read through the async proxy. Happens-before alone does not make the store visible:
+//! there must be a `fence.proxy.async` on the way (PTX ISA 9.0, sections 8.6 and 9.7.13.4). The
+//! fence may be executed by the writer before it releases, or by the reader after it acquired.
+//!
+//! How this differs: `cp.async` is of the generic proxy too, but compilers leave the fence out
+//! after waiting for it, so its visibility is an assumption that the report states. A fence by a
+//! third thread is not followed: that is `unknown`.
+//!
+//! Not claimed: the other direction. A generic read after an observed completion needs no fence.
+
+use rustc_hash::FxHashMap;
+
+use super::clock::{Actor, Clocks, Tick};
+use super::warp::{LANES, lanes};
+use super::{Tid, machine::Machine};
+use crate::kernel::{AsyncOp, Kernel, Op, Pc};
+
+/// The last write of a word through the generic proxy.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written {
+    /// Its number; 0 is none.
+    number: u64,
+    who: u32,
+    tick: u32,
+    pc: u32,
+    copied: bool,
+}
+
+/// The last fence of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Fenced {
+    number: u64,
+    tick: Tick,
+    floor: Tick,
+}
+
+/// Writes and fences of a CTA.
+pub struct Proxies {
+    on: bool,
+    number: u64,
+    words: Vec<Written>,
+    fences: FxHashMap<u32, Fenced>,
+    last: u64,
+}
+
+/// What is known of a read through the async proxy.
+pub enum Seen {
+    /// Every write is visible.
+    Yes,
+    /// If copies of the generic proxy are.
+    Copied,
+    /// A fence by another thread may make it visible.
+    Perhaps(Tid, Pc),
+    /// Nobody executed a fence since the write.
+    No(Tid, Pc),
+}
+
+impl Proxies {
+    /// Nothing written; idle if the kernel reads nothing through the async proxy.
+    pub fn new(kernel: &Kernel) -> Proxies {
+        let reads = |op: &Op| matches!(op, Op::Async(a) if matches!(**a, AsyncOp::Wgmma(_)));
+        Proxies {
+            on: kernel.insts.iter().any(|i| reads(&i.op)),
+            number: 0,
+            words: Vec::new(),
+            fences: FxHashMap::default(),
+            last: 0,
+        }
+    }
+
+    /// Lanes write shared memory through the generic proxy.
+    #[allow(clippy::too_many_arguments)]
+    pub fn written(
+        &mut self,
+        clocks: &Clocks,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        offs: &[u64; LANES],
+        bytes: u64,
+        copied: bool,
+    ) {
+        if !self.on {
+            return;
+        }
+        self.number += 1;
+        let tick = clocks.stamp(w as u32).0;
+        for lane in lanes(mask) {
+            let (from, to) = (offs[lane] / 4, (offs[lane] + bytes).div_ceil(4));
+            if self.words.len() < to as usize {
+                self.words.resize(to as usize, Written::default());
+            }
+            for word in &mut self.words[from as usize..to as usize] {
+                *word = Written {
+                    number: self.number,
+                    who: (w * LANES + lane) as u32,
+                    tick,
+                    pc: pc.0,
+                    copied,
+                };
+            }
+        }
+    }
+
+    /// Lanes execute `fence.proxy.async`.
+    pub fn fence(&mut self, clocks: &Clocks, w: usize, mask: u32) {
+        self.number += 1;
+        self.last = self.number;
+        for lane in lanes(mask) {
+            let fenced = Fenced {
+                number: self.number,
+                tick: clocks.stamp(w as u32),
+                floor: clocks.floor(),
+            };
+            self.fences.insert((w * LANES + lane) as u32, fenced);
+        }
+    }
+
+    /// A thread has words read through the async proxy.
+    pub fn seen(&self, clocks: &Clocks, reader: Tid, from: u64, bytes: u64) -> Seen {
+        let mut out = Seen::Yes;
+        let range = (from / 4) as usize..(from + bytes).div_ceil(4) as usize;
+        for word in self.words.iter().take(range.end).skip(range.start) {
+            if word.number == 0 {
+                continue;
+            }
+            let by_writer = self.fences.get(&word.who).is_some_and(|f| {
+                f.number > word.number && clocks.ordered(Actor(word.who), f.tick, reader)
+            });
+            let by_reader = self.fences.get(&reader.0).is_some_and(|f| {
+                f.number > word.number && (word.who == reader.0 || word.tick < f.floor.0)
+            });
+            if by_writer || by_reader {
+                continue;
+            }
+            if word.copied {
+                out = Seen::Copied;
+                continue;
+            }
+            let (who, pc) = (Tid(word.who), Pc(word.pc));
+            return match self.last > word.number {
+                true => Seen::Perhaps(who, pc),
+                false => Seen::No(who, pc),
+            };
+        }
+        out
+    }
+}
+
+impl Machine<'_> {
+    /// Says what is wrong with reads of shared memory through the async proxy; true if nothing.
+    pub fn check_proxy(&mut self, w: usize, pc: Pc, from: u64, bytes: u64) -> bool {
+        let reader = self.tids(w, 1)[0];
+        let seen = self
+            .order
+            .proxies
+            .seen(&self.order.clocks, reader, from, bytes);
+        let (who, at, certain) = match seen {
+            Seen::Yes => return true,
+            Seen::Copied => {
+                self.found.assumptions.insert(
+                    "what cp.async wrote is visible to the tensor cores after its wait and a barrier, \
+                     without fence.proxy.async"
+                        .into(),
+                );
+                return true;
+            }
+            Seen::Perhaps(who, at) => (who, at, false),
+            Seen::No(who, at) => (who, at, true),
+        };
+        let place = self.place(super::machine::SHARED, from, 4);
+        let mut first = self.site(at, w, 1, format!("writes {place}"));
+        first.threads = vec![who];
+        let second = self.site(
+            pc,
+            w,
+            u32::MAX,
+            format!("reads {place} through the async proxy"),
+        );
+        let sites = vec![first, second];
+        let message = || {
+            format!(
+                "{place} is written through the generic proxy and read through the async proxy: \
+                 fence.proxy.async is missing between them"
+            )
+        };
+        if certain {
+            self.defect(super::DefectKind::DataRace, sites, message);
+        } else {
+            self.unknown(super::UnknownKind::Undecided, sites, message);
+        }
+        false
+    }
+}

@@ -1,0 +1,509 @@
+//! Products of a warpgroup: `wgmma.mma_async` and its fence, commit and wait.
+//!
+//! Four warps make one product of 64 rows; warp W of the four holds rows 16 W to 16 W + 15 of d, so
+//! each warp's part is computed on its own when the warp issues it. Its reads of shared memory
+//! are those of an agent that forks from the warp and ends with the group that it is
+//! committed to; a warp's `wait_group` observes the group of all four warps, and hence waits
+//! until they have committed theirs.
+//!
+//! Registers: d belongs to the product until the wait, and so do the registers of a for writes; a
+//! chain of products may share d. What other instructions wrote to them must be followed by
+//! `wgmma.fence` before a product touches them: the values at the fence are compared with
+//! those at the issue, so that only a write that changes something is a finding.
+//!
+//! Source: PTX ISA 9.0, section 9.7.15. The layout of d: register i of a lane with g = lane / 4, t
+//! = lane % 4 holds row 16 W + g + 8 (i >> 1 & 1), column 8 (i >> 2) + 2 t + (i & 1).
+//!
+//! Not claimed: the rounding of the accumulation.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
+use crate::term::{BitsOp, TermId};
+
+use super::access::Target;
+use super::clock::{Actor, EventId};
+use super::descriptor::Descriptor;
+use super::int_sym;
+use super::machine::{Machine, SHARED, Stop};
+use super::race::Kind;
+use super::step::Flow;
+use super::value::Val;
+use super::warp::LANES;
+use super::{DefectKind, UnknownKind};
+
+/// What a warp has under way.
+#[derive(Clone, Debug, Default)]
+struct Own {
+    /// Groups committed.
+    committed: u32,
+    /// Groups observed.
+    waited: u32,
+    /// Products issued, in order.
+    issued: Vec<Pc>,
+    /// Registers of products under way: group, written by the product, instruction.
+    busy: FxHashMap<RegId, (u32, bool, Pc)>,
+    /// Registers of products at the last fence.
+    fenced: Option<FxHashMap<RegId, [Val; LANES]>>,
+    /// Waits until the group of its warpgroup has come so far.
+    wait: Option<u32>,
+}
+
+/// All products of a CTA that are under way.
+#[derive(Clone, Debug, Default)]
+pub struct Products {
+    warps: Vec<Own>,
+    /// Events that end the groups, by warpgroup.
+    groups: Vec<Vec<EventId>>,
+    /// Registers that products of the kernel touch.
+    regs: Vec<RegId>,
+}
+
+impl Products {
+    /// Nothing under way.
+    pub fn new(kernel: &crate::kernel::Kernel, warps: usize) -> Products {
+        let mut regs = Vec::new();
+        for inst in &kernel.insts {
+            if let Op::Async(op) = &inst.op
+                && let AsyncOp::Wgmma(m) = &**op
+            {
+                regs.extend(&m.d);
+                if let GroupA::Regs(list) = &m.a {
+                    regs.extend(list.iter().filter_map(|s| match s {
+                        Src::Reg(r) => Some(*r),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+        regs.sort_by_key(|r| r.0);
+        regs.dedup();
+        Products {
+            warps: vec![Own::default(); warps],
+            groups: vec![Vec::new(); warps.div_ceil(4)],
+            regs,
+        }
+    }
+
+    /// True if registers of a warp belong to products.
+    #[inline]
+    pub fn busy(&self, w: usize) -> bool {
+        !self.warps[w].busy.is_empty()
+    }
+}
+
+impl Machine<'_> {
+    /// An instruction of a warp with products under way: does it touch their registers?
+    pub fn check_busy(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let inst = self.inst(pc);
+        if let Op::Async(op) = &inst.op
+            && matches!(**op, AsyncOp::Wgmma(_))
+        {
+            return Ok(());
+        }
+        let busy = &self.products.warps[w].busy;
+        let mut hit = None;
+        operands::uses(inst, |r| {
+            if let Some(&(_, true, at)) = busy.get(&r) {
+                hit = Some((at, "reads"));
+            }
+        });
+        operands::defs(&inst.op, |r| {
+            if let Some(&(_, _, at)) = busy.get(&r) {
+                hit = Some((at, "writes"));
+            }
+        });
+        let Some((at, verb)) = hit else {
+            return Ok(());
+        };
+        let sites = vec![
+            self.site(at, w, mask, "starts the product"),
+            self.site(pc, w, mask, format!("{verb} a register of it")),
+        ];
+        self.defect(DefectKind::DataRace, sites, || {
+            format!(
+                "an instruction {verb} a register of wgmma.mma_async while that is under way: \
+                 wgmma.wait_group is missing before it"
+            )
+        });
+        Err(Stop::Finding)
+    }
+
+    /// `wgmma.fence`.
+    pub fn wgmma_fence(&mut self, w: usize) {
+        let mut at = FxHashMap::default();
+        for &r in &self.products.regs {
+            if self.products.warps[w].busy.contains_key(&r) {
+                continue;
+            }
+            let mut v = [Val::Unset; LANES];
+            for (lane, v) in v.iter_mut().enumerate() {
+                *v = self.warps[w].get(r, lane);
+            }
+            at.insert(r, v);
+        }
+        self.products.warps[w].fenced = Some(at);
+    }
+
+    /// `wgmma.commit_group`.
+    pub fn wgmma_commit(&mut self, w: usize) {
+        self.group_event(w, self.products.warps[w].committed);
+        self.products.warps[w].committed += 1;
+        self.wgmma_wake(w / 4);
+    }
+
+    fn group_event(&mut self, w: usize, group: u32) -> EventId {
+        let events = &mut self.products.groups[w / 4];
+        while events.len() <= group as usize {
+            events.push(self.order.clocks.new_event());
+        }
+        events[group as usize]
+    }
+
+    /// `wgmma.wait_group`: the warp blocks until its warpgroup has committed the groups.
+    pub fn wgmma_wait(&mut self, w: usize, pending: u32) -> Flow {
+        let own = &mut self.products.warps[w];
+        own.wait = Some(own.committed.saturating_sub(pending));
+        self.warps[w].blocked |= self.warps[w].live;
+        self.wgmma_wake(w / 4);
+        Flow::Set
+    }
+
+    /// Lets warps go on whose groups are over.
+    pub fn wgmma_wake(&mut self, group: usize) {
+        let members = 4 * group..(4 * group + 4).min(self.warps.len());
+        let least = members
+            .clone()
+            .filter(|&w| self.warps[w].live != 0)
+            .map(|w| self.products.warps[w].committed)
+            .min()
+            .unwrap_or(0);
+        for w in members {
+            let own = &mut self.products.warps[w];
+            let Some(upto) = own.wait.filter(|n| *n <= least) else {
+                continue;
+            };
+            own.wait = None;
+            let from = own.waited.min(upto);
+            own.waited = own.waited.max(upto);
+            own.busy.retain(|_, (g, ..)| *g >= upto);
+            let live = self.warps[w].live;
+            for i in from..upto {
+                let event = self.products.groups[group][i as usize];
+                self.order.clocks.observe(event, w as u32, live);
+            }
+            for lane in super::warp::lanes(live) {
+                self.warps[w].pc[lane] += 1;
+            }
+            self.warps[w].blocked &= !live;
+        }
+    }
+
+    /// What a warp waits for, for a deadlock report.
+    pub fn wgmma_waits(&self, w: usize) -> Option<String> {
+        self.products.warps[w].wait.map(|_| {
+            "waits in wgmma.wait_group for the other warps of its warpgroup to commit".to_string()
+        })
+    }
+
+    /// When all threads have exited: the warps of a warpgroup must have made the same products.
+    pub fn check_warpgroups(&mut self) {
+        for w in 0..self.warps.len() {
+            let lead = w / 4 * 4;
+            let (a, b) = (
+                &self.products.warps[lead].issued,
+                &self.products.warps[w].issued,
+            );
+            if a == b {
+                continue;
+            }
+            let i = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+            let (pa, pb) = (a.get(i).copied(), b.get(i).copied());
+            let mut sites = Vec::new();
+            for (w, p) in [(lead, pa), (w, pb)] {
+                if let Some(p) = p {
+                    sites.push(self.site(p, w, u32::MAX, "executes it"));
+                }
+            }
+            self.defect(DefectKind::BarrierMisuse, sites, || {
+                "the warps of a warpgroup execute different wgmma.mma_async: all four must \
+                 execute the same"
+                    .into()
+            });
+            return;
+        }
+    }
+
+    /// `wgmma.mma_async`.
+    pub fn wgmma(&mut self, w: usize, pc: Pc, m: &Wgmma) -> Result<(), Stop> {
+        if (w / 4 * 4 + 4) > self.warps.len() {
+            let site = self.site(pc, w, u32::MAX, "execute it");
+            self.defect(DefectKind::BarrierMisuse, vec![site], || {
+                "wgmma.mma_async takes four whole warps, the rank of the first a multiple of \
+                 four: the block has no such warpgroup here"
+                    .into()
+            });
+            return Err(Stop::Finding);
+        }
+        self.note_unset(w, pc);
+        let Val::Conc(scale) = self.truth(w, m.scale, 0) else {
+            self.unsupported(w, u32::MAX, pc, "a data-dependent scale of wgmma.mma_async");
+            return Err(Stop::Finding);
+        };
+        self.claim_registers(w, pc, m)?;
+        let agents = self.order.clocks.fork(w as u32);
+        let group = self.products.warps[w].committed;
+        let event = self.group_event(w, group);
+        self.order.clocks.join_event(agents, u32::MAX, event);
+        self.products.warps[w].issued.push(pc);
+
+        let rows = 16 * (w as u64 % 4);
+        let depth = m.k as usize;
+        let a = match &m.a {
+            GroupA::Shared(desc, along) => {
+                let d = self.descriptor(w, pc, *desc)?;
+                let place = |i: u64, k: u64, e: u64| d.element(e, *along, rows + i, k);
+                self.shared_operand(w, pc, agents, m.a_ty, (16, depth), place)?
+            }
+            GroupA::Regs(regs) => {
+                let e = (32 / m.a_ty.bits()) as usize;
+                let place = |l: usize, r: usize, x: usize| {
+                    let (g, t) = (l / 4, l % 4);
+                    (g + 8 * (r & 1), e * t + x + 4 * e * (r >> 1))
+                };
+                self.fragment(w, m.a_ty, regs, (16, depth), place)
+            }
+        };
+        let d = self.descriptor(w, pc, m.b)?;
+        let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
+        let b = self.shared_operand(w, pc, agents, m.b_ty, (m.n as usize, depth), place)?;
+        self.product(w, pc, m, scale == 1, &a, &b)
+    }
+
+    /// Marks the registers of a product as its own.
+    fn claim_registers(&mut self, w: usize, pc: Pc, m: &Wgmma) -> Result<(), Stop> {
+        let group = self.products.warps[w].committed;
+        let mut regs: Vec<(RegId, bool)> = m.d.iter().map(|r| (*r, true)).collect();
+        if let GroupA::Regs(list) = &m.a {
+            regs.extend(list.iter().filter_map(|s| match s {
+                Src::Reg(r) => Some((*r, false)),
+                _ => None,
+            }));
+        }
+        for &(r, written) in &regs {
+            let own = &self.products.warps[w];
+            if let Some(&(_, before, at)) = own.busy.get(&r) {
+                // A chain of products with one accumulator, or of readers of one operand.
+                let chained = match &self.inst(at).op {
+                    Op::Async(op) => matches!(&**op, AsyncOp::Wgmma(o) if o.d == m.d),
+                    _ => false,
+                };
+                if before != written || (written && !chained) {
+                    let sites = vec![
+                        self.site(at, w, u32::MAX, "starts a product"),
+                        self.site(pc, w, u32::MAX, "starts another on the same registers"),
+                    ];
+                    self.defect(DefectKind::DataRace, sites, || {
+                        "two products under way share registers other than one accumulator: \
+                         wgmma.wait_group is missing between them"
+                            .into()
+                    });
+                    return Err(Stop::Finding);
+                }
+                continue;
+            }
+            let same = own.fenced.as_ref().is_some_and(|f| {
+                f.get(&r).is_some_and(|old| {
+                    (0..LANES).all(|lane| self.warps[w].get(r, lane) == old[lane])
+                })
+            });
+            if !same {
+                let site = self.site(pc, w, u32::MAX, "starts a product");
+                self.defect(DefectKind::DataRace, vec![site], || {
+                    "a register of wgmma.mma_async was written after the last wgmma.fence, or \
+                     there is none: wgmma.fence is missing before it"
+                        .into()
+                });
+                return Err(Stop::Finding);
+            }
+        }
+        let busy = &mut self.products.warps[w].busy;
+        for (r, written) in regs {
+            busy.insert(r, (group, written, pc));
+        }
+        Ok(())
+    }
+
+    fn descriptor(&mut self, w: usize, pc: Pc, s: Src) -> Result<Descriptor, Stop> {
+        let v = self.src(w, s, 0);
+        let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
+            self.data_dependent_address(w, u32::MAX, pc, v);
+            return Err(Stop::Finding);
+        };
+        for lane in 1..LANES {
+            let other = self.src(w, s, lane);
+            if self.values.of_bits_plain(other, 64) != Val::Conc(bits) {
+                let site = self.site(pc, w, u32::MAX, "give different descriptors");
+                self.unknown(UnknownKind::Undefined, vec![site], || {
+                    "the descriptors of a matrix operand differ within a warp".into()
+                });
+                return Err(Stop::Finding);
+            }
+        }
+        Descriptor::of_warpgroup(bits).map_or_else(
+            || {
+                self.unsupported(w, u32::MAX, pc, "a matrix descriptor with a base offset");
+                Err(Stop::Finding)
+            },
+            Ok,
+        )
+    }
+
+    /// The elements of an operand in shared memory, outer index times depth, read by agents.
+    pub fn shared_operand(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        agents: Actor,
+        ty: MatTy,
+        (outer, depth): (usize, usize),
+        place: impl Fn(u64, u64, u64) -> u64,
+    ) -> Result<Vec<TermId>, Stop> {
+        let size = (ty.bits() / 8) as u64;
+        let mut at = Vec::with_capacity(outer * depth);
+        for i in 0..outer as u64 {
+            for k in 0..depth as u64 {
+                at.push(place(i, k, size));
+            }
+        }
+        let mut pieces: Vec<u64> = at.iter().map(|a| a & !15).collect();
+        pieces.sort_unstable();
+        pieces.dedup();
+        for some in pieces.chunks(LANES) {
+            let mut targets: Vec<Target> = some
+                .iter()
+                .enumerate()
+                .map(|(lane, off)| Target {
+                    lane,
+                    cond: None,
+                    region: SHARED,
+                    off: *off as i64,
+                })
+                .collect();
+            self.check(w, pc, &mut targets, 16, false);
+            if targets.len() != some.len() {
+                return Err(Stop::Finding);
+            }
+            self.order.agent = Some(agents);
+            let done = self.order_accesses(w, pc, &targets, (4, 4), Kind::Read, false);
+            self.order.agent = None;
+            done?;
+            for off in some {
+                if !self.check_proxy(w, pc, *off, 16) {
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        let raw = NumTy::Int(IntTy {
+            width: (size * 8) as u8,
+            signed: false,
+        });
+        let mut out = Vec::with_capacity(at.len());
+        for off in at {
+            let v = self.load_one(w, 0, pc, SHARED, off, raw);
+            out.push(match ty {
+                MatTy::Float(f) => self.values.real(v, f),
+                MatTy::Int { signed, .. } => {
+                    let bits = self.values.bits(v, (size * 8) as u8);
+                    int_sym::extend(&mut self.values.store, bits, signed, 32)
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    /// d = a * b + d for the sixteen rows of a warp.
+    fn product(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        m: &Wgmma,
+        keep: bool,
+        a: &[TermId],
+        b: &[TermId],
+    ) -> Result<(), Stop> {
+        let depth = m.k as usize;
+        let a: Vec<TermId> = match (m.negate, m.d_ty) {
+            (true, NumTy::Float(_)) => a.iter().map(|t| self.values.store.neg(*t)).collect(),
+            _ => a.to_vec(),
+        };
+        let count = m.n as usize / 2;
+        let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
+        for lane in 0..LANES {
+            let (g, t) = (lane / 4, lane % 4);
+            let mut half = None;
+            for i in 0..count {
+                let (row, col) = (g + 8 * (i >> 1 & 1), 8 * (i >> 2) + 2 * t + (i & 1));
+                products.clear();
+                products.extend((0..depth).map(|k| (a[row * depth + k], b[col * depth + k])));
+                match m.d_ty {
+                    NumTy::Float(f) if f.bits() == 16 => {
+                        let c = match keep {
+                            false => Val::Conc(0),
+                            true => {
+                                let v = self.src(w, Src::Reg(m.d[i / 2]), lane);
+                                let whole = self.values.bits(v, 32);
+                                let at = 16 * (i % 2) as u8;
+                                let part = self.values.store.extract(whole, at, 16);
+                                self.values.of_bits(part)
+                            }
+                        };
+                        let c = Val::Real(f, self.values.real(c, f));
+                        let v = self.values.accumulate(f, c, &products);
+                        let bits = self.values.bits(v, 16);
+                        match half.take() {
+                            None => half = Some(bits),
+                            Some(low) => {
+                                let t = self.values.store.concat(&[low, bits]);
+                                let v = self.values.of_bits(t);
+                                self.set(w, m.d[i / 2], lane, v);
+                            }
+                        }
+                    }
+                    NumTy::Float(f) => {
+                        let c = match keep {
+                            false => Val::Conc(0),
+                            true => self.src(w, Src::Reg(m.d[i]), lane),
+                        };
+                        let v = self.values.accumulate(f, c, &products);
+                        self.set(w, m.d[i], lane, v);
+                    }
+                    NumTy::Int(_) => {
+                        let c = match keep {
+                            false => Val::Conc(0),
+                            true => self.src(w, Src::Reg(m.d[i]), lane),
+                        };
+                        let mut acc = self.values.bits(c, 32);
+                        if m.clamp {
+                            let Some(t) = self.clamped(acc, &products) else {
+                                let what = "a saturating product of data-dependent integers";
+                                self.unsupported(w, u32::MAX, pc, what);
+                                return Err(Stop::Finding);
+                            };
+                            acc = t;
+                        } else {
+                            let s = &mut self.values.store;
+                            for &(x, y) in &products {
+                                let p = s.bits_op(BitsOp::Mul, x, y);
+                                acc = s.bits_op(BitsOp::Add, acc, p);
+                            }
+                        }
+                        let v = self.values.of_bits(acc);
+                        self.set(w, m.d[i], lane, v);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
