@@ -44,6 +44,11 @@ fn races_and_barriers() {
 }
 
 #[test]
+fn tensor_cores() {
+    run("tensor.toml");
+}
+
+#[test]
 fn triton() {
     run("triton.toml");
 }

@@ -1,6 +1,7 @@
-//! Operations of asynchronous agents: mbarriers, products of a warpgroup, proxy fences.
+//! Operations of asynchronous agents and tensor cores: mbarriers, products of a warpgroup, proxy
+//! fences, opaque fragments.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15 and 9.7.15. They are one variant of
+//! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15, 9.7.14.4 and 9.7.15. They are one variant of
 //! [`super::Op`], since every pass but the simulator treats them alike: registers read, registers
 //! written.
 
@@ -53,7 +54,77 @@ pub struct Wgmma {
     pub clamp: bool,
 }
 
-/// An operation of section 9.7.13.15 or 9.7.15.
+/// Which operand of a product a fragment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The first factor, m x k.
+    A,
+    /// The second factor, k x n.
+    B,
+    /// The accumulator, m x n.
+    C,
+}
+
+/// What the layout of a fragment of `wmma` may depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fragment {
+    /// Operand.
+    pub part: Part,
+    /// Rows of the product, columns, inner dimension.
+    pub shape: (u16, u16, u16),
+    /// Element type.
+    pub ty: MatTy,
+    /// `.col`; always false for an accumulator, whose layout in memory is no part of it.
+    pub col: bool,
+}
+
+impl Fragment {
+    /// Rows and columns.
+    pub fn extent(&self) -> (u16, u16) {
+        let (m, n, k) = self.shape;
+        match self.part {
+            Part::A => (m, k),
+            Part::B => (k, n),
+            Part::C => (m, n),
+        }
+    }
+}
+
+/// `wmma.load` or `wmma.store`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WmmaMove {
+    /// The fragment.
+    pub what: Fragment,
+    /// `.col` of the matrix in memory.
+    pub col: bool,
+    /// State space.
+    pub space: Space,
+    /// First element.
+    pub addr: Addr,
+    /// Elements between rows, or columns with `.col`.
+    pub stride: Src,
+    /// Registers.
+    pub regs: Vec<RegId>,
+}
+
+/// `wmma.mma`: d = a * b + c.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WmmaMma {
+    /// The factors.
+    pub a: Fragment,
+    /// The factors.
+    pub b: Fragment,
+    /// The accumulator read.
+    pub c: Fragment,
+    /// The accumulator written.
+    pub d: Fragment,
+    /// Registers of d, a, b, c.
+    pub regs: [Vec<RegId>; 4],
+    /// `.satfinite` of an integer product.
+    pub clamp: bool,
+}
+
+/// An operation of section 9.7.13.15, 9.7.14.4 or 9.7.15.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AsyncOp {
     /// `mbarrier.init`.
@@ -128,6 +199,12 @@ pub enum AsyncOp {
     ProxyFence,
     /// `wgmma.mma_async`.
     Wgmma(Box<Wgmma>),
+    /// `wmma.load`.
+    WmmaLoad(Box<WmmaMove>),
+    /// `wmma.store`.
+    WmmaStore(Box<WmmaMove>),
+    /// `wmma.mma`.
+    WmmaMma(Box<WmmaMma>),
     /// `wgmma.fence`.
     WgmmaFence,
     /// `wgmma.commit_group`.
@@ -153,6 +230,9 @@ impl AsyncOp {
             AsyncOp::CopyArrive { .. } => "cp.async.mbarrier.arrive",
             AsyncOp::ProxyFence => "fence.proxy.async",
             AsyncOp::Wgmma(_) => "wgmma.mma_async",
+            AsyncOp::WmmaLoad(_) => "wmma.load",
+            AsyncOp::WmmaStore(_) => "wmma.store",
+            AsyncOp::WmmaMma(_) => "wmma.mma",
             AsyncOp::WgmmaFence => "wgmma.fence",
             AsyncOp::WgmmaCommit => "wgmma.commit_group",
             AsyncOp::WgmmaWait { .. } => "wgmma.wait_group",
@@ -169,6 +249,14 @@ impl AsyncOp {
             | AsyncOp::Wait { space, addr, .. }
             | AsyncOp::CopyArrive { space, addr, .. } => Some((space, addr)),
             _ => None,
+        }
+    }
+
+    /// The address that it accesses.
+    pub fn address(&self) -> Option<Addr> {
+        match self {
+            AsyncOp::WmmaLoad(m) | AsyncOp::WmmaStore(m) => Some(m.addr),
+            _ => self.object().map(|o| o.1),
         }
     }
 
@@ -189,6 +277,16 @@ impl AsyncOp {
             AsyncOp::Wait { until, .. } => match until {
                 WaitFor::State(s) | WaitFor::Parity(s) => src(s),
             },
+            AsyncOp::WmmaLoad(m) => {
+                src(&m.addr.base);
+                src(&m.stride);
+            }
+            AsyncOp::WmmaStore(m) => {
+                src(&m.addr.base);
+                src(&m.stride);
+                m.regs.iter().for_each(|r| f(*r));
+            }
+            AsyncOp::WmmaMma(m) => m.regs[1..].iter().flatten().for_each(|r| f(*r)),
             AsyncOp::Wgmma(m) => {
                 match &m.a {
                     GroupA::Shared(s, _) => src(s),
@@ -208,6 +306,8 @@ impl AsyncOp {
             AsyncOp::Arrive { dst, .. } => dst.iter().for_each(|r| f(*r)),
             AsyncOp::Wait { dst, .. } => f(*dst),
             AsyncOp::Wgmma(m) => m.d.iter().for_each(|r| f(*r)),
+            AsyncOp::WmmaLoad(m) => m.regs.iter().for_each(|r| f(*r)),
+            AsyncOp::WmmaMma(m) => m.regs[0].iter().for_each(|r| f(*r)),
             _ => {}
         }
     }
@@ -218,6 +318,9 @@ impl AsyncOp {
             self,
             AsyncOp::Wait { .. }
                 | AsyncOp::Wgmma(_)
+                | AsyncOp::WmmaLoad(_)
+                | AsyncOp::WmmaStore(_)
+                | AsyncOp::WmmaMma(_)
                 | AsyncOp::WgmmaFence
                 | AsyncOp::WgmmaCommit
                 | AsyncOp::WgmmaWait { .. }

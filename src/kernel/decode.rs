@@ -102,6 +102,8 @@ impl Lowerer<'_> {
             | O::MbarrierTryWait
             | O::CpAsyncMbarrierArrive => self.decode_mbarrier(sig),
             O::FenceProxy => self.decode_proxy_fence(sig),
+            O::WmmaLoad | O::WmmaStore => self.decode_wmma_move(sig),
+            O::WmmaMma => self.decode_wmma_mma(sig),
             O::WgmmaMmaAsync => self.decode_wgmma(sig),
             O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => self.decode_wgmma_sync(sig),
             // A pool of registers; the publication of an mbarrier to a cluster of one CTA.

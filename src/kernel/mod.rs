@@ -39,6 +39,7 @@ mod decode_matrix;
 mod decode_mem;
 mod decode_mov;
 mod decode_sync;
+mod decode_wmma;
 mod entry;
 mod flow;
 mod init;
@@ -56,7 +57,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 
-pub use async_op::{AsyncOp, GroupA, WaitFor, Wgmma};
+pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
 pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};

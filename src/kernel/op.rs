@@ -1137,6 +1137,15 @@ pub enum MatTy {
 }
 
 impl MatTy {
+    /// The type of an element in memory.
+    pub fn element(self) -> NumTy {
+        match self {
+            MatTy::Float(Fmt::Tf32) => NumTy::Float(Fmt::F32),
+            MatTy::Float(f) => NumTy::Float(f),
+            MatTy::Int { width, signed } => NumTy::Int(IntTy { width, signed }),
+        }
+    }
+
     /// Width in bits of an element in a register.
     pub fn bits(self) -> u32 {
         match self {

@@ -207,6 +207,14 @@ impl Judge<'_> {
                 !private && srcs.iter().flatten().any(|s| self.derived(*s))
             }
             Op::Ldmatrix { .. } => false,
+            Op::Async(op) => {
+                let base = op.address().map(|a| a.base);
+                let mut found = false;
+                op.uses(&mut |r| {
+                    found |= base != Some(Src::Reg(r)) && self.derived(Src::Reg(r));
+                });
+                found
+            }
             Op::Stmatrix { srcs, .. } => srcs.iter().any(|s| self.derived(*s)),
             Op::CpAsync { read, ignore, .. } => {
                 let predicate = ignore.map(|guard| Src::Reg(guard.reg));

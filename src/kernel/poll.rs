@@ -6,27 +6,33 @@
 //! run in which the poll succeeds at once stands for all.
 //!
 //! The walk follows the code from the poll with its result known to be false, through the
-//! copies, selects and comparisons that compilers wrap it in; other branches go both ways. Sound
-//! is `true`: all that is not understood is `false`.
+//! copies, selects and comparisons that compilers wrap it in; other branches go both ways. What is not
+//! understood counts as an effect.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{AsyncOp, Cmp, Kernel, Op, Pc, RegId, Src, operands};
 
-/// True if the loop around the poll at `pc` does nothing but poll.
-pub fn loops(kernel: &Kernel, pc: Pc) -> bool {
+/// What a poll that loops finds again: constants that the loop puts into the operands of the poll,
+/// which must be what they are; `None` if the loop does more than poll.
+pub type Poll = Option<Vec<(RegId, u64)>>;
+
+/// Looks at the loop around the poll at `pc`.
+pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     let Op::Async(op) = &kernel.insts[pc.0 as usize].op else {
-        return false;
+        return None;
     };
     let AsyncOp::Wait { dst, .. } = &**op else {
-        return false;
+        return None;
     };
     let mut walked: FxHashSet<u32> = FxHashSet::default();
     let mut written: FxHashSet<RegId> = FxHashSet::default();
     let mut seen: FxHashSet<(u32, Vec<(RegId, u64)>)> = FxHashSet::default();
+    let mut back: Vec<FxHashMap<RegId, u64>> = Vec::new();
     let mut work = vec![(pc.0 + 1, FxHashMap::from_iter([(*dst, 0u64)]))];
     while let Some((at, known)) = work.pop() {
         if at == pc.0 {
+            back.push(known);
             continue;
         }
         let mut key: Vec<(RegId, u64)> = known.iter().map(|(r, v)| (*r, *v)).collect();
@@ -35,10 +41,10 @@ pub fn loops(kernel: &Kernel, pc: Pc) -> bool {
             continue;
         }
         if seen.len() > 1 << 10 {
-            return false;
+            return None;
         }
         let Some(inst) = kernel.insts.get(at as usize) else {
-            return false;
+            return None;
         };
         walked.insert(at);
         let guard = inst.guard.map(|g| {
@@ -59,7 +65,7 @@ pub fn loops(kernel: &Kernel, pc: Pc) -> bool {
             continue;
         }
         if !quiet(&inst.op) {
-            return false;
+            return None;
         }
         let mut known = known;
         let value = match guard {
@@ -78,15 +84,26 @@ pub fn loops(kernel: &Kernel, pc: Pc) -> bool {
     // What the loop leaves behind must not be read elsewhere.
     let mut read = false;
     for (at, inst) in kernel.insts.iter().enumerate() {
-        if !walked.contains(&(at as u32)) {
+        if !walked.contains(&(at as u32)) && at as u32 != pc.0 {
             operands::uses(inst, |r| read |= written.contains(&r));
         }
     }
-    let mut operands_change = false;
+    if read {
+        return None;
+    }
+    let mut again: Vec<(RegId, u64)> = Vec::new();
+    let mut lost = false;
     operands::uses(&kernel.insts[pc.0 as usize], |r| {
-        operands_change |= written.contains(&r)
+        if written.contains(&r) {
+            for known in &back {
+                match known.get(&r) {
+                    Some(v) => again.push((r, *v)),
+                    None => lost = true,
+                }
+            }
+        }
     });
-    !read && !operands_change
+    (!lost).then_some(again)
 }
 
 /// True if an instruction changes nothing but registers.

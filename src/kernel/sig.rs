@@ -140,13 +140,22 @@ pub struct Sig {
     pub from: Option<Space>,
     /// The matrix shape.
     pub shape: Option<Shape>,
+    /// For `wmma.mma`, which of the layouts of a and b are `.col`.
+    pub cols: [Option<bool>; 2],
 }
 
 /// Opcodes whose decoders look at the shape.
 fn has_shape(op: Op) -> bool {
     matches!(
         op,
-        Op::Mma | Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WgmmaMmaAsync
+        Op::Mma
+            | Op::Ldmatrix
+            | Op::Stmatrix
+            | Op::Movmatrix
+            | Op::WgmmaMmaAsync
+            | Op::WmmaLoad
+            | Op::WmmaStore
+            | Op::WmmaMma
     )
 }
 
@@ -162,6 +171,7 @@ impl Sig {
             space: None,
             from: None,
             shape: None,
+            cols: [None; 2],
         };
         for modifier in &module[instr.mods] {
             match modifier.kind {
@@ -177,6 +187,12 @@ impl Sig {
                         sig.space = Some(space);
                     } else if op != Op::CpAsync || sig.from.replace(space).is_some() {
                         return unsupported("it names two state spaces");
+                    }
+                }
+                ModKind::Word(word @ (Mod::Row | Mod::Col)) if op == Op::WmmaMma => {
+                    match sig.cols.iter_mut().find(|c| c.is_none()) {
+                        Some(c) => *c = Some(word == Mod::Col),
+                        None => return unsupported("it has three layouts"),
                     }
                 }
                 ModKind::Word(word) => {

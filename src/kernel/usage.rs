@@ -181,6 +181,19 @@ pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, Kind)) {
             f(*from, bytes(Space::Global, *n), Kind::Read);
             return f(*to, bytes(Space::Shared, *n), Kind::Write);
         }
+        Op::Async(op) => {
+            let (m, kind) = match &**op {
+                super::AsyncOp::WmmaLoad(m) => (m, Kind::Read),
+                super::AsyncOp::WmmaStore(m) => (m, Kind::Write),
+                _ => return,
+            };
+            let found = AccessUse {
+                space: m.space,
+                ty: m.what.ty.element(),
+                untyped: false,
+            };
+            return f(m.addr, found, kind);
+        }
         _ => return,
     };
     let found = AccessUse {

@@ -704,7 +704,7 @@ impl Machine<'_> {
         }
     }
 
-    fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
+    pub fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
         let r = &self.regions[t.region.0 as usize];
         let RegionKind::Array(a) = r.kind else { return };
         if r.read_only {

@@ -58,6 +58,8 @@ pub struct Machine<'k> {
     pub copies: Vec<super::copy::Copies>,
     /// Products of warpgroups under way.
     pub products: super::wgmma::Products,
+    /// Opaque fragments.
+    pub fragments: super::wmma::Fragments,
     /// The mbarriers.
     pub objects: super::mbarrier::Objects,
     /// The named barriers.
@@ -263,6 +265,7 @@ impl<'k> Machine<'k> {
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
+            fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
             votes: Vec::new(),

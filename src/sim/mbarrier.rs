@@ -92,7 +92,7 @@ pub struct Objects {
     at: FxHashMap<u64, Object>,
     /// States that arrivals returned: the object, its serial content, the phase.
     states: FxHashMap<TermId, (u64, TermId, u64)>,
-    polls: FxHashMap<Pc, bool>,
+    polls: FxHashMap<Pc, crate::kernel::poll::Poll>,
 }
 
 impl Machine<'_> {
@@ -117,6 +117,9 @@ impl Machine<'_> {
             AsyncOp::WgmmaCommit => self.wgmma_commit(w),
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
             AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
+            AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
+            AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
+            AsyncOp::WmmaMma(m) => self.wmma_mma(w, pc, m)?,
             _ => {
                 let Some((space, addr)) = op.object() else {
                     return Ok(Flow::Next);
@@ -285,7 +288,8 @@ impl Machine<'_> {
                     }
                 }
                 if *counted {
-                    self.arrive(w, lane, pc, at, 1)?;
+                    let stamp = self.order.clocks.stamp(w as u32);
+                    self.arrive(w, lane, pc, at, 1, stamp)?;
                     self.finish_phase(at)?;
                 }
             }
@@ -314,6 +318,8 @@ impl Machine<'_> {
                     self.set(w, *d, lane, Val::Bits(state));
                 }
                 let t = Tid(self.warps[w].first + lane as u32);
+                // What is stamped now happens before what acquires the release that follows.
+                let stamp = self.order.clocks.stamp(w as u32);
                 if *release {
                     let snap = self.order.clocks.publish(t);
                     if let Some(o) = self.objects.at.get_mut(&at) {
@@ -322,7 +328,7 @@ impl Machine<'_> {
                 } else if let Some(o) = self.objects.at.get_mut(&at) {
                     o.now.relaxed = true;
                 }
-                self.arrive(w, lane, pc, at, n)?;
+                self.arrive(w, lane, pc, at, n, stamp)?;
                 if *drop && let Some(o) = self.objects.at.get_mut(&at) {
                     o.expected = o.expected.saturating_sub(n);
                 }
@@ -354,7 +360,15 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn arrive(&mut self, w: usize, lane: usize, pc: Pc, at: u64, n: u64) -> Result<(), Stop> {
+    fn arrive(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        at: u64,
+        n: u64,
+        stamp: Tick,
+    ) -> Result<(), Stop> {
         let clocks = &self.order.clocks;
         let me = Tid(self.warps[w].first + lane as u32);
         let Some(o) = self.objects.at.get_mut(&at) else {
@@ -377,7 +391,6 @@ impl Machine<'_> {
         }
         o.pending -= n;
         let base = self.warps[w].first;
-        let stamp = clocks.stamp(w as u32);
         match o.now.arrivals.last_mut() {
             Some(p) if (p.base, p.at, p.pc) == (base, stamp, pc) => p.mask |= 1 << lane,
             _ => o.now.arrivals.push(Party {
@@ -602,9 +615,13 @@ impl Machine<'_> {
             .objects
             .polls
             .entry(pc)
-            .or_insert_with(|| crate::kernel::poll::loops(kernel, pc));
-        if *polls {
-            return Ok(());
+            .or_insert_with(|| crate::kernel::poll::poll(kernel, pc));
+        if let Some(again) = polls {
+            let warp = &self.warps[w];
+            let same = |(r, v): &(crate::kernel::RegId, u64)| warp.get(*r, lane) == Val::Conc(*v);
+            if again.iter().all(same) {
+                return Ok(());
+            }
         }
         let site = self.site(pc, w, 1 << lane, "polls");
         self.unknown(UnknownKind::NondeterministicValue, vec![site], || {

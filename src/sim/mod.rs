@@ -47,6 +47,7 @@ mod uniform;
 pub mod value;
 pub mod warp;
 mod wgmma;
+mod wmma;
 
 pub use footprint::{Footprint, Noting, Watch};
 pub use outcome::*;

@@ -112,6 +112,9 @@ impl Machine<'_> {
         if self.products.busy(w) {
             self.check_busy(w, mask, pc)?;
         }
+        if self.fragments.any(w) {
+            self.follow_fragments(w, mask, pc)?;
+        }
         let inst = self.inst(pc);
         let (yes, under) = self.guarded(w, mask, inst.guard);
         if let Op::Bra { target, .. } = inst.op {

@@ -1,0 +1,481 @@
+//! Fragments of `wmma`: matrices spread over the registers of a warp in a layout that the manual
+//! leaves open.
+//!
+//! A fragment is laid out here in a way of our own. That is sound as long as nothing depends on
+//! it, so every register of a fragment carries a tag: which fragment, which register of it, and
+//! what was done to it since. Elementwise float arithmetic with operands that are the same in
+//! all lanes, or with another fragment of the same kind, keeps the tag; a product or a store
+//! takes registers that are all of one fragment, in order, with one history. Everything else
+//! that reads a tagged register is `unknown`: its result depends on the layout.
+//!
+//! Source: PTX ISA 9.0, section 9.7.14.4.
+//!
+//! Not claimed: which lane reads or writes an element in memory. Reads count as reads of every
+//! lane; a write counts as that of one.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{
+    Fragment, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
+};
+use crate::term::{BitsOp, TermId};
+
+use super::UnknownKind;
+use super::access::Target;
+use super::int_sym;
+use super::machine::{Machine, Stop};
+use super::race::Kind;
+use super::step::Under;
+use super::value::Val;
+use super::warp::LANES;
+
+/// What a register of a fragment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tag {
+    what: Fragment,
+    /// Which register of the fragment.
+    slot: u8,
+    /// What was done to it: the same number, the same operations.
+    history: u32,
+}
+
+/// The tags of all warps.
+#[derive(Clone, Debug, Default)]
+pub struct Fragments {
+    tags: Vec<FxHashMap<RegId, Tag>>,
+    histories: Vec<(String, [(u32, Val); 3])>,
+}
+
+impl Fragments {
+    /// No fragments.
+    pub fn new(warps: usize) -> Fragments {
+        Fragments {
+            tags: vec![FxHashMap::default(); warps],
+            histories: Vec::new(),
+        }
+    }
+
+    /// True if a warp holds fragments.
+    #[inline]
+    pub fn any(&self, w: usize) -> bool {
+        !self.tags[w].is_empty()
+    }
+
+    fn history(&mut self, what: String, of: [(u32, Val); 3]) -> u32 {
+        let step = (what, of);
+        match self.histories.iter().position(|h| *h == step) {
+            Some(i) => i as u32 + 1,
+            None => {
+                self.histories.push(step);
+                self.histories.len() as u32
+            }
+        }
+    }
+}
+
+/// The elements of a register, and the place of one of them.
+fn place(f: Fragment, regs: usize, lane: usize, slot: usize, e: usize) -> usize {
+    let n = (32 / f.ty.bits()).max(1) as usize;
+    let (rows, cols) = f.extent();
+    (lane * regs * n + slot * n + e) % (rows as usize * cols as usize)
+}
+
+impl Machine<'_> {
+    fn layout(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
+        let site = self.site(pc, w, mask, "is here");
+        self.unknown(UnknownKind::UnspecifiedLayout, vec![site], || {
+            format!("the layout of a wmma fragment is unspecified, and {why}")
+        });
+        Stop::Finding
+    }
+
+    /// An instruction of a warp that holds fragments: what becomes of the tags.
+    pub fn follow_fragments(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let inst = self.inst(pc);
+        if matches!(&inst.op, Op::Async(op) if op.name().starts_with("wmma")) {
+            return Ok(());
+        }
+        let tags = &self.fragments.tags[w];
+        let mut reads = false;
+        operands::uses(inst, |r| reads |= tags.contains_key(&r));
+        if !reads {
+            let tags = &mut self.fragments.tags[w];
+            operands::defs(&inst.op, |r| {
+                tags.remove(&r);
+            });
+            return Ok(());
+        }
+        if mask != self.warps[w].live || inst.guard.is_some() {
+            return Err(self.layout(w, mask, pc, "a part of the lanes works on it"));
+        }
+        let (dst, sources, name, halves) = match &inst.op {
+            Op::Mov { dst, src, .. } => {
+                if let Src::Reg(r) = src
+                    && let Some(tag) = self.fragments.tags[w].get(r).copied()
+                {
+                    self.fragments.tags[w].insert(*dst, tag);
+                }
+                return Ok(());
+            }
+            Op::Float {
+                op,
+                fmt,
+                src_fmt,
+                lanes,
+                mods,
+                dst,
+                src,
+            } => {
+                let name = format!("{op:?} {fmt:?} {src_fmt:?} {lanes} {mods:?}");
+                (*dst, *src, name, *lanes == 2)
+            }
+            _ => {
+                let why = "an instruction that is not elementwise reads it";
+                return Err(self.layout(w, mask, pc, why));
+            }
+        };
+        let mut of = [(0, Val::Unset); 3];
+        let mut tag: Option<Tag> = None;
+        for (k, s) in sources.iter().enumerate() {
+            let found = match s {
+                Src::Reg(r) => self.fragments.tags[w].get(r).copied(),
+                _ => None,
+            };
+            if let Some(t) = found {
+                if tag.is_some_and(|o| (o.what, o.slot) != (t.what, t.slot)) {
+                    return Err(self.layout(w, mask, pc, "registers of two fragments meet"));
+                }
+                tag = Some(t);
+                of[k] = (t.history + 1, Val::Unset);
+                continue;
+            }
+            let v = self.src(w, *s, 0);
+            let uniform = (1..LANES).all(|l| self.src(w, *s, l) == v);
+            let even = !halves || {
+                let whole = self.values.bits(v, 32);
+                let low = self.values.store.extract(whole, 0, 16);
+                low == self.values.store.extract(whole, 16, 16)
+            };
+            if !uniform || !even {
+                let why = "it is combined with values that differ between elements";
+                return Err(self.layout(w, mask, pc, why));
+            }
+            of[k] = (0, v);
+        }
+        if let Some(tag) = tag {
+            // A packed format is elementwise on the elements of the fragment only.
+            let wide = tag.what.ty.bits() == if halves { 16 } else { self.width(dst) as u32 };
+            if !wide {
+                return Err(self.layout(w, mask, pc, "it is read as another type"));
+            }
+            let history = self.fragments.history(name, of);
+            self.fragments.tags[w].insert(dst, Tag { history, ..tag });
+        }
+        Ok(())
+    }
+
+    /// Registers that are to be a fragment: all of one, or all the same value.
+    fn expect_fragment(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        what: Fragment,
+        regs: &[RegId],
+    ) -> Result<(), Stop> {
+        let tags = &self.fragments.tags[w];
+        let first = tags.get(&regs[0]).copied();
+        let one = regs.iter().enumerate().all(|(i, r)| {
+            let t = tags.get(r);
+            t.is_some_and(|t| {
+                t.what == what
+                    && t.slot as usize == i
+                    && first.is_some_and(|f| f.history == t.history)
+            })
+        });
+        if one {
+            return Ok(());
+        }
+        let filled = regs.iter().all(|r| !tags.contains_key(r));
+        let v = self.warps[w].get(regs[0], 0);
+        let same = filled
+            && regs
+                .iter()
+                .all(|r| (0..LANES).all(|lane| self.warps[w].get(*r, lane) == v));
+        let even = what.ty.bits() >= 32 || {
+            let whole = self.values.bits(v, 32);
+            let n = what.ty.bits() as u8;
+            let low = self.values.store.extract(whole, 0, n);
+            (1..32 / n).all(|i| self.values.store.extract(whole, i * n, n) == low)
+        };
+        if same && even {
+            return Ok(());
+        }
+        Err(self.layout(
+            w,
+            u32::MAX,
+            pc,
+            "the registers are not one fragment in order",
+        ))
+    }
+
+    /// The elements of a fragment by row and column.
+    fn gather(&mut self, w: usize, what: Fragment, regs: &[RegId]) -> Vec<TermId> {
+        let bits = what.ty.bits() as u8;
+        let n = (32 / bits as usize).max(1);
+        let (rows, cols) = what.extent();
+        let mut out = vec![TermId(0); rows as usize * cols as usize];
+        for (slot, r) in regs.iter().enumerate() {
+            for lane in 0..LANES {
+                let v = self.src(w, Src::Reg(*r), lane);
+                for e in 0..n {
+                    let t = match what.ty {
+                        MatTy::Float(f) if n == 1 => self.values.real(v, f),
+                        MatTy::Float(f) => {
+                            let whole = self.values.bits(v, 32);
+                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            let part = self.values.of_bits(part);
+                            self.values.real(part, f)
+                        }
+                        MatTy::Int { signed, .. } => {
+                            let whole = self.values.bits(v, 32);
+                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            int_sym::extend(&mut self.values.store, part, signed, 32)
+                        }
+                    };
+                    out[place(what, regs.len(), lane, slot, e)] = t;
+                }
+            }
+        }
+        out
+    }
+
+    /// Puts values into the registers of a fragment.
+    fn scatter(&mut self, w: usize, what: Fragment, regs: &[RegId], values: &[Val]) {
+        let bits = what.ty.bits() as u8;
+        let n = (32 / bits as usize).max(1);
+        for (slot, r) in regs.iter().enumerate() {
+            for lane in 0..LANES {
+                let v = if n == 1 {
+                    values[place(what, regs.len(), lane, slot, 0)]
+                } else {
+                    let parts: Vec<TermId> = (0..n)
+                        .map(|e| {
+                            let v = values[place(what, regs.len(), lane, slot, e)];
+                            self.values.bits(v, bits)
+                        })
+                        .collect();
+                    let t = self.values.store.concat(&parts);
+                    self.values.of_bits(t)
+                };
+                self.set(w, *r, lane, v);
+            }
+            let tag = Tag {
+                what,
+                slot: slot as u8,
+                history: 0,
+            };
+            self.fragments.tags[w].insert(*r, tag);
+        }
+    }
+
+    /// The rows in memory, as targets, one for each row (or column) of the matrix.
+    fn wmma_lines(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<Vec<Target>, Stop> {
+        let none = Under::none();
+        let mut all = self.targets(w, u32::MAX, pc, m.space, m.addr, &none)?;
+        let v = self.src(w, m.stride, 0);
+        let v = self.values.of_bits_plain(v, 32);
+        let Val::Conc(stride) = v else {
+            self.data_dependent_address(w, u32::MAX, pc, v);
+            return Err(Stop::Finding);
+        };
+        let first = all.swap_remove(0);
+        let differ = all.len() != LANES - 1
+            || first.cond.is_some()
+            || all
+                .iter()
+                .any(|t| (t.region, t.off) != (first.region, first.off))
+            || (1..LANES).any(|l| {
+                let other = self.src(w, m.stride, l);
+                self.values.of_bits_plain(other, 32) != Val::Conc(stride)
+            });
+        if differ {
+            let site = self.site(pc, w, u32::MAX, "give different addresses or strides");
+            self.unknown(UnknownKind::Undefined, vec![site], || {
+                "the lanes of a warp must give wmma one address and one stride".into()
+            });
+            return Err(Stop::Finding);
+        }
+        let (rows, cols) = m.what.extent();
+        let lines = if m.col { cols } else { rows };
+        let size = m.what.ty.bits() as i64 / 8;
+        Ok((0..lines as i64)
+            .map(|i| Target {
+                lane: (7 * i as usize + 3) % LANES,
+                cond: None,
+                region: first.region,
+                off: first.off + i * stride as i64 * size,
+            })
+            .collect())
+    }
+
+    /// `wmma.load`.
+    pub fn wmma_load(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+        let lines = self.wmma_lines(w, pc, m)?;
+        let (rows, cols) = m.what.extent();
+        let length = if m.col { rows } else { cols } as u32;
+        let size = m.what.ty.bits() / 8;
+        let ty = match m.what.ty {
+            MatTy::Float(_) => m.what.ty.element(),
+            MatTy::Int { width, .. } => NumTy::Int(IntTy {
+                width,
+                signed: false,
+            }),
+        };
+        let mut values = vec![Val::Unset; rows as usize * cols as usize];
+        for (i, line) in lines.iter().enumerate() {
+            let mut every: Vec<Target> = (0..LANES)
+                .map(|lane| Target {
+                    lane,
+                    cond: None,
+                    region: line.region,
+                    off: line.off,
+                })
+                .collect();
+            self.check_line(w, pc, &mut every, length * size, size, false)?;
+            self.order_accesses(w, pc, &every, (size, length), Kind::Read, false)?;
+            for j in 0..length {
+                let at = line.off as u64 + (j * size) as u64;
+                let v = self.load_one(w, 0, pc, line.region, at, ty);
+                let (row, col) = if m.col {
+                    (j as usize, i)
+                } else {
+                    (i, j as usize)
+                };
+                values[row * cols as usize + col] = v;
+            }
+        }
+        self.stats.accesses += values.len() as u64;
+        self.scatter(w, m.what, &m.regs, &values);
+        Ok(())
+    }
+
+    /// Bounds and alignment of one line: its last element lies in bounds if all do.
+    fn check_line(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        line: &mut Vec<Target>,
+        bytes: u32,
+        size: u32,
+        write: bool,
+    ) -> Result<(), Stop> {
+        let wanted = line.len();
+        self.check(w, pc, line, size, write);
+        let by = (bytes - size) as i64;
+        line.iter_mut().for_each(|t| t.off += by);
+        self.check(w, pc, line, size, write);
+        line.iter_mut().for_each(|t| t.off -= by);
+        if line.len() != wanted {
+            return Err(Stop::Finding);
+        }
+        Ok(())
+    }
+
+    /// `wmma.store`.
+    pub fn wmma_store(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+        self.note_unset(w, pc);
+        self.expect_fragment(w, pc, m.what, &m.regs)?;
+        let values = self.gather(w, m.what, &m.regs);
+        let lines = self.wmma_lines(w, pc, m)?;
+        let (rows, cols) = m.what.extent();
+        let length = if m.col { rows } else { cols } as u32;
+        let size = m.what.ty.bits() / 8;
+        for (i, line) in lines.into_iter().enumerate() {
+            let mut one = vec![line];
+            self.check_line(w, pc, &mut one, length * size, size, true)?;
+            self.note_role(w, pc, &one[0]);
+            let found = self.order_accesses(w, pc, &one, (size, length), Kind::Write, false)?;
+            for (_, c) in &found {
+                self.add_race(c.otherwise, c);
+            }
+            for j in 0..length {
+                let at = one[0].off as u64 + (j * size) as u64;
+                let (row, col) = if m.col {
+                    (j as usize, i)
+                } else {
+                    (i, j as usize)
+                };
+                let t = values[row * cols as usize + col];
+                let v = match m.what.ty {
+                    MatTy::Float(f) => Val::Real(f, t),
+                    MatTy::Int { .. } => self.values.of_bits(t),
+                };
+                let region = &mut self.regions[one[0].region.0 as usize];
+                region.store(&mut self.values, at, size, v);
+            }
+        }
+        self.stats.accesses += values.len() as u64;
+        Ok(())
+    }
+
+    /// `wmma.mma`.
+    pub fn wmma_mma(&mut self, w: usize, pc: Pc, m: &WmmaMma) -> Result<(), Stop> {
+        self.note_unset(w, pc);
+        for (what, regs) in [m.a, m.b, m.c].iter().zip(&m.regs[1..]) {
+            self.expect_fragment(w, pc, *what, regs)?;
+        }
+        let a = self.gather(w, m.a, &m.regs[1]);
+        let b = self.gather(w, m.b, &m.regs[2]);
+        let (rows, cols) = m.d.extent();
+        let depth = m.a.extent().1 as usize;
+        let cols = cols as usize;
+        // The accumulator stays as it is, an open sum perhaps.
+        let mut c = vec![Val::Unset; rows as usize * cols];
+        if m.c.ty.bits() >= 32 {
+            for (slot, r) in m.regs[3].iter().enumerate() {
+                for lane in 0..LANES {
+                    c[place(m.c, m.regs[3].len(), lane, slot, 0)] = self.warps[w].get(*r, lane);
+                }
+            }
+        } else if let MatTy::Float(f) = m.c.ty {
+            let reals = self.gather(w, m.c, &m.regs[3]);
+            c = reals.into_iter().map(|t| Val::Real(f, t)).collect();
+        }
+        let mut products = Vec::with_capacity(depth);
+        let mut out = Vec::with_capacity(c.len());
+        for (i, c) in c.into_iter().enumerate() {
+            let (row, col) = (i / cols, i % cols);
+            products.clear();
+            products.extend((0..depth).map(|k| (a[row * depth + k], b[k * cols + col])));
+            out.push(match m.d.ty {
+                MatTy::Float(f) => {
+                    let c = match m.c.ty {
+                        MatTy::Float(g) if g != f => Val::Real(f, self.values.real(c, g)),
+                        _ => c,
+                    };
+                    self.values.accumulate(f, c, &products)
+                }
+                MatTy::Int { .. } => {
+                    let mut acc = self.values.bits(c, 32);
+                    if m.clamp {
+                        let Some(t) = self.clamped(acc, &products) else {
+                            let what = "a saturating product of data-dependent integers";
+                            self.unsupported(w, u32::MAX, pc, what);
+                            return Err(Stop::Finding);
+                        };
+                        acc = t;
+                    } else {
+                        let s = &mut self.values.store;
+                        for &(x, y) in &products {
+                            let p = s.bits_op(BitsOp::Mul, x, y);
+                            acc = s.bits_op(BitsOp::Add, acc, p);
+                        }
+                    }
+                    self.values.of_bits(acc)
+                }
+            });
+        }
+        self.scatter(w, m.d, &m.regs[0], &out);
+        Ok(())
+    }
+}
