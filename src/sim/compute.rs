@@ -215,7 +215,7 @@ impl Machine<'_> {
                 let x = match (v, bits) {
                     (Val::Conc(b), _) => Val::Conc(b >> shift & (u64::MAX >> (64 - part as u32))),
                     (_, Some(t)) => {
-                        let e = self.values.store.extract(t, shift, part);
+                        let e = self.values.field(t, shift, part);
                         self.values.of_bits(e)
                     }
                     _ => Val::Unset,

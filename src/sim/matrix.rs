@@ -118,13 +118,13 @@ impl Machine<'_> {
                         MatTy::Float(f) if n == 1 => self.values.real(v, f),
                         MatTy::Float(f) => {
                             let whole = self.values.bits(v, 32);
-                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            let part = self.values.field(whole, e as u8 * bits, bits);
                             let part = self.values.of_bits(part);
                             self.values.real(part, f)
                         }
                         MatTy::Int { signed, .. } => {
                             let whole = self.values.bits(v, 32);
-                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
+                            let part = self.values.field(whole, e as u8 * bits, bits);
                             int_sym::extend(&mut self.values.store, part, signed, 32)
                         }
                     };
@@ -214,7 +214,7 @@ impl Machine<'_> {
             NumTy::Float(f) if f.bits() == 16 => {
                 let v = self.src(w, m.c[i / 2], lane);
                 let whole = self.values.bits(v, 32);
-                let part = self.values.store.extract(whole, 16 * (i % 2) as u8, 16);
+                let part = self.values.field(whole, 16 * (i % 2) as u8, 16);
                 let part = self.values.of_bits(part);
                 self.values.real(part, f)
             }
@@ -325,7 +325,7 @@ impl Machine<'_> {
                 let v = self.src(w, *s, lane);
                 let whole = self.values.bits(v, 32);
                 for e in 0..2 {
-                    let part = self.values.store.extract(whole, 16 * e as u8, 16);
+                    let part = self.values.field(whole, 16 * e as u8, 16);
                     let v = self.values.of_bits(part);
                     let (row, col) = if trans {
                         (2 * t + e, g)
@@ -354,7 +354,7 @@ impl Machine<'_> {
             let (g, t) = (lane / 4, lane % 4);
             let parts = [0, 1].map(|e| {
                 let from = held[(2 * t + e) * 4 + g / 2];
-                self.values.store.extract(from, 16 * (g % 2) as u8, 16)
+                self.values.field(from, 16 * (g % 2) as u8, 16)
             });
             let v = self.values.store.concat(&parts);
             let v = self.values.of_bits(v);

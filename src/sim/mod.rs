@@ -33,6 +33,7 @@ pub mod int_sym;
 mod machine;
 mod matrix;
 mod mbarrier;
+mod memo;
 pub mod memory;
 mod missing;
 pub mod open;

@@ -8,8 +8,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Fmt;
-use crate::term::{Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
+use super::memo::{self, Memo};
 use super::open::{OpenSum, OpenSums};
 
 /// The value of one lane of one register.
@@ -96,6 +97,7 @@ impl Val {
 pub struct Values {
     /// The terms.
     pub store: TermStore,
+    memo: Memo,
     /// The sums that are still growing.
     pub open: OpenSums,
     /// The real constant 1, once it is needed.
@@ -133,6 +135,16 @@ impl Values {
                 self.constant(fmt, bits & m)
             }
             Val::Open(f, s) if f == fmt => self.close(s),
+            Val::Bits(t) => {
+                let key = memo::number(fmt, t);
+                if let Some(known) = self.memo.get(key) {
+                    return known;
+                }
+                let b = self.low(t, fmt.bits() as u8);
+                let real = self.store.of_bits(fmt, b);
+                self.memo.keep(key, real);
+                real
+            }
             _ => {
                 let w = fmt.bits() as u8;
                 let b = self.bits(v, w);
@@ -140,6 +152,32 @@ impl Values {
                 self.store.of_bits(fmt, b)
             }
         }
+    }
+
+    /// `width` bits of a term from bit `low`.
+    #[inline]
+    pub fn field(&mut self, t: TermId, low: u8, width: u8) -> TermId {
+        let key = memo::field(t, low, width);
+        if let Some(known) = self.memo.get(key) {
+            return known;
+        }
+        let f = self.store.extract(t, low, width);
+        self.memo.keep(key, f);
+        f
+    }
+
+    /// Bytes of an input array.
+    #[inline]
+    pub fn bytes(&mut self, array: ArrayId, off: u64, width: u8) -> TermId {
+        let Some(key) = memo::bytes(array, off, width) else {
+            return self.store.bytes(array, off, width);
+        };
+        if let Some(known) = self.memo.get(key) {
+            return known;
+        }
+        let t = self.store.bytes(array, off, width);
+        self.memo.keep(key, t);
+        t
     }
 
     /// The bits of an input element as the number of a format that they are.
