@@ -514,6 +514,7 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<(), Stop> {
         self.stats.accesses += exec.count_ones() as u64;
+        self.effects += u64::from(access.space != Space::Local);
         if matches!(access.sem, Sem::Release) {
             self.unsupported(w, exec, pc, "a release store");
             return Err(Stop::Finding);
@@ -786,6 +787,7 @@ impl Machine<'_> {
                 self.note_unset(w, pc);
                 let c = cas.map(|c| self.src(w, c, t.lane));
                 let new = self.atomic_value(w, t.lane, pc, *op, access.ty, *packed, old, b, c)?;
+                self.effects += u64::from(new != old);
                 if let Some(d) = dsts.get(k) {
                     let width = self.width(*d);
                     let v = extend(&mut self.values, old, ty, width);

@@ -82,6 +82,10 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
+    /// How often something was done that other threads can see.
+    pub effects: u64,
+    /// That count at the end of the last turn, and for how many turns it had not changed.
+    pub last_turn: (u64, u32),
     /// Whether anything may come to depend on the old value that an atomic gives.
     pub result_used: Vec<bool>,
     /// What each instruction may do with the address of an array.
@@ -248,6 +252,8 @@ impl<'k> Machine<'k> {
             address_bits[pc.0 as usize].parts = true;
         }
         Some(Machine {
+            effects: 0,
+            last_turn: (0, 0),
             result_used: crate::kernel::usage::results_used(kernel),
             address_bits,
             kernel,

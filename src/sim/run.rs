@@ -22,6 +22,13 @@ const CHECK_EVERY: u32 = 1 << 14;
 /// The same where memory is limited, of which one instruction can take a megabyte.
 const CHECK_MEMORY_EVERY: u32 = 1 << 7;
 
+/// Instructions after which a group of lanes lets others run: it may be waiting in a loop for what
+/// they will write. Long loops of computation are interrupted too, which changes nothing.
+const TURN: u32 = 1 << 16;
+
+/// Turns in a row in which nobody wrote, arrived or ended, after which nobody is expected to.
+const IDLE_TURNS: u32 = 48;
+
 /// Runs one CTA.
 pub fn run(
     kernel: &Kernel,
@@ -137,10 +144,14 @@ impl Machine<'_> {
     /// Runs a warp until all its lanes wait or have exited; true if any stepped.
     fn run_warp(&mut self, w: usize) -> Result<bool, Stop> {
         let mut progress = false;
+        let (mut turn, mut yielded) = (0, 0u32);
         loop {
             let mut released = false;
-            let (mask, mut pc, next) = match self.warps[w].lowest(self.warps[w].runnable()) {
+            let ready = self.warps[w].runnable() & !yielded;
+            let (mask, mut pc, next) = match self.warps[w].lowest(ready) {
                 Some(group) => group,
+                // Those that gave way may still join the parked ones.
+                None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
                 None => {
                     if self.warps[w].parked == 0 {
                         return Ok(progress);
@@ -172,6 +183,14 @@ impl Machine<'_> {
                     };
                     self.over_limit()?;
                     self.clocks_exhausted()?;
+                    turn += self.budget;
+                    if turn >= TURN {
+                        turn = 0;
+                        self.end_turn(w, mask, pc)?;
+                        self.warps[w].jump(mask, pc.0);
+                        yielded |= mask;
+                        break;
+                    }
                 }
                 match self.step(w, mask, pc)? {
                     Flow::Next => pc.0 += 1,
@@ -184,6 +203,26 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// A group ran for a whole turn. Ends the run when turn after turn nobody does anything that
+    /// another thread could see: then those that wait in loops wait for ever.
+    fn end_turn(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let (effects, idle) = self.last_turn;
+        let idle = if effects == self.effects { idle + 1 } else { 0 };
+        self.last_turn = (self.effects, idle);
+        if idle < IDLE_TURNS {
+            return Ok(());
+        }
+        let site = self.site(pc, w, mask, "still runs");
+        self.unknown(UnknownKind::Limit, vec![site], || {
+            let steps = u64::from(IDLE_TURNS) * u64::from(TURN);
+            format!(
+                "no thread has written, arrived at a barrier or ended for {steps} instructions of \
+                 a warp: this loop may wait for a value that nobody writes"
+            )
+        });
+        Err(Stop::Finding)
     }
 
     /// Every lane of the warp waits or is parked: lets one parked group go on. Collectives come
@@ -210,6 +249,7 @@ impl Machine<'_> {
 
     /// Lanes `exec` arrive at a synchronising instruction.
     pub fn synchronise(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        self.effects += 1;
         if matches!(self.inst(pc).op, Op::Bar { .. }) {
             self.barrier(w, exec, pc)
         } else {
@@ -219,6 +259,7 @@ impl Machine<'_> {
 
     /// Lanes end.
     pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
+        self.effects += 1;
         self.warps[w].live &= !mask;
         self.exit_clock(w, mask);
         self.exit_barriers(w)?;
