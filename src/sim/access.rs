@@ -13,7 +13,7 @@ use super::race::{Conflict, Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Obligation, UnknownKind, WarningKind};
+use super::{DefectKind, Obligation, Tid, UnknownKind, WarningKind};
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
 pub struct Target {
@@ -344,13 +344,10 @@ impl Machine<'_> {
         let elem = access.ty.bits() / 8;
         let elems = (elem, dsts.len() as u32);
         let size = elem * elems.1;
-        let kind = match access.sem {
-            Sem::Weak => Kind::Read,
-            _ => Kind::StrongRead,
-        };
+        let kind = self.fences.kind(access, false);
         if under.mask == 0
             && used == u32::MAX
-            && access.sem == Sem::Weak
+            && kind == Kind::Read
             && let Some((region, offs)) = self.uniform(w, exec, access.space, addr, size)
         {
             self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
@@ -372,10 +369,7 @@ impl Machine<'_> {
         let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
         self.check(w, pc, &mut targets, size, false);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
-        if matches!(access.sem, Sem::Acquire) {
-            self.unsupported(w, exec, pc, "an acquire load");
-            return Err(Stop::Finding);
-        }
+        self.strong_accesses(w, &targets, size, kind, access.sem);
         // Lanes whose accesses were all refused read nothing that could be named.
         let mut seen = 0u32;
         for t in &targets {
@@ -515,17 +509,10 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.stats.accesses += exec.count_ones() as u64;
         self.effects += u64::from(access.space != Space::Local);
-        if matches!(access.sem, Sem::Release) {
-            self.unsupported(w, exec, pc, "a release store");
-            return Err(Stop::Finding);
-        }
         let elem = access.ty.bits() / 8;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
-        let kind = match access.sem {
-            Sem::Weak => Kind::Write,
-            _ => Kind::StrongWrite,
-        };
+        let kind = self.fences.kind(access, true);
         let uniform = match under.mask {
             0 => self.uniform(w, exec, access.space, addr, size),
             _ => None,
@@ -534,7 +521,7 @@ impl Machine<'_> {
             Some((region, offs)) => {
                 let found =
                     self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
-                if found.is_empty() && self.is_plain(region) {
+                if found.is_empty() && kind == Kind::Write && self.is_plain(region) {
                     self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
                     return Ok(());
                 }
@@ -561,6 +548,7 @@ impl Machine<'_> {
                 (targets, conflicts)
             }
         };
+        self.strong_accesses(w, &targets, size, kind, access.sem);
         for (i, t) in targets.iter().enumerate() {
             self.note_role(w, pc, t);
             let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
@@ -605,6 +593,19 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Follows what flags publish. An access under a condition publishes nothing for sure.
+    fn strong_accesses(&mut self, w: usize, targets: &[Target], bytes: u32, kind: Kind, sem: Sem) {
+        if !kind.strong() || !self.fences.present {
+            return;
+        }
+        for t in targets.iter().filter(|t| t.cond.is_none()) {
+            let tid = Tid((w * LANES + t.lane) as u32);
+            let clocks = &mut self.order.clocks;
+            self.fences
+                .access(clocks, tid, t.region, t.off as u64, bytes, kind, sem);
+        }
     }
 
     /// True if nothing is to be said about a write to a region.
@@ -748,16 +749,6 @@ impl Machine<'_> {
         };
         self.stats.accesses += exec.count_ones() as u64;
         let used = self.result_used[pc.0 as usize];
-        // Nobody can tell what an atomic observed whose old value is unused, so that in some
-        // schedule it synchronised with nothing: there its semantics are those of a relaxed one.
-        let strong = matches!(
-            access.sem,
-            Sem::Acquire | Sem::Release | Sem::AcqRel | Sem::Sc
-        );
-        if strong && used {
-            self.unsupported(w, exec, pc, "an atomic with acquire or release semantics");
-            return Err(Stop::Finding);
-        }
         let mut targets = self.targets(w, exec, pc, access.space, *addr, under)?;
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
@@ -770,6 +761,7 @@ impl Machine<'_> {
         };
         self.order_accesses(w, pc, &targets, elems, kind, false)?;
         for t in targets {
+            self.strong_accesses(w, std::slice::from_ref(&t), size, kind, access.sem);
             self.note_role(w, pc, &t);
             if t.cond.is_some() {
                 self.unsupported(w, 1 << t.lane, pc, "an atomic under a data-dependent guard");

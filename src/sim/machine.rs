@@ -82,6 +82,8 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
+    /// What fences and flags have published.
+    pub fences: super::fences::Fences,
     /// How often something was done that other threads can see.
     pub effects: u64,
     /// That count at the end of the last turn, and for how many turns it had not changed.
@@ -252,6 +254,7 @@ impl<'k> Machine<'k> {
             address_bits[pc.0 as usize].parts = true;
         }
         Some(Machine {
+            fences: super::fences::Fences::new(kernel),
             effects: 0,
             last_turn: (0, 0),
             result_used: crate::kernel::usage::results_used(kernel),

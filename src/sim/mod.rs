@@ -25,6 +25,7 @@ mod compute;
 mod convert;
 mod copy;
 pub mod descriptor;
+mod fences;
 mod float;
 pub mod footprint;
 pub mod idiom;

@@ -26,7 +26,7 @@ use crate::kernel::{AtomOp, NumTy, Pc};
 pub struct RegionId(pub u32);
 
 /// What an access does. The scope of a strong one must contain the CTA, which every scope of
-/// PTX does; `volatile` counts as plain.
+/// PTX does; `volatile` counts as plain in kernels without fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A plain load.

@@ -225,9 +225,15 @@ impl Machine<'_> {
             } => self.load(w, exec, pc, access, dsts, *addr, *used, under)?,
             Op::St { access, srcs, addr } => self.store(w, exec, pc, access, srcs, *addr, under)?,
             Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
-            // Nothing is ordered by a fence alone: strong accesses that are not ordered otherwise
-            // are findings.
-            Op::Fence { .. } | Op::Nop => {}
+            // A fence orders together with strong accesses only, and those that nothing else
+            // orders are findings.
+            Op::Fence { .. } => {
+                for lane in lanes(exec) {
+                    let tid = super::Tid((w * super::warp::LANES + lane) as u32);
+                    self.fences.fence(&mut self.order.clocks, tid);
+                }
+            }
+            Op::Nop => {}
             Op::Printf { result } => {
                 if let Some(off) = result {
                     let site = self.site(pc, w, exec, "uses the result of vprintf");
