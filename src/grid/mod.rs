@@ -146,8 +146,8 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
         match Whole::new(subject, &written).run(ranks) {
             Ok(covered) => return covered,
             // Reads of an array that turns out to be written have to be noted from the start.
-            Err(array) => written.insert(array),
-        };
+            Err(arrays) => written.extend(arrays),
+        }
     }
 }
 
@@ -179,8 +179,8 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Runs all; an error names an array whose reads were not noted although it is written.
-    fn run(mut self, ranks: &[u64]) -> Result<Covered, ArrayId> {
+    /// Runs all; an error names arrays whose reads were not noted although they are written.
+    fn run(mut self, ranks: &[u64]) -> Result<Covered, Vec<ArrayId>> {
         let subject = self.subject;
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
@@ -235,12 +235,12 @@ impl<'a> Whole<'a> {
         });
     }
 
-    fn add(&mut self, rank: u64, o: Outcome, accesses: Vec<Access>) -> Result<(), ArrayId> {
-        let noted = self.noting.accesses.iter().flatten();
-        let noted: FxHashSet<ArrayId> = noted.copied().collect();
-        let mut written = accesses.iter().filter(|a| a.kind.writes());
-        if let Some(a) = written.find(|a| !noted.contains(&a.array)) {
-            return Err(a.array);
+    fn add(&mut self, rank: u64, o: Outcome, accesses: Vec<Access>) -> Result<(), Vec<ArrayId>> {
+        let noted = |a: &ArrayId| self.noting.accesses.iter().any(|n| n.contains(a));
+        let written = accesses.iter().filter(|a| a.kind.writes());
+        let missed: Vec<ArrayId> = written.map(|a| a.array).filter(|a| !noted(a)).collect();
+        if !missed.is_empty() {
+            return Err(missed);
         }
         let cta = self.subject.cta(rank);
         self.out.ctas.push(cta);

@@ -10,7 +10,9 @@ use crate::diag::Span;
 pub enum SpecError {
     #[error("{flag} is not built yet")]
     NotBuilt { flag: &'static str },
-    #[error("no file is given for the {which}")]
+    #[error(
+        "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
+    )]
     NoFile { which: &'static str },
     #[error("`{kernel}` has no .reqntid: give its block with {flag}")]
     NoBlock { kernel: String, flag: &'static str },

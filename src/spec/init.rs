@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::kernel::{Kernel, ParamKind};
+use crate::kernel::usage::param_uses;
+use crate::kernel::{Fmt, Kernel, NumTy, ParamKind};
 
+use super::ElemTy;
 use super::fit::show_type;
 use super::usage::ParamUses;
 
@@ -27,6 +29,9 @@ const HEAD: &str = "\
 [defaults]
 # threads = 128            # or block = [16, 16]; a kernel with .reqntid needs neither
 # grid = 1                 # %nctaid; cta = 0 selects the CTA that is run
+# all-ctas = true          # run every CTA of the grid
+# dynamic-shared = 49152   # bytes of dynamic shared memory
+# timeout = 60             # seconds for an entry; memory-limit = 4_000_000_000 bytes
 ";
 
 fn write_race(out: &mut String, file: &str, kernel: &Kernel) -> std::fmt::Result {
@@ -69,15 +74,44 @@ fn write_args(out: &mut String, kernel: &Kernel) -> std::fmt::Result {
     let uses = ParamUses::of(kernel);
     for (i, p) in kernel.params.iter().enumerate() {
         let example = match p.kind {
-            ParamKind::Int { pointer: true, .. } => "in:f32[128]",
-            _ if uses.is_pointer(i, 0) => "in:f32[128]",
-            ParamKind::Float(_) => "1.0",
-            _ => "128",
+            ParamKind::Int { pointer: true, .. } => array(kernel, i),
+            _ if uses.is_pointer(i, 0) => array(kernel, i),
+            ParamKind::Float(_) => "1.0".to_string(),
+            _ => "128".to_string(),
         };
         let ty = show_type(p);
         writeln!(out, "# args.\"{i}\" = \"{example}\"  # {} is {ty}", p.name)?;
     }
     Ok(())
+}
+
+/// The array that a pointer is, as far as its accesses tell: its size is left to fill in.
+fn array(kernel: &Kernel, param: usize) -> String {
+    let (mut read, mut written, mut ty) = (false, false, None);
+    let uses = param_uses(kernel);
+    for u in uses.iter().filter(|u| u.param == Some(param as u32)) {
+        read |= !u.reads.is_empty();
+        written |= !u.writes.is_empty();
+        let mut accesses = u.reads.iter().chain(&u.writes);
+        ty = ty.or_else(|| accesses.find(|a| !a.untyped).map(|a| a.ty));
+    }
+    let role = match (read, written) {
+        (_, false) => "in",
+        (false, true) => "out",
+        (true, true) => "inout",
+    };
+    let elem = match ty {
+        Some(NumTy::Float(f)) => ElemTy::Float(f),
+        Some(NumTy::Int(t)) => ElemTy::Int {
+            width: t.width,
+            signed: t.signed,
+        },
+        None => ElemTy::Float(Fmt::F32),
+    };
+    // Not every format that an instruction has is one that a binding can name.
+    let named = |e: &&(&str, ElemTy)| e.1 == elem;
+    let name = ElemTy::NAMES.iter().find(named).map_or("f32", |e| e.0);
+    format!("{role}:{name}[128]")
 }
 
 /// A string as TOML writes it.
