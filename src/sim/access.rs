@@ -290,23 +290,21 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
         size: u32,
-    ) -> Option<(RegionId, [u64; LANES])> {
-        let (mut offs, width) = match addr.base {
+        offs: &mut [u64; LANES],
+    ) -> Option<RegionId> {
+        let first = exec.trailing_zeros() as usize & (LANES - 1);
+        let (start, width) = match addr.base {
             Src::Reg(r) if self.warps[w].symbolic(r) & exec == 0 => {
-                (*self.warps[w].words(r), self.width(r))
+                (self.warps[w].words(r)[first], self.width(r))
             }
             Src::Reg(_) => return None,
-            s => (self.words(w, s), 64),
+            s => (self.words(w, s)[first], 64),
         };
-        let first = exec.trailing_zeros() as usize;
         let (region, origin) = match space {
             Space::Shared => (SHARED, 0),
             Space::Param => (PARAM, 0),
             Space::Global | Space::Generic => {
-                let (r, _) = locate(
-                    offs[first].wrapping_add_signed(addr.offset),
-                    self.regions.len(),
-                )?;
+                let (r, _) = locate(start.wrapping_add_signed(addr.offset), self.regions.len())?;
                 if r <= PARAM {
                     return None;
                 }
@@ -318,13 +316,22 @@ impl Machine<'_> {
         let extent = self.regions[region.0 as usize].extent.unwrap_or(1 << 39);
         let last = extent.checked_sub(size as u64)?;
         let delta = (addr.offset as u64).wrapping_sub(origin);
+        let wrong = |off: u64| off > last || off & (size as u64 - 1) != 0;
+        let offset = |word: u64| word.wrapping_add(delta) & keep;
+        if exec == 1 << first {
+            offs[first] = offset(start);
+            return (!wrong(offs[first])).then_some(region);
+        }
+        match addr.base {
+            Src::Reg(r) => *offs = *self.warps[w].words(r),
+            s => *offs = self.words(w, s),
+        }
         let mut bad = false;
         for (lane, off) in offs.iter_mut().enumerate() {
-            *off = off.wrapping_add(delta) & keep;
-            let wrong = *off > last || *off & (size as u64 - 1) != 0;
-            bad |= wrong && exec >> lane & 1 == 1;
+            *off = offset(*off);
+            bad |= wrong(*off) && exec >> lane & 1 == 1;
         }
-        (!bad).then_some((region, offs))
+        (!bad).then_some(region)
     }
 
     /// `ld`.
@@ -345,10 +352,11 @@ impl Machine<'_> {
         let elems = (elem, dsts.len() as u32);
         let size = elem * elems.1;
         let kind = self.fences.kind(access, false);
+        let mut offs = [0; LANES];
         if under.mask == 0
             && used == u32::MAX
             && kind == Kind::Read
-            && let Some((region, offs)) = self.uniform(w, exec, access.space, addr, size)
+            && let Some(region) = self.uniform(w, exec, access.space, addr, size, &mut offs)
         {
             self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
             for (k, d) in dsts.iter().enumerate() {
@@ -513,12 +521,13 @@ impl Machine<'_> {
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
         let kind = self.fences.kind(access, true);
+        let mut offs = [0; LANES];
         let uniform = match under.mask {
-            0 => self.uniform(w, exec, access.space, addr, size),
+            0 => self.uniform(w, exec, access.space, addr, size, &mut offs),
             _ => None,
         };
         let (targets, conflicts) = match uniform {
-            Some((region, offs)) => {
+            Some(region) => {
                 let found =
                     self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
                 if found.is_empty() && kind == Kind::Write && self.is_plain(region) {

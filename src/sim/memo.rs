@@ -7,7 +7,7 @@
 //! Terms never change their meaning, so an entry never becomes wrong; a collision only forgets.
 
 use crate::kernel::Fmt;
-use crate::term::{ArrayId, TermId};
+use crate::term::TermId;
 
 /// Slots of a cache that was just used first, and of one that forgot too much.
 const FIRST_SLOTS: usize = 1 << 11;
@@ -31,13 +31,6 @@ pub fn number(fmt: Fmt, bits: TermId) -> u64 {
 #[inline]
 pub fn field(bits: TermId, low: u8, width: u8) -> u64 {
     2 << 62 | (low as u64) << 40 | (width as u64) << 32 | bits.0 as u64
-}
-
-/// Bytes of an input array; `None` beyond what a key can hold.
-#[inline]
-pub fn bytes(array: ArrayId, off: u64, width: u8) -> Option<u64> {
-    (array.0 < 1 << 14 && off < 1 << 40)
-        .then_some(3 << 62 | (array.0 as u64) << 48 | (width as u64 & 0xff) << 40 | off)
 }
 
 impl Memo {
@@ -82,9 +75,6 @@ mod tests {
             keys.push(field(TermId(i), 16, 16));
             keys.push(number(Fmt::F16, TermId(i)));
             keys.push(number(Fmt::Bf16, TermId(i)));
-            keys.extend(bytes(ArrayId(1), i as u64, 16));
-            keys.extend(bytes(ArrayId(2), i as u64, 16));
-            keys.extend(bytes(ArrayId(2), i as u64, 8));
         }
         for (i, &k) in keys.iter().enumerate() {
             m.keep(k, TermId(i as u32));
@@ -97,7 +87,5 @@ mod tests {
             }
         }
         assert!(kept > 1000);
-        assert_eq!(bytes(ArrayId(1 << 14), 0, 16), None);
-        assert_eq!(bytes(ArrayId(0), 1 << 40, 16), None);
     }
 }

@@ -166,7 +166,7 @@ impl Region {
 
     fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
         match self.initial {
-            Initial::Symbols(a) => values.bytes(a, off, width),
+            Initial::Symbols(a) => values.store.bytes(a, off, width),
             Initial::Unset => values.store.poison(width, site),
         }
     }

@@ -27,7 +27,7 @@ const CHECK_MEMORY_EVERY: u32 = 1 << 7;
 const TURN: u32 = 1 << 16;
 
 /// Turns in a row in which nobody wrote, arrived or ended, after which nobody is expected to.
-const IDLE_TURNS: u32 = 64;
+const IDLE_TURNS: u32 = 1 << 9;
 
 /// Runs one CTA.
 pub fn run(

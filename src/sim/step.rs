@@ -34,9 +34,12 @@ pub struct Under {
     pub cond: [TermId; LANES],
 }
 
+/// No lane is conditional.
+static UNCONDITIONAL: Under = Under::none();
+
 impl Under {
     /// No lane is conditional.
-    pub fn none() -> Self {
+    pub const fn none() -> Self {
         Under {
             mask: 0,
             cond: [TermId(0); LANES],
@@ -116,6 +119,12 @@ impl Machine<'_> {
             self.follow_fragments(w, mask, pc)?;
         }
         let inst = self.inst(pc);
+        if inst.guard.is_none() {
+            return match inst.op {
+                Op::Bra { target, .. } => Ok(Flow::Jump(target)),
+                _ => self.execute(w, mask, mask, pc, &UNCONDITIONAL),
+            };
+        }
         let (yes, under) = self.guarded(w, mask, inst.guard);
         if let Op::Bra { target, .. } = inst.op {
             if under.mask == 0 {

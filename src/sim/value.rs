@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Fmt;
-use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
+use crate::term::{Sort, Term, TermId, TermStore};
 
 use super::memo::{self, Memo};
 use super::open::{OpenSum, OpenSums};
@@ -136,6 +136,11 @@ impl Values {
             }
             Val::Open(f, s) if f == fmt => self.close(s),
             Val::Bits(t) => {
+                if let Term::Bytes { array, off, width } = self.store.get(t)
+                    && width as u32 == fmt.bits()
+                {
+                    return self.store.elem(array, fmt, off);
+                }
                 let key = memo::number(fmt, t);
                 if let Some(known) = self.memo.get(key) {
                     return known;
@@ -164,20 +169,6 @@ impl Values {
         let f = self.store.extract(t, low, width);
         self.memo.keep(key, f);
         f
-    }
-
-    /// Bytes of an input array.
-    #[inline]
-    pub fn bytes(&mut self, array: ArrayId, off: u64, width: u8) -> TermId {
-        let Some(key) = memo::bytes(array, off, width) else {
-            return self.store.bytes(array, off, width);
-        };
-        if let Some(known) = self.memo.get(key) {
-            return known;
-        }
-        let t = self.store.bytes(array, off, width);
-        self.memo.keep(key, t);
-        t
     }
 
     /// The bits of an input element as the number of a format that they are.

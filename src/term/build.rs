@@ -48,7 +48,7 @@ impl TermStore {
             off as u32,
             (off >> 32) as u32,
         );
-        self.insert(n, &[], true)
+        self.insert_input(n, off, fmt.bits() as u64 / 8)
     }
 
     /// The number log2(e).

@@ -33,6 +33,7 @@ pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 mod fields;
+mod inputs;
 mod integer;
 pub mod interval;
 mod range;
@@ -90,6 +91,7 @@ pub struct TermStore {
     total: Vec<bool>,
     table: HashTable<u32>,
     lists: Vec<u32>,
+    inputs: inputs::Inputs,
     consts: IndexSet<BigRational, FxBuildHasher>,
 }
 
@@ -122,6 +124,7 @@ impl TermStore {
         self.nodes.capacity() as u64 * 17
             + self.table.capacity() as u64 * 5
             + self.lists.capacity() as u64 * 4
+            + self.inputs.footprint()
     }
 
     /// True if there is no term.
@@ -206,6 +209,24 @@ impl TermStore {
             }
         });
         TermId(id)
+    }
+
+    /// Inserts an input element or bytes of one, found again by its offset.
+    #[inline]
+    fn insert_input(&mut self, node: Node, off: u64, bytes: u64) -> TermId {
+        let Some(index) = inputs::Inputs::index(off, bytes) else {
+            return self.insert(node, &[], true);
+        };
+        let key = (node.a as u64) << 32
+            | (node.width as u64) << 16
+            | (node.aux as u64) << 8
+            | node.tag as u64;
+        if let Some(id) = self.inputs.get(key, index) {
+            return TermId(id);
+        }
+        let t = self.insert(node, &[], true);
+        self.inputs.keep(key, index, t.0);
+        t
     }
 
     /// Copies every term of `other` into this store, in id order; the result maps ids of `other`

@@ -43,10 +43,10 @@ fn the_kernels_of_the_repository_lower() {
             check(&k);
             assert!(k.texts.is_empty(), "{path:?}: {:?}", k.texts);
             assert!(pointer_bits(&k).is_empty(), "{path:?}: {}", k.name);
-            assert!(
-                !param_uses(&k).is_empty() || k.params.is_empty(),
-                "{path:?}"
-            );
+            // Code that was not optimised keeps its parameters in memory.
+            let kept = path.to_string_lossy().contains("unoptimized");
+            let uses = !param_uses(&k).is_empty() || k.params.is_empty();
+            assert!(uses || kept, "{path:?}");
         }
     }
 }

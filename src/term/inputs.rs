@@ -1,0 +1,109 @@
+//! Finds the terms of input elements again without hashing.
+//!
+//! The problem: a kernel reads the same elements of its inputs again and again, mostly in order,
+//! and a lookup in the hash table of the store is a cache miss each time. Elements are dense in
+//! their offset, so for each array and type a flat table from index to term stands in front.
+//!
+//! It is a cache: what is not in it is looked for in the hash table. A table only grows as far as
+//! its use justifies, so a few scattered offsets cost nothing.
+
+/// Entries by which a table may outgrow what is used of it.
+const SLACK: usize = 1 << 12;
+
+/// One array read as one type.
+#[derive(Clone, Debug, Default)]
+struct Dense {
+    key: u64,
+    used: usize,
+    /// Term ids plus 1; 0 where none is known.
+    ids: Vec<u32>,
+}
+
+/// The tables of a store.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inputs {
+    tables: Vec<Dense>,
+    last: usize,
+}
+
+/// Most tables; types of further arrays are always hashed.
+const MOST: usize = 64;
+
+impl Inputs {
+    /// The index of an element of `bytes` bytes in its table, if it has one.
+    #[inline]
+    pub fn index(off: u64, bytes: u64) -> Option<usize> {
+        let whole = bytes.is_power_of_two() && off & (bytes - 1) == 0;
+        (whole && off < 1 << 40).then(|| (off >> bytes.trailing_zeros()) as usize)
+    }
+
+    #[inline]
+    fn table(&mut self, key: u64) -> Option<&mut Dense> {
+        if self.tables.get(self.last).is_none_or(|t| t.key != key) {
+            self.last = self.tables.iter().position(|t| t.key == key)?;
+        }
+        self.tables.get_mut(self.last)
+    }
+
+    /// The id that was kept for an index.
+    #[inline]
+    pub fn get(&mut self, key: u64, index: usize) -> Option<u32> {
+        let id = *self.table(key)?.ids.get(index)?;
+        id.checked_sub(1)
+    }
+
+    /// Keeps an id.
+    pub fn keep(&mut self, key: u64, index: usize, id: u32) {
+        if self.table(key).is_none() {
+            if self.tables.len() == MOST {
+                return;
+            }
+            self.last = self.tables.len();
+            self.tables.push(Dense {
+                key,
+                ..Dense::default()
+            });
+        }
+        let t = &mut self.tables[self.last];
+        if index >= t.ids.len() {
+            if index > 4 * t.used + SLACK {
+                return;
+            }
+            t.ids.resize(index + 1, 0);
+        }
+        t.used += (t.ids[index] == 0) as usize;
+        t.ids[index] = id + 1;
+    }
+
+    /// Memory in bytes.
+    pub fn footprint(&self) -> u64 {
+        self.tables.iter().map(|t| t.ids.capacity() as u64 * 4).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_and_tables_stay_proportionate() {
+        let mut t = Inputs::default();
+        for key in 0..MOST as u64 + 3 {
+            for i in 0..100 {
+                t.keep(key, i, key as u32 * 1000 + i as u32);
+            }
+        }
+        for key in 0..MOST as u64 + 3 {
+            let known = (key < MOST as u64).then_some(key as u32 * 1000 + 7);
+            assert_eq!(t.get(key, 7), known);
+            assert_eq!(t.get(key, 100), None);
+        }
+        let before = t.footprint();
+        t.keep(3, 1 << 30, 5);
+        assert_eq!(t.get(3, 1 << 30), None);
+        assert_eq!(t.footprint(), before);
+        assert_eq!(Inputs::index(6, 4), None);
+        assert_eq!(Inputs::index(8, 4), Some(2));
+        assert_eq!(Inputs::index(9, 0), None);
+    }
+}
