@@ -221,7 +221,10 @@ impl Values {
             t.unwrap_or_else(|| self.store.integer(0))
         } else {
             self.unroll(&mut products, one);
-            self.store.sum(&products)
+            // A sum that began with 0 is the same without it.
+            let (base, factor) = products[0];
+            let skip = (factor == one && self.store.is_zero(base)) as usize;
+            self.store.sum(&products[skip..])
         };
         self.open.scratch = products;
         let c = &mut self.open.chunks[s.chunk as usize];
