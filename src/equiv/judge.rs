@@ -18,6 +18,7 @@ use super::constants::Readings;
 use super::elements::{self, Condition, Pairs};
 use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
+use super::renaming::{Found, Known, Reuse};
 use super::types::*;
 use super::{cells, explain, text, witness};
 use crate::sim::{Side, UnknownKind};
@@ -50,6 +51,10 @@ enum Ruling {
     SameForm {
         positive_logarithms: bool,
     },
+    /// As another condition, with inputs renamed.
+    Renamed {
+        positive_logarithms: bool,
+    },
     ByCases {
         positive_logarithms: bool,
     },
@@ -62,6 +67,33 @@ enum Ruling {
 impl Ruling {
     fn is_open(&self) -> bool {
         matches!(self, Ruling::Open(_) | Ruling::Deferred(_))
+    }
+
+    /// Takes note of a proof that renamings of the condition can use.
+    fn remember(&self, i: usize, known: &mut Known<'_, '_>) {
+        if let Ruling::SameForm {
+            positive_logarithms,
+        }
+        | Ruling::ByCases {
+            positive_logarithms,
+        } = self
+        {
+            known.keep(i, *positive_logarithms);
+        }
+    }
+}
+
+impl From<Found> for Ruling {
+    fn from(found: Found) -> Self {
+        let positive_logarithms = found.logarithms;
+        match found.renamed {
+            true => Ruling::Renamed {
+                positive_logarithms,
+            },
+            false => Ruling::SameForm {
+                positive_logarithms,
+            },
+        }
     }
 }
 
@@ -170,14 +202,17 @@ impl Judge<'_> {
     /// The rulings in order, up to and including the first refutation.
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
+        let all: Vec<&Condition> = conditions.iter().collect();
+        let reuse = self.reuse(&all);
+        let size = self.chunk_size(conditions.iter());
         let chunks: Vec<Option<Chunk>> = conditions
-            .par_chunks(self.chunk_size(conditions.iter()))
+            .par_chunks(size)
             .enumerate()
             .map(|(i, c)| {
                 if refuted.load(Ordering::Relaxed) < i {
                     return None;
                 }
-                let chunk = self.chunk(c);
+                let chunk = self.chunk(c, i * size, reuse.known());
                 if let Some(Ruling::Refuted(_)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }
@@ -244,12 +279,25 @@ impl Judge<'_> {
             store: &store,
             ..*self
         };
+        let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();
+        let reuse = judge.reuse(&all);
+        let size = judge.chunk_size(all.iter().copied());
         let results: Vec<Vec<(usize, Ruling)>> = again
-            .par_chunks(judge.chunk_size(again.iter().map(|(_, c)| c)))
-            .map(|chunk| {
+            .par_chunks(size)
+            .enumerate()
+            .map(|(n, chunk)| {
                 let mut prover = Prover::new(&store);
-                let mut rule = |(i, c): &(usize, Condition)| (*i, judge.prove(c, &mut prover));
-                chunk.iter().map(&mut rule).collect()
+                let mut known = reuse.known();
+                let rule = |(k, (i, c)): (usize, &(usize, Condition))| {
+                    let k = n * size + k;
+                    let ruling = match known.proof(k) {
+                        Some(found) => found.into(),
+                        None => judge.prove(c, &mut prover),
+                    };
+                    ruling.remember(k, &mut known);
+                    (*i, ruling)
+                };
+                chunk.iter().enumerate().map(rule).collect()
             })
             .collect();
         let results: Vec<(usize, Ruling)> = results.into_iter().flatten().collect();
@@ -304,15 +352,29 @@ impl Judge<'_> {
         count.div_ceil(chunks).clamp(1, 1024)
     }
 
-    fn chunk(&self, conditions: &[Condition]) -> Chunk {
+    /// What was proved of the first of many like conditions.
+    fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
+        let open = |c: &Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
+        Reuse::new(self.store, all, open, |c| {
+            let mut prover = Prover::new(self.store);
+            let proof = || prove_all(c, |a, b| prover.implied(a, b)).ok();
+            (!self.late()).then(proof).flatten()
+        })
+    }
+
+    /// Rules on conditions; `first` is the number of the first of them.
+    fn chunk(&self, conditions: &[Condition], first: usize, mut known: Known<'_, '_>) -> Chunk {
         let mut prover = Prover::new(self.store);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
         };
         let mut failed = 0;
-        for c in conditions {
-            let mut ruling = self.form(c, &mut prover);
+        for (i, c) in conditions.iter().enumerate() {
+            let mut ruling = match known.proof(first + i) {
+                Some(found) => found.into(),
+                None => self.form(c, &mut prover),
+            };
             if let Ruling::Deferred(failure) = &ruling
                 && failed < FIRST_SEARCHES
             {
@@ -320,6 +382,7 @@ impl Judge<'_> {
                 ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);
                 failed += ruling.is_open() as usize;
             }
+            ruling.remember(first + i, &mut known);
             let last = matches!(ruling, Ruling::Refuted(_));
             out.rulings.push(ruling);
             if last {
@@ -506,6 +569,12 @@ fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision
                 positive_logarithms,
             } => {
                 counts.by_form += 1;
+                logarithms |= positive_logarithms;
+            }
+            Ruling::Renamed {
+                positive_logarithms,
+            } => {
+                counts.by_renaming += 1;
                 logarithms |= positive_logarithms;
             }
             Ruling::ByCases {

@@ -30,6 +30,7 @@ mod judge;
 mod linear;
 mod needs;
 mod prove;
+mod renaming;
 mod text;
 mod types;
 mod witness;

@@ -138,6 +138,8 @@ pub struct Counts {
     pub by_identity: u64,
     /// Decided by equal canonical forms.
     pub by_form: u64,
+    /// Decided as renamings of inputs of others.
+    pub by_renaming: u64,
     /// Decided by a case split.
     pub by_cases: u64,
     /// Terms of both kernels together.

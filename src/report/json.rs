@@ -161,6 +161,7 @@ fn stats(r: &Report) -> Value {
             "conditions": c.conditions,
             "by_identity": c.by_identity,
             "by_form": c.by_form,
+            "by_renaming": c.by_renaming,
             "by_cases": c.by_cases,
             "terms": c.terms,
             "candidates": c.candidates,

@@ -77,7 +77,10 @@ impl Inputs {
 
     /// Memory in bytes.
     pub fn footprint(&self) -> u64 {
-        self.tables.iter().map(|t| t.ids.capacity() as u64 * 4).sum()
+        self.tables
+            .iter()
+            .map(|t| t.ids.capacity() as u64 * 4)
+            .sum()
     }
 }
 

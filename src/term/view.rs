@@ -448,6 +448,25 @@ impl TermStore {
         }
     }
 
+    /// What a node is apart from its children and, for input elements and bytes, apart from the
+    /// offset in the array.
+    pub fn label(&self, t: TermId) -> [u32; 4] {
+        let n = &self.nodes[t.0 as usize];
+        let head = n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16;
+        match (n.tag, child_count(n.tag)) {
+            (ELEM | BYTES, _) => [head, n.a, 0, 0],
+            (SUM | CONCAT, _) => [head, n.b, 0, 0],
+            (_, 0) => [head, n.a, n.b, n.c],
+            _ => [head, 0, 0, 0],
+        }
+    }
+
+    /// True if the two children of a node may change places.
+    pub fn commutes(&self, t: TermId) -> bool {
+        let n = &self.nodes[t.0 as usize];
+        is_commutative(n.tag, n.aux)
+    }
+
     /// Calls `f` with each child, in order.
     pub fn children(&self, t: TermId, mut f: impl FnMut(TermId)) {
         let n = &self.nodes[t.0 as usize];

@@ -1,0 +1,181 @@
+//! Whatever is called a renaming has, by the independent evaluator, the value of the first pair
+//! with the inputs read at the places that the substitution names.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::kernel::Fmt;
+use crate::term::eval::{self, Inputs, Mode};
+use crate::term::{BitsOp, Fun, RCmp};
+
+/// One step of building a term: what to do, with which of what is there.
+type Step = (u8, u8, u8);
+
+/// Elements and bytes of three arrays, at places that `shift` chooses.
+fn leaves(s: &mut TermStore, places: &[u8; 6], mixed: bool) -> Vec<TermId> {
+    let off = |i: usize| 4 * (places[i] % 8) as u64;
+    let mut out: Vec<TermId> = (0..4)
+        .map(|i| s.elem(ArrayId(i as u32 % 2), Fmt::F32, off(i)))
+        .collect();
+    let bits = s.bytes(ArrayId(2), off(4), 32);
+    out.push(s.of_int(true, bits));
+    if mixed {
+        let low = s.bytes(ArrayId(0), off(5) + 2, 16);
+        out.push(s.of_int(false, low));
+    }
+    out
+}
+
+fn build(s: &mut TermStore, leaves: &[TermId], steps: &[Step]) -> TermId {
+    let mut t = leaves.to_vec();
+    for &(op, i, j) in steps {
+        let (a, b) = (t[i as usize % t.len()], t[j as usize % t.len()]);
+        t.push(match op % 9 {
+            0 => s.add(a, b),
+            1 => s.mul(a, b),
+            2 => s.max(a, b),
+            3 => {
+                let c = t[(i as usize + j as usize) % t.len()];
+                s.sum(&[(a, b), (b, c), (c, a)])
+            }
+            4 => s.fun(Fun::Abs, a),
+            5 => {
+                let p = s.rcmp(RCmp::Lt, a, b);
+                s.select(p, b, a)
+            }
+            6 => s.div(a, b),
+            7 => {
+                let two = s.integer(2);
+                s.add(a, two)
+            }
+            _ => {
+                let (x, y) = (s.bytes(ArrayId(2), 0, 32), s.bytes(ArrayId(2), 4, 32));
+                let z = s.bits_op(BitsOp::Xor, x, y);
+                let z = s.of_int(true, z);
+                s.add(a, z)
+            }
+        });
+    }
+    t[t.len() - 1]
+}
+
+fn condition(a: TermId, b: TermId) -> Condition {
+    Condition {
+        array: ArrayId(3),
+        off: 0,
+        bytes: 4,
+        ty: None,
+        pairs: smallvec::smallvec![(a, b)],
+        only: None,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn renamings_have_the_value_of_the_first_pair(
+        places in any::<[[u8; 6]; 2]>(),
+        reference in prop::collection::vec(any::<Step>(), 1..10),
+        optimized in prop::collection::vec(any::<Step>(), 1..10),
+        mixed in prop::bool::weighted(0.2),
+        content in prop::collection::vec(-3i8..4, 24),
+    ) {
+        let mut s = TermStore::new();
+        let pairs: Vec<(TermId, TermId)> = places
+            .iter()
+            .map(|p| {
+                let l = leaves(&mut s, p, mixed);
+                (build(&mut s, &l, &reference), build(&mut s, &l, &optimized))
+            })
+            .collect();
+        let conditions: Vec<Condition> = pairs.iter().map(|&(a, b)| condition(a, b)).collect();
+        let shapes = Shapes::new(&s, conditions.iter());
+        let mut walker = Walker::new(&shapes);
+        if !walker.renames(&pairs[..1], &pairs[1..]) {
+            return Ok(());
+        }
+        // The content for the second pair, and the same read at other places for the first.
+        let mut second = Inputs::default();
+        let value = |array: u32, off: u64| {
+            let v = content[(array as usize * 8 + off as usize / 4) % content.len()];
+            if array == 2 { v as i32 as u32 as u64 } else { (v as f32).to_bits() as u64 }
+        };
+        for array in 0..3 {
+            for off in (0..32).step_by(4) {
+                second.set(ArrayId(array), off, 4, value(array, off));
+            }
+        }
+        let mut first = second.clone();
+        for i in 0..s.len() {
+            let (walk, to) = walker.image[i];
+            let (x, y) = (input(&s, TermId(i as u32)), input(&s, TermId(to)));
+            if let (true, Some((a, from, n)), Some((b, to, _))) = (walk == walker.walk, x, y) {
+                prop_assert_eq!(a, b);
+                first.set(ArrayId(a), from, n as u8, second.read(ArrayId(b), to, n as u8));
+            }
+        }
+        let mode = Mode { prec: 64, tolerant: false, approximate: false };
+        let at = |t, inputs: &Inputs| eval::evaluate(&s, &[t], inputs, mode).remove(0);
+        prop_assert_eq!(at(pairs[0].0, &first), at(pairs[1].0, &second));
+        prop_assert_eq!(at(pairs[0].1, &first), at(pairs[1].1, &second));
+    }
+}
+
+/// The pairs of a row times a column, and whether the second is found to rename the first.
+fn rename(f: impl Fn(&mut TermStore, u64) -> TermId) -> bool {
+    let mut s = TermStore::new();
+    let pairs: Vec<(TermId, TermId)> = (0..2)
+        .map(|i| {
+            let t = f(&mut s, 4 * i);
+            let two = s.integer(2);
+            (t, s.mul(t, two))
+        })
+        .collect();
+    let conditions: Vec<Condition> = pairs.iter().map(|&(a, b)| condition(a, b)).collect();
+    let shapes = Shapes::new(&s, conditions.iter());
+    Walker::new(&shapes).renames(&pairs[..1], &pairs[1..])
+}
+
+#[test]
+fn what_may_move_and_what_may_not() {
+    let x = |s: &mut TermStore, off| s.elem(ArrayId(0), Fmt::F32, off);
+    // An element for another.
+    assert!(rename(|s, o| {
+        let (a, k) = (x(s, o), s.elem(ArrayId(1), Fmt::F32, 0));
+        s.add(a, k)
+    }));
+    // A constant for another.
+    assert!(!rename(|s, o| {
+        let (a, k) = (x(s, o), s.integer(o as i64));
+        s.mul(a, k)
+    }));
+    // A part that both share, of the array in which an element moves.
+    assert!(!rename(|s, o| {
+        let (a, b, c) = (x(s, o), x(s, 0), x(s, 4));
+        let bc = s.mul(b, c);
+        s.add(a, bc)
+    }));
+    // Two elements to one.
+    assert!(!rename(|s, o| {
+        let (a, b) = (x(s, 8 + o), x(s, 16 - 2 * o));
+        let b = s.fun(Fun::Exp2, b);
+        let c = x(s, 12);
+        let c = s.fun(Fun::Abs, c);
+        let bc = s.add(b, c);
+        s.add(a, bc)
+    }));
+    // An array that is also read as something else.
+    assert!(!rename(|s, o| {
+        let (a, h) = (x(s, o), s.bytes(ArrayId(0), 64, 16));
+        let h = s.of_int(false, h);
+        s.add(a, h)
+    }));
+    // Elements that are not aligned may overlap.
+    assert!(!rename(|s, o| s.elem(ArrayId(0), Fmt::F32, 2 + o)));
+    // What depends on the schedule.
+    assert!(!rename(|s, o| {
+        let t = s.fresh(32, o as u32);
+        s.of_int(true, t)
+    }));
+}
