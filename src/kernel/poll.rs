@@ -43,9 +43,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         if seen.len() > 1 << 10 {
             return None;
         }
-        let Some(inst) = kernel.insts.get(at as usize) else {
-            return None;
-        };
+        let inst = kernel.insts.get(at as usize)?;
         walked.insert(at);
         let guard = inst.guard.map(|g| {
             let v = known.get(&g.reg);
