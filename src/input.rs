@@ -1,6 +1,7 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,11 +45,37 @@ impl Files {
     }
 }
 
+/// Files above this many bytes are not read; the offsets of a source have 32 bits.
+const LONGEST: u64 = i32::MAX as u64;
+
+/// The bytes of a file. A pipe or a device could hold the reader for ever or never end, and a
+/// manifest may come from anyone: only regular files, and links to them, are read.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        Failure::new("", format!("cannot read `{}`: {why}", path.display()))
+    };
+    let about = std::fs::metadata(path).map_err(|e| refuse(&e))?;
+    if !about.is_file() {
+        let what = match about.is_dir() {
+            true => "it is a folder; name the file in it",
+            false => "it is a pipe or a device; write it to a file first",
+        };
+        return Err(refuse(&what));
+    }
+    let mut out = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| refuse(&e))?;
+    let done = file.take(LONGEST).read_to_end(&mut out);
+    match done {
+        Err(e) => Err(refuse(&e)),
+        Ok(n) if n as u64 >= LONGEST => Err(refuse(&"it is longer than 2 GiB")),
+        Ok(_) => Ok(out),
+    }
+}
+
 /// Reads a text file.
 pub fn text(path: &Path) -> Result<Arc<Source>, Failure> {
     let name = path.display().to_string();
-    let bytes =
-        std::fs::read(path).map_err(|e| Failure::new("", format!("cannot read `{name}`: {e}")))?;
+    let bytes = bytes(path)?;
     let source = Source::from_bytes(name, bytes).map_err(|e| Failure::new("", e.to_string()))?;
     Ok(Arc::new(source))
 }

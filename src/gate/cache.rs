@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::input;
 use crate::report::{Answer, Verdict};
 use crate::spec::{Layers, Which};
 
@@ -48,7 +49,7 @@ impl Cache {
         add(&format!("{:?}", layers.options().ok()?));
         for &side in sides {
             let spec = layers.kernel(side).ok()?;
-            let text = std::fs::read(&spec.file).ok()?;
+            let text = input::bytes(&spec.file).ok()?;
             add(&hex(&text));
             add(&format!("{spec:?}"));
         }

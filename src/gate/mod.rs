@@ -1,6 +1,7 @@
 //! `volta gate`: every check and race of a manifest, each with the verdict that it must get.
 //!
-//! Entries run in parallel and are reported in the order of the manifest, checks first. With
+//! Entries run in parallel and are reported in the order of the manifest, checks first, those of the
+//! manifests that it includes after its own. With
 //! `--stats` or `--fail-fast` they run one after the other, so that the numbers are those of one
 //! entry and nothing runs after the first failure.
 
@@ -12,16 +13,17 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::check::check;
-use crate::input::{self, Files};
+use crate::input::Files;
 use crate::race::race;
-use crate::report::{Answer, EXIT_ERROR, Failure, Kind};
-use crate::sim::DefectKind;
-use crate::spec::{Layers, Manifest, Settings, Which};
+use crate::report::{Answer, EXIT_ERROR, Failure};
+use crate::spec::{Layers, Settings, Which};
 
 pub mod cache;
 mod memory;
+mod plan;
 
 use cache::Cache;
+use plan::{Job, Plan};
 
 /// What `gate` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -82,13 +84,6 @@ impl GateReport {
     }
 }
 
-struct Job<'a> {
-    name: String,
-    expect: &'a str,
-    is_check: bool,
-    entry: &'a Settings,
-}
-
 /// Runs a manifest. `progress` is called with the number of finished entries, of all entries, and
 /// the name of the one that finished last.
 pub fn gate(
@@ -96,17 +91,9 @@ pub fn gate(
     request: &Request,
     progress: &(dyn Fn(usize, usize, &str) + Sync),
 ) -> Result<GateReport, Failure> {
-    let source = input::text(path)?;
-    let base = path.parent().unwrap_or(Path::new(""));
-    let manifest =
-        Manifest::parse(&source.text, base).map_err(|e| Failure::toml(&source, "manifest", e))?;
+    let plan = Plan::read(path)?;
+    let mut jobs = plan.jobs()?;
     let name = path.display();
-    if let Some(key) = manifest.defaults.entry_key() {
-        let message = format!("{name}: `{key}` belongs in an entry, not in [defaults]");
-        return Err(Failure::new("manifest", message));
-    }
-    let mut jobs =
-        jobs(&manifest).map_err(|why| Failure::new("manifest", format!("{name}: {why}")))?;
     if let Some(filter) = &request.filter {
         jobs.retain(|j| j.name.contains(filter.as_str()));
     }
@@ -122,7 +109,7 @@ pub fn gate(
     let done = AtomicUsize::new(0);
     let last = Mutex::new(());
     let run = |job: &Job| {
-        let result = run(job, &manifest.defaults, request, &files);
+        let result = run(job, request, &files);
         let _guard = last.lock();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress(count, jobs.len(), &job.name);
@@ -146,73 +133,12 @@ pub fn gate(
     })
 }
 
-fn jobs(manifest: &Manifest) -> Result<Vec<Job<'_>>, String> {
-    let checks = manifest.check.iter().map(|e| (true, e));
-    let races = manifest.race.iter().map(|e| (false, e));
-    let mut out = Vec::new();
-    for (number, (is_check, entry)) in checks.chain(races).enumerate() {
-        let number = if is_check {
-            number + 1
-        } else {
-            number + 1 - manifest.check.len()
-        };
-        let kind = if is_check { "check" } else { "race" };
-        let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
-        let place = format!("[[{kind}]] {number} (`{name}`)");
-        let (stray, verdicts): (_, &[&str]) = if is_check {
-            let stray = entry.kernel.is_some().then_some("kernel");
-            (
-                stray,
-                &["equivalent", "not-equivalent", "defective", "unknown"],
-            )
-        } else {
-            let reference = entry.reference.is_some().then_some("reference");
-            let optimized = entry.optimized.is_some().then_some("optimized");
-            (reference.or(optimized), &["clean", "defective", "unknown"])
-        };
-        if let Some(key) = stray {
-            return Err(format!("{place}: `{key}` is not a key of a [[{kind}]]"));
-        }
-        let expect = entry.expect.as_deref().unwrap_or(verdicts[0]);
-        if !verdicts.contains(&expect) {
-            let list = verdicts.join(", ");
-            return Err(format!(
-                "{place}: a {kind} cannot expect `{expect}`; it is one of {list}"
-            ));
-        }
-        if let Some(kind) = entry.defects.iter().find(|d| !is_defect(d)) {
-            return Err(format!("{place}: `{kind}` is not a kind of defect"));
-        }
-        out.push(Job {
-            name,
-            expect,
-            is_check,
-            entry,
-        });
-    }
-    Ok(out)
-}
-
-fn is_defect(name: &str) -> bool {
-    use DefectKind::*;
-    let all = [
-        DataRace,
-        Deadlock,
-        BarrierMisuse,
-        OutOfBounds,
-        UninitializedRead,
-        MisalignedAccess,
-        Assertion,
-    ];
-    all.iter().any(|k| k.name() == name)
-}
-
-fn run(job: &Job, defaults: &Settings, request: &Request, files: &Files) -> EntryResult {
+fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
     let start = Instant::now();
     if request.stats {
         memory::reset_peak();
     }
-    let layers = [defaults, job.entry, &request.over];
+    let layers = [job.defaults, job.entry, &request.over];
     let result = answer(job, Layers(&layers), request.cache.as_ref(), files);
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),

@@ -12,6 +12,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use toml::Spanned;
 
 use super::binding::{Arg, ArgValue, Key};
 use super::launch::{LaunchSpec, triple};
@@ -210,6 +211,9 @@ impl Side {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Manifest {
+    /// Manifests whose entries are run as well, each with its own defaults; their paths are
+    /// relative to this one.
+    pub include: Vec<Spanned<PathBuf>>,
     /// Settings of every entry that does not say otherwise.
     pub defaults: Settings,
     /// Pairs to check.
