@@ -1,9 +1,9 @@
-//! Loads, stores and atomics: addresses, checks, the order of accesses, the values.
+//! Loads and stores: addresses, checks, the order of accesses, the values.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.12 (`ld`, `st`), 9.7.13.6 and 9.7.13.7 (`atom`,
-//! `red`); bytes, not words, conflict (section 8).
+//! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.12 (`ld`, `st`); bytes, not words, conflict
+//! (section 8).
 
-use crate::kernel::{Access, Addr, AtomOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Sem, Space, Src};
+use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, RegId, Sem, Space, Src};
 use crate::spec::Role;
 use crate::term::{Term, TermId};
 
@@ -605,7 +605,14 @@ impl Machine<'_> {
     }
 
     /// Follows what flags publish. An access under a condition publishes nothing for sure.
-    fn strong_accesses(&mut self, w: usize, targets: &[Target], bytes: u32, kind: Kind, sem: Sem) {
+    pub fn strong_accesses(
+        &mut self,
+        w: usize,
+        targets: &[Target],
+        bytes: u32,
+        kind: Kind,
+        sem: Sem,
+    ) {
         if !kind.strong() || !self.fences.present {
             return;
         }
@@ -739,137 +746,6 @@ impl Machine<'_> {
             let rank = (self.warps[w].first as usize + lane) as u64;
             let at = rank * local_stride(self.kernel.local_bytes) + off as u64;
             self.regions[LOCAL.0 as usize].store(&mut self.values, at, 4, Val::Bits(t));
-        }
-    }
-
-    /// `atom` and `red`, one lane after the other.
-    pub fn atomic(&mut self, w: usize, exec: u32, pc: Pc, under: &Under) -> Result<(), Stop> {
-        let Op::Atom {
-            access,
-            op,
-            lanes: packed,
-            dsts,
-            addr,
-            srcs,
-            cas,
-        } = &self.inst(pc).op
-        else {
-            return Ok(());
-        };
-        self.stats.accesses += exec.count_ones() as u64;
-        let used = self.result_used[pc.0 as usize];
-        let mut targets = self.targets(w, exec, pc, access.space, *addr, under)?;
-        let elem = access.ty.bits() / 8 * *packed as u32;
-        let elems = (elem, srcs.len() as u32);
-        let size = elem * elems.1;
-        self.check(w, pc, &mut targets, size, true);
-        let kind = Kind::Atomic {
-            op: *op,
-            ty: access.ty,
-            used,
-        };
-        self.order_accesses(w, pc, &targets, elems, kind, false)?;
-        for t in targets {
-            self.strong_accesses(w, std::slice::from_ref(&t), size, kind, access.sem);
-            self.note_role(w, pc, &t);
-            if t.cond.is_some() {
-                self.unsupported(w, 1 << t.lane, pc, "an atomic under a data-dependent guard");
-                return Err(Stop::Finding);
-            }
-            for (k, s) in srcs.iter().enumerate() {
-                let at = t.off as u64 + (k as u32 * elem) as u64;
-                let word = NumTy::Int(IntTy {
-                    width: (elem * 8) as u8,
-                    signed: false,
-                });
-                let ty = if *packed == 1 { access.ty } else { word };
-                let old = self.load_one(w, t.lane, pc, t.region, at, ty);
-                let b = self.src(w, *s, t.lane);
-                self.note_unset(w, pc);
-                let c = cas.map(|c| self.src(w, c, t.lane));
-                let new = self.atomic_value(w, t.lane, pc, *op, access.ty, *packed, old, b, c)?;
-                self.effects += u64::from(new != old);
-                if let Some(d) = dsts.get(k) {
-                    let width = self.width(*d);
-                    let v = extend(&mut self.values, old, ty, width);
-                    self.set(w, *d, t.lane, v);
-                }
-                self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new);
-            }
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn atomic_value(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        op: AtomOp,
-        ty: NumTy,
-        packed: u8,
-        old: Val,
-        b: Val,
-        cas: Option<Val>,
-    ) -> Result<Val, Stop> {
-        let bits = (ty.bits() * packed as u32) as u8;
-        if op == AtomOp::Exch {
-            return Ok(b);
-        }
-        if op == AtomOp::Cas {
-            let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
-            let p = self.same_bits(x, y);
-            let Some(new) = cas else { return Ok(old) };
-            return Ok(self.values.select(p, new, old, bits));
-        }
-        match ty {
-            NumTy::Float(f) => {
-                let part = f.bits() as u8;
-                let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
-                let mut parts = Vec::new();
-                for i in 0..packed {
-                    let [p, q] = [x, y].map(|t| {
-                        let e = self.values.store.extract(t, i * part, part);
-                        let v = self.values.of_bits(e);
-                        self.values.real(v, f)
-                    });
-                    let r = match op {
-                        AtomOp::Add => self.values.store.add(p, q),
-                        AtomOp::Min => self.values.store.min(p, q),
-                        AtomOp::Max => self.values.store.max(p, q),
-                        _ => {
-                            self.unsupported(w, 1 << lane, pc, "this atomic on floats");
-                            return Err(Stop::Finding);
-                        }
-                    };
-                    if packed == 1 {
-                        return Ok(Val::Real(f, r));
-                    }
-                    parts.push(self.values.bits(Val::Real(f, r), part));
-                }
-                let t = self.values.store.concat(&parts);
-                Ok(self.values.of_bits(t))
-            }
-            NumTy::Int(t) => {
-                if let (Val::Conc(o), Val::Conc(v)) = (old, b) {
-                    return Ok(Val::Conc(super::int::atom_int(op, t, o, v, 0)));
-                }
-                let op = match op {
-                    AtomOp::Add => IntOp::Add,
-                    AtomOp::Min => IntOp::Min,
-                    AtomOp::Max => IntOp::Max,
-                    AtomOp::And => IntOp::And,
-                    AtomOp::Or => IntOp::Or,
-                    AtomOp::Xor => IntOp::Xor,
-                    _ => {
-                        self.unsupported(w, 1 << lane, pc, "inc or dec of data-dependent bits");
-                        return Err(Stop::Finding);
-                    }
-                };
-                let zero = Val::Conc(0);
-                self.int_values(w, lane, pc, op, t, [old, b, zero, zero])
-            }
         }
     }
 
