@@ -113,7 +113,7 @@ pub(crate) fn assumptions(mut first: Vec<String>, then: Vec<String>) -> Vec<Stri
 /// The limits of a run that started at `start`.
 pub(crate) fn limits(options: &Options, start: Instant) -> Limits {
     Limits {
-        deadline: options.timeout.and_then(|t| start.checked_add(t)),
+        deadline: start.checked_add(options.timeout),
         memory: options.memory_limit,
     }
 }

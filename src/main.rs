@@ -141,10 +141,7 @@ fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
 
 /// The memory limit of a command that does one thing is that of the process.
 fn one_process(layers: &[&Settings]) {
-    let limit = layers.iter().rev().find_map(|s| s.memory_limit);
-    if let Some(bytes) = limit {
-        limits::limit_process(bytes);
-    }
+    limits::limit_process(layers.iter().rev().find_map(|s| s.memory_limit));
 }
 
 fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
@@ -180,6 +177,7 @@ fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
             ..Settings::default()
         },
     };
+    limits::limit_process(a.output.memory_limit);
     let bar = progress_bar();
     let progress = |done: usize, all: usize, name: &str| {
         bar.set_length(all as u64);

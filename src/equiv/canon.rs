@@ -3,34 +3,65 @@
 //! Every answer is sound in the direction of `true`.
 
 use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
+use crate::spec::{self, limits};
 use crate::term::{TermId, TermStore};
 
 /// The normaliser's scratch over a frozen store.
 pub(super) struct Canon<'s> {
     norm: Normalizer<'s>,
+    store: &'s TermStore,
+    limits: Limits,
+    facts: Vec<(TermId, Sign)>,
 }
 
 impl<'s> Canon<'s> {
     /// An empty scratch.
-    pub(super) fn new(store: &'s TermStore) -> Self {
+    pub(super) fn new(store: &'s TermStore, limits: &spec::Limits) -> Self {
+        let limits = Limits {
+            deadline: limits.deadline,
+            stopped: limits::stopped,
+            ..Limits::default()
+        };
         Canon {
-            norm: Normalizer::new(store, Limits::default()),
+            norm: Normalizer::new(store, limits),
+            store,
+            limits,
+            facts: Vec::new(),
         }
     }
 
     /// An empty scratch for the inputs on which these elements have these signs.
-    pub(super) fn under(store: &'s TermStore, facts: &[(TermId, Sign)]) -> Self {
-        let mut canon = Canon::new(store);
-        for &(t, sign) in facts {
-            canon.norm.assume(t, sign);
-        }
+    pub(super) fn under(
+        store: &'s TermStore,
+        facts: &[(TermId, Sign)],
+        limits: &spec::Limits,
+    ) -> Self {
+        let mut canon = Canon::new(store, limits);
+        canon.facts = facts.to_vec();
+        canon.assume();
         canon
+    }
+
+    fn assume(&mut self) {
+        for &(t, sign) in &self.facts {
+            self.norm.assume(t, sign);
+        }
+    }
+
+    /// The scratch, a new one if the last question spoilt it, so that no answer depends on what was
+    /// asked before.
+    fn fresh(&mut self) -> &mut Normalizer<'s> {
+        if self.norm.is_spoilt() {
+            self.norm = Normalizer::new(self.store, self.limits);
+            self.assume();
+        }
+        &mut self.norm
     }
 
     /// Whether the terms have one value wherever both are defined; `Err` if there is no canonical
     /// form to compare.
     pub(super) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
-        match self.norm.equal(a, b) {
+        match self.fresh().equal(a, b) {
             Equality::Equal => Ok(true),
             Equality::Different => Ok(false),
             Equality::Unknown(e) => Err(e),
@@ -44,16 +75,16 @@ impl<'s> Canon<'s> {
 
     /// Whether the term is not 0 wherever it is defined.
     pub(super) fn nonzero(&mut self, t: TermId) -> bool {
-        self.norm.prove_nonzero(t)
+        self.fresh().prove_nonzero(t)
     }
 
     /// Whether the term is not below 0 wherever it is defined.
     pub(super) fn nonnegative(&mut self, t: TermId) -> bool {
-        self.norm.prove_nonneg(t)
+        self.fresh().prove_nonneg(t)
     }
 
     /// Whether the term is above 0 wherever it is defined.
     pub(super) fn positive(&mut self, t: TermId) -> bool {
-        self.norm.prove_positive(t)
+        self.fresh().prove_positive(t)
     }
 }

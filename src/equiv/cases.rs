@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
+use crate::spec::Limits;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, RCmp, Term, TermId, TermStore};
 
@@ -48,7 +49,7 @@ struct Region {
 }
 
 /// True only if the two terms have one value on all inputs on which both are defined.
-pub(super) fn equal(store: &TermStore, a: TermId, b: TermId) -> bool {
+pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
     let ids = store.reachable(&[a, b]);
     let splits = |&t: &TermId| switch(store, t).is_some();
     if ids.len() > MAX_TERMS || !ids.iter().any(splits) {
@@ -66,7 +67,7 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId) -> bool {
     while let Some(region) = open.pop() {
         regions += 1;
         let (a, b) = region.pair;
-        if a == b || Canon::new(&scratch).equal(a, b) {
+        if a == b || Canon::new(&scratch, limits).equal(a, b) {
             continue;
         }
         if regions > MAX_REGIONS || region.depth >= MAX_DEPTH {

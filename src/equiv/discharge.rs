@@ -43,7 +43,7 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
     let settled: Vec<Vec<Settled>> = work
         .par_chunks(CHUNK)
         .map(|chunk| {
-            let mut prover = Prover::new(store);
+            let mut prover = Prover::new(store, options.limits);
             chunk
                 .iter()
                 .map(|(o, pairs)| {

@@ -161,7 +161,7 @@ impl Judge<'_> {
         let chunks: Vec<Vec<(usize, Ruling, u64)>> = waiting
             .par_chunks(size)
             .map(|chunk| {
-                let mut prover = Prover::new(self.store);
+                let mut prover = Prover::new(self.store, self.options.limits);
                 let mut failed = 0;
                 let mut rule = |(i, failure): &(usize, Failure)| {
                     let (c, failure, mut tried) = (&conditions[*i], *failure, 0);
@@ -286,7 +286,7 @@ impl Judge<'_> {
             .par_chunks(size)
             .enumerate()
             .map(|(n, chunk)| {
-                let mut prover = Prover::new(&store);
+                let mut prover = Prover::new(&store, self.options.limits);
                 let mut known = reuse.known();
                 let rule = |(k, (i, c)): (usize, &(usize, Condition))| {
                     let k = n * size + k;
@@ -356,7 +356,7 @@ impl Judge<'_> {
     fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
         let open = |c: &Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
         Reuse::new(self.store, all, open, |c| {
-            let mut prover = Prover::new(self.store);
+            let mut prover = Prover::new(self.store, self.options.limits);
             let proof = || prove_all(c, |a, b| prover.implied(a, b)).ok();
             (!self.late()).then(proof).flatten()
         })
@@ -364,7 +364,7 @@ impl Judge<'_> {
 
     /// Rules on conditions; `first` is the number of the first of them.
     fn chunk(&self, conditions: &[Condition], first: usize, mut known: Known<'_, '_>) -> Chunk {
-        let mut prover = Prover::new(self.store);
+        let mut prover = Prover::new(self.store, self.options.limits);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
@@ -405,8 +405,13 @@ impl Judge<'_> {
     }
 
     fn out_of_time(&self, c: &Condition) -> Ruling {
-        let what = "the time ran out before it was decided";
-        self.open(c, UnknownKind::Limit, what)
+        let what = self.options.limits.reached();
+        let what = what.unwrap_or("the time limit was reached");
+        self.open(
+            c,
+            UnknownKind::Limit,
+            &format!("{what} before it was decided"),
+        )
     }
 
     fn late(&self) -> bool {

@@ -9,6 +9,7 @@ use super::canon::Canon;
 use super::cases;
 use super::needs::{self, Given, Guarded, Need};
 use crate::norm::{NormError, Sign};
+use crate::spec::Limits;
 use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
@@ -33,6 +34,7 @@ pub(super) struct Prover<'s> {
     canon: Canon<'s>,
     /// The scratch for the last signs that followed from needs.
     under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
+    limits: Limits,
 }
 
 /// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
@@ -41,11 +43,12 @@ const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
-    pub(super) fn new(store: &'s TermStore) -> Self {
+    pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
         Prover {
             store,
-            canon: Canon::new(store),
+            canon: Canon::new(store, &limits),
             under: None,
+            limits,
         }
     }
 
@@ -91,7 +94,7 @@ impl<'s> Prover<'s> {
         }
         let facts: Vec<(TermId, Sign)> = facts.into_iter().collect();
         if self.under.as_ref().is_none_or(|(f, _)| *f != facts) {
-            let canon = Canon::under(self.store, &facts);
+            let canon = Canon::under(self.store, &facts, &self.limits);
             self.under = Some((facts, canon));
         }
         let Some((facts, canon)) = self.under.take() else {
@@ -116,7 +119,7 @@ impl<'s> Prover<'s> {
 
     /// The same by a case split: dearer, and worth it only when no input refutes.
     pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
-        if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b) {
+        if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b, &self.limits) {
             self.defined(a, b)
         } else {
             Proof::Differs

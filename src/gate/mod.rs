@@ -16,7 +16,7 @@ use crate::check::check;
 use crate::input::Files;
 use crate::race::race;
 use crate::report::{Answer, EXIT_ERROR, Failure};
-use crate::spec::{Layers, Settings, Which};
+use crate::spec::{Layers, Settings, Which, limits};
 
 pub mod cache;
 mod memory;
@@ -112,7 +112,7 @@ pub fn gate(
         let result = run(job, request, &files);
         let _guard = last.lock();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-        progress(count, jobs.len(), &job.name);
+        progress(count.min(jobs.len()), jobs.len(), &job.name);
         result
     };
     let entries = if request.stats || request.fail_fast {
@@ -125,7 +125,14 @@ pub fn gate(
         }
         entries
     } else {
-        jobs.par_iter().map(run).collect()
+        let mut entries: Vec<EntryResult> = jobs.par_iter().map(run).collect();
+        // What did not fit beside the others may fit alone.
+        for (entry, job) in entries.iter_mut().zip(&jobs) {
+            if entry.result.as_ref().is_ok_and(out_of_memory) && !limits::interrupted() {
+                *entry = run(job);
+            }
+        }
+        entries
     };
     Ok(GateReport {
         entries,
@@ -153,6 +160,15 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
         peak: request.stats.then(memory::peak).flatten(),
         result,
     }
+}
+
+/// Whether the memory limit cut an answer short.
+fn out_of_memory(answer: &Answer) -> bool {
+    let reasons = answer.object["unknown"].as_array();
+    reasons.into_iter().flatten().any(|u| {
+        let message = u["message"].as_str().unwrap_or("");
+        u["kind"] == "limit" && message.contains("memory limit")
+    })
 }
 
 /// The answer about an entry, computed unless it is known.

@@ -47,16 +47,22 @@ pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;
 
+use std::time::Instant;
+
 use crate::term::TermId;
 
 /// A canonical form of a scratch: equal identifiers are equal functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CanonId(pub(super) u32);
 
-/// Bounds on what one scratch may spend. All are counts, so a decision does not depend on the
-/// machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Bounds on what one scratch may spend. The first two apart all are counts, so that a decision in
+/// time does not depend on the machine.
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// True once it is time to give up for another reason.
+    pub stopped: fn() -> bool,
     /// Terms of one polynomial.
     pub max_terms: usize,
     /// Term operations of one call.
@@ -72,12 +78,20 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
+            deadline: None,
+            stopped: || false,
             max_terms: 1 << 25,
             max_work: 1 << 31,
             max_held: 1 << 27,
             max_set: 1 << 13,
             max_cross: 1 << 20,
         }
+    }
+}
+
+impl Limits {
+    fn is_late(&self) -> bool {
+        (self.stopped)() || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 }
 

@@ -279,6 +279,8 @@ impl Ring {
         for i in 0..n {
             let t = self.polys.term(a, i);
             self.push_scaled(t, b, &mut buf)?;
+            // Long coefficients may have made this row dear.
+            self.charge(0)?;
         }
         self.collect(buf)
     }

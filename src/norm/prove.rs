@@ -68,14 +68,16 @@ impl Normalizer<'_> {
         if holds(reach.sign) {
             return true;
         }
-        self.ring.work = 0;
-        match self.entry(t) {
+        self.ring.refill();
+        let entry = self.entry(t);
+        let proved = match entry {
             Entry::Real(v) => match self.ring.canon(v) {
                 Ok(p) if !p.is_infinite() => holds(self.ring.poly_sign(p).and(reach.sign)),
                 _ => false,
             },
             _ => false,
-        }
+        };
+        proved && !self.is_spoilt()
     }
 
     /// The signs that the structure of a term allows.

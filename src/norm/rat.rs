@@ -17,6 +17,9 @@ use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 use rustc_hash::FxBuildHasher;
 
+/// Bits of two numbers that are still added or multiplied.
+const MAX_BITS: u64 = 1 << 15;
+
 /// A rational number in lowest terms with a positive denominator.
 ///
 /// `Big` is used only where `Small` cannot hold the value, so derived equality is equality of
@@ -63,6 +66,14 @@ impl Rat {
                 BigInt::from(n),
                 BigInt::from(d),
             ))),
+        }
+    }
+
+    /// Bits of the numerator and the denominator, 0 where both are machine words.
+    fn bits(&self) -> u64 {
+        match self {
+            Rat::Small(..) => 0,
+            Rat::Big(b) => b.numer().bits() + b.denom().bits(),
         }
     }
 
@@ -196,9 +207,27 @@ impl Coef {
 }
 
 /// The coefficients of one scratch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Coefs {
     table: IndexSet<Rat, FxBuildHasher>,
+    /// Work on numbers beyond machine words, in term operations, since it was last asked for.
+    pub spent: u64,
+    /// Set once a number was too long to compute, or too much was spent on long ones: whatever was
+    /// made since means nothing, and whoever owns the scratch must throw it away.
+    pub overflow: bool,
+    /// What may be spent before that.
+    pub allowance: u64,
+}
+
+impl Default for Coefs {
+    fn default() -> Self {
+        Coefs {
+            table: IndexSet::default(),
+            spent: 0,
+            overflow: false,
+            allowance: u64::MAX,
+        }
+    }
 }
 
 impl Coefs {
@@ -227,8 +256,11 @@ impl Coefs {
         {
             return c;
         }
-        let r = self.get(a).add(&self.get(b));
-        self.of(r)
+        let (x, y) = (self.get(a), self.get(b));
+        match self.affords(&x, &y) {
+            true => self.of(x.add(&y)),
+            false => Coef::ONE,
+        }
     }
 
     /// The product.
@@ -244,8 +276,22 @@ impl Coefs {
         {
             return c;
         }
-        let r = self.get(a).mul(&self.get(b));
-        self.of(r)
+        let (x, y) = (self.get(a), self.get(b));
+        match self.affords(&x, &y) {
+            true => self.of(x.mul(&y)),
+            false => Coef::ONE,
+        }
+    }
+
+    /// Accounts for an operation on two numbers; false if it cannot be done. The greatest common
+    /// divisor that keeps a number reduced takes time in the square of its length.
+    fn affords(&mut self, a: &Rat, b: &Rat) -> bool {
+        let bits = a.bits() + b.bits();
+        if bits > 0 {
+            self.spent = self.spent.saturating_add(8 + bits * bits / 512);
+            self.overflow |= bits > MAX_BITS || self.spent > self.allowance;
+        }
+        !self.overflow
     }
 
     /// The negation.

@@ -63,6 +63,9 @@ pub(super) enum Fail {
     Infinite,
 }
 
+/// The clock is looked at each time that two to this power term operations are done.
+const LOOK_EVERY: u32 = 18;
+
 /// Everything that normalising makes.
 #[derive(Debug)]
 pub(super) struct Ring {
@@ -82,6 +85,8 @@ pub(super) struct Ring {
     pub(super) binaries: FxHashMap<u32, Binary>,
     pub(super) limits: Limits,
     pub(super) work: u64,
+    /// Set once the deadline has passed.
+    pub(super) late: bool,
     pub(super) canon_of: FxHashMap<Val, PolyId>,
     pub(super) primitive_of: FxHashMap<PolyId, (PTerm, PolyId)>,
     pub(super) same_as: FxHashMap<PolyId, PolyId>,
@@ -108,6 +113,7 @@ impl Ring {
             binaries: FxHashMap::default(),
             limits,
             work: 0,
+            late: false,
             canon_of: FxHashMap::default(),
             primitive_of: FxHashMap::default(),
             same_as: FxHashMap::default(),
@@ -121,16 +127,31 @@ impl Ring {
     /// Accounts for `n` term operations; fails beyond the limit.
     #[inline]
     pub(super) fn charge(&mut self, n: usize) -> Result<(), Fail> {
-        self.work = self.work.saturating_add(n as u64);
-        if self.work > self.limits.max_work || self.polys.held() > self.limits.max_held {
+        let before = self.work >> LOOK_EVERY;
+        let spent = std::mem::take(&mut self.coefs.spent);
+        self.work = self.work.saturating_add(n as u64).saturating_add(spent);
+        if self.work >> LOOK_EVERY != before {
+            self.late |= self.limits.is_late();
+        }
+        if !self.has_time() {
             return Err(Fail::Limit);
         }
         Ok(())
     }
 
+    /// Begins a call, which may spend everything that the limits allow.
+    pub(super) fn refill(&mut self) {
+        self.work = 0;
+        self.coefs.spent = 0;
+        self.coefs.allowance = self.limits.max_work;
+    }
+
     /// True if a limit that was met was not the one on all work.
     pub(super) fn has_time(&self) -> bool {
-        self.work <= self.limits.max_work && self.polys.held() <= self.limits.max_held
+        self.work <= self.limits.max_work
+            && self.polys.held() <= self.limits.max_held
+            && !self.coefs.overflow
+            && !self.late
     }
 
     /// An atom by its identifier.

@@ -69,8 +69,18 @@ impl<'s> Normalizer<'s> {
     /// # Errors
     /// When no form was found: undefined for all inputs, infinite, or too large.
     pub fn real(&mut self, t: TermId) -> Result<CanonId, NormError> {
-        self.ring.work = 0;
-        self.canon(t).map(|p| CanonId(p.0))
+        self.ring.refill();
+        let form = self.canon(t)?;
+        match self.is_spoilt() {
+            true => Err(NormError::Limit(t)),
+            false => Ok(CanonId(form.0)),
+        }
+    }
+
+    /// True once a coefficient was too long to compute: every answer is then the one that claims
+    /// nothing, and only a new scratch gives others.
+    pub fn is_spoilt(&self) -> bool {
+        self.ring.coefs.overflow
     }
 
     pub(super) fn canon(&mut self, t: TermId) -> Result<PolyId, NormError> {
@@ -86,8 +96,9 @@ impl<'s> Normalizer<'s> {
         if a == b {
             return Equality::Equal;
         }
-        self.ring.work = 0;
+        self.ring.refill();
         match self.try_equal(a, b) {
+            _ if self.is_spoilt() => Equality::Unknown(NormError::Limit(b)),
             Ok(true) => Equality::Equal,
             Ok(false) => Equality::Different,
             Err(e) => Equality::Unknown(e),

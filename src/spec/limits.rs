@@ -5,7 +5,10 @@
 //! What they end is `unknown` with the kind `limit`, like any other limit.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What a run may take if nobody says otherwise: an endless loop ends by itself.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Bytes that the process may hold; 0 is no limit.
@@ -37,6 +40,15 @@ impl Limits {
     }
 }
 
+/// True once something that concerns the whole process ends every run.
+pub fn stopped() -> bool {
+    let own = Limits {
+        deadline: None,
+        memory: None,
+    };
+    own.reached().is_some()
+}
+
 /// Ends every run at its next look at its limits.
 pub fn interrupt() {
     INTERRUPTED.store(true, Ordering::Relaxed);
@@ -47,10 +59,23 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Limits the memory of the process: for a command that does one thing, where that is the memory
-/// that its user has in mind.
-pub fn limit_process(bytes: u64) {
-    PROCESS.store(bytes.max(1), Ordering::Relaxed);
+/// Limits the memory of the process: to what its user has in mind, else to three quarters of
+/// what is available now, so that a kernel that needs more ends in `unknown` before the operating
+/// system ends the process.
+pub fn limit_process(bytes: Option<u64>) {
+    let most = bytes.or_else(|| Some(available()? / 4 * 3));
+    PROCESS.store(most.map_or(0, |m| m.max(1)), Ordering::Relaxed);
+}
+
+/// Bytes that can be had without swapping, and no more than the control group allows:
+/// `MemAvailable` of `/proc/meminfo` (proc(5)), `memory.max` of the version 2 hierarchy.
+fn available() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let group = group.and_then(|text| text.trim().parse().ok());
+    Some(group.unwrap_or(u64::MAX).min(kib.saturating_mul(1024)))
 }
 
 /// Bytes of memory that the process holds, where the operating system tells: the second number of

@@ -16,6 +16,7 @@ use toml::Spanned;
 
 use super::binding::{Arg, ArgValue, Key};
 use super::launch::{LaunchSpec, triple};
+use super::limits::DEFAULT_TIMEOUT;
 use super::{SpecError, TomlError};
 
 /// Everything that can be said about a check or a race.
@@ -319,7 +320,7 @@ pub struct KernelSpec {
 }
 
 /// What all layers together say about the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Pairs of parameters.
     pub map: Vec<(Key, Key)>,
@@ -328,7 +329,7 @@ pub struct Options {
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
     /// Wall-clock limit.
-    pub timeout: Option<Duration>,
+    pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
 }
@@ -340,7 +341,13 @@ pub struct Layers<'a>(pub &'a [&'a Settings]);
 impl Layers<'_> {
     /// What concerns neither kernel alone.
     pub fn options(self) -> Result<Options, SpecError> {
-        let mut out = Options::default();
+        let mut out = Options {
+            map: Vec::new(),
+            strict: false,
+            exact_constants: false,
+            timeout: DEFAULT_TIMEOUT,
+            memory_limit: None,
+        };
         for layer in self.0 {
             if let Some(flag) = layer.not_built() {
                 return Err(SpecError::NotBuilt { flag });
@@ -353,7 +360,7 @@ impl Layers<'_> {
             }
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
-                out.timeout = Some(timeout.ok_or(SpecError::BadTimeout { seconds })?);
+                out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {

@@ -14,6 +14,8 @@ use super::view::{self, BitsOp, Fun, ICmp, RCmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
 
+/// Bits of two constants that are still added or multiplied.
+const MAX_BITS: u64 = 1 << 15;
 /// The largest exponent for which a power of two of a constant is written out.
 const MAX_POW2: i64 = 4096;
 
@@ -71,7 +73,9 @@ impl TermStore {
             (None, Some(_)) if self.is_total(a) => return b,
             _ => {}
         }
-        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
+        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b))
+            && is_short(x, y)
+        {
             let v = x + y;
             return self.rational(v);
         }
@@ -108,7 +112,9 @@ impl TermStore {
 
     /// a * b. `0 * x = 0` for total x; `0 * inf` is undefined.
     pub fn mul(&mut self, a: TermId, b: TermId) -> TermId {
-        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
+        if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b))
+            && is_short(x, y)
+        {
             let v = x * y;
             return self.rational(v);
         }
@@ -443,6 +449,13 @@ impl TermStore {
 }
 
 /// The exact rational value of a function at a rational, where there is one.
+/// Whether an operation on two constants is carried out. A loop that squares doubles the digits
+/// each time; constants beyond this many bits stay terms.
+fn is_short(x: &BigRational, y: &BigRational) -> bool {
+    let bits = |q: &BigRational| q.numer().bits() + q.denom().bits();
+    bits(x) + bits(y) <= MAX_BITS
+}
+
 fn fold_fun(f: Fun, c: &BigRational) -> Option<BigRational> {
     let sqrt = |v: &BigRational| {
         if v.is_negative() {
