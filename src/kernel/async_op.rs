@@ -5,7 +5,7 @@
 //! [`super::Op`], since every pass but the simulator treats them alike: registers read, registers
 //! written.
 
-use super::{Addr, Guard, MatTy, NumTy, RegId, Space, Src};
+use super::{Addr, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,6 +205,8 @@ pub enum AsyncOp {
     WmmaStore(Box<WmmaMove>),
     /// `wmma.mma`.
     WmmaMma(Box<WmmaMma>),
+    /// An operation on tensor memory.
+    Tensor(Box<TensorOp>),
     /// `wgmma.fence`.
     WgmmaFence,
     /// `wgmma.commit_group`.
@@ -230,6 +232,7 @@ impl AsyncOp {
             AsyncOp::CopyArrive { .. } => "cp.async.mbarrier.arrive",
             AsyncOp::ProxyFence => "fence.proxy.async",
             AsyncOp::Wgmma(_) => "wgmma.mma_async",
+            AsyncOp::Tensor(op) => op.name(),
             AsyncOp::WmmaLoad(_) => "wmma.load",
             AsyncOp::WmmaStore(_) => "wmma.store",
             AsyncOp::WmmaMma(_) => "wmma.mma",
@@ -256,12 +259,19 @@ impl AsyncOp {
     pub fn address(&self) -> Option<Addr> {
         match self {
             AsyncOp::WmmaLoad(m) | AsyncOp::WmmaStore(m) => Some(m.addr),
+            AsyncOp::Tensor(op) => match **op {
+                TensorOp::Alloc { addr, .. } | TensorOp::Commit { addr, .. } => Some(addr),
+                _ => None,
+            },
             _ => self.object().map(|o| o.1),
         }
     }
 
     /// Calls `f` with each register that it reads.
     pub fn uses(&self, f: &mut impl FnMut(RegId)) {
+        if let AsyncOp::Tensor(op) = self {
+            return op.uses(f);
+        }
         let mut src = |s: &Src| {
             if let Src::Reg(r) = s {
                 f(*r);
@@ -306,6 +316,7 @@ impl AsyncOp {
             AsyncOp::Arrive { dst, .. } => dst.iter().for_each(|r| f(*r)),
             AsyncOp::Wait { dst, .. } => f(*dst),
             AsyncOp::Wgmma(m) => m.d.iter().for_each(|r| f(*r)),
+            AsyncOp::Tensor(op) => op.defs(f),
             AsyncOp::WmmaLoad(m) => m.regs.iter().for_each(|r| f(*r)),
             AsyncOp::WmmaMma(m) => m.regs[0].iter().for_each(|r| f(*r)),
             _ => {}
@@ -314,6 +325,9 @@ impl AsyncOp {
 
     /// True where lanes of a warp wait for the others of it to come.
     pub fn gathers(&self) -> bool {
+        if let AsyncOp::Tensor(op) = self {
+            return op.gathers();
+        }
         matches!(
             self,
             AsyncOp::Wait { .. }

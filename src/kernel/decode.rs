@@ -106,6 +106,17 @@ impl Lowerer<'_> {
             O::WmmaMma => self.decode_wmma_mma(sig),
             O::WgmmaMmaAsync => self.decode_wgmma(sig),
             O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => self.decode_wgmma_sync(sig),
+            O::Tcgen05Alloc
+            | O::Tcgen05Dealloc
+            | O::Tcgen05RelinquishAllocPermit
+            | O::Tcgen05Ld
+            | O::Tcgen05St
+            | O::Tcgen05WaitLd
+            | O::Tcgen05WaitSt
+            | O::Tcgen05Mma
+            | O::Tcgen05Commit
+            | O::Tcgen05FenceBefore
+            | O::Tcgen05FenceAfter => self.decode_tensor(sig),
             // A pool of registers; the publication of an mbarrier to a cluster of one CTA.
             O::Setmaxnreg | O::FenceMbarrierInit => {
                 self.emit(Op::Nop);

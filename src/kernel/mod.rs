@@ -39,6 +39,7 @@ mod decode_matrix;
 mod decode_mem;
 mod decode_mov;
 mod decode_sync;
+mod decode_tensor;
 mod decode_wmma;
 mod entry;
 mod flow;
@@ -53,6 +54,7 @@ mod results;
 mod scope;
 mod sig;
 mod special;
+mod tensor_op;
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +64,7 @@ pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
+pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
 pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.

@@ -37,6 +37,28 @@ impl Descriptor {
         })
     }
 
+    /// The descriptor of an operand of `tcgen05.mma`, whose fields are the same but for the
+    /// swizzle; `None` for a base offset, an absolute leading address, or 32-byte atoms.
+    pub fn of_tensor(bits: u64) -> Option<Descriptor> {
+        let field = |at: u32| (bits >> at & 0x3fff) << 4;
+        if bits >> 49 & 0xfff != 0 || bits >> 46 & 7 > 1 {
+            return None;
+        }
+        let segment = match bits >> 61 {
+            0 => 16,
+            2 => 128,
+            4 => 64,
+            6 => 32,
+            _ => return None,
+        };
+        Some(Descriptor {
+            start: field(0),
+            leading: field(16),
+            stride: field(32),
+            segment,
+        })
+    }
+
     /// The shared-memory address of element (i, k) of `size` bytes.
     pub fn element(&self, size: u64, along: bool, i: u64, k: u64) -> u64 {
         let (s, lead, stride) = (self.segment, self.leading, self.stride);

@@ -58,6 +58,8 @@ pub struct Machine<'k> {
     pub copies: Vec<super::copy::Copies>,
     /// Products of warpgroups under way.
     pub products: super::wgmma::Products,
+    /// Tensor memory.
+    pub tensor: super::tensor_memory::TensorMemory,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -274,6 +276,7 @@ impl<'k> Machine<'k> {
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
+            tensor: super::tensor_memory::TensorMemory::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),

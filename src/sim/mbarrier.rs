@@ -24,14 +24,14 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, WaitFor};
 use crate::term::TermId;
 
-use super::access::Target;
 use super::clock::{Actor, EventId, Snapshot, Tick};
 use super::machine::{Machine, SHARED, Stop};
 use super::race::Kind;
-use super::step::{Flow, Under};
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, Tid, UnknownKind};
+
+mod wait;
 
 const LIMIT: u64 = (1 << 20) - 1;
 const WORD: NumTy = NumTy::Int(IntTy {
@@ -39,7 +39,7 @@ const WORD: NumTy = NumTy::Int(IntTy {
     signed: false,
 });
 /// Operations on an object never race with each other, and do with plain accesses of it.
-const TOUCH: Kind = Kind::Atomic {
+pub const TOUCH: Kind = Kind::Atomic {
     op: AtomOp::Add,
     ty: WORD,
     used: false,
@@ -59,6 +59,10 @@ struct Party {
 struct Phase {
     arrivals: Vec<Party>,
     released: Vec<Arc<Snapshot>>,
+    /// What those knew whose arrivals come later than they were issued, and release nothing.
+    known: Vec<Arc<Snapshot>>,
+    /// Operations that delay the end of the phase without being arrivals of their own.
+    delays: Vec<Party>,
     waits: Vec<Party>,
     event: EventId,
     /// Something in it neither releases nor acquires.
@@ -96,85 +100,6 @@ pub struct Objects {
 }
 
 impl Machine<'_> {
-    /// An operation of an asynchronous agent.
-    pub fn asynchronous(
-        &mut self,
-        w: usize,
-        mask: u32,
-        exec: u32,
-        pc: Pc,
-        op: &AsyncOp,
-    ) -> Result<Flow, Stop> {
-        if op.gathers() && !matches!(op, AsyncOp::Wait { .. }) {
-            self.whole_warp(w, exec, pc)?;
-        }
-        match op {
-            AsyncOp::ProxyFence => {
-                let Self { order, .. } = self;
-                order.proxies.fence(&order.clocks, w, exec);
-            }
-            AsyncOp::WgmmaFence => self.wgmma_fence(w),
-            AsyncOp::WgmmaCommit => self.wgmma_commit(w),
-            AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
-            AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
-            AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
-            AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
-            AsyncOp::WmmaMma(m) => self.wmma_mma(w, pc, m)?,
-            _ => {
-                let Some((space, addr)) = op.object() else {
-                    return Ok(Flow::Next);
-                };
-                let none = Under::none();
-                let mut targets = self.targets(w, exec, pc, space, addr, &none)?;
-                self.check(w, pc, &mut targets, 8, true);
-                let known = |t: &Target| t.region == SHARED && t.cond.is_none();
-                if targets.len() != exec.count_ones() as usize || !targets.iter().all(known) {
-                    self.unsupported(w, exec, pc, "an mbarrier at this address");
-                    return Err(Stop::Finding);
-                }
-                let kind = match op {
-                    AsyncOp::Init { .. } | AsyncOp::Inval { .. } => Kind::Write,
-                    _ => TOUCH,
-                };
-                let conflicts = self.order_accesses(w, pc, &targets, (8, 1), kind, false)?;
-                for (_, c) in &conflicts {
-                    self.add_race(c.otherwise, c);
-                }
-                if let AsyncOp::Wait { .. } = op {
-                    self.warps[w].jump(mask & !exec, pc.0 + 1);
-                    self.warps[w].jump(exec, pc.0);
-                    for t in targets {
-                        self.object_wait(w, t.lane, pc, t.off as u64, op)?;
-                    }
-                    return Ok(Flow::Set);
-                }
-                for t in targets {
-                    self.object_step(w, t.lane, pc, t.off as u64, op)?;
-                }
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    /// A collective that takes all lanes of a warp.
-    pub fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        if exec == u32::MAX {
-            return Ok(());
-        }
-        let mut sites = vec![self.site(pc, w, exec, "execute it")];
-        let absent = self.warps[w].live & !exec;
-        if absent != 0 {
-            let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
-            sites.push(self.site(at, w, absent, "do not"));
-        }
-        self.defect(DefectKind::BarrierMisuse, sites, || {
-            "a matrix instruction is executed by a part of a warp: all 32 lanes must execute it \
-             together"
-                .into()
-        });
-        Err(Stop::Finding)
-    }
-
     fn object_misused(&mut self, w: usize, lane: usize, pc: Pc, at: u64, why: &str) -> Stop {
         let place = self.place(SHARED, at, 8);
         let site = self.site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
@@ -205,6 +130,8 @@ impl Machine<'_> {
         Phase {
             arrivals: Vec::new(),
             released: Vec::new(),
+            known: Vec::new(),
+            delays: Vec::new(),
             waits: Vec::new(),
             event: self.order.clocks.new_event(),
             relaxed: false,
@@ -230,7 +157,7 @@ impl Machine<'_> {
     }
 
     /// Anything but a wait.
-    fn object_step(
+    pub fn object_step(
         &mut self,
         w: usize,
         lane: usize,
@@ -287,10 +214,17 @@ impl Machine<'_> {
                         clocks.join_event(base, 1 << lane, o.now.event);
                     }
                 }
+                let stamp = self.order.clocks.stamp(w as u32);
+                let t = Tid(self.warps[w].first + lane as u32);
+                let snap = self.order.clocks.publish(t);
+                if let Some(o) = self.objects.at.get_mut(&at) {
+                    o.now.known.push(snap);
+                }
                 if *counted {
-                    let stamp = self.order.clocks.stamp(w as u32);
                     self.arrive(w, lane, pc, at, 1, stamp)?;
                     self.finish_phase(at)?;
+                } else {
+                    self.delay(w, lane, pc, at, stamp)?;
                 }
             }
             AsyncOp::Arrive {
@@ -369,22 +303,10 @@ impl Machine<'_> {
         n: u64,
         stamp: Tick,
     ) -> Result<(), Stop> {
-        let clocks = &self.order.clocks;
-        let me = Tid(self.warps[w].first + lane as u32);
+        let early = self.too_early(w, lane, at);
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(());
         };
-        let early = o.before.as_ref().and_then(|b| {
-            let waited = b
-                .waits
-                .iter()
-                .any(|p| p.base == self.warps[w].first && p.mask >> lane & 1 == 1);
-            if waited {
-                return None;
-            }
-            let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
-            b.arrivals.iter().find(apart).map(|p| (*p, b.relaxed))
-        });
         if n == 0 || n > o.pending {
             let why = "more arrivals than its phase takes";
             return Err(self.object_misused(w, lane, pc, at, why));
@@ -405,6 +327,65 @@ impl Machine<'_> {
                        counts for depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
+        Ok(())
+    }
+
+    /// An arrival of the phase before that may come after what a lane does now.
+    fn too_early(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+        let clocks = &self.order.clocks;
+        let base = self.warps[w].first;
+        let me = Tid(base + lane as u32);
+        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let mine = |p: &Party| p.base == base && p.mask >> lane & 1 == 1;
+        if b.waits.iter().any(mine) {
+            return None;
+        }
+        let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
+        b.arrivals.iter().find(apart).map(|p| (*p, b.relaxed))
+    }
+
+    /// The phase waits for copies of a lane without counting them: the count goes up now and
+    /// down when they end.
+    fn delay(&mut self, w: usize, lane: usize, pc: Pc, at: u64, stamp: Tick) -> Result<(), Stop> {
+        if let Some((p, relaxed)) = self.too_early(w, lane, at) {
+            let why = "nothing orders cp.async.mbarrier.arrive after the arrivals of the phase \
+                       before: which phase it delays depends on the schedule";
+            return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
+        }
+        if let Some(o) = self.objects.at.get_mut(&at) {
+            o.now.delays.push(Party {
+                base: self.warps[w].first,
+                mask: 1 << lane,
+                at: stamp,
+                pc,
+            });
+        }
+        Ok(())
+    }
+
+    /// `tcgen05.commit`: an arrival of a lane when all these agents have ended, whose accesses of
+    /// the object are the last one's.
+    pub fn arrive_after(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        at: u64,
+        agents: &[Actor],
+    ) -> Result<(), Stop> {
+        self.live_object(w, lane, pc, at)?;
+        let stamp = self.order.clocks.stamp(w as u32);
+        let t = Tid(self.warps[w].first + lane as u32);
+        let snap = self.order.clocks.publish(t);
+        if let Some(o) = self.objects.at.get_mut(&at) {
+            for who in agents {
+                let clocks = &mut self.order.clocks;
+                clocks.join_event(*who, 1 << lane, o.now.event);
+            }
+            o.now.known.push(snap);
+        }
+        self.arrive(w, lane, pc, at, 1, stamp)?;
+        self.finish_phase(at)?;
         Ok(())
     }
 
@@ -446,12 +427,29 @@ impl Machine<'_> {
         if let Some(all) = clocks.merged(&done.released) {
             done.released = vec![all];
         }
+        // What a lane did precedes the end of a phase if it arrived after it, or one who did knows.
+        let ended = |done: &Phase, t: Tid, l: usize, p: &Party| {
+            let arrived = |a: &Party| a.base == p.base && a.mask >> l & 1 == 1 && a.at.0 >= p.at.0;
+            done.arrivals.iter().any(arrived)
+                || clocks.known_in(&done.released, t, p.at)
+                || clocks.known_in(&done.known, t, p.at)
+        };
+        let free = done.delays.iter().find(|p| {
+            let l = p.mask.trailing_zeros() as usize;
+            !ended(&done, Tid(p.base + l as u32), l, p)
+        });
+        let free = free.map(|p| {
+            (
+                *p,
+                done.arrivals.last().copied().unwrap_or(*p),
+                done.relaxed,
+            )
+        });
         // Whoever waited for the phase before must have looked before this one can end.
         let late = o.before.as_ref().and_then(|b| {
             let missed = |p: &Party, l: usize| {
                 let t = Tid(p.base + l as u32);
-                let arrived = |a: &Party| a.base == p.base && a.mask >> l & 1 == 1;
-                !done.arrivals.iter().any(arrived) && !clocks.known_in(&done.released, t, p.at)
+                !ended(&done, t, l, p)
             };
             let found = b.waits.iter().find_map(|p| {
                 let l = lanes(p.mask).find(|l| missed(p, *l))?;
@@ -467,6 +465,12 @@ impl Machine<'_> {
         let (go, stay): (Vec<Waiter>, Vec<Waiter>) =
             o.waiters.iter().partition(|x| x.phase < number);
         o.waiters = stay;
+        if let Some((delay, last, relaxed)) = free {
+            let why = "nothing orders cp.async.mbarrier.arrive before the last arrival of the \
+                       phase: the phase can end without waiting for the copies";
+            let w = last.base as usize / LANES;
+            return Err(self.object_unordered(w, last.mask, last.pc, at, delay, relaxed, why));
+        }
         if let Some((wait, last, relaxed)) = late {
             let why = "its next phase can end before a thread has seen that this one has: the \
                        wait would miss it";
@@ -479,168 +483,5 @@ impl Machine<'_> {
             self.observe_phase(x.w, x.lane, pc, at);
         }
         Ok(true)
-    }
-
-    /// A wait on the phase before the current one is over.
-    fn observe_phase(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
-        let Op::Async(op) = &self.inst(pc).op else {
-            return;
-        };
-        let AsyncOp::Wait { dst, acquire, .. } = &**op else {
-            return;
-        };
-        self.set(w, *dst, lane, Val::Conc(1));
-        self.warps[w].pc[lane] = pc.0 + 1;
-        let clocks = &mut self.order.clocks;
-        let Some(b) = self.objects.at.get_mut(&at).and_then(|o| o.before.as_mut()) else {
-            return;
-        };
-        if *acquire {
-            clocks.acquire_lanes(w as u32, 1 << lane, &b.released);
-            clocks.observe(b.event, w as u32, 1 << lane);
-        } else {
-            b.relaxed = true;
-        }
-        let (base, stamp) = (self.warps[w].first, clocks.stamp(w as u32));
-        match b.waits.last_mut() {
-            Some(p) if (p.base, p.at, p.pc) == (base, stamp, pc) => p.mask |= 1 << lane,
-            _ => b.waits.push(Party {
-                base,
-                mask: 1 << lane,
-                at: stamp,
-                pc,
-            }),
-        }
-    }
-
-    /// `mbarrier.test_wait` and `mbarrier.try_wait`.
-    fn object_wait(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        at: u64,
-        op: &AsyncOp,
-    ) -> Result<(), Stop> {
-        let AsyncOp::Wait { until, dst, .. } = op else {
-            return Ok(());
-        };
-        self.live_object(w, lane, pc, at)?;
-        let (number, content) = match self.objects.at.get(&at) {
-            Some(o) => (o.number, o.content),
-            None => return Ok(()),
-        };
-        let phase = match until {
-            WaitFor::Parity(s) => {
-                let parity = self.number(w, lane, pc, *s)?;
-                if parity > 1 {
-                    return Err(self.object_misused(w, lane, pc, at, "a parity is 0 or 1"));
-                }
-                // Of the current phase and the one before, the one with this parity.
-                let this = number & 1 == parity;
-                if this {
-                    self.check_early(w, lane, pc, at)?;
-                }
-                if this {
-                    Some(number)
-                } else {
-                    number.checked_sub(1)
-                }
-            }
-            WaitFor::State(s) => {
-                let v = self.src(w, *s, lane);
-                let found = match self.values.of_bits_plain(v, 64) {
-                    Val::Bits(t) => self.objects.states.get(&t).copied(),
-                    _ => None,
-                };
-                match found {
-                    Some((a, c, n)) if (a, c) == (at, content) => {
-                        if n + 1 < number {
-                            let why = "the state is older than the phase before the current one";
-                            return Err(self.object_misused(w, lane, pc, at, why));
-                        }
-                        Some(n)
-                    }
-                    _ => {
-                        let why = "the operand is not a state that an arrival at it returned";
-                        return Err(self.object_misused(w, lane, pc, at, why));
-                    }
-                }
-            }
-        };
-        let Some(phase) = phase else {
-            // A fresh object counts as just past a phase of parity 1.
-            self.set(w, *dst, lane, Val::Conc(1));
-            self.warps[w].pc[lane] = pc.0 + 1;
-            return self.note_poll(w, lane, pc);
-        };
-        self.note_poll(w, lane, pc)?;
-        if phase < number {
-            self.observe_phase(w, lane, pc, at);
-        } else {
-            self.warps[w].blocked |= 1 << lane;
-            if let Some(o) = self.objects.at.get_mut(&at) {
-                o.waiters.push(Waiter { w, lane, phase });
-            }
-        }
-        Ok(())
-    }
-
-    /// The phase before the one that a lane waits for must surely be over.
-    fn check_early(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
-        let clocks = &self.order.clocks;
-        let me = Tid(self.warps[w].first + lane as u32);
-        let Some(b) = self.objects.at.get(&at).and_then(|o| o.before.as_ref()) else {
-            return Ok(());
-        };
-        let mine = |p: &Party| p.base == self.warps[w].first && p.mask >> lane & 1 == 1;
-        if b.waits.iter().any(mine) {
-            return Ok(());
-        }
-        let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
-        let Some(p) = b.arrivals.iter().find(apart).copied() else {
-            return Ok(());
-        };
-        let relaxed = b.relaxed;
-        let why = "nothing orders the end of the phase before this wait, which has the parity of \
-                   an earlier one: the wait can be over too early";
-        Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why))
-    }
-
-    /// A poll that decides more than whether to poll again has a result that depends on the
-    /// schedule.
-    fn note_poll(&mut self, w: usize, lane: usize, pc: Pc) -> Result<(), Stop> {
-        let kernel = self.kernel;
-        let polls = self
-            .objects
-            .polls
-            .entry(pc)
-            .or_insert_with(|| crate::kernel::poll::poll(kernel, pc));
-        if let Some(again) = polls {
-            let warp = &self.warps[w];
-            let same = |(r, v): &(crate::kernel::RegId, u64)| warp.get(*r, lane) == Val::Conc(*v);
-            if again.iter().all(same) {
-                return Ok(());
-            }
-        }
-        let site = self.site(pc, w, 1 << lane, "polls");
-        self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
-            "the result of a poll decides more than whether to poll again".into()
-        });
-        Err(Stop::Finding)
-    }
-
-    /// What a lane waits for, for a deadlock report.
-    pub fn object_waits(&self, w: usize, lane: usize) -> Option<String> {
-        let found = self.objects.at.iter().find_map(|(at, o)| {
-            let mine = |x: &&Waiter| (x.w, x.lane) == (w, lane);
-            o.waiters.iter().find(mine).map(|x| (*at, x.phase, o))
-        });
-        let (at, phase, o) = found?;
-        let place = self.place(SHARED, at, 8);
-        Some(format!(
-            "waits for phase {phase} of mbarrier {place}: {} arrivals and {} bytes are missing",
-            o.pending, o.bytes
-        ))
     }
 }

@@ -15,6 +15,7 @@
 
 mod access;
 mod accumulate;
+mod asynchronous;
 mod atomic;
 pub mod barrier;
 mod barriers;
@@ -46,6 +47,8 @@ pub mod race;
 mod run;
 pub mod shadow;
 mod step;
+mod tcgen05;
+mod tensor_memory;
 mod uniform;
 pub mod value;
 pub mod warp;

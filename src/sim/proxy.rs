@@ -61,7 +61,10 @@ pub enum Seen {
 impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
     pub fn new(kernel: &Kernel) -> Proxies {
-        let reads = |op: &Op| matches!(op, Op::Async(a) if matches!(**a, AsyncOp::Wgmma(_)));
+        let reads = |op: &Op| match op {
+            Op::Async(a) => matches!(**a, AsyncOp::Wgmma(_) | AsyncOp::Tensor(_)),
+            _ => false,
+        };
         Proxies {
             on: kernel.insts.iter().any(|i| reads(&i.op)),
             number: 0,
@@ -152,8 +155,8 @@ impl Proxies {
 
 impl Machine<'_> {
     /// Says what is wrong with reads of shared memory through the async proxy; true if nothing.
-    pub fn check_proxy(&mut self, w: usize, pc: Pc, from: u64, bytes: u64) -> bool {
-        let reader = self.tids(w, 1)[0];
+    pub fn check_proxy(&mut self, w: usize, mask: u32, pc: Pc, from: u64, bytes: u64) -> bool {
+        let reader = self.tids(w, mask)[0];
         let seen = self
             .order
             .proxies
@@ -177,7 +180,7 @@ impl Machine<'_> {
         let second = self.site(
             pc,
             w,
-            u32::MAX,
+            mask,
             format!("reads {place} through the async proxy"),
         );
         let sites = vec![first, second];

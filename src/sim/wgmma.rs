@@ -263,7 +263,7 @@ impl Machine<'_> {
             GroupA::Shared(desc, along) => {
                 let d = self.descriptor(w, pc, *desc)?;
                 let place = |i: u64, k: u64, e: u64| d.element(e, *along, rows + i, k);
-                self.shared_operand(w, pc, agents, m.a_ty, (16, depth), place)?
+                self.shared_operand(w, pc, agents, None, m.a_ty, (16, depth), place)?
             }
             GroupA::Regs(regs) => {
                 let e = (32 / m.a_ty.bits()) as usize;
@@ -276,7 +276,7 @@ impl Machine<'_> {
         };
         let d = self.descriptor(w, pc, m.b)?;
         let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
-        let b = self.shared_operand(w, pc, agents, m.b_ty, (m.n as usize, depth), place)?;
+        let b = self.shared_operand(w, pc, agents, None, m.b_ty, (m.n as usize, depth), place)?;
         self.product(w, pc, m, scale == 1, &a, &b)
     }
 
@@ -359,17 +359,21 @@ impl Machine<'_> {
         )
     }
 
-    /// The elements of an operand in shared memory, outer index times depth, read by agents.
+    /// The elements of an operand in shared memory, outer index times depth, read by the agents of
+    /// a warp, or by that of one lane.
+    #[allow(clippy::too_many_arguments)]
     pub fn shared_operand(
         &mut self,
         w: usize,
         pc: Pc,
         agents: Actor,
+        by: Option<usize>,
         ty: MatTy,
         (outer, depth): (usize, usize),
         place: impl Fn(u64, u64, u64) -> u64,
     ) -> Result<Vec<TermId>, Stop> {
         let size = (ty.bits() / 8) as u64;
+        let mask = by.map_or(u32::MAX, |lane| 1 << lane);
         let mut at = Vec::with_capacity(outer * depth);
         for i in 0..outer as u64 {
             for k in 0..depth as u64 {
@@ -384,7 +388,7 @@ impl Machine<'_> {
                 .iter()
                 .enumerate()
                 .map(|(lane, off)| Target {
-                    lane,
+                    lane: by.unwrap_or(lane),
                     cond: None,
                     region: SHARED,
                     off: *off as i64,
@@ -399,7 +403,7 @@ impl Machine<'_> {
             self.order.agent = None;
             done?;
             for off in some {
-                if !self.check_proxy(w, pc, *off, 16) {
+                if !self.check_proxy(w, mask, pc, *off, 16) {
                     return Err(Stop::Finding);
                 }
             }

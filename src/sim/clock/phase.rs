@@ -48,6 +48,11 @@ impl Clocks {
             .any(|s| at.0 < s.floor.max(s.of(who.0, self.shape)))
     }
 
+    /// Has anyone observed the end of the agent?
+    pub fn observed(&self, who: Actor) -> bool {
+        self.agents.joins(who).next().is_some()
+    }
+
     /// A new event, which nobody has observed.
     pub fn new_event(&mut self) -> EventId {
         self.agents.new_event()

@@ -1,0 +1,186 @@
+//! Decoder of the operations on tensor memory: `tcgen05`.
+//!
+//! Source: PTX ISA 9.0, section 9.7.16.
+//!
+//! Not claimed: pairs of CTAs (`.cta_group::2`), block scaling, sparse products, `.ws`, `cp`,
+//! `shift`, packing, reductions while loading, masks of lanes, scaled accumulators. Each is
+//! refused by name.
+
+use super::lower::Lowerer;
+use super::sig::{Decoded, ModSet, Sig, unsupported};
+use super::tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
+use super::{Addr, AsyncOp, Op, Space, Src};
+use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
+
+const COLLECTIVE: ModSet = ModSet::of(&[Mod::Sync, Mod::Aligned, Mod::CtaGroup1]);
+
+impl Lowerer<'_> {
+    fn emit_tensor(&mut self, op: TensorOp) -> Decoded<()> {
+        self.emit(Op::Async(Box::new(AsyncOp::Tensor(Box::new(op)))));
+        Ok(())
+    }
+
+    /// An address of tensor memory, which is 32 bits wide and in no window.
+    fn tensor_address(&mut self, i: usize) -> Decoded<Addr> {
+        Ok(self.address(i, Some(Space::Shared))?.1)
+    }
+
+    /// The operations of section 9.7.16.
+    pub(super) fn decode_tensor(&mut self, sig: &Sig) -> Decoded<()> {
+        match sig.op {
+            Opcode::Tcgen05Alloc => {
+                sig.only(COLLECTIVE)?;
+                self.expect(2)?;
+                let written = self.written_space(sig)?;
+                let (space, addr) = self.address(0, written)?;
+                let columns = self.src(1, Type::U32)?;
+                self.emit_tensor(TensorOp::Alloc {
+                    space,
+                    addr,
+                    columns,
+                })
+            }
+            Opcode::Tcgen05Dealloc => {
+                sig.only(COLLECTIVE)?;
+                self.expect(2)?;
+                let at = self.src(0, Type::U32)?;
+                let columns = self.src(1, Type::U32)?;
+                self.emit_tensor(TensorOp::Dealloc { at, columns })
+            }
+            Opcode::Tcgen05RelinquishAllocPermit => {
+                sig.only(COLLECTIVE)?;
+                self.expect(0)?;
+                self.emit_tensor(TensorOp::Relinquish)
+            }
+            Opcode::Tcgen05Ld | Opcode::Tcgen05St => self.decode_tensor_move(sig),
+            Opcode::Tcgen05WaitLd | Opcode::Tcgen05WaitSt => {
+                sig.only(COLLECTIVE)?;
+                self.expect(0)?;
+                self.emit_tensor(TensorOp::Wait(sig.op == Opcode::Tcgen05WaitSt))
+            }
+            Opcode::Tcgen05FenceBefore | Opcode::Tcgen05FenceAfter => {
+                sig.only(ModSet::of(&[]))?;
+                self.expect(0)?;
+                self.emit_tensor(TensorOp::Fence(sig.op == Opcode::Tcgen05FenceAfter))
+            }
+            Opcode::Tcgen05Commit => {
+                sig.only(const { ModSet::of(&[Mod::CtaGroup1, Mod::MbarrierArriveOne]) })?;
+                self.expect(1)?;
+                let written = self.written_space(sig)?;
+                let (space, addr) = self.address(0, written)?;
+                self.emit_tensor(TensorOp::Commit { space, addr })
+            }
+            _ => self.decode_tensor_mma(sig),
+        }
+    }
+
+    /// `tcgen05.ld` and `tcgen05.st`.
+    fn decode_tensor_move(&mut self, sig: &Sig) -> Decoded<()> {
+        let shapes = [
+            (Mod::Lanes32x32b, Lanes::Rows32),
+            (Mod::Lanes16x64b, Lanes::Rows16x64),
+            (Mod::Lanes16x128b, Lanes::Rows16x128),
+            (Mod::Lanes16x256b, Lanes::Rows16x256),
+            (Mod::Lanes16x32bx2, Lanes::Halves(0)),
+        ];
+        let counts = [
+            (Mod::X1, 1usize),
+            (Mod::X2, 2),
+            (Mod::X4, 4),
+            (Mod::X8, 8),
+            (Mod::X16, 16),
+            (Mod::X32, 32),
+            (Mod::X64, 64),
+            (Mod::X128, 128),
+        ];
+        sig.only(
+            const {
+                COLLECTIVE.or(ModSet::of(&[
+                    Mod::Lanes32x32b,
+                    Mod::Lanes16x64b,
+                    Mod::Lanes16x128b,
+                    Mod::Lanes16x256b,
+                    Mod::Lanes16x32bx2,
+                    Mod::X1,
+                    Mod::X2,
+                    Mod::X4,
+                    Mod::X8,
+                    Mod::X16,
+                    Mod::X32,
+                    Mod::X64,
+                    Mod::X128,
+                ]))
+            },
+        )?;
+        sig.no_space()?;
+        if sig.ty()? != Type::B32 {
+            return unsupported("a type other than `.b32`");
+        }
+        let mut lanes = sig.need(&shapes, "a shape")?;
+        let count = sig.need(&counts, "the number of repetitions")? * lanes.registers();
+        if count > 128 {
+            return unsupported("more than 128 registers");
+        }
+        let load = sig.op == Opcode::Tcgen05Ld;
+        let split = matches!(lanes, Lanes::Halves(_));
+        self.expect(2 + usize::from(split))?;
+        let at = self.tensor_address(usize::from(load))?;
+        if split {
+            let Src::Imm(half) = self.src(if load { 2 } else { 1 }, Type::S32)? else {
+                return unsupported("a half offset that is not a constant");
+            };
+            lanes = Lanes::Halves(half as u32 as i32 as i64);
+        }
+        let op = if load {
+            let dsts = self.matrix_regs(0, Type::B32, count)?;
+            TensorOp::Load { lanes, at, dsts }
+        } else {
+            let srcs = self.matrix_srcs(1 + usize::from(split), Type::B32, count)?;
+            TensorOp::Store { lanes, at, srcs }
+        };
+        self.emit_tensor(op)
+    }
+
+    /// `tcgen05.mma.cta_group::1.kind [d], a, b-desc, idesc, enable-input-d;`
+    fn decode_tensor_mma(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::CtaGroup1,
+                    Mod::KindF16,
+                    Mod::KindTf32,
+                    Mod::KindF8f6f4,
+                    Mod::KindI8,
+                    Mod::CollectorADiscard,
+                ])
+            },
+        )?;
+        sig.no_space()?;
+        let kinds = [
+            (Mod::KindF16, TensorKind::F16),
+            (Mod::KindTf32, TensorKind::Tf32),
+            (Mod::KindF8f6f4, TensorKind::F8),
+            (Mod::KindI8, TensorKind::I8),
+        ];
+        let kind = sig.need(&kinds, "its kind")?;
+        if self.ops.len() != 5 {
+            return unsupported("a mask of lanes or a scale of the accumulator");
+        }
+        let d = self.tensor_address(0)?;
+        let a = match self.operand(1)?.kind {
+            OperandKind::Address(_) => TensorA::Tensor(self.tensor_address(1)?),
+            _ => TensorA::Shared(self.src(1, Type::B64)?),
+        };
+        let b = self.src(2, Type::B64)?;
+        let about = self.src(3, Type::B32)?;
+        let keep = self.pred(4)?;
+        self.emit_tensor(TensorOp::Mma {
+            kind,
+            d,
+            a,
+            b,
+            about,
+            keep,
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! Operations on tensor memory: `tcgen05`.
+//!
+//! Source: PTX ISA 9.0, section 9.7.16. Of `ld` and `st`, register r of a lane L with g = L / 4 and
+//! t = L % 4 stands for the cell [`Lanes::cell`] of the accessed rectangle.
+
+use super::{Addr, Guard, RegId, Space, Src};
+
+/// The data movement shape of `tcgen05.ld` and `tcgen05.st`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// `.32x32b`.
+    Rows32,
+    /// `.16x64b`.
+    Rows16x64,
+    /// `.16x128b`.
+    Rows16x128,
+    /// `.16x256b`.
+    Rows16x256,
+    /// `.16x32bx2`: the lanes from 16 on access the columns from this offset on.
+    Halves(i64),
+}
+
+impl Lanes {
+    /// Registers of the `.x1` form.
+    pub fn registers(self) -> usize {
+        match self {
+            Lanes::Rows32 | Lanes::Rows16x64 | Lanes::Halves(_) => 1,
+            Lanes::Rows16x128 => 2,
+            Lanes::Rows16x256 => 4,
+        }
+    }
+
+    /// Rows of tensor memory that it accesses.
+    pub fn rows(self) -> usize {
+        match self {
+            Lanes::Rows32 => 32,
+            _ => 16,
+        }
+    }
+
+    /// Row and column, from the base address on, of a register of a lane.
+    pub fn cell(self, lane: usize, reg: usize) -> (usize, i64) {
+        let (g, t) = (lane / 4, lane % 4);
+        match self {
+            Lanes::Rows32 => (lane, reg as i64),
+            Lanes::Rows16x64 => (g + 8 * (lane & 1), (2 * reg + (lane >> 1 & 1)) as i64),
+            Lanes::Rows16x128 => (g + 8 * (reg & 1), (4 * (reg >> 1) + t) as i64),
+            Lanes::Rows16x256 => (
+                g + 8 * (reg >> 1 & 1),
+                (8 * (reg >> 2) + 2 * t + (reg & 1)) as i64,
+            ),
+            Lanes::Halves(half) => {
+                let second = if lane >= 16 { half } else { 0 };
+                (lane % 16, reg as i64 + second)
+            }
+        }
+    }
+}
+
+/// `.kind` of `tcgen05.mma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorKind {
+    /// f16 and bf16.
+    F16,
+    /// tf32.
+    Tf32,
+    /// Floats of eight bits and fewer.
+    F8,
+    /// Bytes.
+    I8,
+}
+
+/// The first operand of `tcgen05.mma`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TensorA {
+    /// A descriptor of shared memory.
+    Shared(Src),
+    /// Tensor memory.
+    Tensor(Addr),
+}
+
+/// An operation of section 9.7.16.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TensorOp {
+    /// `tcgen05.alloc`.
+    Alloc {
+        /// State space of the address.
+        space: Space,
+        /// Where the address of the columns is stored.
+        addr: Addr,
+        /// How many.
+        columns: Src,
+    },
+    /// `tcgen05.dealloc`.
+    Dealloc {
+        /// The address that the allocation gave.
+        at: Src,
+        /// How many.
+        columns: Src,
+    },
+    /// `tcgen05.relinquish_alloc_permit`.
+    Relinquish,
+    /// `tcgen05.ld`.
+    Load {
+        /// Which cells.
+        lanes: Lanes,
+        /// Base address.
+        at: Addr,
+        /// Destinations.
+        dsts: Vec<RegId>,
+    },
+    /// `tcgen05.st`.
+    Store {
+        /// Which cells.
+        lanes: Lanes,
+        /// Base address.
+        at: Addr,
+        /// Sources.
+        srcs: Vec<Src>,
+    },
+    /// `tcgen05.wait::ld`; true for `tcgen05.wait::st`.
+    Wait(bool),
+    /// `tcgen05.mma`.
+    Mma {
+        /// Types.
+        kind: TensorKind,
+        /// The accumulator.
+        d: Addr,
+        /// The first factor.
+        a: TensorA,
+        /// Descriptor of the second factor.
+        b: Src,
+        /// The instruction descriptor.
+        about: Src,
+        /// False in the register: the old accumulator does not count.
+        keep: Guard,
+    },
+    /// `tcgen05.commit`.
+    Commit {
+        /// State space of the object.
+        space: Space,
+        /// The mbarrier.
+        addr: Addr,
+    },
+    /// `tcgen05.fence::before_thread_sync`; true for `after_thread_sync`.
+    Fence(bool),
+}
+
+impl TensorOp {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TensorOp::Alloc { .. } => "tcgen05.alloc",
+            TensorOp::Dealloc { .. } => "tcgen05.dealloc",
+            TensorOp::Relinquish => "tcgen05.relinquish_alloc_permit",
+            TensorOp::Load { .. } => "tcgen05.ld",
+            TensorOp::Store { .. } => "tcgen05.st",
+            TensorOp::Wait(false) => "tcgen05.wait::ld",
+            TensorOp::Wait(true) => "tcgen05.wait::st",
+            TensorOp::Mma { .. } => "tcgen05.mma",
+            TensorOp::Commit { .. } => "tcgen05.commit",
+            TensorOp::Fence(false) => "tcgen05.fence::before_thread_sync",
+            TensorOp::Fence(true) => "tcgen05.fence::after_thread_sync",
+        }
+    }
+
+    /// Calls `f` with each register that it reads.
+    pub fn uses(&self, f: &mut impl FnMut(RegId)) {
+        let mut src = |s: &Src| {
+            if let Src::Reg(r) = s {
+                f(*r);
+            }
+        };
+        match self {
+            TensorOp::Alloc { addr, columns, .. } => {
+                src(&addr.base);
+                src(columns);
+            }
+            TensorOp::Dealloc { at, columns } => {
+                src(at);
+                src(columns);
+            }
+            TensorOp::Load { at, .. } => src(&at.base),
+            TensorOp::Store { at, srcs, .. } => {
+                src(&at.base);
+                srcs.iter().for_each(src);
+            }
+            TensorOp::Mma {
+                d,
+                a,
+                b,
+                about,
+                keep,
+                ..
+            } => {
+                src(&d.base);
+                match a {
+                    TensorA::Shared(s) => src(s),
+                    TensorA::Tensor(at) => src(&at.base),
+                }
+                src(b);
+                src(about);
+                f(keep.reg);
+            }
+            TensorOp::Commit { addr, .. } => src(&addr.base),
+            TensorOp::Relinquish | TensorOp::Wait(_) | TensorOp::Fence(_) => {}
+        }
+    }
+
+    /// Calls `f` with each register that it writes.
+    pub fn defs(&self, f: &mut impl FnMut(RegId)) {
+        if let TensorOp::Load { dsts, .. } = self {
+            dsts.iter().for_each(|r| f(*r));
+        }
+    }
+
+    /// True where lanes of a warp wait for the others of it to come.
+    pub fn gathers(&self) -> bool {
+        !matches!(
+            self,
+            TensorOp::Mma { .. } | TensorOp::Commit { .. } | TensorOp::Fence(_)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each shape gives every register of every lane a cell of its own, and fills a rectangle.
+    #[test]
+    fn cells_are_distinct() {
+        let all = [
+            (Lanes::Rows32, 32, 8),
+            (Lanes::Rows16x64, 16, 16),
+            (Lanes::Rows16x128, 16, 16),
+            (Lanes::Rows16x256, 16, 16),
+            (Lanes::Halves(8), 16, 16),
+        ];
+        for (lanes, rows, columns) in all {
+            let mut seen = std::collections::BTreeSet::new();
+            for lane in 0..32 {
+                for reg in 0..8 {
+                    let (row, column) = lanes.cell(lane, reg);
+                    assert!(row < rows && (0..columns).contains(&column), "{lanes:?}");
+                    assert!(seen.insert((row, column)), "{lanes:?}");
+                }
+            }
+            assert_eq!(seen.len(), rows * columns as usize);
+            assert_eq!(rows, lanes.rows());
+        }
+    }
+}

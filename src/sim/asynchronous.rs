@@ -1,0 +1,112 @@
+//! Operations of asynchronous agents, each to the file of its technique.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15, 9.7.14.4, 9.7.15 and 9.7.16.
+
+use crate::kernel::{AsyncOp, Pc};
+
+use super::DefectKind;
+use super::access::Target;
+use super::clock::Actor;
+use super::machine::{Machine, SHARED, Stop};
+use super::mbarrier::TOUCH;
+use super::race::Kind;
+use super::step::{Flow, Under};
+
+impl Machine<'_> {
+    /// An operation of an asynchronous agent.
+    pub fn asynchronous(
+        &mut self,
+        w: usize,
+        mask: u32,
+        exec: u32,
+        pc: Pc,
+        op: &AsyncOp,
+    ) -> Result<Flow, Stop> {
+        if op.gathers() && !matches!(op, AsyncOp::Wait { .. }) {
+            self.whole_warp(w, exec, pc)?;
+        }
+        match op {
+            AsyncOp::ProxyFence => {
+                let Self { order, .. } = self;
+                order.proxies.fence(&order.clocks, w, exec);
+            }
+            AsyncOp::WgmmaFence => self.wgmma_fence(w),
+            AsyncOp::WgmmaCommit => self.wgmma_commit(w),
+            AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
+            AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
+            AsyncOp::Tensor(op) => self.tensor_op(w, exec, pc, op)?,
+            AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
+            AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
+            AsyncOp::WmmaMma(m) => self.wmma_mma(w, pc, m)?,
+            _ => {
+                let Some((space, addr)) = op.object() else {
+                    return Ok(Flow::Next);
+                };
+                let none = Under::none();
+                let mut targets = self.targets(w, exec, pc, space, addr, &none)?;
+                self.check(w, pc, &mut targets, 8, true);
+                let known = |t: &Target| t.region == SHARED && t.cond.is_none();
+                if targets.len() != exec.count_ones() as usize || !targets.iter().all(known) {
+                    self.unsupported(w, exec, pc, "an mbarrier at this address");
+                    return Err(Stop::Finding);
+                }
+                let kind = match op {
+                    AsyncOp::Init { .. } | AsyncOp::Inval { .. } => Kind::Write,
+                    _ => TOUCH,
+                };
+                let conflicts = self.order_accesses(w, pc, &targets, (8, 1), kind, false)?;
+                for (_, c) in &conflicts {
+                    self.add_race(c.otherwise, c);
+                }
+                if let AsyncOp::Wait { .. } = op {
+                    self.warps[w].jump(mask & !exec, pc.0 + 1);
+                    self.warps[w].jump(exec, pc.0);
+                    for t in targets {
+                        self.object_wait(w, t.lane, pc, t.off as u64, op)?;
+                    }
+                    return Ok(Flow::Set);
+                }
+                for t in targets {
+                    self.object_step(w, t.lane, pc, t.off as u64, op)?;
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A collective that takes all lanes of a warp.
+    pub fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        if exec == u32::MAX {
+            return Ok(());
+        }
+        let mut sites = vec![self.site(pc, w, exec, "execute it")];
+        let absent = self.warps[w].live & !exec;
+        if absent != 0 {
+            let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
+            sites.push(self.site(at, w, absent, "do not"));
+        }
+        self.defect(DefectKind::BarrierMisuse, sites, || {
+            "a matrix instruction is executed by a part of a warp: all 32 lanes must execute it \
+             together"
+                .into()
+        });
+        Err(Stop::Finding)
+    }
+
+    /// Operations on mbarriers access them; those of an agent are its own.
+    pub fn touch_object(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        targets: &[Target],
+        agents: Option<Actor>,
+    ) -> Result<(), Stop> {
+        self.order.agent = agents;
+        let found = self.order_accesses(w, pc, targets, (8, 1), TOUCH, false);
+        self.order.agent = None;
+        for (_, c) in &found? {
+            self.add_race(c.otherwise, c);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! Tensor memory: 128 lanes of 512 columns of 32 bits, who holds columns of it, and who touched
+//! which cell.
+//!
+//! Every operation on it is asynchronous but for the allocation, so each is an agent that forks
+//! where it is issued; it ends for whoever observes it: `tcgen05.wait` for the loads and stores of
+//! a warp, a phase of the mbarrier of a `tcgen05.commit` for the products of a thread. Two
+//! operations on one cell, one of which writes, must be ordered that way, but for products with
+//! one accumulator and shape from one thread, which the hardware executes in their order.
+//!
+//! How this differs: `tcgen05.fence` is not demanded. Where operations are ordered by barriers or
+//! mbarriers alone, as Triton writes them, the report lists that as an assumption.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.16.1 (tensor memory), 9.7.16.6 (ordering), 9.7.16.7
+//! (allocation).
+//!
+//! Not claimed: which columns an allocation gives: the lowest free ones are assumed.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::kernel::{AsyncOp, Kernel, Op, Pc};
+
+use super::clock::{Actor, Tick};
+use super::machine::{Machine, Stop};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, Tid, UnknownKind};
+
+/// Lanes of tensor memory.
+pub const ROWS: usize = 128;
+/// Columns of tensor memory.
+pub const COLUMNS: usize = 512;
+
+/// How an operation touches cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// `tcgen05.alloc` and `tcgen05.dealloc`.
+    Manage,
+    /// `tcgen05.ld`.
+    Load,
+    /// `tcgen05.st`.
+    Store,
+    /// The accumulator of `tcgen05.mma` at an address, of a shape.
+    Accumulate(u64, u64),
+    /// A factor of `tcgen05.mma`.
+    Factor,
+}
+
+/// An operation that touched cells.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    pc: Pc,
+    w: usize,
+    mask: u32,
+    who: Actor,
+    at: Tick,
+    touch: Touch,
+    /// Its number among operations and fences.
+    number: u64,
+}
+
+/// The tensor memory of a CTA.
+#[derive(Clone, Debug, Default)]
+pub struct TensorMemory {
+    cells: Vec<Val>,
+    written: Vec<u32>,
+    read: Vec<SmallVec<[u32; 2]>>,
+    done: Vec<Done>,
+    number: u64,
+    /// First column, number of columns, and where they were allocated.
+    held: Vec<(usize, usize, Pc, usize)>,
+    /// True once nobody may allocate any more.
+    pub closed: bool,
+    /// Loads and stores of each warp that were not waited for.
+    pub moving: FxHashMap<(usize, bool), Vec<Actor>>,
+    /// Products of each thread.
+    pub products: FxHashMap<Tid, Vec<Actor>>,
+    /// Number of the last fence of a thread, before and after synchronisation.
+    fences: FxHashMap<(Tid, bool), u64>,
+}
+
+impl TensorMemory {
+    /// An empty one; takes no memory where the kernel does not use it.
+    pub fn new(kernel: &Kernel) -> TensorMemory {
+        let uses = |op: &Op| matches!(op, Op::Async(a) if matches!(**a, AsyncOp::Tensor(_)));
+        let n = match kernel.insts.iter().any(|i| uses(&i.op)) {
+            true => ROWS * COLUMNS,
+            false => 0,
+        };
+        TensorMemory {
+            cells: vec![Val::Unset; n],
+            written: vec![0; n],
+            read: vec![SmallVec::new(); n],
+            ..TensorMemory::default()
+        }
+    }
+
+    /// The content of a cell.
+    pub fn get(&self, row: usize, column: usize) -> Val {
+        let at = row * COLUMNS + column;
+        self.cells.get(at).copied().unwrap_or(Val::Unset)
+    }
+
+    /// Sets the content of a cell.
+    pub fn set(&mut self, row: usize, column: usize, v: Val) {
+        if let Some(cell) = self.cells.get_mut(row * COLUMNS + column) {
+            *cell = v;
+        }
+    }
+
+    /// The first of the lowest free columns of an allocation.
+    fn room(&self, columns: usize) -> Option<usize> {
+        let free = |at: usize| {
+            let apart = |h: &(usize, usize, Pc, usize)| at + columns <= h.0 || h.0 + h.1 <= at;
+            self.held.iter().all(apart)
+        };
+        (0..COLUMNS / columns)
+            .map(|i| i * columns)
+            .find(|&at| free(at))
+    }
+
+    fn holds(&self, column: usize) -> bool {
+        let inside = |h: &(usize, usize, Pc, usize)| h.0 <= column && column < h.0 + h.1;
+        self.held.iter().any(inside)
+    }
+}
+
+impl Machine<'_> {
+    /// `tcgen05.fence`.
+    pub fn tensor_fence(&mut self, w: usize, mask: u32, after: bool) {
+        self.tensor.number += 1;
+        for t in self.tids(w, mask) {
+            self.tensor.fences.insert((t, after), self.tensor.number);
+        }
+    }
+
+    /// Gives a warp columns; the first of them.
+    pub fn tensor_alloc(&mut self, w: usize, pc: Pc, columns: u64) -> Result<usize, Stop> {
+        if !columns.is_power_of_two() || !(32..=COLUMNS as u64).contains(&columns) {
+            return Err(self.tensor_undefined(
+                w,
+                u32::MAX,
+                pc,
+                "the number of columns must be a power of two from 32 to 512",
+            ));
+        }
+        if self.tensor.closed {
+            return Err(self.tensor_undefined(
+                w,
+                u32::MAX,
+                pc,
+                "the permit to allocate tensor memory was given back",
+            ));
+        }
+        let columns = columns as usize;
+        let Some(first) = self.tensor.room(columns) else {
+            self.unsupported(
+                w,
+                u32::MAX,
+                pc,
+                "an allocation of tensor memory that has to wait",
+            );
+            return Err(Stop::Finding);
+        };
+        self.tensor.held.push((first, columns, pc, w));
+        self.found
+            .assumptions
+            .insert("tcgen05.alloc gives the lowest free columns of tensor memory".into());
+        self.tensor_manage(w, pc, first, columns)?;
+        Ok(first)
+    }
+
+    /// Takes columns back.
+    pub fn tensor_free(&mut self, w: usize, pc: Pc, at: u64, columns: u64) -> Result<(), Stop> {
+        let same = |h: &(usize, usize, Pc, usize)| (h.0 as u64, h.1 as u64) == (at, columns);
+        let Some(i) = self.tensor.held.iter().position(same) else {
+            return Err(self.tensor_undefined(
+                w,
+                u32::MAX,
+                pc,
+                "what is freed is no allocation of tensor memory",
+            ));
+        };
+        self.tensor_manage(w, pc, at as usize, columns as usize)?;
+        self.tensor.held.remove(i);
+        Ok(())
+    }
+
+    fn tensor_manage(&mut self, w: usize, pc: Pc, first: usize, n: usize) -> Result<(), Stop> {
+        let mut cells = Vec::with_capacity(ROWS * n);
+        for row in 0..ROWS {
+            cells.extend((first..first + n).map(|c| (row, c)));
+        }
+        let who = Actor(self.warps[w].first);
+        self.tensor_touch(w, u32::MAX, pc, who, Touch::Manage, true, &cells)?;
+        for (row, column) in cells {
+            self.tensor.set(row, column, Val::Unset);
+        }
+        Ok(())
+    }
+
+    /// When all threads have exited: everything must have been freed.
+    pub fn check_tensor_memory(&mut self) {
+        for (_, _, pc, w) in self.tensor.held.clone() {
+            self.tensor_undefined(
+                w,
+                u32::MAX,
+                pc,
+                "tensor memory is not freed before the kernel ends",
+            );
+        }
+    }
+
+    /// Records that the manual says nothing about what an operation does.
+    pub fn tensor_undefined(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
+        let site = self.site(pc, w, mask, "is executed");
+        self.unknown(UnknownKind::Undefined, vec![site], || why.into());
+        Stop::Finding
+    }
+
+    /// An operation touches cells: it must be ordered with those that touched them before.
+    #[allow(clippy::too_many_arguments)]
+    pub fn tensor_touch(
+        &mut self,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        who: Actor,
+        touch: Touch,
+        write: bool,
+        cells: &[(usize, usize)],
+    ) -> Result<(), Stop> {
+        let columns: BTreeSet<usize> = cells.iter().map(|c| c.1).collect();
+        if let Some(c) = columns.into_iter().find(|c| !self.tensor.holds(*c)) {
+            let site = self.site(pc, w, mask, format!("touches column {c}"));
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!("column {c} of tensor memory is not allocated")
+            });
+            return Err(Stop::Finding);
+        }
+        let mut before = BTreeSet::new();
+        for &(row, column) in cells {
+            let at = row * COLUMNS + column;
+            before.insert(self.tensor.written[at]);
+            if write {
+                before.extend(self.tensor.read[at].iter().copied());
+            }
+        }
+        self.tensor.number += 1;
+        let new = Done {
+            pc,
+            w,
+            mask,
+            who,
+            at: self.order.clocks.stamp(w as u32),
+            touch,
+            number: self.tensor.number,
+        };
+        for i in before.into_iter().filter(|i| *i != 0) {
+            let old = self.tensor.done[i as usize - 1];
+            self.tensor_order(&old, &new)?;
+        }
+        self.tensor.done.push(new);
+        let index = self.tensor.done.len() as u32;
+        for &(row, column) in cells {
+            let at = row * COLUMNS + column;
+            if write {
+                self.tensor.written[at] = index;
+                self.tensor.read[at].clear();
+            } else {
+                self.tensor.read[at].push(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of two operations on a cell, the earlier one must happen before the later one.
+    fn tensor_order(&mut self, old: &Done, new: &Done) -> Result<(), Stop> {
+        let managed = old.touch == Touch::Manage && old.w == new.w;
+        let product = matches!(new.touch, Touch::Accumulate(..)) && old.touch == new.touch;
+        if managed || (product && (old.w, old.mask) == (new.w, new.mask)) {
+            return Ok(());
+        }
+        let tids = self.tids(new.w, new.mask);
+        let clocks = &self.order.clocks;
+        let apart = |t: &Tid| clocks.unordered(old.who, old.mask, old.at, *t).is_some();
+        if !tids.iter().any(apart) {
+            self.tensor_fenced(old, new, tids[0]);
+            return Ok(());
+        }
+        let name = |t: Touch| match t {
+            Touch::Manage => "its allocation",
+            Touch::Load => "tcgen05.ld",
+            Touch::Store => "tcgen05.st",
+            Touch::Accumulate(..) | Touch::Factor => "tcgen05.mma",
+        };
+        let last = lanes(old.mask).next().unwrap_or(0);
+        let observed = clocks.observed(Actor(old.who.0 + last as u32));
+        let missing = match old.touch {
+            _ if observed => "a barrier after the wait for the first is missing",
+            Touch::Load => "tcgen05.wait::ld is missing after the first",
+            Touch::Store => "tcgen05.wait::st is missing after the first",
+            Touch::Manage => "a barrier between them is missing",
+            _ => "tcgen05.commit on an mbarrier and a wait for that are missing between them",
+        };
+        let sites = vec![
+            self.site(old.pc, old.w, old.mask, "touches it first"),
+            self.site(
+                new.pc,
+                new.w,
+                new.mask,
+                "touches it while nothing orders them",
+            ),
+        ];
+        let message = || {
+            let (a, b) = (name(old.touch), name(new.touch));
+            format!("tensor memory is used by {a} and then by {b}: {missing}")
+        };
+        if product {
+            // Products of several threads are executed in order if a fence orders their issue.
+            self.unknown(UnknownKind::Undecided, sites, message);
+        } else {
+            self.defect(DefectKind::DataRace, sites, message);
+        }
+        Err(Stop::Finding)
+    }
+
+    /// Says so where only barriers order two operations, without the fences of this family.
+    fn tensor_fenced(&mut self, old: &Done, new: &Done, by: Tid) {
+        if old.w == new.w && matches!(old.touch, Touch::Load | Touch::Store | Touch::Manage) {
+            return;
+        }
+        let number = |t: Tid, after: bool| self.tensor.fences.get(&(t, after)).copied();
+        let last = Tid((old.w * LANES) as u32 + old.mask.trailing_zeros());
+        let committed = matches!(old.touch, Touch::Accumulate(..) | Touch::Factor);
+        let before = committed || number(last, false).is_some_and(|n| n > old.number);
+        let after = number(by, true).is_some_and(|n| n > old.number);
+        if !(before && after) {
+            self.found.assumptions.insert(
+                "what barriers and mbarriers order among operations on tensor memory needs no \
+                 tcgen05.fence"
+                    .into(),
+            );
+        }
+    }
+}
