@@ -1,7 +1,11 @@
 // Matrix product through shared memory: tiles of A (BM x BK) and B (BK x BN) are staged, each thread then
-// computes one output element from them.  The block is (BN, BM).
+// computes output elements of one column from them, ROWS rows apart.  The block is (BN, ROWS); ROWS divides BM.
 
 #include "tile.cuh"
+
+#ifndef ROWS
+#define ROWS BM
+#endif
 
 extern "C" __global__ void ENTRY(const float *A, const float *B, float *C, float alpha, float beta)
 {
@@ -11,22 +15,25 @@ extern "C" __global__ void ENTRY(const float *A, const float *B, float *C, float
     int tid = y * BN + x;
     int top = blockIdx.y * BM, left = blockIdx.x * BN;
 
-    float sum = 0.0f;
+    float sums[BM / ROWS] = {0.0f};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        for (int e = tid; e < BM * BK; e += BM * BN)
+        for (int e = tid; e < BM * BK; e += ROWS * BN)
             a[e / BK][e % BK] = A[(top + e / BK) * K + k0 + e % BK];
-        for (int e = tid; e < BK * BN; e += BM * BN)
+        for (int e = tid; e < BK * BN; e += ROWS * BN)
             b[e / BN][e % BN] = B[(k0 + e / BN) * N + left + e % BN];
 #ifndef MUTANT_NO_BARRIER_BEFORE_USE
         __syncthreads();
 #endif
         for (int k = 0; k < BK; ++k)
-            sum += a[y][k] * b[k][x];
+            for (int i = 0; i < BM / ROWS; ++i)
+                sums[i] += a[y + i * ROWS][k] * b[k][x];
 #ifndef MUTANT_NO_BARRIER_AFTER_USE
         __syncthreads();
 #endif
     }
 
-    float *c = &C[(top + y) * N + left + x];
-    *c = RESULT(sum, *c);
+    for (int i = 0; i < BM / ROWS; ++i) {
+        float *c = &C[(top + y + i * ROWS) * N + left + x];
+        *c = RESULT(sums[i], *c);
+    }
 }

@@ -16,6 +16,8 @@
 //!
 //! Not claimed: that a substitution that exists is found. Operands are paired in their order.
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -132,44 +134,75 @@ impl<'s> Shapes<'s> {
     }
 }
 
-/// Looks for substitutions; keeps its tables from one walk to the next.
-pub(super) struct Walker<'w, 's> {
-    shapes: &'w Shapes<'s>,
+/// What a walk writes down; kept from one walk to the next.
+struct Tables {
     /// For each term the walk in which it was met, and the term it goes to.
     image: Vec<(u32, u32)>,
     /// The same the other way round, for inputs.
     origin: Vec<(u32, u32)>,
     walk: u32,
+    /// True if what the walk has written down is a substitution.
+    valid: bool,
+    /// Arrays of which elements move, and of which parts stay as they are.
+    moved: u64,
+    fixed: u64,
     stack: Vec<(TermId, TermId)>,
 }
 
-impl<'w, 's> Walker<'w, 's> {
-    pub(super) fn new(shapes: &'w Shapes<'s>) -> Self {
-        Walker {
-            shapes,
-            image: vec![(0, 0); shapes.store.len()],
-            origin: vec![(0, 0); shapes.store.len()],
+impl Tables {
+    fn new(terms: usize) -> Self {
+        Tables {
+            image: vec![(0, 0); terms],
+            origin: vec![(0, 0); terms],
             walk: 0,
+            valid: false,
+            moved: 0,
+            fixed: 0,
             stack: Vec::new(),
         }
     }
+}
 
+/// Looks for substitutions.
+pub(super) struct Walker<'w, 's> {
+    shapes: &'w Shapes<'s>,
+    tables: Tables,
+}
+
+impl Walker<'_, '_> {
     /// True if one substitution takes each pair of `from` to its counterpart of `to`.
+    ///
+    /// The last substitution is tried first, extended by what else is needed: conditions of one
+    /// row share most of theirs, and what it covers is not walked again.
     pub(super) fn renames(&mut self, from: &[(TermId, TermId)], to: &[(TermId, TermId)]) -> bool {
         if from.len() != to.len() {
             return false;
         }
-        self.walk += 1;
-        self.stack.clear();
-        for (x, y) in from.iter().zip(to) {
-            self.stack.extend([(x.0, y.0), (x.1, y.1)]);
+        for fresh in [false, true] {
+            if fresh || !self.tables.valid {
+                self.tables.walk += 1;
+                (self.tables.moved, self.tables.fixed) = (0, 0);
+            }
+            self.tables.valid = self.extend(from, to);
+            if self.tables.valid {
+                return true;
+            }
         }
-        let (store, walk) = (self.shapes.store, self.walk);
-        let (mut moved, mut fixed, mut visits) = (0, 0, 0);
-        while let Some((x, y)) = self.stack.pop() {
+        false
+    }
+
+    /// Extends the substitution of this walk; if that fails it is not one any more.
+    fn extend(&mut self, from: &[(TermId, TermId)], to: &[(TermId, TermId)]) -> bool {
+        self.tables.stack.clear();
+        for (x, y) in from.iter().zip(to) {
+            self.tables.stack.extend([(x.0, y.0), (x.1, y.1)]);
+        }
+        let (store, walk) = (self.shapes.store, self.tables.walk);
+        let mut visits = 0;
+        while let Some((x, y)) = self.tables.stack.pop() {
             let i = x.0 as usize;
-            if self.image[i].0 == walk {
-                if self.image[i].1 != y.0 {
+            if self.tables.image[i].0 == walk {
+                if self.tables.image[i].1 != y.0 {
                     return false;
                 }
                 continue;
@@ -181,23 +214,29 @@ impl<'w, 's> Walker<'w, 's> {
             {
                 return false;
             }
-            self.image[i] = (walk, y.0);
+            self.tables.image[i] = (walk, y.0);
+            let arrays = self.shapes.arrays[i];
             if let (Some(p), Some(q)) = (input(store, x), input(store, y)) {
-                let origin = &mut self.origin[y.0 as usize];
+                let origin = &mut self.tables.origin[y.0 as usize];
                 if origin.0 == walk && origin.1 != x.0 {
                     return false;
                 }
                 *origin = (walk, x.0);
                 if p != q {
-                    moved |= self.shapes.arrays[i];
+                    self.tables.moved |= arrays;
                 }
             } else if x == y {
-                fixed |= self.shapes.arrays[i];
+                self.tables.fixed |= arrays;
             } else {
                 self.descend(x, y);
+                continue;
+            }
+            let Tables { moved, fixed, .. } = self.tables;
+            if moved & fixed != 0 || moved & !self.shapes.movable != 0 {
+                return false;
             }
         }
-        moved & fixed == 0 && moved & !self.shapes.movable == 0
+        true
     }
 
     /// Pairs the children of two nodes with one label.
@@ -213,22 +252,22 @@ impl<'w, 's> Walker<'w, 's> {
                 let (q, _) = q.as_chunks::<2>();
                 for (&[a, b], &[c, d]) in p.iter().zip(q) {
                     let (c, d) = if swapped(a, c, d) { (d, c) } else { (c, d) };
-                    self.stack.push((TermId(a), TermId(c)));
-                    self.stack.push((TermId(b), TermId(d)));
+                    self.tables.stack.push((TermId(a), TermId(c)));
+                    self.tables.stack.push((TermId(b), TermId(d)));
                 }
             }
             _ => {
-                let start = self.stack.len();
-                store.children(x, |c| self.stack.push((c, c)));
+                let start = self.tables.stack.len();
+                store.children(x, |c| self.tables.stack.push((c, c)));
                 let mut k = start;
                 store.children(y, |c| {
-                    if let Some(p) = self.stack.get_mut(k) {
+                    if let Some(p) = self.tables.stack.get_mut(k) {
                         p.1 = c;
                     }
                     k += 1;
                 });
                 if store.commutes(x)
-                    && let [p, q] = &mut self.stack[start..]
+                    && let [p, q] = &mut self.tables.stack[start..]
                     && swapped(p.0.0, p.1.0, q.1.0)
                 {
                     std::mem::swap(&mut p.1, &mut q.1);
@@ -289,6 +328,8 @@ pub(super) struct Reuse<'s, 'c> {
     conditions: &'c [&'c Condition],
     classes: Option<Classes<'s>>,
     first: Vec<Option<(usize, bool)>>,
+    /// Tables of walkers that are done; their content is of no consequence.
+    tables: Mutex<Vec<Tables>>,
 }
 
 impl<'s, 'c> Reuse<'s, 'c> {
@@ -310,16 +351,28 @@ impl<'s, 'c> Reuse<'s, 'c> {
             conditions,
             classes,
             first,
+            tables: Mutex::default(),
         }
     }
 
     /// For ruling on a part of the conditions in order.
     pub(super) fn known(&self) -> Known<'_, 's> {
-        let proved: Vec<_> = vec![None; self.first.len()];
+        let tables = self.tables.lock().ok().and_then(|mut t| t.pop());
         Known {
             reuse: self,
-            walker: self.classes.as_ref().map(|c| Walker::new(&c.shapes)),
-            proved,
+            walker: self.classes.as_ref().map(|c| Walker {
+                shapes: &c.shapes,
+                tables: tables.unwrap_or_else(|| Tables::new(c.shapes.store.len())),
+            }),
+            proved: vec![None; self.first.len()],
+        }
+    }
+}
+
+impl Drop for Known<'_, '_> {
+    fn drop(&mut self) {
+        if let (Some(w), Ok(mut free)) = (self.walker.take(), self.reuse.tables.lock()) {
+            free.push(w.tables);
         }
     }
 }
