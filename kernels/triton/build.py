@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles kernels.py to the PTX that is committed beside it, for sm_80, without a GPU.
+"""Compiles kernels.py to the PTX that is committed beside it, without a GPU.
 
     python3 -m venv triton
     triton/bin/pip install triton==3.5.1
@@ -27,8 +27,14 @@ MASKED = {"x": P, "y": P, "size": I, "n": C}
 NORM = {"x": P, "gamma": P, "beta": P, "y": P, "n": C}
 PRODUCT = {"a": P, "b": P, "c": P, "alpha": F, "beta": F, "k": C, "tile": C, "step": C}
 TILE = {"k": 32, "tile": 16, "step": 16}
+H = "*fp16"
+HALF = {"a": H, "b": H, "c": P, "k": C, "tile": C, "step": C, "late": C}
+SMALL = {"k": 64, "tile": 32, "step": 16, "late": 0}
+LARGE = {"k": 64, "tile": 64, "step": 32, "late": 0}
+HEADS = {"q": H, "k": H, "v": H, "o": H, "n": C, "d": C, "step": C, "rescale": C}
+HEAD = {"n": 64, "d": 16, "step": 32, "rescale": 1}
 
-# output, kernel, signature, constants, warps
+# output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
 BUILDS = [
     ("softmax_32", kernels.softmax, ROW, {"n": 32}, 1),
     ("softmax_128", kernels.softmax, ROW, {"n": 128}, 4),
@@ -41,11 +47,42 @@ BUILDS = [
     ("matmul_16", kernels.matmul, PRODUCT, TILE, 1),
     ("matmul_16_four_warps", kernels.matmul, PRODUCT, TILE, 4),
     ("matmul_16_no_beta", kernels.matmul_no_beta, PRODUCT, TILE, 1),
+    *[
+        (f"product_32_{stages}_stages_{warps}_warps", kernels.product, HALF, SMALL, warps, 80, stages)
+        for stages in (1, 2, 3, 4)
+        for warps in (4, 8)
+    ],
+    ("product_32_late", kernels.product, HALF, {**SMALL, "late": 16}, 4, 80, 3),
+    *[
+        (f"product_64_sm_{arch}_{stages}_stages_{warps}_warps", kernels.product, HALF, LARGE, warps, arch, stages)
+        for arch in (90, 100)
+        for stages, warps in ((1, 4), (3, 4), (4, 8))
+    ],
+    ("product_64_sm_90_late", kernels.product, HALF, {**LARGE, "late": 32}, 4, 90, 3),
+    ("product_64_sm_100_late", kernels.product, HALF, {**LARGE, "late": 32}, 4, 100, 3),
+    *[(f"attention_64_sm_{arch}", kernels.attention, HEADS, HEAD, 4, arch, 2) for arch in (80, 90, 100)],
+    ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
 ]
 
-for output, kernel, signature, constants, warps in BUILDS:
-    source = ASTSource(kernel, signature=signature, constexprs=constants)
-    compiled = triton.compile(source, target=GPUTarget("cuda", 80, 32), options={"num_warps": warps, "num_stages": 1})
+# Mutants of outputs: output, original, pattern, replacement.
+MUTANTS = [
+    ("product_64_sm_90_no_wait", "product_64_sm_90_1_stages_4_warps", r"wgmma\.wait_group\.sync\.aligned \d+;", ""),
+    ("product_64_sm_90_no_fence", "product_64_sm_90_1_stages_4_warps", r"fence\.proxy\.async\.shared::cta;", ""),
+    ("product_64_sm_90_no_wgmma_fence", "product_64_sm_90_1_stages_4_warps", r"wgmma\.fence\.sync\.aligned;", ""),
+    ("product_64_sm_100_no_store_wait", "product_64_sm_100_3_stages_4_warps", r"tcgen05\.wait::st\.sync\.aligned;", ""),
+    ("product_64_sm_100_no_load_wait", "product_64_sm_100_3_stages_4_warps", r"tcgen05\.wait::ld\.sync\.aligned;", ""),
+    ("product_64_sm_100_no_fence", "product_64_sm_100_1_stages_4_warps", r"fence\.proxy\.async\.shared::cta;", ""),
+    ("product_64_sm_100_no_wait", "product_64_sm_100_1_stages_4_warps", r"@!complete bra\.uni waitLoop;", ""),
+    ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
+]
+
+for output, kernel, signature, constants, warps, *other in BUILDS:
+    arch, stages = other or (80, 1)
+    # Tensor cores read whole vectors: Triton may take their arrays to be aligned.
+    aligned = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if other and t[0] == "*"}
+    source = ASTSource(kernel, signature=signature, constexprs=constants, attrs=aligned)
+    options = {"num_warps": warps, "num_stages": stages}
+    compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
     ptx = compiled.asm["ptx"]
     # The entry gets the name of the output; no path of the machine that compiled it stays behind.
     ptx = re.sub(rf"\b{kernel.__name__}\b", f"triton_{output}", ptx)
@@ -54,3 +91,12 @@ for output, kernel, signature, constants, warps in BUILDS:
     with open(f"{output}.ptx", "w") as file:
         file.write(ptx)
     print(f"kernels/triton/{output}.ptx", 32 * warps, "threads", compiled.metadata.shared, "bytes")
+
+for output, original, pattern, replacement in MUTANTS:
+    with open(f"{original}.ptx") as file:
+        ptx = file.read().replace(original, output)
+    ptx, count = re.subn(pattern, replacement, ptx)
+    assert count, output
+    with open(f"{output}.ptx", "w") as file:
+        file.write(ptx)
+    print(f"kernels/triton/{output}.ptx", count, "changes")

@@ -84,3 +84,41 @@ def matmul_no_beta(a, b, c, alpha, beta, k: tl.constexpr, tile: tl.constexpr, st
         acc = tl.dot(left, right, acc, input_precision="ieee")
     p = c + r[:, None] * tile + r[None, :]
     tl.store(p, alpha * acc + tl.load(p))
+
+
+@triton.jit
+def product(a, b, c, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr, late: tl.constexpr):
+    """c = a @ b on tensor cores, for half-precision a (tile x k) and b (k x tile); the mutant begins late"""
+    r = tl.arange(0, tile)
+    s = tl.arange(0, step)
+    acc = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(late, k, step):
+        left = tl.load(a + r[:, None] * k + (k0 + s)[None, :])
+        right = tl.load(b + (k0 + s)[:, None] * tile + r[None, :])
+        acc = tl.dot(left, right, acc)
+    tl.store(c + r[:, None] * tile + r[None, :], acc)
+
+
+@triton.jit
+def attention(q, k, v, o, n: tl.constexpr, d: tl.constexpr, step: tl.constexpr, rescale: tl.constexpr):
+    """o = softmax(q k^T / sqrt(d)) v for n x d matrices, by blocks of keys; the mutant forgets to rescale"""
+    r = tl.arange(0, n)
+    s = tl.arange(0, step)
+    e = tl.arange(0, d)
+    left = tl.load(q + r[:, None] * d + e[None, :])
+    top = tl.full((n,), -float("inf"), tl.float32)
+    total = tl.zeros((n,), tl.float32)
+    acc = tl.zeros((n, d), tl.float32)
+    for k0 in range(0, n, step):
+        keys = tl.load(k + (k0 + s)[None, :] * d + e[:, None])
+        score = tl.dot(left, keys) * 0.25
+        higher = tl.maximum(top, tl.max(score, 1))
+        p = tl.exp(score - higher[:, None])
+        scale = tl.exp(top - higher)
+        total = total * scale + tl.sum(p, 1)
+        if rescale:
+            acc = acc * scale[:, None]
+        values = tl.load(v + (k0 + s)[:, None] * d + e[None, :])
+        acc = tl.dot(p.to(tl.float16), values, acc)
+        top = higher
+    tl.store(o + r[:, None] * d + e[None, :], (acc / total[:, None]).to(tl.float16))

@@ -159,6 +159,14 @@ fn has_shape(op: Op) -> bool {
     )
 }
 
+/// Copies between global and shared memory whose addresses are up to a tensor map.
+fn tensor_copy(op: Op) -> bool {
+    matches!(
+        op,
+        Op::CpAsyncBulkTensor | Op::CpAsyncBulkPrefetchTensor | Op::CpReduceAsyncBulkTensor
+    )
+}
+
 impl Sig {
     /// Reads the modifiers of an instruction. `Err` names one that no decoder of this form
     /// handles: an unknown word, a matrix shape, a word that stands twice.
@@ -185,6 +193,11 @@ impl Sig {
                 ModKind::Space(space) => {
                     if sig.space.is_none() {
                         sig.space = Some(space);
+                    } else if tensor_copy(op) {
+                        return unsupported(
+                            "what it copies is up to a tensor map, whose geometry is no part of \
+                             the PTX",
+                        );
                     } else if op != Op::CpAsync || sig.from.replace(space).is_some() {
                         return unsupported("it names two state spaces");
                     }

@@ -140,6 +140,9 @@ impl Order {
             self.proxies
                 .written(&self.clocks, w, mask, pc, offs, bytes, copied);
         }
+        if self.report.full() {
+            return Vec::new();
+        }
         let Order {
             clocks,
             shadows,

@@ -182,10 +182,16 @@ pub struct SameWrite {
     pub otherwise: Conflict,
 }
 
+/// Races after which no more are looked for: the verdict stands, and agents that nobody waits for
+/// make each further access dearer.
+const ENOUGH: u64 = 4096;
+
 /// What the shadow has found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     findings: IndexMap<(Conflict, Pc, Pc), Finding>,
+    /// Pairs counted that are races.
+    races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.
     pub same: Vec<SameWrite>,
 }
@@ -220,5 +226,12 @@ impl Report {
             later,
         });
         entry.count += 1;
+        self.races += u64::from(conflict == Conflict::Race);
+    }
+
+    /// True if so many races are known that more would say nothing new.
+    #[inline]
+    pub fn full(&self) -> bool {
+        self.races >= ENOUGH
     }
 }

@@ -317,7 +317,13 @@ impl Machine<'_> {
                     (0..LANES).all(|lane| self.warps[w].get(r, lane) == old[lane])
                 })
             });
-            if !same {
+            if !same && self.moved_since_fence(pc, r) {
+                self.found.assumptions.insert(
+                    "a register that only mov set between wgmma.fence and wgmma.mma_async is \
+                     ready for it (the manual wants the fence after it)"
+                        .into(),
+                );
+            } else if !same {
                 let site = self.site(pc, w, u32::MAX, "starts a product");
                 self.defect(DefectKind::DataRace, vec![site], || {
                     "a register of wgmma.mma_async was written after the last wgmma.fence, or \
@@ -332,6 +338,43 @@ impl Machine<'_> {
             busy.insert(r, (group, written, pc));
         }
         Ok(())
+    }
+
+    /// True if, in the straight line of code from a fence to a product, only moves write the
+    /// register. Compilers rely on these being renamings.
+    fn moved_since_fence(&self, pc: Pc, r: RegId) -> bool {
+        let insts = &self.kernel.insts;
+        let mut from = pc.0 as usize;
+        loop {
+            let Some(before) = from.checked_sub(1) else {
+                return false;
+            };
+            from = before;
+            let inst = &insts[from];
+            if !matches!(
+                operands::next(self.kernel, Pc(from as u32)),
+                operands::Next::Fall
+            ) {
+                return false;
+            }
+            match &inst.op {
+                Op::Async(op) if matches!(**op, AsyncOp::WgmmaFence) => break,
+                Op::Mov { .. } => {}
+                op => {
+                    let mut writes = false;
+                    operands::defs(op, |d| writes |= d == r);
+                    if writes {
+                        return false;
+                    }
+                }
+            }
+        }
+        let inside = |t: Pc| (from as u32) < t.0 && t.0 <= pc.0;
+        !(0..insts.len()).any(|at| match operands::next(self.kernel, Pc(at as u32)) {
+            operands::Next::Jump { target, .. } => inside(target),
+            operands::Next::Table { targets, .. } => targets.iter().any(|t| inside(*t)),
+            _ => false,
+        })
     }
 
     fn descriptor(&mut self, w: usize, pc: Pc, s: Src) -> Result<Descriptor, Stop> {
