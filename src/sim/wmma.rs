@@ -8,7 +8,11 @@
 //! takes registers that are all of one fragment, in order, with one history. Everything else
 //! that reads a tagged register is `unknown`: its result depends on the layout.
 //!
-//! Source: PTX ISA 9.0, section 9.7.14.4.
+//! `--wmma-layout sm_80` assumes how that architecture lays out an accumulator of 16 x 16
+//! elements: as two of `mma.sync`, side by side. Such fragments carry no tags then.
+//!
+//! Source: PTX ISA 9.0, section 9.7.14.4; the layout of sm_80 is what its hardware is seen to do,
+//! and in no manual.
 //!
 //! Not claimed: which lane reads or writes an element in memory. Reads count as reads of every
 //! lane; a write counts as that of one.
@@ -16,7 +20,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{
-    Fragment, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
+    Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::term::{BitsOp, TermId};
 
@@ -73,10 +77,19 @@ impl Fragments {
     }
 }
 
+/// True for the accumulators that sm_80 makes of two of `mma.sync`: the layout here is theirs.
+fn two_tiles(f: Fragment) -> bool {
+    f.part == Part::C && f.extent() == (16, 16) && matches!(f.ty.bits(), 16 | 32)
+}
+
 /// The elements of a register, and the place of one of them.
 fn place(f: Fragment, regs: usize, lane: usize, slot: usize, e: usize) -> usize {
     let n = (32 / f.ty.bits()).max(1) as usize;
     let (rows, cols) = f.extent();
+    if two_tiles(f) {
+        let (g, t, i) = (lane / 4, lane % 4, slot * n + e);
+        return (g + 8 * (i >> 1 & 1)) * cols as usize + 8 * (i >> 2) + 2 * t + (i & 1);
+    }
     (lane * regs * n + slot * n + e) % (rows as usize * cols as usize)
 }
 
@@ -87,6 +100,18 @@ impl Machine<'_> {
             format!("the layout of a wmma fragment is unspecified, and {why}")
         });
         Stop::Finding
+    }
+
+    /// True if the layout of a fragment is assumed, and hence anything may depend on it.
+    fn known_layout(&mut self, what: Fragment) -> bool {
+        let known = self.launch.wmma_layout && two_tiles(what);
+        if known {
+            self.found.assumptions.insert(
+                "accumulators of wmma of 16 x 16 elements are laid out as on sm_80 (--wmma-layout)"
+                    .into(),
+            );
+        }
+        known
     }
 
     /// An instruction of a warp that holds fragments: what becomes of the tags.
@@ -182,6 +207,9 @@ impl Machine<'_> {
         what: Fragment,
         regs: &[RegId],
     ) -> Result<(), Stop> {
+        if self.known_layout(what) {
+            return Ok(());
+        }
         let tags = &self.fragments.tags[w];
         let first = tags.get(&regs[0]).copied();
         let one = regs.iter().enumerate().all(|(i, r)| {
@@ -268,6 +296,10 @@ impl Machine<'_> {
                     self.values.of_bits(t)
                 };
                 self.set(w, *r, lane, v);
+            }
+            if self.known_layout(what) {
+                self.fragments.tags[w].remove(r);
+                continue;
             }
             let tag = Tag {
                 what,

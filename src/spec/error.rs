@@ -11,6 +11,10 @@ pub enum SpecError {
     #[error("{flag} is not built yet")]
     NotBuilt { flag: &'static str },
     #[error(
+        "`{arch}` is not an architecture whose wmma layout is known: --wmma-layout takes sm_80"
+    )]
+    UnknownLayout { arch: String },
+    #[error(
         "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
     )]
     NoFile { which: &'static str },

@@ -30,6 +30,8 @@ pub struct LaunchSpec {
     pub dynamic_shared: Option<u64>,
     /// Lanes of a warp run in lock step.
     pub warp_sync: bool,
+    /// Accumulators of `wmma` are laid out as on sm_80.
+    pub wmma_layout: bool,
     /// Every CTA of the grid.
     pub all_ctas: bool,
 }
@@ -75,6 +77,7 @@ impl LaunchSpec {
             cta,
             dynamic_shared: self.dynamic_shared,
             warp_sync: self.warp_sync,
+            wmma_layout: self.wmma_layout,
         })
     }
 

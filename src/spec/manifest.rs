@@ -266,7 +266,6 @@ impl Settings {
         let flags = [
             ("--probabilistic", self.probabilistic == Some(true)),
             ("--precision", self.precision == Some(true)),
-            ("--wmma-layout", self.wmma_layout.is_some()),
         ];
         flags.into_iter().find(|k| k.1).map(|k| k.0)
     }
@@ -414,6 +413,12 @@ impl Layers<'_> {
                 .or(s.dynamic_shared)
                 .or(launch.dynamic_shared);
             launch.warp_sync = s.warp_sync.unwrap_or(launch.warp_sync);
+            if let Some(arch) = &s.wmma_layout {
+                if arch != "sm_80" {
+                    return Err(SpecError::UnknownLayout { arch: arch.clone() });
+                }
+                launch.wmma_layout = true;
+            }
             launch.all_ctas = s.all_ctas.unwrap_or(launch.all_ctas);
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;

@@ -35,6 +35,8 @@ pub struct Launch {
     pub dynamic_shared: Option<u64>,
     /// Lanes of a warp run in lock step.
     pub warp_sync: bool,
+    /// Accumulators of `wmma` are laid out as on sm_80.
+    pub wmma_layout: bool,
 }
 
 impl Launch {
