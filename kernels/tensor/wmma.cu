@@ -1,5 +1,5 @@
 // The product of two matrices on opaque fragments: four warps, each a 16 x 16 tile of 32 x 32; or split over K, two warps for
-// a tile, whose sums meet in shared memory.
+// a tile, whose sums meet in shared memory; or stored by the lanes themselves, which takes for granted how sm_80 lays them out.
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -47,6 +47,15 @@ extern "C" __global__ void ENTRY(const __half *a, const __half *b, float *c) {
         sum.x[i] = 0.5f * sum.x[i];
     }
 #endif
+#ifdef DIRECT
+    // Each lane stores its own elements where sm_80 keeps them.
+    for (int i = 0; i < sum.num_elements; i++) {
+        int lane = threadIdx.x % 32;
+        int r = lane / 4 + (i / 2 % 2) * 8, s = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        c[(row + r) * 32 + col + s] = sum.x[i];
+    }
+#else
     store_matrix_sync(c + row * 32 + col, sum, 32, mem_row_major);
+#endif
 #endif
 }
