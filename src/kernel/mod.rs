@@ -48,6 +48,7 @@ mod instruction;
 mod layout;
 mod operand;
 mod pointer_bits;
+pub mod precision;
 mod print_op;
 mod print_warp;
 mod results;
