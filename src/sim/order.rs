@@ -263,10 +263,13 @@ impl Machine<'_> {
             let count = f.count;
             match f.conflict {
                 Conflict::Race => {
-                    let apart = if f.earlier.agent {
-                        "a wait of the issuing thread, and a barrier after it, would"
-                    } else {
-                        self.synchronisation_hint(r, a, b)
+                    let apart = match f.earlier.loose {
+                        Some((who, started)) => self.missing_wait(&f, who, started),
+                        None if f.later.agent => {
+                            "a barrier between them, before the asynchronous operation, is missing"
+                                .into()
+                        }
+                        None => self.synchronisation_hint(r, a, b).into(),
                     };
                     self.defect_counted(DefectKind::DataRace, count, sites, || {
                         format!("{what}: nothing orders them; {apart}")
@@ -316,6 +319,36 @@ impl Machine<'_> {
                     "ld.global.nc reads {place}, which the kernel writes: no barrier orders that"
                 )
             });
+        }
+    }
+
+    /// What should have ended an agent before a later access: its issuer's wait, or a barrier
+    /// after that.
+    fn missing_wait(&self, f: &race::Finding, who: super::clock::Actor, started: bool) -> String {
+        use crate::kernel::{AsyncOp, Op};
+        let wait = match &self.inst(f.earlier.pc).op {
+            Op::Async(op) if matches!(**op, AsyncOp::Wgmma(_)) => "wgmma.wait_group",
+            Op::Async(_) => "tcgen05.commit on an mbarrier, and a wait for that,",
+            _ => "cp.async.wait_group, or a wait on an mbarrier,",
+        };
+        let issuer = f.earlier.thread.0;
+        let own = f.later.thread == f.earlier.thread;
+        let (missing, ended) = (started || own, self.order.clocks.observed(who));
+        match (missing, ended) {
+            (true, true) if own => format!(
+                "{wait} of thread {issuer} comes too late or leaves too many groups under way"
+            ),
+            (true, true) => format!(
+                "{wait} of thread {issuer} comes too late for the barrier before the second, or a \
+                 barrier after it is missing"
+            ),
+            (true, false) => format!("{wait} of thread {issuer} is missing before the second"),
+            (false, true) => {
+                format!("a barrier between the wait of thread {issuer} and the second is missing")
+            }
+            (false, false) => {
+                format!("{wait} of thread {issuer}, and a barrier after it, are missing")
+            }
         }
     }
 

@@ -136,6 +136,9 @@ pub struct Party {
     pub thread: Tid,
     /// True if an asynchronous operation made the access.
     pub agent: bool,
+    /// The agent, where the later of two accesses does not know that it ended; true if that does
+    /// know of its start.
+    pub loose: Option<(super::clock::Actor, bool)>,
     /// The instruction.
     pub pc: Pc,
     /// What it does.
