@@ -85,7 +85,7 @@ impl Lowerer<'_> {
             O::Ret => self.decode_ret(sig),
             O::Exit => self.decode_end(sig, Op::Exit),
             O::Trap => self.decode_end(sig, Op::Trap),
-            O::Mma => self.decode_mma(sig),
+            O::Mma | O::MmaSp | O::MmaSpOrdered => self.decode_mma(sig),
             O::Ldmatrix => self.decode_ldmatrix(sig),
             O::Stmatrix => self.decode_stmatrix(sig),
             O::Movmatrix => self.decode_movmatrix(sig),

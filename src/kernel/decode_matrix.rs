@@ -10,8 +10,8 @@
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{Fmt, MatTy, Mma, NumTy, Op, RegId, Src};
-use crate::ptx::{Mod, Operand, Type};
+use super::{Fmt, MatTy, Mma, NumTy, Op, RegId, Sparse, Src};
+use crate::ptx::{Mod, Op as Opcode, Operand, Type};
 
 /// The element type of an operand.
 pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
@@ -48,6 +48,19 @@ fn known_shape(m: u16, k: u16, a: MatTy) -> bool {
     ks.contains(&k)
 }
 
+/// True for the shapes of `mma.sp` of the manual's table; single operations on four bits are not
+/// among them here.
+fn sparse_shape(m: u16, k: u16, a: MatTy) -> bool {
+    let ks: &[u16] = match (m, a) {
+        (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[16, 32],
+        (16, MatTy::Float(Fmt::Tf32)) => &[8, 16],
+        (16, MatTy::Float(Fmt::E4m3 | Fmt::E5m2)) => &[64],
+        (16, MatTy::Int { width: 8, .. }) => &[32, 64],
+        _ => &[],
+    };
+    ks.contains(&k)
+}
+
 impl<'a> Lowerer<'a> {
     /// `mma.sync.aligned.shape.row.col.d.a.b.c d, a, b, c;`
     pub(super) fn decode_mma(&mut self, sig: &Sig) -> Decoded<()> {
@@ -74,7 +87,12 @@ impl<'a> Lowerer<'a> {
         if !(sig.has(Mod::Row) && sig.has(Mod::Col)) {
             return unsupported("a layout other than `.row.col`");
         }
-        if shape.n != 8 || a_ty.bits() != b_ty.bits() || !known_shape(shape.m, shape.k, a_ty) {
+        let sparse = sig.op != Opcode::Mma;
+        let known = match sparse {
+            true => sparse_shape(shape.m, shape.k, a_ty),
+            false => known_shape(shape.m, shape.k, a_ty),
+        };
+        if shape.n != 8 || a_ty.bits() != b_ty.bits() || !known {
             return unsupported(format!("shape `.{shape}` of `.{a}`"));
         }
         let (Some((c_ty, 1)), Some((d_ty, 1))) = (num_type(c), num_type(d)) else {
@@ -93,7 +111,8 @@ impl<'a> Lowerer<'a> {
         if !fits {
             return unsupported("this type of accumulator");
         }
-        self.expect(4)?;
+        self.expect(if sparse { 6 } else { 4 })?;
+        let held = if sparse { shape.k / 2 } else { shape.k };
         let elements = |rows: u16, cols: u16, bits: u32| {
             let reg = bits.max(32);
             (rows as u32 * cols as u32 * bits / (32 * reg)) as usize
@@ -108,9 +127,20 @@ impl<'a> Lowerer<'a> {
             _ => Type::B32,
         };
         let d = self.matrix_regs(0, cd(d_ty), elements(shape.m, 8, d_ty.bits()))?;
-        let a = self.matrix_srcs(1, ab(a_ty), elements(shape.m, shape.k, a_ty.bits()))?;
+        let a = self.matrix_srcs(1, ab(a_ty), elements(shape.m, held, a_ty.bits()))?;
         let b = self.matrix_srcs(2, ab(b_ty), elements(shape.k, 8, b_ty.bits()))?;
         let c = self.matrix_srcs(3, cd(c_ty), elements(shape.m, 8, c_ty.bits()))?;
+        let sparse = match sparse {
+            false => None,
+            true => match (self.src(4, Type::B32)?, self.src(5, Type::U32)?) {
+                (metadata, Src::Imm(f @ 0..=3)) => Some(Sparse {
+                    metadata,
+                    selector: f as u8,
+                    ordered: sig.op == Opcode::MmaSpOrdered,
+                }),
+                _ => return unsupported("a sparsity selector that is not from 0 to 3"),
+            },
+        };
         self.emit(Op::Mma(Box::new(Mma {
             m: shape.m,
             k: shape.k,
@@ -123,6 +153,7 @@ impl<'a> Lowerer<'a> {
             a,
             b,
             c,
+            sparse,
         })));
         Ok(())
     }

@@ -1155,7 +1155,7 @@ impl MatTy {
     }
 }
 
-/// A dense matrix product of a warp (PTX ISA 9.0, section 9.7.14.5): a is m x k by rows, b is k x n
+/// A matrix product of a warp (PTX ISA 9.0, sections 9.7.14.5 and 9.7.14.6): a is m x k by rows, b is k x n
 /// by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mma {
@@ -1181,4 +1181,17 @@ pub struct Mma {
     pub b: Vec<Src>,
     /// Registers of c.
     pub c: Vec<Src>,
+    /// Of `mma.sp`, whose a holds half of its columns.
+    pub sparse: Option<Sparse>,
+}
+
+/// What a sparse product is told about the columns of a.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sparse {
+    /// Where in its chunk each element stands.
+    pub metadata: Src,
+    /// Which lanes of a group of four hold metadata.
+    pub selector: u8,
+    /// `.sp::ordered_metadata`.
+    pub ordered: bool,
 }

@@ -114,6 +114,9 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
             all(&m.a, f);
             all(&m.b, f);
             all(&m.c, f);
+            if let Some(s) = &m.sparse {
+                src(&s.metadata, f);
+            }
         }
         Op::Ldmatrix { addr: a, .. } => addr(a, f),
         Op::Stmatrix { srcs, addr: a, .. } => {

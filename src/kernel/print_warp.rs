@@ -72,12 +72,21 @@ impl Listing<'_> {
 
     fn mma(&self, w: &mut String, mma: &Mma) -> fmt::Result {
         let d: Vec<_> = mma.d.iter().map(|r| Some(*r)).collect();
-        write!(w, "mma.m{}n8k{}", mma.m, mma.k)?;
+        let name = if mma.sparse.is_some() {
+            "mma.sp"
+        } else {
+            "mma"
+        };
+        write!(w, "{name}.m{}n8k{}", mma.m, mma.k)?;
         write!(w, ".{}.{}", num(mma.d_ty), element(mma.a_ty))?;
         write!(w, ".{}.{}", element(mma.b_ty), num(mma.c_ty))?;
         flags(w, &[(mma.clamp, "satfinite")])?;
         write!(w, " {{{}}}, {{{}}}", self.opts(&d), self.srcs(&mma.a))?;
-        write!(w, ", {{{}}}, {{{}}}", self.srcs(&mma.b), self.srcs(&mma.c))
+        write!(w, ", {{{}}}, {{{}}}", self.srcs(&mma.b), self.srcs(&mma.c))?;
+        match mma.sparse {
+            Some(s) => write!(w, ", {}, {}", self.src(s.metadata), s.selector),
+            None => Ok(()),
+        }
     }
 }
 

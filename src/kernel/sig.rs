@@ -149,6 +149,8 @@ fn has_shape(op: Op) -> bool {
     matches!(
         op,
         Op::Mma
+            | Op::MmaSp
+            | Op::MmaSpOrdered
             | Op::Ldmatrix
             | Op::Stmatrix
             | Op::Movmatrix

@@ -15,7 +15,6 @@
 use crate::kernel::{Addr, IntTy, MatTy, Mma, NumTy, Op, Pc, RegId, Space, Src};
 use crate::term::{BitsOp, TermId};
 
-use super::DefectKind;
 use super::access::Target;
 use super::int_sym;
 use super::machine::{Machine, Stop};
@@ -23,6 +22,7 @@ use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
 use super::warp::LANES;
+use super::{DefectKind, UnknownKind};
 
 const HALF: NumTy = NumTy::Int(IntTy {
     width: 16,
@@ -138,9 +138,11 @@ impl Machine<'_> {
     fn mma(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<(), Stop> {
         let (rows, depth) = (m.m as usize, m.k as usize);
         let (ea, eb) = (per_register(m.a_ty), per_register(m.b_ty));
-        let a = self.fragment(w, m.a_ty, &m.a, (rows, depth), |l, r, e| {
+        let held = if m.sparse.is_some() { depth / 2 } else { depth };
+        let a = self.fragment(w, m.a_ty, &m.a, (rows, held), |l, r, e| {
             place_a(m.m, ea, l, r, e)
         });
+        let columns = self.held_columns(w, pc, m)?;
         let b = self.fragment(w, m.b_ty, &m.b, (depth, 8), |l, r, e| place_b(eb, l, r, e));
         let count = rows * 8 / LANES;
         let mut results: Vec<Val> = Vec::with_capacity(rows * 8);
@@ -149,7 +151,8 @@ impl Machine<'_> {
             for i in 0..count {
                 let (row, col) = place_c(lane, i);
                 products.clear();
-                products.extend((0..depth).map(|k| (a[row * depth + k], b[k * 8 + col])));
+                let at = &columns[row % 8];
+                products.extend((0..held).map(|i| (a[row * held + i], b[at[i] * 8 + col])));
                 let d = match m.d_ty {
                     NumTy::Float(f) => {
                         let c = match m.c_ty {
@@ -206,6 +209,80 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// For each group of four lanes, the columns of a that its registers hold.
+    ///
+    /// Metadata of a sparse product says where in its chunk (four elements, or two of tf32) each
+    /// element that is held stands. Which bits of which lane are about which chunk stands in
+    /// figures of the manual (section 9.7.14.6.2) that its text does not repeat: only
+    /// metadata that say the same of all chunks of a group are taken.
+    fn held_columns(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<Vec<Vec<usize>>, Stop> {
+        let depth = m.k as usize;
+        let Some(sparse) = m.sparse else {
+            return Ok(vec![(0..depth).collect(); LANES / 4]);
+        };
+        // A chunk has four bits of metadata; a group has two rows.
+        let pairs = m.a_ty.bits() == 32;
+        let chunk = if pairs { 2 } else { 4 };
+        let words = 2 * depth / chunk / 8;
+        let first = words * sparse.selector as usize;
+        if first + words > 4 {
+            let site = self.site(pc, w, u32::MAX, "executes it");
+            self.unknown(UnknownKind::Undefined, vec![site], || {
+                "the sparsity selector names lanes that hold no metadata".into()
+            });
+            return Err(Stop::Finding);
+        }
+        let mut out = Vec::with_capacity(LANES / 4);
+        for group in 0..LANES / 4 {
+            let mut all = Vec::with_capacity(words);
+            for lane in 4 * group + first..4 * group + first + words {
+                let v = self.src(w, sparse.metadata, lane);
+                let Val::Conc(bits) = self.values.of_bits_plain(v, 32) else {
+                    self.unsupported(
+                        w,
+                        u32::MAX,
+                        pc,
+                        "data-dependent metadata of a sparse product",
+                    );
+                    return Err(Stop::Finding);
+                };
+                all.push(bits as u32);
+            }
+            let one = all[0] & 15;
+            if all.iter().any(|word| *word != one * 0x1111_1111) {
+                let site = self.site(pc, w, u32::MAX, "executes it");
+                self.unknown(UnknownKind::UnspecifiedLayout, vec![site], || {
+                    "the metadata of a sparse product differ between chunks, and which bits are \
+                     about which chunk is not modelled"
+                        .into()
+                });
+                return Err(Stop::Finding);
+            }
+            let inside: &[usize] = match (pairs, one) {
+                (true, 0b1110) => &[1],
+                (true, 0b0100) => &[0],
+                (false, _) if (one & 3) < one >> 2 || (one & 3) > one >> 2 && !sparse.ordered => {
+                    &[one as usize & 3, one as usize >> 2]
+                }
+                _ => &[],
+            };
+            if inside.is_empty() {
+                let site = self.site(pc, w, u32::MAX, format!("has metadata {one:#06b}"));
+                self.unknown(UnknownKind::Undefined, vec![site], || {
+                    "metadata of a sparse product name no distinct elements".into()
+                });
+                return Err(Stop::Finding);
+            }
+            let chunks = (0..depth / chunk).map(|c| c * chunk);
+            out.push(
+                chunks
+                    .flat_map(|c| inside.iter().map(move |i| c + i))
+                    .collect(),
+            );
+        }
+        Ok(out)
     }
 
     /// Element i of c in a lane.
