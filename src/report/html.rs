@@ -33,7 +33,7 @@ code,pre,.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.85rem}\
 .good{color:var(--good)}.bad{color:var(--bad)}.open{color:var(--open)}.dim{color:var(--dim)}\
 .v{font-weight:650}\
 .wide{overflow-x:auto}\
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}.wide td,.wide th{overflow-wrap:normal}.wide td:not(:first-child),.wide th{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
 .sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.8rem}\
 .site{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem;min-width:0}\
 .site pre{margin:.4rem 0 0;overflow-x:auto}.site mark{background:var(--mark);color:inherit;display:block}\

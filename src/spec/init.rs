@@ -12,14 +12,36 @@ use super::usage::ParamUses;
 /// The text of a manifest for kernels, each with the path of its file.
 pub fn manifest(kernels: &[(String, Kernel)]) -> String {
     let mut out = String::from(HEAD);
+    let mut names = Names::default();
     for (file, kernel) in kernels {
+        let name = names.unique(&kernel.name, file);
         // Writing to a string cannot fail.
-        let _ = write_race(&mut out, file, kernel);
+        let _ = write_race(&mut out, &name, file, kernel);
     }
     if let [(first, a), (second, b), ..] = kernels {
-        let _ = write_check(&mut out, (first, a), (second, b));
+        let name = names.unique(&format!("{}-{}", a.name, b.name), second);
+        let _ = write_check(&mut out, &name, (first, a), (second, b));
     }
     out
+}
+
+/// Names of entries, no two of which may be the same.
+#[derive(Default)]
+struct Names(std::collections::HashSet<String>);
+
+impl Names {
+    /// A name, with that of the file and then a number behind it where it is taken.
+    fn unique(&mut self, name: &str, file: &str) -> String {
+        let stem = std::path::Path::new(file).file_stem();
+        let longer = format!("{name}-{}", stem.unwrap_or_default().to_string_lossy());
+        let numbered = (2u64..).map(|n| format!("{longer}-{n}"));
+        let mut tries = [name.to_string(), longer.clone()]
+            .into_iter()
+            .chain(numbered);
+        let free = tries.find(|t| !self.0.contains(t)).unwrap_or_default();
+        self.0.insert(free.clone());
+        free
+    }
 }
 
 const HEAD: &str = "\
@@ -34,9 +56,9 @@ const HEAD: &str = "\
 # timeout = 60             # seconds for an entry; memory-limit = 4_000_000_000 bytes
 ";
 
-fn write_race(out: &mut String, file: &str, kernel: &Kernel) -> std::fmt::Result {
+fn write_race(out: &mut String, name: &str, file: &str, kernel: &Kernel) -> std::fmt::Result {
     writeln!(out, "\n[[race]]")?;
-    writeln!(out, "name = {}", quote(&kernel.name))?;
+    writeln!(out, "name = {}", quote(name))?;
     let (file, entry) = (quote(file), quote(&kernel.name));
     writeln!(out, "kernel = {{ file = {file}, entry = {entry} }}")?;
     write_launch(out, kernel)?;
@@ -46,11 +68,12 @@ fn write_race(out: &mut String, file: &str, kernel: &Kernel) -> std::fmt::Result
 
 fn write_check(
     out: &mut String,
+    name: &str,
     (first, a): (&String, &Kernel),
     (second, b): (&String, &Kernel),
 ) -> std::fmt::Result {
     writeln!(out, "\n[[check]]")?;
-    writeln!(out, "name = {}", quote(&format!("{}-{}", a.name, b.name)))?;
+    writeln!(out, "name = {}", quote(name))?;
     for (side, file, kernel) in [("reference", first, a), ("optimized", second, b)] {
         let (file, entry) = (quote(file), quote(&kernel.name));
         writeln!(out, "{side} = {{ file = {file}, entry = {entry} }}")?;
