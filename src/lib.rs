@@ -39,7 +39,7 @@
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
 //! * [`norm`]: terms to canonical forms.
 //! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
-//! * [`report`]: what was found, as text or JSON.
+//! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline.
 //!
@@ -62,6 +62,7 @@ pub mod grid;
 pub mod input;
 pub mod kernel;
 pub mod norm;
+pub mod progress;
 pub mod ptx;
 pub mod race;
 pub mod report;

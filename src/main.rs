@@ -1,5 +1,6 @@
 //! Input, output and exit codes of the `volta` executable.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -9,13 +10,13 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
 use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
 use volta::spec::{Layers, Settings, limits};
-use volta::{check, dump, gate, race, spec};
+use volta::{check, dump, gate, progress, race, spec};
 
 mod cli;
 
@@ -258,8 +259,12 @@ fn progress_bar() -> ProgressBar {
 /// A spinner on a terminal while one check or race runs.
 fn spinner(message: &str) -> ProgressBar {
     let bar = progress_bar();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-        bar.set_style(style);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed} {stage}") {
+        let stage = |_: &ProgressState, out: &mut dyn fmt::Write| {
+            // A terminal that cannot be written to is told nothing.
+            let _ = out.write_str(&progress::line());
+        };
+        bar.set_style(style.with_key("stage", stage));
     }
     bar.set_message(message.to_string());
     bar

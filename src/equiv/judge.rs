@@ -21,6 +21,7 @@ use super::prove::{Proof, Prover};
 use super::renaming::{Found, Known, Reuse};
 use super::types::*;
 use super::{cells, explain, text, witness};
+use crate::progress;
 use crate::sim::{Side, UnknownKind};
 use crate::spec::Arrays;
 use crate::term::eval::Value;
@@ -205,6 +206,7 @@ impl Judge<'_> {
         let all: Vec<&Condition> = conditions.iter().collect();
         let reuse = self.reuse(&all);
         let size = self.chunk_size(conditions.iter());
+        progress::begin(progress::Stage::Decide, conditions.len() as u64);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
             .enumerate()
@@ -213,6 +215,7 @@ impl Judge<'_> {
                     return None;
                 }
                 let chunk = self.chunk(c, i * size, reuse.known());
+                progress::add(c.len() as u64);
                 if let Some(Ruling::Refuted(_)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }

@@ -18,6 +18,7 @@ use rustc_hash::FxHashSet;
 
 use crate::equiv::{self, merge};
 use crate::kernel::Kernel;
+use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::{
     self, DefectKind, Finding, Noting, Obligation, Outcome, Side, Site, Stats, Tid, UnknownKind,
@@ -131,6 +132,7 @@ pub fn all(subject: &Subject) -> Covered {
 /// The CTAs of these ranks, which ascend.
 pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
     let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
+    progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
         let limits = subject.limits(subject.deciding.limits.memory);
         let outcome = subject.settled(rank, &limits, &Noting::default());
@@ -185,6 +187,7 @@ impl<'a> Whole<'a> {
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
         let mut at = 0;
+        progress::begin(progress::Stage::Simulate, ranks.len() as u64);
         while at < ranks.len() {
             if at > 0
                 && let Some(what) = subject.deciding.limits.reached()
@@ -221,6 +224,7 @@ impl<'a> Whole<'a> {
                 self.add(rank, outcome, accesses)?;
             }
             at += batch.len();
+            progress::add(batch.len() as u64);
         }
         self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
         Ok(self.finish())
