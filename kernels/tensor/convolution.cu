@@ -1,11 +1,15 @@
-// A 3 x 3 convolution of a 10 x 10 image of 16 channels with 32 filters, without padding: 8 x 8 places, 32 results at each.
+// A 3 x 3 convolution of a 10 x 10 image of CHANNELS channels with 32 filters, without padding: 8 x 8 places, 32 results at each.
 // Channels are innermost, for the image and the filters.  PLAIN is the definition, with a thread for an element of the result.
-// Otherwise it is a product of 64 rows (places), 32 columns (filters) and depth 144 by mma.sync: 256 threads, a step for each
-// tap of the filter, the offsets of places and taps computed once into shared memory, 16-byte loads, and two buffers: the
+// Otherwise it is a product of 64 rows (places), 32 columns (filters) and depth 9 * CHANNELS by mma.sync: 256 threads, a step for
+// each tap of the filter and 16 channels, the offsets of places and steps computed once into shared memory, 16-byte loads, and two buffers: the
 // vectors of the next step are on their way to registers while the tensor cores work on this one.
 #include <cuda_fp16.h>
 
-const int SIDE = 10, OUT = 8, CHANNELS = 16, FILTERS = 32, TAPS = 9;
+#ifndef CHANNELS
+#define CHANNELS 16
+#endif
+
+const int SIDE = 10, OUT = 8, FILTERS = 32, TAPS = 9;
 
 #ifdef PLAIN
 extern "C" __global__ void ENTRY(const __half *image, const __half *filter, float *result) {
@@ -26,21 +30,23 @@ extern "C" __global__ void ENTRY(const __half *image, const __half *filter, floa
 // Rows of 16 values are 48 bytes apart, so that the eight rows of a matrix lie in different banks.
 const int PITCH = 24;
 
+const int PARTS = CHANNELS / 16, STEPS = TAPS * PARTS;
+
 __device__ unsigned address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 extern "C" __global__ void ENTRY(const __half *image, const __half *filter, float *result) {
     __shared__ __align__(16) __half xs[2][OUT * OUT * PITCH];
     __shared__ __align__(16) __half ws[2][FILTERS * PITCH];
-    __shared__ int places[OUT * OUT], taps[TAPS];
+    __shared__ int places[OUT * OUT], steps[STEPS];
     int t = threadIdx.x, warp = t / 32, lane = t % 32;
     if (t < OUT * OUT) {
         places[t] = (t / OUT * SIDE + t % OUT) * CHANNELS;
-    } else if (t < OUT * OUT + TAPS) {
-        int tap = t - OUT * OUT;
+    } else if (t < OUT * OUT + STEPS) {
+        int step = t - OUT * OUT, tap = step / PARTS, part = step % PARTS;
 #ifdef MUTANT_TAP
-        taps[tap] = (tap % 3 * SIDE + tap / 3) * CHANNELS;
+        steps[step] = (tap % 3 * SIDE + tap / 3) * CHANNELS + part * 16;
 #else
-        taps[tap] = (tap / 3 * SIDE + tap % 3) * CHANNELS;
+        steps[step] = (tap / 3 * SIDE + tap % 3) * CHANNELS + part * 16;
 #endif
     }
 #ifndef MUTANT_INDICES_UNSEEN
@@ -49,8 +55,8 @@ extern "C" __global__ void ENTRY(const __half *image, const __half *filter, floa
     // Threads 0 to 127 bring two vectors for each place, 128 to 191 two for each filter.
     int row = t % 128 / 2, half = t % 2;
     bool brings = t < 192;
-    auto fetch = [&](int tap) {
-        const __half *from = t < 128 ? image + places[row] + taps[tap] : filter + (row * TAPS + tap) * CHANNELS;
+    auto fetch = [&](int step) {
+        const __half *from = t < 128 ? image + places[row] + steps[step] : filter + (row * STEPS + step) * 16;
         return *(const int4 *)(from + half * 8);
     };
     auto put = [&](int buffer, int4 v) {
@@ -64,10 +70,11 @@ extern "C" __global__ void ENTRY(const __half *image, const __half *filter, floa
     if (brings) {
         put(0, fetch(0));
     }
-    for (int tap = 0; tap < TAPS; tap++) {
-        int buffer = tap % 2;
-        if (brings && tap + 1 < TAPS) {
-            next = fetch(tap + 1);
+#pragma unroll 1
+    for (int step = 0; step < STEPS; step++) {
+        int buffer = step % 2;
+        if (brings && step + 1 < STEPS) {
+            next = fetch(step + 1);
         }
 #ifndef MUTANT_NO_BARRIER
         __syncthreads();
@@ -86,7 +93,7 @@ extern "C" __global__ void ENTRY(const __half *image, const __half *filter, floa
                          : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3])
                          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(w[2 * i]), "r"(w[2 * i + 1]));
         }
-        if (brings && tap + 1 < TAPS) {
+        if (brings && step + 1 < STEPS) {
 #ifdef MUTANT_SAME_BUFFER
             put(buffer, next);
 #else
