@@ -100,6 +100,8 @@ pub struct Machine<'k> {
     pub operands: super::uniform::Operands,
     /// Instructions until the next look at the limits.
     pub budget: u32,
+    /// Choices of a schedule that is not round robin.
+    pub dice: Option<super::schedule::Dice>,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
     /// Serial of the first fresh symbol.
@@ -288,6 +290,7 @@ impl<'k> Machine<'k> {
             found: Found::default(),
             stats: Stats::default(),
             budget: 1,
+            dice: None,
             footprint: super::Footprint::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),

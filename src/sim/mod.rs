@@ -45,6 +45,7 @@ mod outcome;
 mod proxy;
 pub mod race;
 mod run;
+mod schedule;
 pub mod shadow;
 mod step;
 mod tcgen05;
@@ -57,7 +58,7 @@ mod wmma;
 
 pub use footprint::{Footprint, Noting, Watch};
 pub use outcome::*;
-pub use run::{run, run_noting};
+pub use run::{run, run_noting, run_shuffled};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

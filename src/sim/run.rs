@@ -13,6 +13,7 @@ use crate::term::{ArrayId, Term, TermId};
 
 use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
+use super::schedule::Dice;
 use super::step::Flow;
 use super::warp::lanes;
 use super::{DefectKind, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind};
@@ -42,6 +43,22 @@ pub fn run(
     run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
 }
 
+/// Runs one CTA under a schedule drawn from a seed: for tests, since every schedule does.
+pub fn run_shuffled(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+    seed: u64,
+) -> Outcome {
+    let (noting, dice) = (Noting::default(), Some(Dice::new(seed)));
+    run_by(
+        kernel, launch, bindings, arrays, side, limits, &noting, dice,
+    )
+}
+
 /// Runs one CTA and notes what is asked for.
 pub fn run_noting(
     kernel: &Kernel,
@@ -51,6 +68,20 @@ pub fn run_noting(
     side: Side,
     limits: &Limits,
     noting: &Noting,
+) -> Outcome {
+    run_by(kernel, launch, bindings, arrays, side, limits, noting, None)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn run_by(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+    noting: &Noting,
+    dice: Option<Dice>,
 ) -> Outcome {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     loop {
@@ -66,6 +97,7 @@ pub fn run_noting(
             return out;
         };
         m.footprint = Footprint::new(noting);
+        m.dice = dice.clone();
         match m.run_all() {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
@@ -104,8 +136,12 @@ impl Machine<'_> {
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
             let mut progress = false;
+            let first = match &mut self.dice {
+                Some(d) => d.below(self.warps.len() as u64) as usize,
+                None => 0,
+            };
             for w in 0..self.warps.len() {
-                progress |= self.run_warp(w)?;
+                progress |= self.run_warp((first + w) % self.warps.len())?;
             }
             if self.warps.iter().all(|w| w.live == 0) {
                 self.check_warpgroups();
@@ -146,10 +182,15 @@ impl Machine<'_> {
     fn run_warp(&mut self, w: usize) -> Result<bool, Stop> {
         let mut progress = false;
         let (mut turn, mut yielded) = (0, 0u32);
+        let mut left = self.dice.as_mut().map_or(u64::MAX, Dice::turn);
         loop {
             let mut released = false;
             let ready = self.warps[w].runnable() & !yielded;
-            let (mask, mut pc, next) = match self.warps[w].lowest(ready) {
+            let group = match &mut self.dice {
+                Some(d) => d.group(&self.warps[w], ready),
+                None => self.warps[w].lowest(ready),
+            };
+            let (mask, mut pc, next) = match group {
                 Some(group) => group,
                 // Those that gave way may still join the parked ones.
                 None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
@@ -197,6 +238,11 @@ impl Machine<'_> {
                     Flow::Next => pc.0 += 1,
                     Flow::Jump(to) => pc = to,
                     Flow::Set => break,
+                }
+                left -= 1;
+                if left == 0 {
+                    self.warps[w].jump(mask, pc.0);
+                    return Ok(true);
                 }
                 if pc.0 >= next {
                     self.warps[w].jump(mask, pc.0);

@@ -1,0 +1,131 @@
+//! Random schedules against round robin, on every kernel of `kernels/`: the same outcome where
+//! nothing is wrong, and a defect where something is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use volta::equiv;
+use volta::input::{self, Files};
+use volta::kernel::Kernel;
+use volta::sim::{self, Outcome, Side};
+use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
+
+const MANIFESTS: [&str; 5] = [
+    "volta.toml",
+    "nn.toml",
+    "races.toml",
+    "tensor.toml",
+    "triton.toml",
+];
+
+/// Larger runs say no more.
+const MOST_INSTRUCTIONS: u64 = 150_000;
+const SEEDS: u64 = 2;
+
+struct Case {
+    name: String,
+    kernel: Kernel,
+    spec: KernelSpec,
+}
+
+/// Every kernel with its launch and bindings, once.
+fn cases(files: &Files) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let mut found = BTreeMap::new();
+    for name in MANIFESTS {
+        let text = std::fs::read_to_string(folder.join(name)).expect("a manifest");
+        let manifest = Manifest::parse(&text, &folder).expect("a valid manifest");
+        let pairs = [Which::Reference, Which::Optimized];
+        let checks = manifest.check.iter().map(|s| (s, &pairs[..]));
+        let races = manifest.race.iter().map(|s| (s, &[Which::Kernel][..]));
+        for (settings, sides) in checks.chain(races) {
+            let layers = [&manifest.defaults, settings];
+            for &which in sides {
+                let spec = Layers(&layers).kernel(which).expect("a valid entry");
+                let key = format!("{spec:?}");
+                let Ok(lowered) = input::lower(files, &spec) else {
+                    continue;
+                };
+                let kernel = lowered.kernel;
+                let name = format!("{} of {:?}", kernel.name, settings.name);
+                found.entry(key).or_insert(Case { name, kernel, spec });
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+fn kinds(o: &Outcome) -> BTreeSet<String> {
+    o.defects.iter().map(|d| format!("{:?}", d.kind)).collect()
+}
+
+/// What is wrong with the outcome of a schedule, by that of another.
+fn differs(case: &Case) -> Option<String> {
+    let setup = spec::resolve(&[(&case.kernel, &case.spec)], &[]).ok()?;
+    let resolved = &setup.kernels[0];
+    let limits = Limits {
+        deadline: None,
+        memory: None,
+    };
+    let run = |seed: Option<u64>, side| {
+        let (launch, bindings) = (&resolved.launch, &resolved.bindings);
+        let (kernel, arrays) = (&case.kernel, &resolved.arrays);
+        let mut o = match seed {
+            None => sim::run(kernel, launch, bindings, arrays, side, &limits),
+            Some(s) => sim::run_shuffled(kernel, launch, bindings, arrays, side, &limits, s),
+        };
+        let options = equiv::Options::default();
+        equiv::discharge(&mut o, arrays, &options);
+        o
+    };
+    let plain = run(None, Side::Reference);
+    if plain.stats.thread_instructions > MOST_INSTRUCTIONS {
+        return None;
+    }
+    let (expected, unsure) = (kinds(&plain), !plain.unknowns.is_empty());
+    for seed in 0..SEEDS {
+        let shuffled = run(Some(seed), Side::Optimized);
+        let found = kinds(&shuffled);
+        // Beyond a race what is read depends on the schedule, so other defects may follow or not.
+        if found.is_empty() != expected.is_empty() {
+            return Some(format!(
+                "{expected:?} by round robin, {found:?} by seed {seed}"
+            ));
+        }
+        if !expected.is_empty() {
+            continue;
+        }
+        if unsure != !shuffled.unknowns.is_empty() {
+            return Some(format!(
+                "only one of round robin and seed {seed} is unknown"
+            ));
+        }
+        // What is unknown may depend on the schedule.
+        if unsure {
+            continue;
+        }
+        let a = run(None, Side::Reference).into_clean(true).ok()?;
+        let b = shuffled.into_clean(true).ok()?;
+        let decision = equiv::decide(a, b, &resolved.arrays, &equiv::Options::default());
+        let nothing = decision.counts.conditions == 0;
+        if !nothing && decision.verdict != equiv::Verdict::Equivalent {
+            return Some(format!("{:?} by seed {seed}", decision.verdict));
+        }
+    }
+    None
+}
+
+#[test]
+fn random_schedules_find_what_round_robin_finds() {
+    let files = Files::new();
+    let cases = cases(&files);
+    assert!(cases.len() > 200);
+    let wrong: Vec<String> = cases
+        .par_iter()
+        .filter_map(|c| differs(c).map(|why| format!("{}: {why}", c.name)))
+        .collect();
+    let (count, all) = (wrong.len(), cases.len());
+    assert!(count == 0, "{count} of {all} differ:\n{}", wrong.join("\n"));
+}
