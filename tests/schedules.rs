@@ -97,7 +97,7 @@ fn differs(case: &Case) -> Option<String> {
         if !expected.is_empty() {
             continue;
         }
-        if unsure != !shuffled.unknowns.is_empty() {
+        if unsure == shuffled.unknowns.is_empty() {
             return Some(format!(
                 "only one of round robin and seed {seed} is unknown"
             ));
