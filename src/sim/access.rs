@@ -664,7 +664,7 @@ impl Machine<'_> {
 
     /// An unordered write over another unordered write: equal values are a warning, others a
     /// defect, undecided ones an obligation.
-    fn same_value(
+    pub fn same_value(
         &mut self,
         region: RegionId,
         at: u64,

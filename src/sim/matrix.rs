@@ -18,7 +18,7 @@ use crate::term::{BitsOp, TermId};
 use super::access::Target;
 use super::int_sym;
 use super::machine::{Machine, Stop};
-use super::race::Kind;
+use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::LANES;
@@ -328,7 +328,7 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
         kind: Kind,
-    ) -> Result<Vec<Target>, Stop> {
+    ) -> Result<(Vec<Target>, Vec<(usize, SameWrite)>), Stop> {
         let mask = (u64::from(u32::MAX) >> (32 - 8 * count)) as u32;
         let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
         let wanted = rows.len();
@@ -346,11 +346,7 @@ impl Machine<'_> {
         }
         self.stats.accesses += wanted as u64;
         let conflicts = self.order_accesses(w, pc, &rows, (2, 8), kind, false)?;
-        for (_, c) in &conflicts {
-            // Rows that overlap rows, or other writes, with values that nobody compared.
-            self.add_race(c.otherwise, c);
-        }
-        Ok(rows)
+        Ok((rows, conflicts))
     }
 
     fn ldmatrix(
@@ -362,7 +358,7 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
     ) -> Result<(), Stop> {
-        let rows = self.matrix_rows(w, pc, dsts.len(), space, addr, Kind::Read)?;
+        let (rows, _) = self.matrix_rows(w, pc, dsts.len(), space, addr, Kind::Read)?;
         for (j, d) in dsts.iter().enumerate() {
             for lane in 0..LANES {
                 let (g, t) = (lane / 4, lane % 4);
@@ -395,24 +391,47 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
     ) -> Result<(), Stop> {
-        let rows = self.matrix_rows(w, pc, srcs.len(), space, addr, Kind::Write)?;
-        for (j, s) in srcs.iter().enumerate() {
-            for lane in 0..LANES {
-                let (g, t) = (lane / 4, lane % 4);
-                let v = self.src(w, *s, lane);
-                let whole = self.values.bits(v, 32);
-                for e in 0..2 {
-                    let part = self.values.field(whole, 16 * e as u8, 16);
-                    let v = self.values.of_bits(part);
-                    let (row, col) = if trans {
-                        (2 * t + e, g)
-                    } else {
-                        (g, 2 * t + e)
+        let (rows, conflicts) = self.matrix_rows(w, pc, srcs.len(), space, addr, Kind::Write)?;
+        // Row by row, so that each is compared with what the ones before it stored.
+        for (i, target) in rows.iter().enumerate() {
+            let mine = |c: &&(usize, SameWrite)| c.0 == i;
+            let found: Vec<SameWrite> = conflicts.iter().filter(mine).map(|c| c.1).collect();
+            let (src, row) = (srcs[i / 8], i % 8);
+            for word in 0..4 {
+                let at = target.off as u64 + 4 * word as u64;
+                let halves = [0, 1].map(|e| {
+                    let (lane, half) = match trans {
+                        true => (4 * (2 * word + e) + row / 2, row % 2),
+                        false => (4 * row + word, e),
                     };
-                    let target = &rows[8 * j + row];
-                    let off = target.off as u64 + 2 * col as u64;
+                    let v = self.src(w, src, lane);
+                    let whole = self.values.bits(v, 32);
+                    self.values.field(whole, 16 * half as u8, 16)
+                });
+                let upon = |o: u64| found.iter().filter(move |c| c.offset == o);
+                if upon(at).count() == upon(at + 2).count() {
+                    let v = match trans {
+                        true => {
+                            let t = self.values.store.concat(&halves);
+                            self.values.of_bits(t)
+                        }
+                        false => self.src(w, src, 4 * row + word),
+                    };
+                    for c in upon(at) {
+                        self.same_value(target.region, at, 4, v, WORD, c);
+                    }
+                } else {
+                    for (at, t) in [at, at + 2].into_iter().zip(halves) {
+                        let v = self.values.of_bits(t);
+                        for c in upon(at) {
+                            self.same_value(target.region, at, 2, v, HALF, c);
+                        }
+                    }
+                }
+                for (at, t) in [at, at + 2].into_iter().zip(halves) {
+                    let v = self.values.of_bits(t);
                     let region = &mut self.regions[target.region.0 as usize];
-                    region.store(&mut self.values, off, 2, v);
+                    region.store(&mut self.values, at, 2, v);
                 }
             }
         }
