@@ -349,6 +349,7 @@ impl<'a> Whole<'a> {
             (true, true) => "updates",
         };
         Site {
+            around: Vec::new(),
             cta: Some(self.subject.cta(r.rank)),
             pc: r.pc,
             threads: thread.into_iter().collect(),

@@ -5,7 +5,7 @@
 //! preference, and columns fold into one on a narrow screen. Made from the JSON object, which
 //! cached results have as well; the lines around a place are read from its file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -20,6 +20,8 @@ use super::human::show_time;
 const AROUND: usize = 4;
 /// Inputs of a counterexample that are shown.
 const INPUTS: usize = 200;
+/// Threads of a picture.
+const COLUMNS: usize = 4;
 /// Findings of one list that are shown.
 const FINDINGS: usize = 100;
 
@@ -39,6 +41,8 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6
 .site pre{margin:.4rem 0 0;overflow-x:auto}.site mark{background:var(--mark);color:inherit;display:block}\
 details{border:1px solid var(--line);border-radius:.5rem;margin:.5rem 0;padding:.4rem .8rem}summary{cursor:pointer}\
 .finding{border-left:.25rem solid var(--line);padding-left:.8rem;margin:1rem 0}.finding.bad{border-color:var(--bad);color:inherit}.finding.open{border-color:var(--open);color:inherit}\
+.time{width:auto;margin:.8rem 0 0}.time td{padding:.1rem .6rem;border-bottom:0;border-left:2px solid var(--line)}.time td.n{border-left:0}.time td.here{background:var(--mark);border-left-color:var(--bad)}.time td.barrier code{color:var(--open)}\
+@media(max-width:40rem){.wide td:not(:first-child),.wide th{white-space:normal}.wide td,.wide th{padding:.2rem .3rem}.wide code,.wide .dim{overflow-wrap:anywhere}.time code{font-size:.72rem}.time td.n{white-space:nowrap}}\
 progress{width:6rem;accent-color:var(--good)}";
 
 /// The page of a check or a race.
@@ -294,7 +298,9 @@ impl Page {
             for s in list(f, "sites") {
                 self.site(s);
             }
-            self.add(format_args!("</div></div>"));
+            self.add(format_args!("</div>"));
+            self.picture(list(f, "sites"));
+            self.add(format_args!("</div>"));
         }
         if findings.len() > FINDINGS {
             let more = findings.len() - FINDINGS;
@@ -302,6 +308,55 @@ impl Page {
                 "<p class=\"dim\">... and {more} more in the JSON report.</p>"
             ));
         }
+    }
+
+    /// Threads beside each other, time downwards: the accesses and barriers around each place.
+    fn picture(&mut self, sites: &[Value]) {
+        let shown: Vec<&Value> = sites
+            .iter()
+            .filter(|s| !list(s, "around").is_empty())
+            .take(COLUMNS)
+            .collect();
+        if shown.is_empty() {
+            return;
+        }
+        let steps = |s: &Value| -> Vec<u64> {
+            let steps = list(s, "around").iter();
+            steps.filter_map(|e| e["step"].as_u64()).collect()
+        };
+        let times: BTreeSet<u64> = shown.iter().flat_map(|s| steps(s)).collect();
+        self.add(format_args!(
+            "<div class=\"wide\"><table class=\"time\"><tr><th class=\"n\">step</th>"
+        ));
+        for s in &shown {
+            let thread = list(s, "threads").first().map(triple).unwrap_or_default();
+            self.add(format_args!("<th>thread ({thread})</th>"));
+        }
+        self.add(format_args!("</tr>"));
+        for time in times {
+            self.add(format_args!("<tr><td class=\"n dim\">{time}</td>"));
+            for s in &shown {
+                let mut around = list(s, "around").iter();
+                let Some(e) = around.find(|e| e["step"] == time) else {
+                    self.add(format_args!("<td class=\"idle\"></td>"));
+                    continue;
+                };
+                // The last time that the thread is at the place is the one that is meant.
+                let own = list(s, "around").iter().rfind(|e| e["line"] == s["line"]);
+                let class = match own.is_some_and(|o| o["step"] == time) {
+                    true => "here",
+                    false if e["barrier"] == true => "barrier",
+                    false => "access",
+                };
+                self.add(format_args!(
+                    "<td class=\"{class}\"><code>{}: {}</code></td>",
+                    e["line"],
+                    xml(text(e, "text"))
+                ));
+            }
+            self.add(format_args!("</tr>"));
+        }
+        self.add(format_args!("</table></div>"));
     }
 
     /// A place with the lines around it.

@@ -107,6 +107,12 @@ fn site(s: &SiteReport) -> Value {
         if !s.what.is_empty() {
             map.insert("what".into(), json!(s.what));
         }
+        if !s.around.is_empty() {
+            let steps = s.around.iter().map(
+                |e| json!({"step": e.step, "line": e.line, "text": e.text, "barrier": e.barrier}),
+            );
+            map.insert("around".into(), steps.collect());
+        }
     }
     out
 }

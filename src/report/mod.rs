@@ -189,8 +189,23 @@ pub struct SiteReport {
     pub source: Option<(String, u32)>,
     /// What happened there.
     pub what: String,
+    /// What the first thread did before and after, in the schedule that was run.
+    pub around: Vec<StepReport>,
     /// Where to draw it.
     pub at: (Arc<Source>, Span),
+}
+
+/// An access or a synchronisation of a thread.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// When: instructions of warps before it.
+    pub step: u64,
+    /// Line of the PTX, from 1.
+    pub line: u32,
+    /// The line without the space around it.
+    pub text: String,
+    /// Synchronisation, not an access.
+    pub barrier: bool,
 }
 
 impl SiteReport {
@@ -206,6 +221,7 @@ impl SiteReport {
             cta: None,
             source: None,
             what: what.to_string(),
+            around: Vec::new(),
             at: (source.clone(), span),
         }
     }
@@ -214,6 +230,16 @@ impl SiteReport {
         let mut out = SiteReport::new(&kernel.source, kernel.span(site.pc), &site.text);
         out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
         out.cta = site.cta;
+        let step = |s: &sim::Step| {
+            let line = kernel.source.position(kernel.span(s.pc).start).line;
+            StepReport {
+                step: s.step,
+                line,
+                text: kernel.source.line(line).trim().to_string(),
+                barrier: s.barrier,
+            }
+        };
+        out.around = site.around.iter().map(step).collect();
         out.source = kernel.loc(site.pc).map(|l| (l.file.clone(), l.line));
         out
     }

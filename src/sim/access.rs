@@ -490,6 +490,7 @@ impl Machine<'_> {
                 return match self.unset_sites.get(&pc) {
                     Some(s) => Some(s.clone()),
                     None if (site as usize) < self.kernel.insts.len() => Some(super::Site {
+                        around: Vec::new(),
                         cta: None,
                         pc,
                         threads: Vec::new(),
@@ -679,6 +680,7 @@ impl Machine<'_> {
         let place = self.place(region, at, bytes);
         let sites: Vec<super::Site> = [&c.earlier, &c.later]
             .map(|p| super::Site {
+                around: Vec::new(),
                 cta: None,
                 pc: p.pc,
                 threads: vec![p.thread],

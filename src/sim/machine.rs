@@ -84,6 +84,8 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
+    /// What each warp did last.
+    pub trails: super::trail::Trails,
     /// What fences and flags have published.
     pub fences: super::fences::Fences,
     /// How often something was done that other threads can see.
@@ -261,6 +263,7 @@ impl<'k> Machine<'k> {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
             last_turn: (0, 0),
+            trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             address_bits,
             kernel,
@@ -370,6 +373,7 @@ impl<'k> Machine<'k> {
     /// A site of lanes of a warp.
     pub fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
         Site {
+            around: Vec::new(),
             cta: None,
             pc,
             threads: self.tids(w, mask),

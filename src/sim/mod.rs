@@ -50,6 +50,7 @@ pub mod shadow;
 mod step;
 mod tcgen05;
 mod tensor_memory;
+mod trail;
 mod uniform;
 pub mod value;
 pub mod warp;

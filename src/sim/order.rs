@@ -228,6 +228,7 @@ impl Machine<'_> {
             Kind::Atomic { .. } => "updates",
         };
         Site {
+            around: Vec::new(),
             cta: None,
             pc: p.pc,
             threads: vec![p.thread],
@@ -245,14 +246,17 @@ impl Machine<'_> {
 
     /// Turns what the shadows found into findings.
     pub fn collect_races(&mut self) {
+        // The last step of a run that stopped.
+        self.trails.keep(self.order.report.findings());
         let found: Vec<race::Finding> = self.order.report.findings().cloned().collect();
         for f in found {
             let r = RegionId(f.region.0);
             let bytes = self.access_bytes(f.later.pc);
-            let sites = vec![
+            let mut sites = vec![
                 self.party_site(r, f.offset, &f.earlier, self.access_bytes(f.earlier.pc)),
                 self.party_site(r, f.offset, &f.later, bytes),
             ];
+            self.trails.attach(&f, &mut sites);
             let place = self.place(r, f.offset, bytes);
             let (a, b) = (f.earlier.thread.0, f.later.thread.0);
             let what = format!(
@@ -302,12 +306,14 @@ impl Machine<'_> {
             let place = self.place(r, off, 4);
             let sites = vec![
                 Site {
+                    around: Vec::new(),
                     cta: None,
                     pc: write.0,
                     threads: vec![write.1],
                     text: format!("writes {place}"),
                 },
                 Site {
+                    around: Vec::new(),
                     cta: None,
                     pc: read.0,
                     threads: vec![read.1],

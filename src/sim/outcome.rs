@@ -22,6 +22,19 @@ pub struct Site {
     pub threads: Vec<Tid>,
     /// What happened there: "write of s[3]".
     pub text: String,
+    /// What the first of the threads did before and after, where that is known.
+    pub around: Vec<Step>,
+}
+
+/// An access or a synchronisation of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When, in the schedule that was run.
+    pub step: u64,
+    /// The instruction.
+    pub pc: Pc,
+    /// Synchronisation, not an access.
+    pub barrier: bool,
 }
 
 /// Kinds of defects of the command-line contract.

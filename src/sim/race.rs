@@ -205,6 +205,12 @@ impl Report {
         self.findings.values()
     }
 
+    /// Number of findings.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.findings.len()
+    }
+
     /// True if nothing was found.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()

@@ -234,7 +234,11 @@ impl Machine<'_> {
                         break;
                     }
                 }
-                match self.step(w, mask, pc)? {
+                let flow = self.step(w, mask, pc)?;
+                if self.order.report.len() != self.trails.seen {
+                    self.trails.keep(self.order.report.findings());
+                }
+                match flow {
                     Flow::Next => pc.0 += 1,
                     Flow::Jump(to) => pc = to,
                     Flow::Set => break,
@@ -354,6 +358,11 @@ impl Machine<'_> {
         for s in self.barrier_absentees() {
             message.push_str("; ");
             message.push_str(&s);
+        }
+        for site in &mut sites {
+            if let Some(&first) = site.threads.first() {
+                site.around = self.trails.of(first, site.pc);
+            }
         }
         if self.deadlock_is_unclear() {
             self.unknown(UnknownKind::Undefined, sites, || {

@@ -224,6 +224,7 @@ impl Machine<'_> {
         pc: Pc,
         under: &Under,
     ) -> Result<Flow, Stop> {
+        self.trails.note(w, self.stats.warp_instructions, pc, exec);
         let inst = self.inst(pc);
         match &inst.op {
             Op::Ld {

@@ -35,6 +35,8 @@ const PAGES: &[Page] = &[
             "thread (1,0,0)",
             "ld.shared.f32",
             "st.shared.f32",
+            "bar.sync",
+            "step",
             "Assumptions",
         ],
     },
