@@ -118,6 +118,7 @@ impl Lowerer<'_> {
                 _ => {
                     let (reg, ty) = self.reg_of(name, None, span)?;
                     self.check_address((name, span), ty)?;
+                    self.check_wide((name, span), ty, generic)?;
                     let base = Src::Reg(reg);
                     Ok((generic, Addr { base, offset }))
                 }
@@ -207,6 +208,31 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let opcode = self.opcode_text();
+        self.fail(LowerError::OperandType {
+            name: self.m.text(name).to_string(),
+            span,
+            found: found.text(),
+            wanted: "u64",
+            opcode,
+        })
+    }
+
+    /// Generic and global addresses of a module with addresses of 64 bits take all of them.
+    fn check_wide(
+        &mut self,
+        (name, span): (Name, Span),
+        found: Type,
+        space: Space,
+    ) -> Decoded<()> {
+        let wide = matches!(space, Space::Generic | Space::Global);
+        if !wide || found.bits() == 64 || self.m.address_size() == 32 {
+            return Ok(());
+        }
+        let opcode = self.opcode_text();
+        // `ldmatrix` and `stmatrix` are about shared memory whether they say so or not.
+        if opcode.contains("matrix.") {
+            return Ok(());
+        }
         self.fail(LowerError::OperandType {
             name: self.m.text(name).to_string(),
             span,

@@ -312,6 +312,15 @@ impl<'a> Lowerer<'a> {
         let a = match self.address_of(operand)? {
             Some(address) => self.address_value(address, Type::U64)?,
             None => {
+                let short = match operand.kind {
+                    crate::ptx::OperandKind::Name(name) => {
+                        self.reg_of(name, None, operand.span)?.1.bits() == 32
+                    }
+                    _ => false,
+                };
+                if short && self.m.address_size() == 64 {
+                    return unsupported("an address of 32 bits");
+                }
                 let ty = if self.m.address_size() == 32 {
                     Type::U32
                 } else {

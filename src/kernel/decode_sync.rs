@@ -176,8 +176,8 @@ impl Lowerer<'_> {
             dst,
             p,
             a: self.src(1, Type::B32)?,
-            b: self.src(2, Type::U32)?,
-            c: self.src(3, Type::U32)?,
+            b: self.src(2, Type::B32)?,
+            c: self.src(3, Type::B32)?,
             mask: match sync {
                 true => Some(self.src(4, Type::B32)?),
                 false => None,

@@ -30,6 +30,7 @@ impl<'a> Lowerer<'a> {
             Err(Stop::Error) => self.take_back(start),
             Err(Stop::Unsupported(why)) => {
                 self.take_back(start);
+                self.check_operands(instr);
                 self.unsupported(why);
             }
         }

@@ -76,7 +76,7 @@ pub(super) struct Lowerer<'a> {
     pub table_entries: usize,
     /// The hidden carry flag.
     carry: Option<RegId>,
-    errors: Vec<LowerError>,
+    pub errors: Vec<LowerError>,
     reported: FxHashSet<Span>,
     pub warnings: Vec<LowerWarning>,
     pub texts: FxHashMap<String, u32>,

@@ -56,6 +56,7 @@ mod scope;
 mod sig;
 mod special;
 mod tensor_op;
+mod unmodelled;
 
 #[cfg(test)]
 mod tests;

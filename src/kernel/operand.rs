@@ -216,6 +216,9 @@ impl<'a> Lowerer<'a> {
                 }
             },
             OperandKind::Neg(_) => unsupported("a negated register as an operand"),
+            OperandKind::Not(_) if ty == Type::Pred => {
+                unsupported("a negated predicate as an operand")
+            }
             _ => self.wrong(span, "a register or a constant"),
         }
     }
@@ -229,6 +232,9 @@ impl<'a> Lowerer<'a> {
     }
 
     fn int_bits(&mut self, int: Int, ty: Type, span: Span) -> Decoded<u64> {
+        if ty == Type::Bf16 {
+            return unsupported("an integer as a value of `.bf16`");
+        }
         if ty.is_float() {
             return self.fail(LowerError::Immediate {
                 span,

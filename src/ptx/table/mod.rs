@@ -8,12 +8,18 @@
 //! ```
 //!
 //! Before the colon stand groups of words, of which the instruction has exactly one each, or at
-//! most one if the group ends in `?`; `a|b` lists alternatives, `$set` names a list of them, `m64`
-//! is any shape with 64 rows and an inner dimension. Words may come in any order, as ptxas takes them; those of one kind
+//! most one if the group ends in `?`; `a|b` lists alternatives, `$set` names a list of them, `m64k16`
+//! is any shape with 64 rows and this inner dimension. Words may come in any order, as ptxas takes them; those of one kind
 //! (types) fill the groups from left to right. After the colon stand the operands, those with `?`
 //! optional: `d` destination register, `q` destination that may be a pair `p|q`, `r` scalar source, `p` predicate
-//! source, `v` vector, `w` scalar or vector (in loads of textures with `|p`), `m` address, `l` label or name, `g` list in
-//! parentheses, `x` anything.
+//! source, `v` vector, `w` scalar or vector (in loads of textures with `|p`), `m` address, `t` address with
+//! coordinates, `l` label or name, `g` list in parentheses, `i` constant, `R` register, `Q` register or sink or pair,
+//! `D` and `u` (`U`) destination and source of video instructions, `a` register or variable, `y` descriptor or
+//! vector, `z` descriptor or address, `x` anything.
+//!
+//! Behind the letter stand the bits of its registers (`r32`), or the number of the word that is their type (`r@1`),
+//! and for vectors how many there are (`v4@2`, `vn16` as many as `.v2` says, `vx` as matrix loads take, and
+//! for `vd`, `va`, `vb`, `vc`, `vg`, `vw` what the shape says). [`operands`] is for who knows declarations.
 //!
 //! [`check`] reports the instructions that fit no form. What it says are warnings: the table is
 //! about PTX as such, and takes more than any one target does (it knows no targets, and does not
@@ -125,15 +131,47 @@ const SETS: &[(&str, &str)] = &[
 /// Words of which an instruction has one.
 struct Group {
     words: Vec<ModKind>,
-    /// Any shape with 64 rows.
-    rows64: bool,
+    /// Any shape with 64 rows and this inner dimension.
+    rows64: Option<u16>,
     optional: bool,
 }
 
+/// How many registers stand in a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Any number.
+    Any,
+    /// This many.
+    Fixed(u8),
+    /// As many as `.v2`, `.v4` or `.v8` says; a scalar without.
+    Vec,
+    /// As many as the shape and `.x2` of a matrix load say.
+    Times,
+    /// The fragment of a matrix product: `a`, `b`, `c`, `d`, `g` the accumulator of a warpgroup, `w` of
+    /// `wmma.load` and `wmma.store`.
+    Fragment(u8),
+}
+
+/// How wide the registers of an operand are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// Nothing is said.
+    Any,
+    /// Bits of an integer, bit or predicate type.
+    Bits(u32),
+    /// The n-th type of the instruction, counted from 0.
+    Type(u8),
+}
+
 /// What may stand as an operand.
-#[derive(Clone, Copy)]
-struct Slot {
-    class: u8,
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The letter.
+    pub class: u8,
+    /// How many registers.
+    pub count: Count,
+    /// How wide they are.
+    pub width: Width,
     optional: bool,
 }
 
@@ -176,11 +214,21 @@ impl Form {
     fn takes_words(&self, mods: &[Modifier]) -> bool {
         // No form has more than 64 groups.
         let mut filled = 0u64;
+        let mut types = 0;
         for word in mods {
-            let free =
-                |(i, group): &(usize, &Group)| filled & 1 << i == 0 && group.holds(word.kind);
+            // Types keep their order.
+            let ty = matches!(word.kind, ModKind::Type(_));
+            let least = if ty { types } else { 0 };
+            let free = |(i, group): &(usize, &Group)| {
+                *i >= least && filled & 1 << i == 0 && group.holds(word.kind)
+            };
             match self.groups.iter().enumerate().find(free) {
-                Some((i, _)) => filled |= 1 << i,
+                Some((i, _)) => {
+                    filled |= 1 << i;
+                    if ty {
+                        types = i + 1;
+                    }
+                }
                 None => return false,
             }
         }
@@ -197,6 +245,28 @@ impl Form {
         // another class follows; trying each choice costs little, as there are at most ten.
         fits(&self.operands, operands)
     }
+}
+
+/// The slot of each operand of an instruction, if some form takes it.
+pub fn operands(module: &Module, instr: &Instr) -> Option<Vec<Slot>> {
+    let Opcode::Known(op) = instr.opcode else {
+        return None;
+    };
+    let (mods, operands) = (&module[instr.mods], &module[instr.operands]);
+    let mut worded = FORMS[op as usize].iter().filter(|f| f.takes_words(mods));
+    let form = worded.find(|form| form.takes_operands(operands))?;
+    let mut taken = Vec::with_capacity(operands.len());
+    let mut slots = form.operands.as_slice();
+    for (i, operand) in operands.iter().enumerate() {
+        while let Some((slot, rest)) = slots.split_first() {
+            slots = rest;
+            if slot.takes(operand.kind) && fits(rest, &operands[i + 1..]) {
+                taken.push(*slot);
+                break;
+            }
+        }
+    }
+    (taken.len() == operands.len()).then_some(taken)
 }
 
 fn fits(slots: &[Slot], operands: &[Operand]) -> bool {
@@ -217,7 +287,7 @@ impl Group {
         };
         let mut group = Self {
             words: Vec::new(),
-            rows64: false,
+            rows64: None,
             optional,
         };
         for word in text.split('|') {
@@ -228,7 +298,7 @@ impl Group {
             for word in set.unwrap_or(word).split('|') {
                 match lookup::modifier(word) {
                     Some(kind) => group.words.push(kind),
-                    None => group.rows64 |= word == "m64",
+                    None => group.rows64 = word.strip_prefix("m64k").and_then(|k| k.parse().ok()),
                 }
             }
         }
@@ -236,7 +306,10 @@ impl Group {
     }
 
     fn holds(&self, kind: ModKind) -> bool {
-        let wide = |shape: Shape| self.rows64 && shape.m == 64 && shape.k != 0;
+        let wide = |shape: Shape| {
+            let columns = (8..=256).contains(&shape.n) && shape.n.is_multiple_of(8);
+            shape.m == 64 && columns && self.rows64 == Some(shape.k)
+        };
         self.words.contains(&kind) || matches!(kind, ModKind::Shape(shape) if wide(shape))
     }
 }
@@ -244,9 +317,38 @@ impl Group {
 impl Slot {
     fn read(text: &str) -> Self {
         let text = text.trim();
+        let optional = text.ends_with('?');
+        let mut rest = text.trim_end_matches('?').bytes().peekable();
+        let class = rest.next().unwrap_or(b'x');
+        let mut count = Count::Any;
+        if let Some(letter) = rest.next_if(|b| b.is_ascii_lowercase()) {
+            count = match letter {
+                b'n' => Count::Vec,
+                b'x' => Count::Times,
+                letter => Count::Fragment(letter),
+            };
+        }
+        let rest: String = rest.map(char::from).collect();
+        let (before, ty) = match rest.split_once('@') {
+            Some((before, ty)) => (before, ty.parse::<u8>().ok().map(|n| n.saturating_sub(1))),
+            None => (rest.as_str(), None),
+        };
+        let number: Option<u32> = before.parse().ok();
+        let width = match (ty, number) {
+            (Some(ty), count_of) => {
+                if let Some(n) = count_of {
+                    count = Count::Fixed(n as u8);
+                }
+                Width::Type(ty)
+            }
+            (None, Some(bits)) => Width::Bits(bits),
+            (None, None) => Width::Any,
+        };
         Self {
-            class: text.bytes().next().unwrap_or(b'x'),
-            optional: text.ends_with('?'),
+            class,
+            count,
+            width,
+            optional,
         }
     }
 
@@ -260,9 +362,19 @@ impl Slot {
             b'q' => register || matches!(kind, K::Sink | K::Pair { .. }),
             b'r' => scalar,
             b'p' => register || constant || matches!(kind, K::Not(_)),
-            b'v' => register || matches!(kind, K::Vector(_)),
+            b'v' if self.count == Count::Fragment(b't') => matches!(kind, K::Vector(_)),
+            b'v' if self.count == Count::Vec => register || constant || matches!(kind, K::Vector(_) | K::Sink),
+            b'v' => register || matches!(kind, K::Vector(_) | K::Sink),
             b'w' => scalar || matches!(kind, K::Vector(_) | K::VectorPair { .. } | K::Sink),
-            b'm' => matches!(kind, K::Address(_) | K::Element { .. }),
+            b'm' | b't' => matches!(kind, K::Address(_) | K::Element { .. }),
+            b'i' => constant,
+            b'R' => register,
+            b'Q' => register || matches!(kind, K::Sink | K::Pair { .. }),
+            b'D' => register,
+            b'u' | b'U' => scalar || matches!(kind, K::NegComponent { .. }),
+            b'a' => scalar,
+            b'y' => register || matches!(kind, K::Vector(_)),
+            b'z' => register || matches!(kind, K::Address(_)),
             b'l' => matches!(kind, K::Name(_)),
             b'g' => matches!(kind, K::Group(_)),
             _ => true,
@@ -481,7 +593,7 @@ mod tests {
                 {
                     let known = match word.strip_prefix('$') {
                         Some(set) => SETS.iter().any(|(name, _)| *name == set),
-                        None => word == "m64" || lookup::modifier(word).is_some(),
+                        None => word.starts_with("m64k") || lookup::modifier(word).is_some(),
                     };
                     assert!(known, "{op}: {word} in {text}");
                 }
@@ -490,11 +602,8 @@ mod tests {
                     .map(str::trim)
                     .filter(|slot| !slot.is_empty())
                 {
-                    let class = slot.trim_end_matches('?');
-                    assert!(
-                        class.len() == 1 && "dqrpvwmlgx".contains(class),
-                        "{op}: {text}"
-                    );
+                    let class = &slot[..1];
+                    assert!("dqrpvwmtlgiRQDuUayzx".contains(class), "{op}: {text}");
                 }
             }
         }

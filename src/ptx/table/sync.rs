@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
             "alias|async : ",
             "async global|shared::cta|shared::cluster : ",
             "tensormap::generic release $scope : ",
-            "tensormap::generic acquire $scope : m,r",
+            "tensormap::generic acquire $scope : m,i",
             "async::generic acquire sync_restrict::shared::cluster cluster : ",
             "async::generic release sync_restrict::shared::cta cluster : ",
         ],
@@ -57,38 +57,38 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::Atom,
         &[
-            "$order? $scope? $at? and|or|xor|exch $level? b32|b64 : d,m,r,r?",
-            "$order? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : d,m,r,r?",
-            "$order? $scope? $at? min|max $level? $int32 : d,m,r,r?",
-            "$order? $scope? $at? inc|dec $level? u32 : d,m,r,r?",
-            "$order? $scope? $at? cas $level? b16|b32|b64|b128 : d,m,r,r,r?",
-            "$order? $scope? $at? exch $level? b128 : d,m,r,r?",
-            "$order? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : d,m,r,r?",
-            "$order? $scope? global? add $level? v2|v4 f32 : w,m,w,r?",
-            "$order? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : w,m,w,r?",
-            "$order? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : w,m,w,r?",
+            "$order? $scope? $at? and|or|xor|exch $level? b32|b64 : d@1,m,r@1,R64?",
+            "$order? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : d@1,m,r@1,R64?",
+            "$order? $scope? $at? min|max $level? $int32 : d@1,m,r@1,R64?",
+            "$order? $scope? $at? inc|dec $level? u32 : d@1,m,r@1,R64?",
+            "$order? $scope? $at? cas $level? b16|b32|b64|b128 : d@1,m,r@1,r@1,R64?",
+            "$order? $scope? $at? exch $level? b128 : R128,m,r128,R64?",
+            "$order? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : d@1,m,r@1,R64?",
+            "$order? $scope? global? add $level? v2|v4 f32 : vn@1,m,vn@1,r64?",
+            "$order? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : vn@1,m,vn@1,r64?",
+            "$order? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : vn@1,m,vn@1,r64?",
         ],
     ),
     (
         Op::Red,
         &[
-            "$rorder? $scope? $at? and|or|xor $level? b32|b64 : m,r,r?",
-            "$rorder? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : m,r,r?",
-            "$rorder? $scope? $at? min|max $level? $int32 : m,r,r?",
-            "$rorder? $scope? $at? inc|dec $level? u32 : m,r,r?",
-            "$rorder? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : m,r,r?",
-            "$rorder? $scope? global? add $level? v2|v4 f32 : m,w,r?",
-            "$rorder? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : m,w,r?",
-            "$rorder? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : m,w,r?",
+            "$rorder? $scope? $at? and|or|xor $level? b32|b64 : m,r@1,R64?",
+            "$rorder? $scope? $at? add $level? u32|u64|s32|s64|f32|f64 : m,r@1,R64?",
+            "$rorder? $scope? $at? min|max $level? $int32 : m,r@1,R64?",
+            "$rorder? $scope? $at? inc|dec $level? u32 : m,r@1,R64?",
+            "$rorder? $scope? $at? add noftz $level? f16|f16x2|bf16|bf16x2 : m,r@1,R64?",
+            "$rorder? $scope? global? add $level? v2|v4 f32 : m,vn@1,r64?",
+            "$rorder? $scope? global? add|min|max noftz $level? v2|v4|v8 f16|bf16 : m,vn@1,r64?",
+            "$rorder? $scope? global? add|min|max noftz $level? v2|v4 f16x2|bf16x2 : m,vn@1,r64?",
         ],
     ),
     (
         Op::RedAsync,
         &[
-            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec u32 : m,r,m",
-            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes min|max|add u32|s32|u64 : m,r,m",
-            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes and|or|xor b32 : m,r,m",
-            "mmio release gpu|sys global? add $int32 : m,r",
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes inc|dec u32 : m,r@1,m",
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes min|max|add u32|s32|u64 : m,r@1,m",
+            "relaxed cluster shared::cluster? mbarrier::complete_tx::bytes and|or|xor b32 : m,r@1,m",
+            "mmio release gpu|sys global? add $int32 : m,r@1",
         ],
     ),
     (Op::Vote, &["all|any|uni pred : d,p", "ballot b32 : d,p"]),
@@ -111,16 +111,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (Op::GriddepcontrolLaunchDependents, &[": "]),
     (Op::GriddepcontrolWait, &[": "]),
-    (Op::ElectSync, &[": q,r"]),
+    (Op::ElectSync, &[": Q32,r32"]),
     (Op::MbarrierInit, &["shared|shared::cta? b64 : m,r"]),
     (Op::MbarrierInval, &["shared|shared::cta? b64 : m"]),
     (
         Op::MbarrierExpectTx,
-        &["relaxed? cta|cluster? $mbarrier? b64 : m,r"],
+        &[
+            "$mbarrier? b64 : m,r32",
+            "relaxed cta|cluster $mbarrier? b64 : m,r32",
+        ],
     ),
     (
         Op::MbarrierCompleteTx,
-        &["relaxed? cta|cluster? $mbarrier? b64 : m,r"],
+        &[
+            "$mbarrier? b64 : m,r32",
+            "relaxed cta|cluster $mbarrier? b64 : m,r32",
+        ],
     ),
     (Op::MbarrierArrive, ARRIVE),
     (Op::MbarrierArriveDrop, ARRIVE),
@@ -131,21 +137,29 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::MbarrierTestWait,
         &[
-            "acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r",
-            "parity acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r",
+            "shared|shared::cta? b64 : R1,m,r64",
+"acquire|relaxed cta|cluster shared|shared::cta? b64 : R1,m,r64",
+"acquire shared|shared::cta? b64 : R1,m,r64",
+            "parity shared|shared::cta? b64 : R1,m,r32",
+"parity acquire|relaxed cta|cluster shared|shared::cta? b64 : R1,m,r32",
+"parity acquire shared|shared::cta? b64 : R1,m,r32",
         ],
     ),
     (
         Op::MbarrierTryWait,
         &[
-            "acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r,r?",
-            "parity acquire|relaxed? cta|cluster? shared|shared::cta? b64 : d,m,r,r?",
+            "shared|shared::cta? b64 : R1,m,r64,r32?",
+"acquire|relaxed cta|cluster shared|shared::cta? b64 : R1,m,r64,r32?",
+"acquire shared|shared::cta? b64 : R1,m,r64,r32?",
+            "parity shared|shared::cta? b64 : R1,m,r32,r32?",
+"parity acquire|relaxed cta|cluster shared|shared::cta? b64 : R1,m,r32,r32?",
+"parity acquire shared|shared::cta? b64 : R1,m,r32,r32?",
         ],
     ),
-    (Op::MbarrierPendingCount, &["b64 : d,r"]),
+    (Op::MbarrierPendingCount, &["b64 : R32,R64"]),
     (
         Op::TensormapCpFenceproxy,
-        &["global shared::cta tensormap::generic release $scope sync aligned : m,m,r"],
+        &["global shared::cta tensormap::generic release $scope sync aligned : m,m,i"],
     ),
     (
         Op::ClusterlaunchcontrolTryCancel,
@@ -154,15 +168,15 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::ClusterlaunchcontrolQueryCancel,
         &[
-            "is_canceled pred b128 : d,r",
-            "get_first_ctaid v4 b32 b128 : v,r",
-            "get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128 : d,r",
+            "is_canceled pred b128 : R1,r128",
+            "get_first_ctaid v4 b32 b128 : vn32,r128",
+            "get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128 : R32,r128",
         ],
     ),
     // 9.7.17
-    (Op::Stacksave, &["u32|u64 : d"]),
-    (Op::Stackrestore, &["u32|u64 : r"]),
-    (Op::Alloca, &["u32|u64 : d,r,r?"]),
+    (Op::Stacksave, &["u32|u64 : R@1"]),
+    (Op::Stackrestore, &["u32|u64 : R@1"]),
+    (Op::Alloca, &["u32|u64 : R@1,r@1,i?"]),
     // 9.7.18
     (Op::Vadd, SCALAR_VIDEO),
     (Op::Vsub, SCALAR_VIDEO),
@@ -173,13 +187,13 @@ pub(super) const ROWS: &[Row] = &[
     (Op::Vshr, VIDEO_SHIFT),
     (
         Op::Vmad,
-        &["u32|s32 u32|s32 u32|s32 po? sat? shr7|shr15? : d,x,x,x"],
+        &["u32|s32 u32|s32 u32|s32 po? sat? shr7|shr15? : D32,u,u,x"],
     ),
     (
         Op::Vset,
         &[
-            "u32|s32 u32|s32 $vcmp : d,x,x",
-            "u32|s32 u32|s32 $vcmp add|min|max : d,x,x,r",
+            "u32|s32 u32|s32 $vcmp : D32,u,u,r32?",
+            "u32|s32 u32|s32 $vcmp add|min|max : D32,u,u,r32",
         ],
     ),
     (Op::Vadd2, SIMD_VIDEO),
@@ -198,10 +212,10 @@ pub(super) const ROWS: &[Row] = &[
     (Op::Vset4, SIMD_SET),
     // 9.7.19
     (Op::Brkpt, &[": "]),
-    (Op::Nanosleep, &["u32 : r"]),
-    (Op::Pmevent, &[": r", "mask : r"]),
+    (Op::Nanosleep, &["u32 : r32"]),
+    (Op::Pmevent, &[": i", "mask : i"]),
     (Op::Trap, &[": "]),
-    (Op::Setmaxnreg, &["inc|dec sync aligned u32 : r"]),
+    (Op::Setmaxnreg, &["inc|dec sync aligned u32 : i"]),
 ];
 
 /// `barrier`.
@@ -214,30 +228,32 @@ const BARRIER: &[&str] = &[
 
 /// `mbarrier.arrive` and `mbarrier.arrive_drop`.
 const ARRIVE: &[&str] = &[
-    "release|relaxed? cta|cluster? $mbarrier? b64 : d,m,r?",
-    "release|relaxed? cta|cluster? shared::cluster b64 : m,r?",
-    "expect_tx release|relaxed? cta|cluster? $mbarrier? b64 : d,m,r",
-    "noComplete release? cta? shared|shared::cta? b64 : d,m,r",
+    "release? $mbarrier? b64 : Q64,m,r32?",
+    "release|relaxed cta|cluster $mbarrier? b64 : Q64,m,r32?",
+    "expect_tx release? $mbarrier? b64 : Q64,m,r32",
+    "expect_tx release|relaxed cta|cluster $mbarrier? b64 : Q64,m,r32",
+    "noComplete shared|shared::cta? b64 : R64,m,r32",
+    "noComplete release cta shared|shared::cta? b64 : R64,m,r32",
 ];
 
 const SCALAR_VIDEO: &[&str] = &[
-    "u32|s32 u32|s32 u32|s32 sat? : d,x,x",
-    "u32|s32 u32|s32 u32|s32 sat? add|min|max : d,x,x,r",
-    "u32|s32 u32|s32 u32|s32 sat? : d,x,x,r",
+    "u32|s32 u32|s32 u32|s32 sat? : D32,u,u",
+    "u32|s32 u32|s32 u32|s32 sat? add|min|max : D32,u,u,r32",
+    "u32|s32 u32|s32 u32|s32 sat? : D32,u,u,r32",
 ];
 
 const VIDEO_SHIFT: &[&str] = &[
-    "u32|s32 u32|s32 u32 sat? clamp|wrap : d,x,x",
-    "u32|s32 u32|s32 u32 sat? clamp|wrap add|min|max : d,x,x,r",
-    "u32|s32 u32|s32 u32 sat? clamp|wrap : d,x,x,r",
+    "u32|s32 u32|s32 u32 sat? clamp|wrap : D32,u,u",
+    "u32|s32 u32|s32 u32 sat? clamp|wrap add|min|max : D32,u,u,r32",
+    "u32|s32 u32|s32 u32 sat? clamp|wrap : D32,u,u,r32",
 ];
 
 const SIMD_VIDEO: &[&str] = &[
-    "u32|s32 u32|s32 u32|s32 sat? : d,x,x,r",
-    "u32|s32 u32|s32 u32|s32 add : d,x,x,r",
+    "u32|s32 u32|s32 u32|s32 sat? : D32,U,U,R32",
+    "u32|s32 u32|s32 u32|s32 add : D32,U,U,R32",
 ];
 
 const SIMD_SET: &[&str] = &[
-    "u32|s32 u32|s32 $vcmp : d,x,x,r",
-    "u32|s32 u32|s32 $vcmp add : d,x,x,r",
+    "u32|s32 u32|s32 $vcmp : D32,U,U,R32",
+    "u32|s32 u32|s32 $vcmp add : D32,U,U,R32",
 ];
