@@ -218,12 +218,7 @@ impl Lowerer<'_> {
     }
 
     /// Generic and global addresses of a module with addresses of 64 bits take all of them.
-    fn check_wide(
-        &mut self,
-        (name, span): (Name, Span),
-        found: Type,
-        space: Space,
-    ) -> Decoded<()> {
+    fn check_wide(&mut self, (name, span): (Name, Span), found: Type, space: Space) -> Decoded<()> {
         let wide = matches!(space, Space::Generic | Space::Global);
         if !wide || found.bits() == 64 || self.m.address_size() == 32 {
             return Ok(());

@@ -26,6 +26,10 @@ impl<'a> Lowerer<'a> {
         let start = self.k.insts.len();
         let decoded = self.guarded(instr);
         match decoded {
+            // What has no effect is not decoded either.
+            Ok(()) if matches!(self.k.insts.last().map(|i| &i.op), Some(super::Op::Nop)) => {
+                self.check_operands(instr);
+            }
             Ok(()) => {}
             Err(Stop::Error) => self.take_back(start),
             Err(Stop::Unsupported(why)) => {

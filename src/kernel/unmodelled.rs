@@ -63,10 +63,10 @@ impl<'a> Words<'a> {
         let ty = match slot.width {
             Width::Any => None,
             Width::Bits(1) => Some(Type::Pred),
-            Width::Bits(16) => Some(Type::B16),
-            Width::Bits(64) => Some(Type::B64),
+            Width::Bits(16) => Some(Type::U16),
+            Width::Bits(64) => Some(Type::U64),
             Width::Bits(128) => Some(Type::B128),
-            Width::Bits(_) => Some(Type::B32),
+            Width::Bits(_) => Some(Type::U32),
             Width::Type(i) => self.types.get(usize::from(i)).copied(),
         };
         match slot.count {
@@ -131,7 +131,12 @@ impl<'a> Words<'a> {
             (Op::WgmmaMmaAsync | Op::WgmmaMmaAsyncSp, b'g') => accumulator(self.ty(0), 128),
             (Op::WgmmaMmaAsync | Op::WgmmaMmaAsyncSp, _) => Some((4, Type::B32)),
             (Op::WmmaLoad | Op::WmmaStore, _) => {
-                let part = [(Mod::A, b'a'), (Mod::B, b'b'), (Mod::C, b'c'), (Mod::D, b'd')];
+                let part = [
+                    (Mod::A, b'a'),
+                    (Mod::B, b'b'),
+                    (Mod::C, b'c'),
+                    (Mod::D, b'd'),
+                ];
                 let which = part.iter().find(|(word, _)| self.has(*word))?.1;
                 self.tile(which, self.ty(0), (m, n, k))
             }
@@ -177,12 +182,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn tile(
-        &self,
-        which: u8,
-        ty: Type,
-        (m, n, k): (usize, usize, usize),
-    ) -> Option<(usize, Type)> {
+    fn tile(&self, which: u8, ty: Type, (m, n, k): (usize, usize, usize)) -> Option<(usize, Type)> {
         let cells = match which {
             b'a' => m * k,
             b'b' => k * n,
@@ -299,7 +299,9 @@ impl<'a> Lowerer<'a> {
     ) -> Decoded<()> {
         let elements = self.elements(operand)?;
         let vector = matches!(operand.kind, OperandKind::Vector(_));
-        if count.is_some_and(|count| count != elements.len()) || (!vector && elements.len() == 1 && count.is_none()) {
+        if count.is_some_and(|count| count != elements.len())
+            || (!vector && elements.len() == 1 && count.is_none())
+        {
             return self.wrong(operand.span, "a vector of another size");
         }
         let Some(ty) = ty else { return Ok(()) };
@@ -343,7 +345,11 @@ impl<'a> Lowerer<'a> {
     ) -> Decoded<()> {
         let (_, found) = self.reg_of(name, component, operand.span)?;
         // Narrow and packed types live in registers of 16 bits or more.
-        let bits = if ty == Type::Pred { 1 } else { ty.bits().max(16) };
+        let bits = if ty == Type::Pred {
+            1
+        } else {
+            ty.bits().max(16)
+        };
         let class = match (found.class(), ty.class()) {
             (TypeClass::Predicate, TypeClass::Predicate) => true,
             (TypeClass::Predicate, _) | (_, TypeClass::Predicate) => false,
@@ -389,12 +395,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn check_place(
-        &mut self,
-        words: &Words<'_>,
-        operand: &'a Operand,
-        slot: Slot,
-    ) -> Decoded<()> {
+    fn check_place(&mut self, words: &Words<'_>, operand: &'a Operand, slot: Slot) -> Decoded<()> {
         let OperandKind::Address(id) = operand.kind else {
             return Ok(());
         };
@@ -420,11 +421,20 @@ impl<'a> Lowerer<'a> {
         // Tensor memory has addresses of 32 bits, and so has shared memory if it is named.
         let implied = matches!(
             words.op,
-            Op::RedAsync | Op::StAsync | Op::Ldmatrix | Op::Stmatrix | Op::Tcgen05Alloc
+            Op::RedAsync
+                | Op::StAsync
+                | Op::Ldmatrix
+                | Op::Stmatrix
+                | Op::Tcgen05Alloc
+                | Op::Tcgen05Commit
+                | Op::CpAsyncBulkPrefetch
+                | Op::TensormapReplace
         );
-        let short = implied || words.spaces.iter().any(|space| {
-            !matches!(space, Space::Global | Space::Const | Space::Local)
-        });
+        let short = implied
+            || words
+                .spaces
+                .iter()
+                .any(|space| !matches!(space, Space::Global | Space::Const | Space::Local));
         let wanted = match slot.width {
             Width::Bits(32) => Some(32),
             _ if slot.class == b'z' => Some(32),

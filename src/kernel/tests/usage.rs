@@ -126,7 +126,9 @@ fn what_depends_on_a_base() {
     assert_eq!(pointer_bits(&k).len(), 1);
     let k = kernel_of(
         "",
-        &format!("{load} cvt.u32.u64 %r1, %rd2; ld.global.f32 %f1, [%r1]; ret;"),
+        &format!(
+            "{load} cvt.u32.u64 %r1, %rd2; cvt.u64.u32 %rd7, %r1; ld.global.f32 %f1, [%rd7]; ret;"
+        ),
     );
     assert_eq!(pointer_bits(&k).len(), 1);
 }

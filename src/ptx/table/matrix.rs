@@ -35,12 +35,12 @@ pub(super) const ROWS: &[Row] = &[
         &[
             "sync aligned row|col row|col m16n16k16|m32n8k16|m8n32k16 f16|f32 f16|f32 : vd,va,vb,vc",
             "sync aligned row|col row|col m16n16k16|m32n8k16|m8n32k16 s32 s8 s8 s32 satfinite? : vd,va,vb,vc",
-"sync aligned row|col row|col m16n16k16|m32n8k16|m8n32k16 s32 u8 u8 s32 satfinite? : vd,va,vb,vc",
+            "sync aligned row|col row|col m16n16k16|m32n8k16|m8n32k16 s32 u8 u8 s32 satfinite? : vd,va,vb,vc",
             "sync aligned row|col row|col m16n16k16|m32n8k16|m8n32k16 f32 bf16 bf16 f32 : vd,va,vb,vc",
             "sync aligned row|col row|col m16n16k8 f32 tf32 tf32 f32 : vd,va,vb,vc",
             "sync aligned row|col row|col m8n8k4 $frnd? f64 f64 f64 f64 : vd,va,vb,vc",
             "sync aligned row col m8n8k32 s32 s4 s4 s32 satfinite? : vd,va,vb,vc",
-"sync aligned row col m8n8k32 s32 u4 u4 s32 satfinite? : vd,va,vb,vc",
+            "sync aligned row col m8n8k32 s32 u4 u4 s32 satfinite? : vd,va,vb,vc",
             "and|xor popc sync aligned row col m8n8k128 s32 b1 b1 s32 : vd,va,vb,vc",
         ],
     ),
@@ -48,15 +48,15 @@ pub(super) const ROWS: &[Row] = &[
         Op::Mma,
         &[
             "sync aligned m8n8k4 row|col row|col f16|f32 f16 f16 f16 : vd,va,vb,vc",
-"sync aligned m8n8k4 row|col row|col f32 f16 f16 f32 : vd,va,vb,vc",
+            "sync aligned m8n8k4 row|col row|col f32 f16 f16 f32 : vd,va,vb,vc",
             "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16 : vd,va,vb,vc",
-"sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32 : vd,va,vb,vc",
+            "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32 : vd,va,vb,vc",
             "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32 : vd,va,vb,vc",
             "sync aligned m16n8k4|m16n8k8 row col f32 tf32 tf32 f32 : vd,va,vb,vc",
             "sync aligned m16n8k16|m16n8k32 row col f16 $f8 $f8 f16 : vd,va,vb,vc",
-"sync aligned m16n8k16|m16n8k32 row col f32 $f8 $f8 f32 : vd,va,vb,vc",
+            "sync aligned m16n8k16|m16n8k32 row col f32 $f8 $f8 f32 : vd,va,vb,vc",
             "sync aligned m16n8k32 row col kind::f8f6f4 f16 $f8f6f4 $f8f6f4 f16 : vd,va,vb,vc",
-"sync aligned m16n8k32 row col kind::f8f6f4 f32 $f8f6f4 $f8f6f4 f32 : vd,va,vb,vc",
+            "sync aligned m16n8k32 row col kind::f8f6f4 f32 $f8f6f4 $f8f6f4 f32 : vd,va,vb,vc",
             "sync aligned m8n8k4|m16n8k4|m16n8k8|m16n8k16 row col $frnd? f64 f64 f64 f64 : vd,va,vb,vc",
             "sync aligned m8n8k16|m16n8k16|m16n8k32 row col satfinite? s32 s8|u8 s8|u8 s32 : vd,va,vb,vc",
             "sync aligned m8n8k32|m16n8k32|m16n8k64 row col satfinite? s32 s4|u4 s4|u4 s32 : vd,va,vb,vc",
@@ -176,33 +176,35 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         Op::Tcgen05MmaWs,
-        &["cta_group::1 $kind $bcollector? : m32,z,r64,r32,p,R64?"],
+        &["cta_group::1 $kind $bcollector? : m32,z,r64,r32,p,r64?"],
     ),
     (
         Op::Tcgen05MmaWsSp,
-        &["cta_group::1 $kind $bcollector? : m32,z,r64,m32,r32,p,R64?"],
+        &["cta_group::1 $kind $bcollector? : m32,z,r64,m32,r32,p,r64?"],
     ),
     (Op::Tcgen05FenceBefore, &[": "]),
     (Op::Tcgen05FenceAfter, &[": "]),
     (
         Op::Tcgen05Commit,
-        &["$group mbarrier::arrive::one shared::cluster? b64 : m",
-"$group mbarrier::arrive::one shared::cluster? multicast::cluster b64 : m,R16"],
+        &[
+            "$group mbarrier::arrive::one shared::cluster? b64 : m",
+            "$group mbarrier::arrive::one shared::cluster? multicast::cluster b64 : m,r16",
+        ],
     ),
 ];
 
 /// `mma.sp`.
 const SPARSE: &[&str] = &[
     "sync aligned m16n8k16|m16n8k32 row col f16 f16 f16 f16 : vd,va,vb,vc,r32,i",
-"sync aligned m16n8k16|m16n8k32 row col f32 f16 f16 f32 : vd,va,vb,vc,r32,i",
+    "sync aligned m16n8k16|m16n8k32 row col f32 f16 f16 f32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k16|m16n8k32 row col f32 bf16 bf16 f32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k8|m16n8k16 row col f32 tf32 tf32 f32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k32|m16n8k64 row col satfinite? s32 s8|u8 s8|u8 s32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k64|m16n8k128 row col satfinite? s32 s4|u4 s4|u4 s32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k64 row col f16 $f8 $f8 f16 : vd,va,vb,vc,r32,i",
-"sync aligned m16n8k64 row col f32 $f8 $f8 f32 : vd,va,vb,vc,r32,i",
+    "sync aligned m16n8k64 row col f32 $f8 $f8 f32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k64 row col kind::f8f6f4 f16 $f8f6f4 $f8f6f4 f16 : vd,va,vb,vc,r32,i",
-"sync aligned m16n8k64 row col kind::f8f6f4 f32 $f8f6f4 $f8f6f4 f32 : vd,va,vb,vc,r32,i",
+    "sync aligned m16n8k64 row col kind::f8f6f4 f32 $f8f6f4 $f8f6f4 f32 : vd,va,vb,vc,r32,i",
     "sync aligned m16n8k128 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0 \
      : vd,va,vb,vc,r32,i,r32,v,r32,v",
     "sync aligned m16n8k128 row col kind::mxf4nvf4 block_scale scale_vec::2X|scale_vec::4X f32 e2m1 e2m1 f32 \

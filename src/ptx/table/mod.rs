@@ -363,11 +363,13 @@ impl Slot {
             b'r' => scalar,
             b'p' => register || constant || matches!(kind, K::Not(_)),
             b'v' if self.count == Count::Fragment(b't') => matches!(kind, K::Vector(_)),
-            b'v' if self.count == Count::Vec => register || constant || matches!(kind, K::Vector(_) | K::Sink),
+            b'v' if self.count == Count::Vec => {
+                register || constant || matches!(kind, K::Vector(_) | K::Sink)
+            }
             b'v' => register || matches!(kind, K::Vector(_) | K::Sink),
             b'w' => scalar || matches!(kind, K::Vector(_) | K::VectorPair { .. } | K::Sink),
             b'm' | b't' => matches!(kind, K::Address(_) | K::Element { .. }),
-            b'i' => constant,
+            b'i' => matches!(kind, K::Int(_) | K::Expr(_)),
             b'R' => register,
             b'Q' => register || matches!(kind, K::Sink | K::Pair { .. }),
             b'D' => register,
