@@ -170,7 +170,6 @@ fn what_is_not_modelled_says_so() {
         ("cvt.s32.f32 %r1, %f1;", "it lacks a rounding modifier"),
         ("add.f32.frob %f1, %f2, %f3;", "unknown modifier `.frob`"),
         ("mul.s32 %r1, %r2, %r3;", "no such form"),
-        ("tcgen05.wait::ld"),
         ("brev.b32.ftz %r1, %r2;", "no such form"),
         ("add.rn.approx.f32 %f1, %f2, %f3;", "modifier `.approx`"),
     ] {
