@@ -18,6 +18,7 @@ const TILE: u64 = 8;
 const RUNS: usize = 7;
 
 type Pairs = Vec<(TermId, TermId)>;
+type Make = fn(&mut TermStore, u64) -> Pairs;
 
 fn elem(s: &mut TermStore, array: u32, i: u64) -> TermId {
     s.elem(ArrayId(array), Fmt::F32, 4 * i)
@@ -64,8 +65,7 @@ fn softmax(s: &mut TermStore, n: u64) -> Pairs {
 }
 
 fn main() {
-    let kinds: [(&str, fn(&mut TermStore, u64) -> Pairs); 2] =
-        [("products", products), ("softmax", softmax)];
+    let kinds: [(&str, Make); 2] = [("products", products), ("softmax", softmax)];
     for (kind, make) in kinds {
         for n in SIZES {
             let mut times: Vec<f64> = (0..RUNS)

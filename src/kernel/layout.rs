@@ -189,7 +189,7 @@ impl Lowerer<'_> {
             };
             self.k.shared_bytes = end;
             self.k.shared.push(Var {
-                name: m.text(var.name).to_string(),
+                name: source_name(m.text(var.name)),
                 offset,
                 bytes: extent.bytes as u32,
                 elem: extent.elem,
@@ -399,5 +399,36 @@ impl ptx::Param {
             }
             _ => ParamKind::Bytes,
         }
+    }
+}
+
+/// The name that a variable of a C++ function has in the source: `tile` for
+/// `_ZZ6kernelPfE4tile`. Any other name is what it is.
+fn source_name(symbol: &str) -> String {
+    let plain = || symbol.to_string();
+    let Some(path) = symbol
+        .starts_with("_Z")
+        .then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok())
+        .flatten()
+    else {
+        return plain();
+    };
+    match path.rsplit("::").next() {
+        Some(last) if last.chars().all(|c| c.is_alphanumeric() || c == '_') => last.to_string(),
+        _ => plain(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_name;
+
+    #[test]
+    fn variables_of_functions_have_their_own_name() {
+        assert_eq!(source_name("_ZZ6kernelPfE4tile"), "tile");
+        assert_eq!(source_name("_ZZ26barriers_rounds_no_barrierE1s"), "s");
+        assert_eq!(source_name("_ZN2ns5tableE"), "table");
+        assert_eq!(source_name("global_smem"), "global_smem");
+        assert_eq!(source_name("_Znonsense"), "_Znonsense");
     }
 }

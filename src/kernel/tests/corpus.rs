@@ -42,9 +42,10 @@ fn the_kernels_of_the_repository_lower() {
             let k = lowered.kernel;
             check(&k);
             assert!(k.texts.is_empty(), "{path:?}: {:?}", k.texts);
-            assert!(pointer_bits(&k).is_empty(), "{path:?}: {}", k.name);
-            // Code that was not optimised keeps its parameters in memory.
+            // Code that was not optimised keeps its parameters in memory, where only a run can
+            // tell what is an address.
             let kept = path.to_string_lossy().contains("unoptimized");
+            assert!(kept || pointer_bits(&k).is_empty(), "{path:?}: {}", k.name);
             let uses = !param_uses(&k).is_empty() || k.params.is_empty();
             assert!(uses || kept, "{path:?}");
         }
