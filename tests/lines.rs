@@ -91,7 +91,7 @@ rejection. Made by
 #[test]
 fn volta_agrees_with_ptxas() {
     let read = |name| fs::read_to_string(corpus(name)).expect("readable corpus");
-    let (prologue, lines) = (read("prologue.ptx"), read("lines.txt"));
+    let (prologue, lines) = (read("prologue.txt"), read("lines.txt"));
     let mut families: BTreeMap<(usize, &str), Family> = BTreeMap::new();
     let mut refused = String::new();
     let (mut op, mut counts) = (ptx::Op::Add, [0, 0]);

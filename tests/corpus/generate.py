@@ -16,7 +16,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What stands before each line; `judge.py` and `tests/lines.rs` use the same text.
-PROLOGUE = (pathlib.Path(__file__).parent / "prologue.ptx").read_text()
+PROLOGUE = (pathlib.Path(__file__).parent / "prologue.txt").read_text()
 
 REGS = {"p": "%p", "h": "%h", "r": "%r", "l": "%l", "q": "%q", "f": "%f", "d": "%d"}
 SIZE = {"pred": "p", "b8": "h", "u8": "h", "s8": "h", "u16": "h", "s16": "h", "b16": "h", "f16": "h", "bf16": "h",
