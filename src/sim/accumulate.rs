@@ -24,6 +24,15 @@ impl Values {
                 let s = self.opened(fmt, v[2])?;
                 (s, self.real(v[0], src_fmt), self.real(v[1], src_fmt))
             }
+            // Two sums that both grew are a sum of two terms, the same in either order: each lane of
+            // a butterfly adds the other's to its own.
+            FloatOp::Add
+                if v[..2]
+                    .iter()
+                    .all(|x| matches!(x, Val::Open(f, _) if *f == fmt)) =>
+            {
+                return None;
+            }
             _ => {
                 // Of two sums, one that is open already grows.
                 let second = op == FloatOp::Add
