@@ -33,6 +33,9 @@ const WORD: NumTy = NumTy::Int(IntTy {
     signed: false,
 });
 
+/// Unordered writes of the same bytes, by target.
+type Conflicts = Vec<(usize, SameWrite)>;
+
 /// Elements of an operand in one register.
 fn per_register(ty: MatTy) -> usize {
     (32 / ty.bits()).max(1) as usize
@@ -328,7 +331,7 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
         kind: Kind,
-    ) -> Result<(Vec<Target>, Vec<(usize, SameWrite)>), Stop> {
+    ) -> Result<(Vec<Target>, Conflicts), Stop> {
         let mask = (u64::from(u32::MAX) >> (32 - 8 * count)) as u32;
         let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
         let wanted = rows.len();
