@@ -319,10 +319,9 @@ impl<'a> Lowerer<'a> {
             OperandKind::Component { base, component } => {
                 self.fits(operand, base, Some(component), ty)
             }
-            OperandKind::Pair { first, .. } => match first {
-                Some(name) => self.fits(operand, name, None, ty),
-                None => Ok(()),
-            },
+            OperandKind::Pair {
+                first: Some(name), ..
+            } => self.fits(operand, name, None, ty),
             OperandKind::Float(_) if !ty.is_float() && ty != Type::Tf32 => {
                 self.wrong(operand.span, "an integer or a register")
             }

@@ -30,7 +30,10 @@ pub fn start(dir: &Path) -> Browser {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let name = names
         .iter()
-        .find(|n| Command::new(n).arg("--version").output().is_ok())
+        .find(|n| {
+            let version = Command::new(n).arg("--version").output();
+            version.is_ok_and(|o| o.status.success())
+        })
         .expect("chromium is needed: apt-get install chromium");
     let script = format!(
         "exec {name} --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
