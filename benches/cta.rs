@@ -25,8 +25,12 @@ fn rounds(bencher: Bencher, rounds: u32) {
     );
     let mut settings = Settings::parse(&text).expect("valid settings");
     settings.rebase(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels"));
-    let spec = Layers(&[&settings]).kernel(Which::Kernel).expect("a kernel");
-    let kernel = input::lower(&Files::new(), &spec).expect("it lowers").kernel;
+    let spec = Layers(&[&settings])
+        .kernel(Which::Kernel)
+        .expect("a kernel");
+    let kernel = input::lower(&Files::new(), &spec)
+        .expect("it lowers")
+        .kernel;
     let setup = spec::resolve(&[(&kernel, &spec)], &[]).expect("valid bindings");
     let k = &setup.kernels[0];
     let limits = Limits {
