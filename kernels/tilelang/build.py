@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles kernels.py to the PTX that is committed beside it, for sm_80, without a GPU.
+"""Compiles kernels.py to the PTX that is committed beside it, without a GPU.
 
     python3 -m venv tilelang
     tilelang/bin/pip install tilelang==0.1.15
@@ -32,6 +32,9 @@ BUILDS = {
     "product_32_relu": kernels.product(32, 32, 64, 32, 32, 2, relu=True),
     "product_32_late": kernels.product(32, 32, 64, 32, 32, 0, late=1),
     "product_64_pipelined": kernels.product(64, 64, 64, 64, 32, 2),
+    "product_64": kernels.product(64, 64, 64, 64, 32, 0),
+    "product_64_sm_90": (kernels.product(64, 64, 64, 64, 32, 0), "sm_90a"),
+    "product_128_pipelined": kernels.product(128, 128, 64, 128, 32, 2),
     "product_128": kernels.product(128, 128, 64, 128, 32, 0),
     "product_32_table": kernels.product(32, 32, 4096, 32, 32, 2),
     "product_64_table": kernels.product(64, 64, 2048, 64, 32, 2),
@@ -47,15 +50,15 @@ BUILDS = {
 }
 
 
-def build(name, program):
-    target = Target({"kind": "cuda", "arch": "sm_80"})
+def build(name, program, arch="sm_80"):
+    target = Target({"kind": "cuda", "arch": arch})
     with target:
         source = tilelang.lower(program, target=target).kernel_source
     with tempfile.TemporaryDirectory() as folder:
         cuda = os.path.join(folder, name + ".cu")
         with open(cuda, "w") as f:
             f.write(source.replace("main_kernel", name))
-        flags = ["-ptx", "-std=c++17", "-arch=sm_80", "--expt-relaxed-constexpr", "-diag-suppress", "177,20013,20015"]
+        flags = ["-ptx", "-std=c++17", "-arch=" + arch, "--expt-relaxed-constexpr", "-diag-suppress", "177,20013,20015"]
         output = os.path.join(HERE, name + ".ptx")
         command = [os.environ.get("NVCC", "nvcc"), *flags, *("-I" + i for i in INCLUDES), cuda, "-o", output]
         subprocess.run(command, check=True)
@@ -68,4 +71,4 @@ def build(name, program):
 
 for name, program in BUILDS.items():
     if not sys.argv[1:] or name in sys.argv[1:]:
-        build(name, program)
+        build(name, *(program if isinstance(program, tuple) else (program,)))
