@@ -1,0 +1,30 @@
+// What is fuzzed: any bytes to a module and back, and each entry lowered.  Included by the fuzz target and by
+// `tests/modules.rs`, so that both are about the same code.
+
+use std::sync::Arc;
+use volta::diag::Source;
+use volta::{kernel, ptx};
+
+/// Reads any bytes as PTX; what can be read is checked, printed and read again.
+pub fn read(bytes: &[u8]) -> Option<(ptx::Module, Arc<Source>)> {
+    let source = Source::from_bytes("mutant".to_string(), bytes.to_vec()).ok()?;
+    match ptx::parse(&source) {
+        Ok(module) => {
+            let _ = ptx::check(&module);
+            let again = Source::new("printed", ptx::print(&module)).expect("short");
+            assert!(ptx::parse(&again).is_ok(), "what is printed cannot be read");
+            Some((module, Arc::new(source)))
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            None
+        }
+    }
+}
+
+/// Lowers every entry.
+pub fn lower((module, source): &(ptx::Module, Arc<Source>)) {
+    for (entry, _) in module.entries() {
+        let _ = kernel::lower(module, source, entry);
+    }
+}
