@@ -1,19 +1,18 @@
-//! Loads and stores: addresses, checks, the order of accesses, the values.
+//! Accesses and loads: addresses, checks, the order of accesses, the values that are read.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.12 (`ld`, `st`); bytes, not words, conflict
+//! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.11 (`ld`); bytes, not words, conflict
 //! (section 8).
 
-use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, RegId, Sem, Space, Src};
-use crate::spec::Role;
+use crate::kernel::{Access, Addr, NumTy, Pc, RegId, Space, Src};
 use crate::term::{Term, TermId};
 
 use super::machine::{LOCAL, Machine, PARAM, RegionId, SHARED, Stop, locate};
 use super::memory::{Initial, RegionKind, extend};
-use super::race::{Conflict, Kind, SameWrite};
+use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Obligation, Tid, UnknownKind, WarningKind};
+use super::{DefectKind, UnknownKind};
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
 pub struct Target {
@@ -247,7 +246,7 @@ impl Machine<'_> {
 
     /// Tells the order of accesses about lanes that go to one region.
     #[allow(clippy::too_many_arguments)]
-    fn order_batch(
+    pub fn order_batch(
         &mut self,
         region: RegionId,
         w: usize,
@@ -283,7 +282,7 @@ impl Machine<'_> {
 
     /// The region and offsets of an access whose lanes all go to known, aligned addresses within
     /// one region other than local memory: the common case, without a target for each lane.
-    fn uniform(
+    pub fn uniform(
         &self,
         w: usize,
         exec: u32,
@@ -504,253 +503,6 @@ impl Machine<'_> {
         None
     }
 
-    /// `st`.
-    #[allow(clippy::too_many_arguments)]
-    pub fn store(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        access: &Access,
-        srcs: &[Option<Src>],
-        addr: Addr,
-        under: &Under,
-    ) -> Result<(), Stop> {
-        self.stats.accesses += exec.count_ones() as u64;
-        self.effects += u64::from(access.space != Space::Local);
-        let elem = access.ty.bits() / 8;
-        let elems = (elem, srcs.len() as u32);
-        let size = elem * elems.1;
-        let kind = self.fences.kind(access, true);
-        let mut offs = [0; LANES];
-        let uniform = match under.mask {
-            0 => self.uniform(w, exec, access.space, addr, size, &mut offs),
-            _ => None,
-        };
-        let (targets, conflicts) = match uniform {
-            Some(region) => {
-                let found =
-                    self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
-                if found.is_empty() && kind == Kind::Write && self.is_plain(region) {
-                    self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
-                    return Ok(());
-                }
-                let order: Vec<usize> = lanes(exec).collect();
-                let index = |lane| order.iter().position(|l| *l == lane).unwrap_or(0);
-                let targets = lanes(exec)
-                    .map(|lane| Target {
-                        lane,
-                        cond: None,
-                        region,
-                        off: offs[lane] as i64,
-                    })
-                    .collect();
-                let conflicts = found
-                    .into_iter()
-                    .map(|c| (index(later_lane(&c)), c))
-                    .collect();
-                (targets, conflicts)
-            }
-            None => {
-                let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
-                self.check(w, pc, &mut targets, size, true);
-                let conflicts = self.order_accesses(w, pc, &targets, elems, kind, false)?;
-                (targets, conflicts)
-            }
-        };
-        self.strong_accesses(w, &targets, size, kind, access.sem);
-        for (i, t) in targets.iter().enumerate() {
-            self.note_role(w, pc, t);
-            let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
-            let mut overlap: Vec<&SameWrite> = Vec::new();
-            overlap.extend(conflicts.iter().filter(|c| c.0 == i).map(|c| &c.1));
-            for (k, s) in srcs.iter().enumerate() {
-                let Some(s) = s else { continue };
-                let at = off + (k as u32 * elem) as u64;
-                let v = self.src(w, *s, lane);
-                if v == Val::Unset {
-                    self.note_unset(w, pc);
-                }
-                let v = match v {
-                    Val::Conc(_) => v,
-                    Val::Real(f, _) if f.bits() == elem * 8 => v,
-                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
-                };
-                let same_size = if let NumTy::Float(_) = access.ty {
-                    access.ty
-                } else {
-                    NumTy::Int(IntTy {
-                        width: (elem * 8) as u8,
-                        signed: false,
-                    })
-                };
-                let v = match cond {
-                    None => v,
-                    Some(c) => {
-                        let old = self.regions[region.0 as usize].load(
-                            &mut self.values,
-                            at,
-                            same_size,
-                            pc.0,
-                        );
-                        self.values.select(c, v, old, (elem * 8) as u8)
-                    }
-                };
-                for c in overlap.iter().filter(|c| c.offset == at) {
-                    self.same_value(region, at, elem, v, same_size, c);
-                }
-                self.regions[region.0 as usize].store(&mut self.values, at, elem, v);
-            }
-        }
-        Ok(())
-    }
-
-    /// Follows what flags publish. An access under a condition publishes nothing for sure.
-    pub fn strong_accesses(
-        &mut self,
-        w: usize,
-        targets: &[Target],
-        bytes: u32,
-        kind: Kind,
-        sem: Sem,
-    ) {
-        if !kind.strong() || !self.fences.present {
-            return;
-        }
-        for t in targets.iter().filter(|t| t.cond.is_none()) {
-            let tid = Tid((w * LANES + t.lane) as u32);
-            let clocks = &mut self.order.clocks;
-            self.fences
-                .access(clocks, tid, t.region, t.off as u64, bytes, kind, sem);
-        }
-    }
-
-    /// True if nothing is to be said about a write to a region.
-    fn is_plain(&self, region: RegionId) -> bool {
-        let r = &self.regions[region.0 as usize];
-        match r.kind {
-            RegionKind::Array(a) => !r.read_only && self.arrays[a].role != Some(Role::In),
-            _ => true,
-        }
-    }
-
-    /// Stores the sources of all lanes, without conditions or conflicts.
-    #[allow(clippy::too_many_arguments)]
-    fn store_lanes(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        region: RegionId,
-        offs: &[u64; LANES],
-        srcs: &[Option<Src>],
-        elem: u32,
-    ) {
-        self.note_unset(w, pc);
-        for (k, s) in srcs.iter().enumerate() {
-            let Some(s) = s else { continue };
-            let byte = (k as u32 * elem) as u64;
-            for lane in lanes(exec) {
-                let v = self.src(w, *s, lane);
-                let v = match v {
-                    Val::Conc(_) => v,
-                    Val::Real(f, _) if f.bits() == elem * 8 => v,
-                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
-                };
-                let r = &mut self.regions[region.0 as usize];
-                r.store(&mut self.values, offs[lane] + byte, elem, v);
-            }
-        }
-    }
-
-    /// An unordered write over another unordered write: equal values are a warning, others a
-    /// defect, undecided ones an obligation.
-    pub fn same_value(
-        &mut self,
-        region: RegionId,
-        at: u64,
-        bytes: u32,
-        v: Val,
-        ty: NumTy,
-        c: &SameWrite,
-    ) {
-        let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
-        let width = (bytes * 8) as u8;
-        let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));
-        let place = self.place(region, at, bytes);
-        let sites: Vec<super::Site> = [&c.earlier, &c.later]
-            .map(|p| super::Site {
-                around: Vec::new(),
-                cta: None,
-                pc: p.pc,
-                threads: vec![p.thread],
-                text: format!("writes {place}"),
-            })
-            .into();
-        let same =
-            || format!("{place} is written by threads that nothing orders, with the same value");
-        if c.current && a == b {
-            self.warn(WarningKind::SameValueWrite, sites, same);
-            return;
-        }
-        let message =
-            format!("{place} is written by two threads that nothing orders, with different values");
-        let known = matches!((old, v), (Val::Conc(_), Val::Conc(_)));
-        if !c.current {
-            self.unknown(UnknownKind::Undecided, sites, || {
-                format!("{place} is written by several threads that nothing orders")
-            });
-        } else if known || c.otherwise != Conflict::Race {
-            self.add_race(c.otherwise, c);
-        } else {
-            if !self.compared.insert((a, b, c.earlier.pc, c.later.pc)) {
-                return;
-            }
-            self.pending.push(Obligation {
-                equal: (a, b),
-                warning: super::Finding {
-                    kind: WarningKind::SameValueWrite,
-                    message: same(),
-                    count: 1,
-                    sites: sites.clone(),
-                },
-                defect: super::Finding {
-                    kind: DefectKind::DataRace,
-                    message,
-                    count: 1,
-                    sites,
-                },
-            });
-        }
-    }
-
-    pub fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
-        let r = &self.regions[t.region.0 as usize];
-        let RegionKind::Array(a) = r.kind else { return };
-        if r.read_only {
-            let site = self.site(pc, w, 1 << t.lane, "writes constant memory");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
-                "a store to constant memory is undefined".into()
-            });
-        } else if self.arrays[a].role == Some(Role::In) {
-            let place = self.place(t.region, t.off as u64, 1);
-            let site = self.site(pc, w, 1 << t.lane, format!("writes {place}"));
-            let name = &self.arrays[a].name;
-            self.warn(WarningKind::WriteToInput, vec![site], || {
-                format!("{name} is bound as an input and is written")
-            });
-        }
-    }
-
-    /// Stores the unspecified result of a call into its `.param` variable.
-    pub fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
-        for lane in lanes(exec) {
-            let rank = (self.warps[w].first as usize + lane) as u64;
-            let at = rank * local_stride(self.kernel.local_bytes) + off as u64;
-            self.regions[LOCAL.0 as usize].store(&mut self.values, at, 4, Val::Bits(t));
-        }
-    }
-
     /// Records an instruction whose effect has no model.
     pub fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
         let site = self.site(pc, w, mask, "is executed");
@@ -761,7 +513,7 @@ impl Machine<'_> {
 }
 
 /// The lane of the later write of a pair.
-fn later_lane(c: &SameWrite) -> usize {
+pub fn later_lane(c: &SameWrite) -> usize {
     c.later.thread.0 as usize % LANES
 }
 
