@@ -10,7 +10,7 @@ use num_rational::BigRational;
 use crate::kernel::Fmt;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::eval::{Cone, Inputs};
-use crate::term::{ArrayId, Term, TermStore, decode, encode_exact};
+use crate::term::{ArrayId, Term, TermId, TermStore, decode, encode_exact};
 
 /// One input element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,21 +232,20 @@ pub(super) enum Pattern {
     Scaled(i32),
     /// Numbers of very different sizes.
     Wild,
+    /// Numbers at and between those that the terms compare with.
+    Near,
 }
 
 /// The patterns to try, the most readable first.
 pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
     let mut out = vec![Pattern::All(0.0), Pattern::All(1.0), Pattern::All(-1.0)];
     let hot = cells.min(24);
-    for k in 0..hot {
-        // The first cells, and some spread over all of them.
-        let i = if k < 12 || cells <= 24 {
-            k
-        } else {
-            12 + (k - 12) * (cells - 12) / 12
-        };
-        out.push(Pattern::OneHot(i, 1.0, 0.0));
-    }
+    // The first cells, and some spread over all of them to the last.
+    let spread = |k: usize| match k < 12 || cells <= 24 {
+        true => k,
+        false => 12 + (k - 12) * (cells - 13) / 11,
+    };
+    out.extend((0..hot).map(|k| Pattern::OneHot(spread(k), 1.0, 0.0)));
     out.extend([Pattern::Cycle(1), Pattern::Cycle(2), Pattern::Cycle(3)]);
     out.extend([
         Pattern::Integers(1),
@@ -255,9 +254,8 @@ pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
     ]);
     out.extend([Pattern::Positive(3), Pattern::Positive(8)]);
     out.extend([Pattern::Integers(8); 3]);
-    for k in 0..hot {
-        out.push(Pattern::OneHot(k, -2.0, 1.0));
-    }
+    out.extend([Pattern::Near; 6]);
+    out.extend((0..hot).map(|k| Pattern::OneHot(spread(k), -2.0, 1.0)));
     out.extend([
         Pattern::Fractions(1),
         Pattern::Fractions(2),
@@ -272,6 +270,7 @@ pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
         Pattern::Wild,
         Pattern::Wild,
     ]);
+    out.extend((0..hot).map(|k| Pattern::OneHot(spread(k), 16.0, 0.0)));
     for _ in 0..8 {
         out.extend([
             Pattern::Integers(4),
@@ -283,8 +282,41 @@ pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
     out
 }
 
+/// Numbers at which a comparison with a constant, a maximum or a minimum may change its mind, those
+/// halfway between them, and all of them with the other sign: what tells two kernels apart whose
+/// limits differ a little.
+pub(super) fn thresholds(store: &TermStore, cone: &Cone) -> Vec<f64> {
+    let number = |t: TermId| {
+        let q = store.as_const(t)?;
+        num_traits::ToPrimitive::to_f64(q).filter(|v| v.is_finite())
+    };
+    let mut found: Vec<f64> = Vec::new();
+    for &t in cone.ids() {
+        if let Term::RCmp(_, a, b) | Term::Max(a, b) | Term::Min(a, b) = store.get(t) {
+            found.extend([a, b].into_iter().filter_map(number).map(f64::abs));
+        }
+        if found.len() > MAX_THRESHOLDS {
+            break;
+        }
+    }
+    found.sort_unstable_by(f64::total_cmp);
+    found.dedup();
+    let between: Vec<f64> = found.windows(2).map(|w| (w[0] + w[1]) / 2.0).collect();
+    found.extend(between);
+    found.extend(found.clone().iter().map(|v| -v));
+    found
+}
+
+/// Comparisons that are looked at.
+const MAX_THRESHOLDS: usize = 256;
+
 /// The values of a candidate.
-pub(super) fn candidate(cells: &[Cell], pattern: Pattern, random: &mut Random) -> Vec<u64> {
+pub(super) fn candidate(
+    cells: &[Cell],
+    pattern: Pattern,
+    near: &[f64],
+    random: &mut Random,
+) -> Vec<u64> {
     cells
         .iter()
         .enumerate()
@@ -310,6 +342,10 @@ pub(super) fn candidate(cells: &[Cell], pattern: Pattern, random: &mut Random) -
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
+                Pattern::Near => match near.len() {
+                    0 => random.below(17) as f64 / 2.0 - 4.0,
+                    n => near[random.below(n as u64) as usize],
+                },
             };
             encode(c.ty, v)
         })

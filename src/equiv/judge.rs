@@ -144,6 +144,9 @@ impl Judge<'_> {
                 self.second(conditions, &mut rulings, decision);
             }
             self.last(conditions, &mut rulings, decision);
+            if !matches!(rulings.last(), Some(Ruling::Refuted(_))) {
+                self.named(conditions, &mut rulings, decision);
+            }
         }
         tally(conditions, rulings, decision);
     }
@@ -195,6 +198,48 @@ impl Judge<'_> {
             if let Some(found) = found {
                 rulings.truncate(i);
                 rulings.push(found);
+                return;
+            }
+        }
+    }
+
+    /// Searches once more where functions that a compiler has expanded stand by their names.
+    ///
+    /// An evaluation with known error ends at the bits of a rounded number, which such an expansion
+    /// takes apart; by its name the function has an error bound. That the expansion is the
+    /// function becomes an assumption of the refutation, as it is of a proof.
+    fn named(&self, conditions: &[Condition], rulings: &mut Vec<Ruling>, decision: &mut Decision) {
+        let open = |(i, c): &(usize, &Condition)| {
+            c.only.is_none() && matches!(rulings.get(*i), Some(Ruling::Open(_)))
+        };
+        let open: Vec<(usize, &Condition)> = conditions
+            .iter()
+            .enumerate()
+            .filter(open)
+            .take(SEARCHES)
+            .collect();
+        for (i, c) in open {
+            if self.late() {
+                return;
+            }
+            let roots: Vec<TermId> = c.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+            let idioms = Idioms::of(self.store, &roots);
+            if idioms.is_empty() {
+                continue;
+            }
+            let mut store = TermStore::new();
+            let roots = idioms.apply(self.store, &roots, &mut store);
+            let pairs: Pairs = roots.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+            let judge = Judge {
+                store: &store,
+                ..*self
+            };
+            let c = Condition { pairs, ..c.clone() };
+            let candidates = &mut decision.counts.candidates;
+            if let Some(found) = judge.witness(&c, QUICK_STEPS, candidates).0 {
+                rulings.truncate(i);
+                rulings.push(found);
+                decision.assumptions.extend(idioms.assumptions());
                 return;
             }
         }

@@ -150,6 +150,7 @@ pub(super) fn search(
         cells,
         scratch: Vec::new(),
     };
+    let near = cells::thresholds(store, &hunt.cone);
     let mut random = Random(seed);
     let mut left = budget.steps;
     let (mut rigorous, mut first) = (0, true);
@@ -165,7 +166,7 @@ pub(super) fn search(
         }
         first = false;
         left = left.saturating_sub(cost);
-        let values = cells::candidate(&hunt.cells, pattern, &mut random);
+        let values = cells::candidate(&hunt.cells, pattern, &near, &mut random);
         out.tried += 1;
         let difference = hunt.difference(&values);
         if difference < SEEN {

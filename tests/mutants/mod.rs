@@ -20,9 +20,6 @@ use volta::spec::{self, ElemTy, Layers, Limits, Manifest, Settings, Which};
 use volta::term::eval::{self, Inputs, Mode, Value};
 use volta::term::{ArrayId, Term, TermId, TermStore};
 
-/// Random points at which an `equivalent` mutant is evaluated.
-const POINTS: u64 = 4;
-
 const PRECISION: u32 = 160;
 
 /// A generator of numbers with a seed.
@@ -188,14 +185,18 @@ fn of_line(line: &str, earlier: &[String], random: &mut Random) -> Vec<(Kind, St
             .strip_prefix("0f")
             .and_then(|h| u32::from_str_radix(h, 16).ok())
         {
-            let news = [
-                bits ^ 0x8000_0000,
-                bits ^ 0x4000,
-                bits ^ 0x0080_0000,
-                bits ^ 0x80,
-                0,
-                0x3f80_0000,
-            ];
+            // Of zero, a bit makes a number that no output shows.
+            let news = match bits {
+                0 => [0x3f80_0000, 0xbf80_0000, 0x3f00_0000, 0x4000_0000, 0, 0],
+                _ => [
+                    bits ^ 0x8000_0000,
+                    bits ^ 0x4000,
+                    bits ^ 0x0080_0000,
+                    bits ^ 0x80,
+                    0,
+                    0x3f80_0000,
+                ],
+            };
             for n in news.into_iter().filter(|n| *n != bits) {
                 out.push((Kind::Constant, with(line, (a, b), &format!("0f{n:08X}"))));
             }
@@ -307,8 +308,46 @@ pub struct Pair {
     pub text: String,
 }
 
+impl Pair {
+    /// The family: the folder of the optimized kernel.
+    pub fn family(&self) -> String {
+        let file = self.settings.optimized.as_ref();
+        let file = file.and_then(|s| s.file.as_ref());
+        let folder = file.and_then(|f| f.parent()?.file_name());
+        folder.map_or(String::new(), |f| f.to_string_lossy().into_owned())
+    }
+
+    /// A number that changes with the text of the kernel.
+    pub fn stamp(&self) -> u64 {
+        stamp(&self.text)
+    }
+
+    /// So many different mutants, the same each time.
+    pub fn choose(&self, count: usize) -> Vec<Mutant> {
+        let mut random = Random(stamp(&self.name));
+        let mut all = mutants(&self.text, &mut random);
+        let count = count.min(all.len());
+        for i in 0..count {
+            let j = i + random.below(all.len() - i);
+            all.swap(i, j);
+        }
+        all.truncate(count);
+        all
+    }
+}
+
+/// FNV-1a.
+fn stamp(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 /// Seconds that the judgement of a mutant may take: some loop for ever.
-const TIMEOUT: f64 = 3.0;
+const TIMEOUT: f64 = 10.0;
+
+/// The manifests whose pairs are mutated.
+pub const MANIFESTS: [&str; 3] = ["volta.toml", "nn.toml", "triton.toml"];
 
 /// The pairs of a manifest that are to be equivalent, with at most so many lines of the optimized
 /// kernel times threads.
@@ -343,7 +382,15 @@ pub fn pairs(manifest: &Path, most: usize) -> (Settings, Vec<Pair>) {
 }
 
 /// Judges a mutant, which is written to `file`.
-pub fn judge(defaults: &Settings, pair: &Pair, mutant: &Mutant, file: &PathBuf) -> (Fate, f64) {
+///
+/// One that is judged equivalent is evaluated at so many points.
+pub fn judge(
+    defaults: &Settings,
+    pair: &Pair,
+    mutant: &Mutant,
+    file: &PathBuf,
+    points: u64,
+) -> (Fate, f64) {
     std::fs::write(file, &mutant.text).expect("a scratch file");
     let mut settings = pair.settings.clone();
     if let Some(side) = &mut settings.optimized {
@@ -358,7 +405,7 @@ pub fn judge(defaults: &Settings, pair: &Pair, mutant: &Mutant, file: &PathBuf) 
         Ok(report) => match report.verdict {
             Verdict::NotEquivalent => Fate::NotEquivalent,
             Verdict::Defective => Fate::Defective,
-            Verdict::Equivalent if tells_apart(Layers(&layers), &files) => Fate::Wrong,
+            Verdict::Equivalent if tells_apart(Layers(&layers), &files, points) => Fate::Wrong,
             Verdict::Equivalent => Fate::Equivalent,
             _ => Fate::Unknown,
         },
@@ -367,7 +414,7 @@ pub fn judge(defaults: &Settings, pair: &Pair, mutant: &Mutant, file: &PathBuf) 
 }
 
 /// True if evaluation at random points tells the kernels apart.
-pub fn tells_apart(layers: Layers, files: &Files) -> bool {
+pub fn tells_apart(layers: Layers, files: &Files, points: u64) -> bool {
     let specs = [
         layers.kernel(Which::Reference).expect("a specification"),
         layers.kernel(Which::Optimized).expect("a specification"),
@@ -413,7 +460,7 @@ pub fn tells_apart(layers: Layers, files: &Files) -> bool {
         }
     }
     let roots: Vec<TermId> = compared.iter().flat_map(|&(a, b)| [a, b]).collect();
-    (0..POINTS).any(|point| {
+    (0..points).any(|point| {
         let inputs = random_inputs(&store, &roots, &setup.arrays, point);
         let mode = Mode {
             prec: PRECISION,
@@ -502,16 +549,18 @@ impl Table {
     }
 }
 
+/// Fates and their names.
+pub const FATES: [(Fate, &str); 6] = [
+    (Fate::NotEquivalent, "not-equivalent"),
+    (Fate::Defective, "defective"),
+    (Fate::Unknown, "unknown"),
+    (Fate::Equivalent, "equivalent"),
+    (Fate::Wrong, "wrong"),
+    (Fate::Rejected, "rejected"),
+];
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const FATES: [(Fate, &str); 6] = [
-            (Fate::NotEquivalent, "not-equivalent"),
-            (Fate::Defective, "defective"),
-            (Fate::Unknown, "unknown"),
-            (Fate::Equivalent, "equivalent"),
-            (Fate::Wrong, "wrong"),
-            (Fate::Rejected, "rejected"),
-        ];
         const KINDS: [(Kind, &str); 7] = [
             (Kind::Constant, "float constant"),
             (Kind::Integer, "integer constant"),
