@@ -5,11 +5,11 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use crate::check::limits;
-use crate::input::{self, File, Files};
+use crate::input::{self, File, Files, Lowered};
 use crate::kernel::Fmt;
 use crate::norm::Normalizer;
 use crate::ptx;
-use crate::report::Failure;
+use crate::report::{Failure, Kind};
 use crate::sim::{self, Outcome, Side};
 use crate::spec::{self, Arrays, Layers, Origin, Which};
 use crate::term::show::{Bounds, show};
@@ -67,7 +67,47 @@ pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
     Ok(out)
 }
 
+/// The steps of one CTA in the order of execution: the warp, its lanes as a mask, the program
+/// counter and the instruction. What the run found stands at the end.
+pub fn trace(layers: Layers, files: &Files) -> Result<String, Failure> {
+    let noting = sim::Noting {
+        trace: true,
+        ..sim::Noting::default()
+    };
+    let (outcome, _, lowered) = run_noting(layers, files, &noting)?;
+    let listing = lowered.kernel.listing();
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    for &(warp, mask, pc) in &outcome.trace {
+        let text = listing.text(pc);
+        let _ = writeln!(
+            out,
+            "warp {warp:<2} {mask:08x} {:>5}  {}",
+            pc.0,
+            text.trim()
+        );
+    }
+    if outcome.trace.len() == sim::MAX_TRACE {
+        let _ = writeln!(out, "... the trace is cut after {} steps", sim::MAX_TRACE);
+    }
+    let defects = outcome.defects.iter().map(|f| (f.kind.name(), &f.message));
+    let unknown = outcome.unknowns.iter().map(|f| (f.kind.name(), &f.message));
+    for (kind, message) in defects.chain(unknown) {
+        let _ = writeln!(out, "{kind}: {message}");
+    }
+    Ok(out)
+}
+
 fn run(layers: Layers, files: &Files) -> Result<(Outcome, Arrays), Failure> {
+    let (outcome, arrays, _) = run_noting(layers, files, &sim::Noting::default())?;
+    Ok((outcome, arrays))
+}
+
+fn run_noting(
+    layers: Layers,
+    files: &Files,
+    noting: &sim::Noting,
+) -> Result<(Outcome, Arrays, Lowered), Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let spec = layers.kernel(Which::Kernel)?;
@@ -75,15 +115,16 @@ fn run(layers: Layers, files: &Files) -> Result<(Outcome, Arrays), Failure> {
     let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
     let resolved = setup.kernels.remove(0);
     let limits = limits(&options, start);
-    let outcome = sim::run(
+    let outcome = sim::run_noting(
         &lowered.kernel,
         &resolved.launch,
         &resolved.bindings,
         &resolved.arrays,
         Side::Reference,
         &limits,
+        noting,
     );
-    Ok((outcome, resolved.arrays))
+    Ok((outcome, resolved.arrays, lowered))
 }
 
 /// The name of each place that was written, with its term.

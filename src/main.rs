@@ -223,7 +223,7 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
             out = match a.stage {
                 Stage::Terms => dump::terms(layers, &files)?,
                 Stage::Canon => dump::canon(layers, &files)?,
-                _ => return Err(usage("--stage trace is not built yet")),
+                _ => dump::trace(layers, &files)?,
             };
         }
     }

@@ -232,12 +232,14 @@ pub(super) enum Pattern {
     Scaled(i32),
     /// Numbers of very different sizes.
     Wild,
-    /// Numbers at and between those that the terms compare with.
-    Near,
+    /// Numbers at and between those that the terms compare with, in turn from the k-th on.
+    Near(usize),
 }
 
 /// The patterns to try, the most readable first.
-pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
+///
+/// `near` is the number of thresholds.
+pub(super) fn patterns(cells: usize, near: usize) -> Vec<Pattern> {
     let mut out = vec![Pattern::All(0.0), Pattern::All(1.0), Pattern::All(-1.0)];
     let hot = cells.min(24);
     // The first cells, and some spread over all of them to the last.
@@ -254,7 +256,7 @@ pub(super) fn patterns(cells: usize) -> Vec<Pattern> {
     ]);
     out.extend([Pattern::Positive(3), Pattern::Positive(8)]);
     out.extend([Pattern::Integers(8); 3]);
-    out.extend([Pattern::Near; 6]);
+    out.extend((0..near.min(24)).map(Pattern::Near));
     out.extend((0..hot).map(|k| Pattern::OneHot(spread(k), -2.0, 1.0)));
     out.extend([
         Pattern::Fractions(1),
@@ -342,10 +344,8 @@ pub(super) fn candidate(
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
-                Pattern::Near => match near.len() {
-                    0 => random.below(17) as f64 / 2.0 - 4.0,
-                    n => near[random.below(n as u64) as usize],
-                },
+                Pattern::Near(k) if near.is_empty() => k as f64,
+                Pattern::Near(k) => near[(i + k) % near.len()],
             };
             encode(c.ty, v)
         })

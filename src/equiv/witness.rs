@@ -154,7 +154,7 @@ pub(super) fn search(
     let mut random = Random(seed);
     let mut left = budget.steps;
     let (mut rigorous, mut first) = (0, true);
-    for pattern in cells::patterns(hunt.cells.len()) {
+    for pattern in cells::patterns(hunt.cells.len(), near.len()) {
         let cost = hunt.cone.size() as u64;
         let limits = Limits {
             deadline: budget.deadline,

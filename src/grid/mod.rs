@@ -171,7 +171,7 @@ impl<'a> Whole<'a> {
             noting: Noting {
                 accesses: Some(written.clone()),
                 tracked: written.clone(),
-                watch: None,
+                ..Noting::default()
             },
             between: Between::new(subject.kernel),
             memory: Memory::default(),
@@ -328,6 +328,7 @@ impl<'a> Whole<'a> {
                 pc: r.pc,
             }),
             tracked: self.noting.tracked.clone(),
+            trace: false,
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
         self.subject.run(r.rank, &limits, &noting).footprint.seen()

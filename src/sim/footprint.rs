@@ -32,6 +32,8 @@ pub struct Noting {
     pub watch: Option<Watch>,
     /// Arrays that are known to be written, so that a run need not start again to track reads.
     pub tracked: FxHashSet<ArrayId>,
+    /// The order of execution is noted.
+    pub trace: bool,
 }
 
 /// An access whose thread is wanted.

@@ -104,6 +104,8 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Choices of a schedule that is not round robin.
     pub dice: Option<super::schedule::Dice>,
+    /// Warp, lanes and instruction of each step, where that is noted.
+    pub trace: Option<Vec<(u32, u32, Pc)>>,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
     /// Serial of the first fresh symbol.
@@ -294,6 +296,7 @@ impl<'k> Machine<'k> {
             stats: Stats::default(),
             budget: 1,
             dice: None,
+            trace: None,
             footprint: super::Footprint::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),

@@ -60,7 +60,7 @@ mod wmma;
 
 pub use footprint::{Footprint, Noting, Watch};
 pub use outcome::*;
-pub use run::{run, run_noting, run_shuffled};
+pub use run::{MAX_TRACE, run, run_noting, run_shuffled};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -171,6 +171,8 @@ pub struct Outcome {
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
+    /// Warp, lanes and instruction of each step in the order of execution, if asked for.
+    pub trace: Vec<(u32, u32, Pc)>,
 }
 
 /// An outcome whose run was free of defects and unknowns and whose obligations are discharged.

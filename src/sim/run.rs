@@ -30,6 +30,9 @@ const TURN: u32 = 1 << 16;
 /// Turns in a row in which nobody wrote, arrived or ended, after which nobody is expected to.
 const IDLE_TURNS: u32 = 1 << 9;
 
+/// Steps that a trace keeps.
+pub const MAX_TRACE: usize = 1 << 20;
+
 /// Runs one CTA.
 pub fn run(
     kernel: &Kernel,
@@ -98,13 +101,16 @@ fn run_by(
         };
         m.footprint = Footprint::new(noting);
         m.dice = dice.clone();
+        m.trace = noting.trace.then(Vec::new);
         match m.run_all() {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
             _ => {
+                let trace = m.trace.take().unwrap_or_default();
                 let mut out = m.finish();
                 out.tracked = tracked;
+                out.trace = trace;
                 return out;
             }
         }
@@ -233,6 +239,11 @@ impl Machine<'_> {
                         yielded |= mask;
                         break;
                     }
+                }
+                if let Some(trace) = &mut self.trace
+                    && trace.len() < MAX_TRACE
+                {
+                    trace.push((w as u32, mask, pc));
                 }
                 let flow = self.step(w, mask, pc)?;
                 if self.order.report.len() != self.trails.seen {

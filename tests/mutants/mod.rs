@@ -185,14 +185,16 @@ fn of_line(line: &str, earlier: &[String], random: &mut Random) -> Vec<(Kind, St
             .strip_prefix("0f")
             .and_then(|h| u32::from_str_radix(h, 16).ok())
         {
-            // Of zero, a bit makes a number that no output shows.
+            // Of zero, a bit makes a number that no output shows. The smallest change of the others is
+            // 2^-12 of the number: below that lies what the tolerance for constants and
+            // approximate operations may explain, which is `unknown` by intention.
             let news = match bits {
                 0 => [0x3f80_0000, 0xbf80_0000, 0x3f00_0000, 0x4000_0000, 0, 0],
                 _ => [
                     bits ^ 0x8000_0000,
                     bits ^ 0x4000,
                     bits ^ 0x0080_0000,
-                    bits ^ 0x80,
+                    bits ^ 0x800,
                     0,
                     0x3f80_0000,
                 ],
