@@ -73,8 +73,9 @@ fn main() -> ExitCode {
             }
         }
     }
-    let mut out = String::from(
-        "# What became of changed kernels\n\nMade by `cargo run --release --example mutants -- --write`; `examples/mutants.rs` says what it means.\n\n",
+    let mut out = format!(
+        "# What became of changed kernels\n\nMade by `cargo run --release --example mutants -- --write --each {each}`; \
+         `examples/mutants.rs` says what it means.\n\n"
     );
     let _ = writeln!(out, "{table}\n| family |{}", head());
     let _ = writeln!(out, "|---|{}", "---:|".repeat(FATES.len()));
