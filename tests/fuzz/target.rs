@@ -12,7 +12,10 @@ pub fn read(bytes: &[u8]) -> Option<(ptx::Module, Arc<Source>)> {
         Ok(module) => {
             let _ = ptx::check(&module);
             let again = Source::new("printed", ptx::print(&module)).expect("short");
-            assert!(ptx::parse(&again).is_ok(), "what is printed cannot be read");
+            if let Err(errors) = ptx::parse(&again) {
+                let shown = volta::diag::Diagnostic::from(&errors[0]).render(&again, false);
+                panic!("what is printed cannot be read:\n{shown}");
+            }
             Some((module, Arc::new(source)))
         }
         Err(errors) => {

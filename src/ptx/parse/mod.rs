@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         (words, span)
     }
 
-    fn expected(&self, expected: &'static str) -> Box<ParseError> {
+    pub(super) fn expected(&self, expected: &'static str) -> Box<ParseError> {
         let (found, span) = self.found();
         error(ParseErrorKind::Expected { expected, found }, span)
     }

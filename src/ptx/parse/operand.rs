@@ -61,6 +61,10 @@ impl Parser<'_> {
             byte if lex::starts_identifier(byte) => self.named_operand()?,
             _ => self.constant_operand()?,
         };
+        // An expression behind `(` would read as a list when it is printed; none is an operand of `call`.
+        if groups && matches!(kind, OperandKind::Expr(_)) {
+            return Err(self.expected("`,` or `;`"));
+        }
         let span = self.since(start);
         Ok(Operand { kind, span })
     }
