@@ -15,6 +15,7 @@ use num_bigint::BigInt;
 
 use super::cells::{self, Cell, Random};
 use super::elements::Pairs;
+use super::special::{self, Special};
 use crate::spec::{Arrays, Limits};
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
@@ -262,9 +263,16 @@ impl Hunt<'_> {
             let (x, y) = (roots[2 * i], roots[2 * i + 1]);
             match gap(x, y, (self.floor, self.relative)) {
                 Gap::No => None,
+                Gap::Undefined if !self.is_special(&values, 2 * i + 1) => None,
                 g => Some((i, x.clone(), y.clone(), g)),
             }
         })
+    }
+
+    /// True if a root without a value is not a number for the machine either.
+    fn is_special(&self, values: &[Value], root: usize) -> bool {
+        let sure = special::specials(self.store, &self.cone, values);
+        sure[self.cone.roots()[root] as usize] != Special::No
     }
 
     /// Zeroes as many inputs as possible, in groups that get smaller.

@@ -173,6 +173,9 @@ impl Lowerer<'_> {
         }
         let mut dynamic = Vec::new();
         let mut dynamic_align = 1;
+        // PTX promises no order and no distance of variables: an access beyond the end of one must
+        // not pass for an access to the next.
+        let gap = (MOST_GAPS / shared.len().max(1) as u32).clamp(16, 4096) & !15;
         for (id, declarator) in shared {
             let (decl, var) = (&m[id], &m[declarator]);
             let at = (var.name, var.span);
@@ -184,7 +187,11 @@ impl Lowerer<'_> {
                 dynamic.push((declarator, extent));
                 continue;
             }
-            let Some((offset, end)) = self.after(self.k.shared_bytes, extent, at) else {
+            let from = match self.k.shared_bytes {
+                0 => 0,
+                end => end + gap,
+            };
+            let Some((offset, end)) = self.after(from, extent, at) else {
                 continue;
             };
             self.k.shared_bytes = end;
@@ -197,7 +204,11 @@ impl Lowerer<'_> {
             self.shared_place(declarator, offset, extent);
         }
         if !dynamic.is_empty() {
-            let start = self.k.shared_bytes.next_multiple_of(dynamic_align);
+            let after = match self.k.shared_bytes {
+                0 => 0,
+                end => end + gap,
+            };
+            let start = after.next_multiple_of(dynamic_align);
             self.k.dynamic_shared = Some(start);
             for (declarator, extent) in dynamic {
                 self.shared_place(declarator, start, extent);
@@ -401,6 +412,10 @@ impl ptx::Param {
         }
     }
 }
+
+/// Bytes that all gaps between shared variables may take: addresses of shared memory must stay small
+/// enough for descriptors of matrices.
+const MOST_GAPS: u32 = 48 << 10;
 
 /// The name that a variable of a C++ function has in the source: `tile` for
 /// `_ZZ6kernelPfE4tile`. Any other name is what it is.

@@ -160,13 +160,29 @@ impl Machine<'_> {
         Ok((region, off))
     }
 
+    /// True if bytes of shared memory lie within one variable, or in the dynamic part.
+    fn within_variable(&self, off: u64, end: u64) -> bool {
+        let k = self.kernel;
+        k.dynamic_shared.is_some_and(|d| d as u64 <= off)
+            || k.shared.iter().any(|v| {
+                let from = v.offset as u64;
+                from <= off && (v.bytes == 0 || end <= from + v.bytes as u64)
+            })
+    }
+
     /// Drops targets that are misaligned or out of bounds, and says so.
     pub fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
         let verb = if write { "writes" } else { "reads" };
         let mut bad = Vec::new();
         for (i, t) in targets.iter().enumerate() {
             let r = &self.regions[t.region.0 as usize];
-            let outside = t.off < 0 || r.extent.is_some_and(|e| t.off as u64 + size as u64 > e);
+            let end = t.off.saturating_add(size as i64);
+            let stride = local_stride(self.kernel.local_bytes) as i64;
+            let outside = t.off < 0
+                || r.extent.is_some_and(|e| end as u64 > e)
+                || t.region == SHARED && !self.within_variable(t.off as u64, end as u64)
+                || t.region == LOCAL
+                    && t.off % stride + size as i64 > self.kernel.local_bytes as i64;
             if outside || t.off & (size as i64 - 1) != 0 {
                 bad.push((i, outside));
             }
@@ -181,7 +197,10 @@ impl Machine<'_> {
             };
             let site = self.site(pc, w, 1 << t.lane, format!("{verb} {place}"));
             let (kind, message) = if outside {
-                let extent = self.regions[t.region.0 as usize].extent;
+                let extent = match t.region {
+                    SHARED if self.kernel.shared.len() > 1 => None,
+                    r => self.regions[r.0 as usize].extent,
+                };
                 let has = match extent {
                     Some(e) => format!(", which has {e} bytes"),
                     None => String::new(),
@@ -318,19 +337,28 @@ impl Machine<'_> {
         let wrong = |off: u64| off > last || off & (size as u64 - 1) != 0;
         let offset = |word: u64| word.wrapping_add(delta) & keep;
         if exec == 1 << first {
-            offs[first] = offset(start);
-            return (!wrong(offs[first])).then_some(region);
+            let off = offset(start);
+            offs[first] = off;
+            let within = region != SHARED || self.within_variable(off, off + size as u64);
+            return (!wrong(off) && within).then_some(region);
         }
         match addr.base {
             Src::Reg(r) => *offs = *self.warps[w].words(r),
             s => *offs = self.words(w, s),
         }
         let mut bad = false;
+        let (mut low, mut high) = (u64::MAX, 0);
         for (lane, off) in offs.iter_mut().enumerate() {
             *off = offset(*off);
-            bad |= wrong(*off) && exec >> lane & 1 == 1;
+            let on = exec >> lane & 1 == 1;
+            bad |= wrong(*off) && on;
+            if on {
+                (low, high) = (low.min(*off), high.max(*off));
+            }
         }
-        (!bad).then_some(region)
+        // Lanes of one variable: anything else takes the long way, which looks at each.
+        let within = || region != SHARED || self.within_variable(low, high + size as u64);
+        (!bad && within()).then_some(region)
     }
 
     /// `ld`.

@@ -359,8 +359,14 @@ impl Machine<'_> {
                         // A real that is defined is finite and a number; whether the float that
                         // holds it is subnormal, or overflows, is below the claim.
                         _ => match test {
-                            FloatTest::Finite | FloatTest::Number => true,
-                            FloatTest::Infinite | FloatTest::NotANumber => false,
+                            FloatTest::Finite | FloatTest::Number => {
+                                self.tests_for_nan();
+                                true
+                            }
+                            FloatTest::Infinite | FloatTest::NotANumber => {
+                                self.tests_for_nan();
+                                false
+                            }
                             FloatTest::Normal | FloatTest::Subnormal => {
                                 let why = "whether a float is subnormal is not decided";
                                 self.opaque(w, lane, pc, why);
@@ -459,6 +465,13 @@ impl Machine<'_> {
         Some(out)
     }
 
+    /// Over the reals the answer of such a test is known, whatever the machine would find.
+    fn tests_for_nan(&mut self) {
+        self.found
+            .assumptions
+            .insert("values that a kernel tests for NaN or infinity are finite numbers".into());
+    }
+
     fn compare_floats(&mut self, cmp: Cmp, f: Fmt, x: Val, y: Val) -> TermId {
         let nan = self.is_nan(f, x) || self.is_nan(f, y);
         let unordered = matches!(
@@ -467,6 +480,10 @@ impl Machine<'_> {
         );
         if nan {
             return self.values.store.bool(unordered);
+        }
+        let known = |v: Val| matches!(v, Val::Conc(_));
+        if matches!(cmp, Cmp::Num | Cmp::Nan) && !(known(x) && known(y)) {
+            self.tests_for_nan();
         }
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
         let s = &mut self.values.store;

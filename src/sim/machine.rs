@@ -438,6 +438,7 @@ impl<'k> Machine<'k> {
         let region = &self.regions[r.0 as usize];
         match region.kind {
             RegionKind::Shared => {
+                let dynamic = self.kernel.dynamic_shared.map(u64::from);
                 let var = self
                     .kernel
                     .shared
@@ -450,6 +451,10 @@ impl<'k> Machine<'k> {
                             .iter()
                             .rev()
                             .find(|v| v.bytes == 0 && v.offset as u64 <= off)
+                    })
+                    .or_else(|| {
+                        let mut shared = self.kernel.shared.iter().rev();
+                        shared.find(|v| v.offset as u64 <= off && dynamic.is_none_or(|d| off < d))
                     });
                 match var {
                     Some(v) => {
@@ -460,8 +465,9 @@ impl<'k> Machine<'k> {
                 }
             }
             RegionKind::Local => {
-                let n = self.kernel.local_bytes.max(1) as u64;
-                format!("local memory at byte {}", off % n)
+                let n = self.kernel.local_bytes;
+                let at = off % super::access::local_stride(n);
+                format!("local memory at byte {at} of {n}")
             }
             RegionKind::Param => format!("parameter space at byte {off}"),
             RegionKind::Array(a) => {

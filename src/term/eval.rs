@@ -141,11 +141,11 @@ impl Cone {
         self.ids.len() + self.kids.len()
     }
 
-    pub(super) fn kids(&self, i: usize) -> &[u32] {
+    pub(crate) fn kids(&self, i: usize) -> &[u32] {
         &self.kids[self.first[i] as usize..self.first[i + 1] as usize]
     }
 
-    pub(super) fn roots(&self) -> &[u32] {
+    pub(crate) fn roots(&self) -> &[u32] {
         &self.roots
     }
 

@@ -1,0 +1,151 @@
+//! Is a value that the reals do not have surely not a number for the machine either?
+//!
+//! The problem: `1 / x` at 0 and `sqrt(x)` at -1 have no value over the reals, where the machine
+//! goes on with an infinity or a NaN. Arithmetic passes that on, but a maximum, a comparison or a
+//! division by infinity can absorb it, so that the result is an ordinary number after all. Only
+//! what cannot be absorbed refutes an optimized kernel. Source: IEEE 754, section 6, and the
+//! special cases in PTX ISA 9.0, section 9.7.3.
+//!
+//! Sound in the direction of [`Special::Nan`] and [`Special::NotFinite`].
+
+use crate::term::eval::{Cone, Value};
+use crate::term::{Fun, Term, TermStore};
+
+/// What the machine surely computes where the reals have no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Special {
+    /// Nothing is sure.
+    No,
+    /// An infinity or a NaN.
+    NotFinite,
+    /// A NaN.
+    Nan,
+}
+
+fn is_zero(v: &Value) -> bool {
+    matches!(v, Value::Exact(q) if num_traits::Zero::is_zero(q))
+}
+
+fn is_number(v: &Value) -> bool {
+    matches!(v, Value::Exact(_) | Value::Interval(_))
+}
+
+fn is_negative(v: &Value) -> bool {
+    matches!(v, Value::Exact(q) if num_traits::Signed::is_negative(q))
+}
+
+/// What is sure of each term of a cone, given its values.
+pub(super) fn specials(store: &TermStore, cone: &Cone, values: &[Value]) -> Vec<Special> {
+    let mut out: Vec<Special> = Vec::with_capacity(values.len());
+    for (i, (&t, v)) in cone.ids().iter().zip(values).enumerate() {
+        let kids = cone.kids(i);
+        let of = |k: usize| out[kids[k] as usize];
+        let value = |k: usize| &values[kids[k] as usize];
+        let all = || kids.iter().map(|&k| out[k as usize]);
+        let special = match (v, store.get(t)) {
+            (Value::PosInf | Value::NegInf, _) => Special::NotFinite,
+            (Value::Undefined, term) => match term {
+                Term::Undefined => Special::Nan,
+                Term::Div(..) if is_number(value(0)) && is_zero(value(1)) => Special::NotFinite,
+                // A number divided by an infinity is 0.
+                Term::Div(..) if of(1) == Special::Nan => Special::Nan,
+                Term::Div(..) if of(1) == Special::No => of(0),
+                Term::Fun(Fun::Sqrt | Fun::Log2 | Fun::Rsqrt, _) if is_negative(value(0)) => {
+                    Special::Nan
+                }
+                Term::Fun(Fun::Rsqrt, _) if is_zero(value(0)) => Special::NotFinite,
+                Term::Fun(Fun::Sqrt | Fun::Abs, _) => of(0),
+                Term::Fun(..) if of(0) == Special::Nan => Special::Nan,
+                Term::Add(..) | Term::Neg(_) | Term::Mul(..) | Term::Sum(_) => {
+                    all().max().unwrap_or(Special::No)
+                }
+                Term::OfReal { .. } | Term::Concat(_) => all().max().unwrap_or(Special::No),
+                Term::Select(..) => match value(0) {
+                    Value::Bool(true) => of(1),
+                    Value::Bool(false) => of(2),
+                    _ => of(1).min(of(2)),
+                },
+                _ => Special::No,
+            },
+            _ => Special::No,
+        };
+        out.push(special);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+    use crate::term::eval::{Inputs, Mode};
+    use crate::term::{ArrayId, RCmp, TermId};
+
+    /// What is sure of a term of one input, which is 0.
+    fn at_zero(f: impl FnOnce(&mut TermStore, TermId) -> TermId) -> Special {
+        let mut s = TermStore::new();
+        let x = s.elem(ArrayId(0), Fmt::F32, 0);
+        let t = f(&mut s, x);
+        let cone = Cone::new(&s, &[t]);
+        let mode = Mode {
+            prec: 64,
+            tolerant: false,
+            approximate: false,
+        };
+        let values = cone.evaluate_all(&s, &Inputs::default(), mode);
+        specials(&s, &cone, &values)[values.len() - 1]
+    }
+
+    fn inverse(s: &mut TermStore, x: TermId) -> TermId {
+        let one = s.integer(1);
+        s.div(one, x)
+    }
+
+    #[test]
+    fn what_arithmetic_passes_on_is_sure() {
+        assert_eq!(at_zero(inverse), Special::NotFinite);
+        assert_eq!(
+            at_zero(|s, x| {
+                let i = inverse(s, x);
+                let i = s.add(i, x);
+                s.mul(i, x)
+            }),
+            Special::NotFinite
+        );
+        assert_eq!(
+            at_zero(|s, x| {
+                let minus = s.integer(-1);
+                let x = s.add(x, minus);
+                let r = s.fun(Fun::Sqrt, x);
+                s.fun(Fun::Exp2, r)
+            }),
+            Special::Nan
+        );
+    }
+
+    #[test]
+    fn what_can_be_absorbed_is_not() {
+        assert_eq!(
+            at_zero(|s, x| {
+                let i = inverse(s, x);
+                inverse(s, i)
+            }),
+            Special::No
+        );
+        assert_eq!(
+            at_zero(|s, x| {
+                let i = inverse(s, x);
+                s.max(i, x)
+            }),
+            Special::No
+        );
+        assert_eq!(
+            at_zero(|s, x| {
+                let i = inverse(s, x);
+                let p = s.rcmp(RCmp::Lt, x, i);
+                s.select(p, x, i)
+            }),
+            Special::No
+        );
+    }
+}
