@@ -81,8 +81,9 @@ fn shared_memory_is_laid_out() {
          { .shared .b64 inner; mov.u32 %r4, inner; } mov.u32 %r5, tile; ret;",
     );
     let at: Vec<_> = k.shared.iter().map(|v| (&v.name[..], v.offset)).collect();
-    assert_eq!(at, [("first", 0), ("tile", 8), ("inner", 72)]);
-    assert_eq!((k.shared_bytes, k.dynamic_shared), (80, Some(80)));
+    // With gaps between variables, and before the dynamic part.
+    assert_eq!(at, [("first", 0), ("tile", 4104), ("inner", 8264)]);
+    assert_eq!((k.shared_bytes, k.dynamic_shared), (8272, Some(12368)));
     let texts: Vec<String> = (0..5)
         .map(|pc| k.listing().text(crate::kernel::Pc(pc)))
         .collect();
@@ -90,10 +91,10 @@ fn shared_memory_is_laid_out() {
         texts,
         [
             "mov.b32 %r1, 0",
-            "mov.b32 %r2, 0x50",
-            "mov.b32 %r3, 0x50",
-            "mov.b32 %r4, 0x48",
-            "mov.b32 %r5, 8"
+            "mov.b32 %r2, 0x3050",
+            "mov.b32 %r3, 0x3050",
+            "mov.b32 %r4, 0x2048",
+            "mov.b32 %r5, 0x1008"
         ]
     );
 }
