@@ -31,7 +31,12 @@ fn is_number(v: &Value) -> bool {
 }
 
 fn is_negative(v: &Value) -> bool {
-    matches!(v, Value::Exact(q) if num_traits::Signed::is_negative(q))
+    match v {
+        Value::Exact(q) => num_traits::Signed::is_negative(q),
+        Value::Interval(i) => i.hi.signum() < 0,
+        Value::NegInf => true,
+        _ => false,
+    }
 }
 
 /// What is sure of each term of a cone, given its values.
