@@ -21,7 +21,7 @@ use crate::kernel::Kernel;
 use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::{
-    self, DefectKind, Finding, Noting, Obligation, Outcome, Side, Site, Stats, Tid, UnknownKind,
+    self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
     WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
@@ -273,12 +273,12 @@ impl<'a> Whole<'a> {
 
     fn finish(mut self) -> Covered {
         let found: Vec<Found> = self.between.found().cloned().collect();
-        let named: Vec<[Option<Tid>; 2]> = found
+        let named: Vec<[Option<Seen>; 2]> = found
             .par_iter()
             .enumerate()
             .map(|(i, f)| match i < NAMED {
                 true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
-                false => [None; 2],
+                false => [None, None],
             })
             .collect();
         for (f, threads) in found.iter().zip(named) {
@@ -318,8 +318,8 @@ impl<'a> Whole<'a> {
         out
     }
 
-    /// A thread of the CTA that makes an access to a byte.
-    fn thread(&self, r: &Record, array: ArrayId, off: u64) -> Option<Tid> {
+    /// A thread of the CTA that makes an access to a byte, and what it did before.
+    fn thread(&self, r: &Record, array: ArrayId, off: u64) -> Option<Seen> {
         let noting = Noting {
             accesses: None,
             watch: Some(Watch {
@@ -331,7 +331,8 @@ impl<'a> Whole<'a> {
             trace: false,
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
-        self.subject.run(r.rank, &limits, &noting).footprint.seen()
+        let run = self.subject.run(r.rank, &limits, &noting);
+        run.footprint.seen().cloned()
     }
 
     fn place(&self, array: ArrayId, off: u64, access: u32) -> String {
@@ -343,22 +344,26 @@ impl<'a> Whole<'a> {
         }
     }
 
-    fn site(&self, r: &Record, thread: Option<Tid>, place: &str) -> Site {
+    fn site(&self, r: &Record, seen: Option<Seen>, place: &str) -> Site {
         let verb = match (r.kind.writes(), r.kind.strong()) {
             (false, _) => "reads",
             (true, false) => "writes",
             (true, true) => "updates",
         };
+        let (threads, around) = match seen {
+            Some(s) => (vec![s.thread], s.around),
+            None => (Vec::new(), Vec::new()),
+        };
         Site {
-            around: Vec::new(),
+            around,
             cta: Some(self.subject.cta(r.rank)),
             pc: r.pc,
-            threads: thread.into_iter().collect(),
+            threads,
             text: format!("{verb} {place}"),
         }
     }
 
-    fn report(&mut self, f: &Found, threads: [Option<Tid>; 2]) {
+    fn report(&mut self, f: &Found, threads: [Option<Seen>; 2]) {
         let place = self.place(f.array, f.off, f.earlier.elem.min(f.later.elem));
         let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
         let what = format!(
@@ -368,9 +373,10 @@ impl<'a> Whole<'a> {
             f.later.kind.name(),
             ctas[1]
         );
+        let [first, second] = threads;
         let sites = vec![
-            self.site(&f.earlier, threads[0], &place),
-            self.site(&f.later, threads[1], &place),
+            self.site(&f.earlier, first, &place),
+            self.site(&f.later, second, &place),
         ];
         let (kind, why) = match f.trouble {
             Trouble::Unordered(sim::race::Conflict::Race) => {
@@ -427,9 +433,10 @@ impl<'a> Whole<'a> {
         for (f, threads) in self.same_values() {
             let place = self.place(f.array, f.off, f.later.elem);
             let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
+            let [first, second] = threads;
             let sites = vec![
-                self.site(&f.earlier, threads[0], &place),
-                self.site(&f.later, threads[1], &place),
+                self.site(&f.earlier, first, &place),
+                self.site(&f.later, second, &place),
             ];
             let who = format!(
                 "{place} is written by CTA {} and by CTA {}",
@@ -471,7 +478,7 @@ struct SameValue {
 }
 
 impl Whole<'_> {
-    fn same_values(&self) -> Vec<(SameValue, [Option<Tid>; 2])> {
+    fn same_values(&self) -> Vec<(SameValue, [Option<Seen>; 2])> {
         let equal = self.memory.equal.values().map(|e| SameValue {
             array: e.array,
             off: e.off,
@@ -494,7 +501,7 @@ impl Whole<'_> {
             .map(|(i, f)| {
                 let threads = match i < NAMED {
                     true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
-                    false => [None; 2],
+                    false => [None, None],
                 };
                 (f, threads)
             })

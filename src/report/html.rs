@@ -5,7 +5,7 @@
 //! preference, and columns fold into one on a narrow screen. Made from the JSON object, which
 //! cached results have as well; the lines around a place are read from its file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -42,7 +42,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6
 details{border:1px solid var(--line);border-radius:.5rem;margin:.5rem 0;padding:.4rem .8rem}summary{cursor:pointer}\
 .finding{border-left:.25rem solid var(--line);padding-left:.8rem;margin:1rem 0}.finding.bad{border-color:var(--bad);color:inherit}.finding.open{border-color:var(--open);color:inherit}\
 .time{width:auto;margin:.8rem 0 0}.time td{padding:.1rem .6rem;border-bottom:0;border-left:2px solid var(--line)}.time td.n{border-left:0}.time td.here{background:var(--mark);border-left-color:var(--bad)}.time td.barrier code{color:var(--open)}\
-@media(max-width:40rem){.wide td:not(:first-child),.wide th{white-space:normal}.wide td,.wide th{padding:.2rem .3rem}.wide code,.wide .dim{overflow-wrap:anywhere}.time code{font-size:.72rem}.time td.n{white-space:nowrap}}\
+@media(max-width:40rem){.wide td:not(:first-child),.wide th{white-space:normal}.wide td,.wide th{padding:.2rem .3rem}.wide code,.wide .dim{overflow-wrap:anywhere}.time code{font-size:.72rem}.kernels td:nth-child(2){min-width:8.5rem}.kernels,.kernels code{font-size:.8rem}.time td.n{white-space:nowrap}}\
 progress{width:6rem;accent-color:var(--good)}";
 
 /// The page of a check or a race.
@@ -118,6 +118,32 @@ fn triple(v: &Value) -> String {
     parts.join(",")
 }
 
+/// What one thread did, by row.
+struct Column<'v> {
+    steps: BTreeMap<i64, &'v Value>,
+    /// The row of the place itself.
+    here: Option<i64>,
+}
+
+impl<'v> Column<'v> {
+    /// Rows are steps of the schedule, or counted from the place.
+    fn new(site: &'v Value, from_place: bool) -> Column<'v> {
+        let around = list(site, "around");
+        // The last time that the thread is at the place is the one that is meant.
+        let own = around.iter().rposition(|e| e["line"] == site["line"]);
+        let zero = own.unwrap_or(around.len()) as i64;
+        let row = |(i, e): (usize, &'v Value)| match from_place {
+            true => Some((i as i64 - zero, e)),
+            false => Some((e["step"].as_i64()?, e)),
+        };
+        let here = own.and_then(|i| row((i, &around[i]))).map(|r| r.0);
+        Column {
+            steps: around.iter().enumerate().filter_map(row).collect(),
+            here,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Page {
     out: String,
@@ -173,7 +199,7 @@ impl Page {
 
     fn kernels(&mut self, o: &Value) {
         self.add(format_args!(
-            "<div class=\"wide\"><table><tr><th></th><th>kernel</th><th>block</th><th>grid</th><th>CTAs covered</th></tr>"
+            "<div class=\"wide\"><table class=\"kernels\"><tr><th></th><th>kernel</th><th>block</th><th>grid</th><th>CTAs covered</th></tr>"
         ));
         let scope = &o["scope"];
         let sides = [
@@ -320,30 +346,39 @@ impl Page {
         if shown.is_empty() {
             return;
         }
-        let steps = |s: &Value| -> Vec<u64> {
-            let steps = list(s, "around").iter();
-            steps.filter_map(|e| e["step"].as_u64()).collect()
-        };
-        let times: BTreeSet<u64> = shown.iter().flat_map(|s| steps(s)).collect();
+        // Steps are counted in each CTA: those of different ones are set side by side at the places.
+        let apart = shown.iter().any(|s| s["cta"] != shown[0]["cta"]);
+        let columns: Vec<Column> = shown.iter().map(|s| Column::new(s, apart)).collect();
+        let times: BTreeSet<i64> = columns
+            .iter()
+            .flat_map(|c| c.steps.keys().copied())
+            .collect();
+        let head = if apart { "" } else { "step" };
         self.add(format_args!(
-            "<div class=\"wide\"><table class=\"time\"><tr><th class=\"n\">step</th>"
+            "<div class=\"wide\"><table class=\"time\"><tr><th class=\"n\">{head}</th>"
         ));
         for s in &shown {
             let thread = list(s, "threads").first().map(triple).unwrap_or_default();
-            self.add(format_args!("<th>thread ({thread})</th>"));
+            let cta = match apart {
+                true => format!("CTA ({}), ", triple(&s["cta"])),
+                false => String::new(),
+            };
+            self.add(format_args!("<th>{cta}thread ({thread})</th>"));
         }
         self.add(format_args!("</tr>"));
         for time in times {
-            self.add(format_args!("<tr><td class=\"n dim\">{time}</td>"));
-            for s in &shown {
-                let mut around = list(s, "around").iter();
-                let Some(e) = around.find(|e| e["step"] == time) else {
+            let row = if apart {
+                String::new()
+            } else {
+                time.to_string()
+            };
+            self.add(format_args!("<tr><td class=\"n dim\">{row}</td>"));
+            for column in &columns {
+                let Some(e) = column.steps.get(&time) else {
                     self.add(format_args!("<td class=\"idle\"></td>"));
                     continue;
                 };
-                // The last time that the thread is at the place is the one that is meant.
-                let own = list(s, "around").iter().rfind(|e| e["line"] == s["line"]);
-                let class = match own.is_some_and(|o| o["step"] == time) {
+                let class = match column.here == Some(time) {
                     true => "here",
                     false if e["barrier"] == true => "barrier",
                     false => "access",

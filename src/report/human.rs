@@ -305,8 +305,8 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     if g.stats {
         write!(
             out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
-            "peak MiB", "instructions", "terms", "VCs", "barriers"
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
+            "peak MiB", "instructions", "terms", "VCs", "barriers", "warp syncs"
         )?;
     }
     writeln!(out, "{BOLD:#}")?;
@@ -360,12 +360,13 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
         let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
         write!(
             out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}",
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
             e.peak.map_or("-".into(), mib),
             sum("thread_instructions"),
             sum("terms"),
             stats["decision"]["conditions"].as_u64().unwrap_or(0),
             sum("barrier_arrivals"),
+            sum("warp_syncs"),
         )?;
     }
     if !e.ok {

@@ -285,6 +285,9 @@ impl Machine<'_> {
                     let who = (self.warps[w].first, mask);
                     let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);
                     self.footprint.add(a, pc, kind, cond, sizes, who, offs);
+                    if let Some(seen) = self.footprint.just_seen() {
+                        seen.around = self.trails.of(seen.thread, pc);
+                    }
                 }
                 if kind.writes() {
                     self.order.note_write(region).map_err(|()| Stop::Track(a))?;
@@ -475,7 +478,9 @@ impl Machine<'_> {
             && !self.unset_sites.contains_key(&pc)
         {
             let place = self.place(region, off, ty.bits() / 8);
-            let site = self.site(pc, w, 1 << lane, format!("reads {place}, never written"));
+            let mut site = self.site(pc, w, 1 << lane, format!("reads {place}, never written"));
+            let now = self.stats.warp_instructions;
+            self.trails.before(std::slice::from_mut(&mut site), now);
             self.unset_sites.insert(pc, site);
         }
         v

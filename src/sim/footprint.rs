@@ -12,9 +12,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Tid;
 use super::race::Kind;
 use super::warp::{LANES, lanes};
+use super::{Step, Tid};
 use crate::kernel::Pc;
 use crate::term::ArrayId;
 
@@ -34,6 +34,15 @@ pub struct Noting {
     pub tracked: FxHashSet<ArrayId>,
     /// The order of execution is noted.
     pub trace: bool,
+}
+
+/// The first time that a watched access was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The thread.
+    pub thread: Tid,
+    /// What it did before.
+    pub around: Vec<Step>,
 }
 
 /// An access whose thread is wanted.
@@ -156,7 +165,7 @@ pub struct Footprint {
     reads: Option<FxHashSet<ArrayId>>,
     touched: FxHashMap<(ArrayId, Pc, bool), Touched>,
     watch: Option<Watch>,
-    seen: Option<Tid>,
+    seen: Option<Seen>,
 }
 
 impl Footprint {
@@ -196,7 +205,10 @@ impl Footprint {
                 let at = offsets[l];
                 (at..at + size).contains(&w.off)
             });
-            self.seen = hit.next().map(|l| Tid(first + l as u32));
+            self.seen = hit.next().map(|l| Seen {
+                thread: Tid(first + l as u32),
+                around: Vec::new(),
+            });
         }
         let Some(reads) = &self.reads else { return };
         if !kind.writes() && !reads.contains(&array) {
@@ -226,9 +238,15 @@ impl Footprint {
         }
     }
 
-    /// The thread of the watched access.
-    pub fn seen(&self) -> Option<Tid> {
-        self.seen
+    /// The watched access.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.seen.as_ref()
+    }
+
+    /// The watched access, if what its thread did before is still to be added.
+    #[inline]
+    pub fn just_seen(&mut self) -> Option<&mut Seen> {
+        self.seen.as_mut().filter(|s| s.around.is_empty())
     }
 
     /// Memory that it takes, in bytes.
@@ -348,8 +366,8 @@ mod tests {
         });
         assert!(f.on());
         add(&mut f, 0, 1, Kind::Read, 4, &[0, 4, 8, 12]);
-        assert_eq!(f.seen(), None);
+        assert!(f.seen().is_none());
         add(&mut f, 0, 2, Kind::Read, 4, &[0, 4, 8, 12]);
-        assert_eq!(f.seen(), Some(Tid(2)));
+        assert_eq!(f.seen().map(|s| s.thread), Some(Tid(2)));
     }
 }

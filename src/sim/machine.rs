@@ -133,14 +133,29 @@ fn record<K: Copy + Ord>(
     sites: Vec<Site>,
     message: impl FnOnce() -> String,
 ) {
+    record_with(map, kind, count, sites, message, |_| {});
+}
+
+/// The same, where the sites of a finding that is new are completed.
+fn record_with<K: Copy + Ord>(
+    map: &mut BTreeMap<(K, Vec<Pc>), Finding<K>>,
+    kind: K,
+    count: u64,
+    mut sites: Vec<Site>,
+    message: impl FnOnce() -> String,
+    complete: impl FnOnce(&mut [Site]),
+) {
     let pcs = sites.iter().map(|s| s.pc).collect();
     map.entry((kind, pcs))
         .and_modify(|f| f.count += count)
-        .or_insert_with(|| Finding {
-            kind,
-            message: message(),
-            count,
-            sites,
+        .or_insert_with(|| {
+            complete(&mut sites);
+            Finding {
+                kind,
+                message: message(),
+                count,
+                sites,
+            }
         });
 }
 
@@ -384,9 +399,11 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// Records a defect.
+    /// Records a defect that is seen when its threads are at its sites.
     pub fn defect(&mut self, kind: DefectKind, sites: Vec<Site>, message: impl FnOnce() -> String) {
-        record(&mut self.found.defects, kind, 1, sites, message);
+        let (trails, now) = (&self.trails, self.stats.warp_instructions);
+        let found = &mut self.found.defects;
+        record_with(found, kind, 1, sites, message, |s| trails.before(s, now));
     }
 
     /// Records a defect that happened several times.

@@ -58,7 +58,7 @@ pub mod warp;
 mod wgmma;
 mod wmma;
 
-pub use footprint::{Footprint, Noting, Watch};
+pub use footprint::{Footprint, Noting, Seen, Watch};
 pub use outcome::*;
 pub use run::{MAX_TRACE, run, run_noting, run_shuffled};
 

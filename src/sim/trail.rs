@@ -1,8 +1,9 @@
 //! What a thread did around a place: its last accesses and synchronisations.
 //!
-//! A race names two accesses, and its reader asks which barriers stand around them. Each warp keeps
-//! its last accesses and synchronisations; when a race is seen for the first time, those of its two
-//! threads are kept with it. They are the steps of the one schedule that was run, and serve a picture:
+//! A race names two accesses, and its reader asks which barriers stand around them; so does that of
+//! a wrong address or a barrier that is not reached. Each warp keeps its last accesses and
+//! synchronisations; when a defect is seen for the first time, those of its threads are kept with
+//! it. They are the steps of the one schedule that was run, and serve a picture:
 //! nothing is decided by them.
 
 use rustc_hash::FxHashMap;
@@ -111,6 +112,26 @@ impl Trails {
         if let Some(kept) = self.kept.get(&key) {
             for (site, steps) in sites.iter_mut().zip(kept) {
                 site.around = steps.clone();
+            }
+        }
+    }
+
+    /// Gives the sites that have no trail what their first threads did until now.
+    #[cold]
+    pub fn before(&self, sites: &mut [Site], now: u64) {
+        for site in sites.iter_mut().filter(|s| s.around.is_empty()) {
+            let Some(&thread) = site.threads.first() else {
+                continue;
+            };
+            site.around = self.of(thread, site.pc);
+            // Instructions that are neither an access to common memory nor a synchronisation are
+            // not kept; the one that is being executed is shown all the same.
+            if !site.around.iter().any(|s| s.pc == site.pc) {
+                site.around.push(Step {
+                    step: now,
+                    pc: site.pc,
+                    barrier: false,
+                });
             }
         }
     }

@@ -59,6 +59,107 @@ const PAGES: &[Page] = &[
         ],
     },
     Page {
+        name: "deadlock",
+        args: &[
+            "check",
+            "tests/golden/deadlock/fail/different_barriers.ptx",
+            "tests/golden/deadlock/fail/different_barriers.ptx",
+            "--threads",
+            "64",
+        ],
+        words: &[
+            "defective",
+            "deadlock",
+            "64 threads wait",
+            "thread (0,0,0)",
+            "thread (32,0,0)",
+            "25: bar.sync 2;",
+            "22: bar.sync 1;",
+        ],
+    },
+    Page {
+        name: "barrier-misuse",
+        args: &[
+            "race",
+            "tests/golden/deadlock/fail/count_not_of_warps.ptx",
+            "--threads",
+            "64",
+        ],
+        words: &[
+            "barrier-misuse",
+            "multiple of the warp size",
+            "22: bar.sync 0, %r2;",
+            "19: ld.global.f32",
+        ],
+    },
+    Page {
+        name: "out-of-bounds",
+        args: &[
+            "race",
+            "tests/golden/structured/fail/shared_out_of_bounds.ptx",
+            "--threads",
+            "8",
+        ],
+        words: &[
+            "out-of-bounds",
+            "s[9], which has 32 bytes",
+            "thread (7,0,0)",
+            "24: st.shared.f32 [%r3+8], %f1;",
+            "20: ld.global.f32",
+        ],
+    },
+    Page {
+        name: "uninitialized",
+        args: &[
+            "race",
+            "tests/golden/structured/fail/uninitialized_shared.ptx",
+            "--threads",
+            "8",
+        ],
+        words: &[
+            "uninitialized-read",
+            "reaches y[0]",
+            "24: ld.shared.f32 %f2, [%r3];",
+            "20: ld.global.f32",
+        ],
+    },
+    Page {
+        name: "misaligned",
+        args: &[
+            "race",
+            "tests/golden/structured/fail/misaligned.ptx",
+            "--threads",
+            "8",
+        ],
+        words: &[
+            "misaligned-access",
+            "thread (7,0,0)",
+            "20: ld.global.f32 %f2, [%rd3+2];",
+            "19: ld.global.f32",
+        ],
+    },
+    Page {
+        name: "between-ctas",
+        args: &[
+            "race",
+            "tests/golden/grid/fail/between_ctas.ptx",
+            "--entry",
+            "neighbour",
+            "--threads",
+            "32",
+            "--grid",
+            "4",
+            "--all-ctas",
+        ],
+        words: &[
+            "data-race",
+            "nothing orders different CTAs",
+            "CTA (0,0,0), thread (",
+            "CTA (1,0,0), thread (",
+            "st.global",
+        ],
+    },
+    Page {
         name: "gate",
         args: &["gate", "kernels/shortcuts.toml", "--no-cache"],
         words: &[

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Validates reports by what others wrote about their formats.
+
+    python3 -m venv target/outside && target/outside/bin/pip install -r tests/outside/requirements.txt
+    target/outside/bin/python tests/outside/formats.py target/debug/volta
+
+| format | by |
+|---|---|
+| JSON  | the schema that `volta schema` prints, with the package jsonschema |
+| SARIF | the JSON Schema of OASIS for SARIF 2.1.0, formats of strings included, which is a file of the crate serde-sarif |
+| JUnit | junit-10.xsd of the Jenkins xUnit plugin, which is a file of the source package of pytest |
+| HTML  | html5lib, which stops at the first error of syntax |
+
+The reports are those of every golden test, of manifests whose entries pass, fail and cannot be run, and of files whose names
+need escapes. A validator that accepts everything would show nothing, so damaged reports must be refused.
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import html5lib
+import jsonschema
+import xmlschema
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PYTEST = "8.4.2"
+
+
+def sarif_schema():
+    manifest = ["--manifest-path", str(ROOT / "tests" / "outside" / "Cargo.toml")]
+    found = subprocess.run(["cargo", "metadata", "--format-version", "1", *manifest], check=True, capture_output=True)
+    for package in json.loads(found.stdout)["packages"]:
+        if package["name"] == "serde-sarif":
+            path = pathlib.Path(package["manifest_path"]).parent / "src" / "schema.json"
+            return json.loads(path.read_text())
+    sys.exit("the crate serde-sarif was not fetched")
+
+
+def junit_schema(scratch):
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "pytest"]
+    subprocess.run([*pip, "--dest", str(scratch), f"pytest=={PYTEST}"], check=True)
+    with tarfile.open(scratch / f"pytest-{PYTEST}.tar.gz") as archive:
+        return archive.extractfile(f"pytest-{PYTEST}/testing/example_scripts/junit-10.xsd").read().decode()
+
+
+def golden():
+    """The calls of all golden tests: a folder and arguments."""
+    for file in sorted((ROOT / "tests" / "golden").rglob("*.ptx")):
+        if "parse" in file.relative_to(ROOT / "tests" / "golden").parts:
+            continue
+        for line in file.read_text().splitlines():
+            call = re.match(r"// volta: (.*)", line)
+            if call and re.match(r"(check|race|gate) ", call[1]):
+                yield file.parent, shlex.split(call[1])
+
+
+def manifests(scratch):
+    """Manifests of all kinds, with names that need escapes in XML and in addresses."""
+    kernels = ROOT / "kernels"
+    for name in ("races.toml", "shortcuts.toml"):
+        yield kernels, ["gate", name, "--no-cache"]
+    odd = scratch / "a & <b> 100% \N{GREEK SMALL LETTER LAMDA}"
+    odd.mkdir()
+    for file in ("softmax/naive_4.ptx", "softmax/online_4.ptx", "softmax/online_4_no_rescale.ptx", "reduction/step5.ptx"):
+        shutil.copy(kernels / file, odd)
+    shutil.copy(kernels / "reduction/step5.ptx", odd / "step [5].ptx")
+    pair = 'reference = "naive_4.ptx"\noptimized = '
+    (odd / "volta.toml").write_text(
+        "[defaults]\nthreads = 4\n"
+        f'[[check]]\nname = "right"\n{pair}"online_4.ptx"\n'
+        f'[[check]]\nname = "wrong & <expected>"\n{pair}"online_4_no_rescale.ptx"\n'
+        f'[[check]]\nname = "wrong, as it should be"\n{pair}"online_4_no_rescale.ptx"\nexpect = "not-equivalent"\n'
+        '[[race]]\nname = "races"\nkernel = "step [5].ptx"\nthreads = 64\n'
+        '[[race]]\nname = "as expected"\nkernel = "step5.ptx"\nthreads = 64\nexpect = "defective"\n'
+        f'[[check]]\nname = "limit"\n{pair}"online_4.ptx"\ntimeout = 0\n'
+        f'[[check]]\nname = "no entry"\nreference = "naive_4.ptx"\noptimized = {{ file = "online_4.ptx", entry = "none" }}\n'
+    )
+    yield odd, ["gate", "volta.toml", "--no-cache"]
+    yield odd, ["race", "step [5].ptx", "--threads", "64"]
+
+
+class Validators:
+    def __init__(self, volta, scratch):
+        schema = json.loads(subprocess.run([volta, "schema"], check=True, capture_output=True).stdout)
+        self.json = jsonschema.validators.validator_for(schema)(schema)
+        self.json.check_schema(schema)
+        schema = sarif_schema()
+        kind = jsonschema.validators.validator_for(schema)
+        self.sarif = kind(schema, format_checker=kind.FORMAT_CHECKER)
+        self.junit = xmlschema.XMLSchema(junit_schema(scratch))
+
+    def __call__(self, form, text):
+        """Raises what is wrong."""
+        if form == "html":
+            html5lib.HTMLParser(strict=True).parse(text)
+        elif form == "junit":
+            self.junit.validate(text)
+        else:
+            getattr(self, form).validate(json.loads(text))
+
+    def refuse(self, form, text):
+        """Whether a damaged report is told from a right one."""
+        try:
+            self(form, text)
+        except Exception:
+            return
+        sys.exit(f"{form}: a damaged report is accepted")
+
+
+def main():
+    volta = str(pathlib.Path(sys.argv[1]).resolve())
+    count, wrong = {}, []
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        validate = Validators(volta, scratch)
+        for folder, args in [*golden(), *manifests(scratch)]:
+            for form in ("json", "sarif", "junit", "html"):
+                call = [volta, *args, "--format", form]
+                ended = subprocess.run(call, cwd=folder, capture_output=True)
+                # A usage or input error has an object only as JSON.
+                if ended.returncode == 2 and form != "json" and args[0] != "gate":
+                    continue
+                text = ended.stdout.decode()
+                count[form, ended.returncode] = count.get((form, ended.returncode), 0) + 1
+                try:
+                    validate(form, text)
+                except Exception as e:
+                    wrong.append(f"{shlex.join(args)}, {form}: {str(e)[:600]}")
+        validate.refuse("sarif", '{"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]}')
+        place = {"physicalLocation": {"artifactLocation": {"uri": "a b%"}}}
+        run = {"tool": {"driver": {"name": "x"}}, "results": [{"message": {"text": "x"}, "locations": [place]}]}
+        validate.refuse("sarif", json.dumps({"version": "2.1.0", "runs": [run]}))
+        validate.refuse("junit", "<testsuites><testsuite><testcase/></testsuite></testsuites>")
+        validate.refuse("html", "<!doctype html><title>x</title><p></b>")
+        validate.refuse("json", '{"schema": "volta/1"}')
+    for (form, code), n in sorted(count.items()):
+        print(f"{form}: {n} reports of exit status {code}")
+    if wrong:
+        sys.exit("\n".join(wrong[:20] + [f"{len(wrong)} reports are not valid"]))
+
+
+main()

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Runs what the README tells others to put into their pipelines, as it stands, in the repository of a user.
+
+    python3 -m venv target/outside && target/outside/bin/pip install -r tests/outside/requirements.txt
+    target/outside/bin/python tests/outside/pipelines.py [github] [gitlab] [pre-commit]
+
+The GitHub action, the GitLab job and the pre-commit hook are read from where they stand, validated by the schemas of the
+package check-jsonschema, and executed with the shells and variables that the services give them: once where the manifest
+passes, once where an entry fails.  Nothing of the services is there: what a step `uses` is not run, only the files that it
+would take are looked for.  volta is built from this tree without optimisation.  Each of the
+three has a home of cargo of its own, hence builds everything: a minute for one, all of them if none is named.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "pipelines"
+BIN = pathlib.Path(sys.executable).parent
+
+
+def sh(*args, **more):
+    return subprocess.run([str(a) for a in args], check=True, **more)
+
+
+def git(folder, *args):
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "init.defaultBranch=main"]
+    return sh("git", "-C", folder, *identity, *args, capture_output=True, text=True).stdout.strip()
+
+
+def repository(folder):
+    git(folder, "init")
+    git(folder, "add", ".")
+    git(folder, "commit", "--no-verify", "-m", "files")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def upstream(scratch):
+    """This tree as others see it: a repository that can be cloned."""
+    folder = scratch / "volta"
+    listed = sh("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z", capture_output=True)
+    for name in listed.stdout.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder, repository(folder)
+
+
+def user(folder, passes):
+    """The repository of a user with the manifest of the guide; what a cache keeps stays."""
+    (folder / "kernels").mkdir(parents=True, exist_ok=True)
+    for file in (ROOT / "kernels" / "guide").glob("*.ptx"):
+        shutil.copy(file, folder / "kernels")
+    manifest = max(blocks("toml"), key=len)
+    if not passes:
+        manifest += '\n[[race]]\nname = "not so"\nkernel = "mean.ptx"\nthreads = 256\nexpect = "defective"\n'
+    (folder / "kernels" / "volta.toml").write_text(manifest)
+    if not (folder / ".git").exists():
+        (folder / ".gitignore").write_text(".cargo\n.volta-cache\n")
+        repository(folder)
+
+
+def blocks(kind):
+    """Indented blocks of the README, by what they begin with."""
+    first = {"github": "jobs:", "gitlab": "kernels:", "pre-commit": "repos:", "toml": "[defaults]"}[kind]
+    text = (ROOT / "README.md").read_text()
+    found = [re.sub("^    ", "", b, flags=re.M) for b in re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", text, re.M)]
+    found = [b for b in found if b.startswith(first)]
+    assert found, f"the README has no block that begins with {first}"
+    return found
+
+
+def validate(schema, text, scratch, *more):
+    file = scratch / "checked.yml"
+    file.write_text(text)
+    sh(BIN / "check-jsonschema", "--builtin-schema", f"vendor.{schema}", *more, file, stdout=subprocess.DEVNULL)
+
+
+def shell(script, folder, env, options):
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write(script)
+        file.flush()
+        ended = subprocess.run(["bash", *options, file.name], cwd=folder, env=env, capture_output=True, text=True)
+    return ended
+
+
+def reports(files):
+    for file in files:
+        assert file.stat().st_size > 200, f"{file} is empty"
+
+
+def github(scratch, source, folder, passes):
+    """The composite action: inputs as the workflow of the README gives them, defaults for the others."""
+    path = source / ".github" / "actions" / "volta"
+    text = (path / "action.yml").read_text()
+    validate("github-actions", text, scratch)
+    action = yaml.safe_load(text)
+    workflow = "name: x\non: [push]\n" + blocks("github")[0]
+    validate("github-workflows", workflow, scratch)
+    step = next(s for s in yaml.safe_load(workflow)["jobs"]["kernels"]["steps"] if "volta" in s["uses"])
+    assert step["uses"].split("@")[0].removeprefix("OWNER/volta/") == str(path.relative_to(source))
+    temp = scratch / "temp of the runner"
+    inputs = {name: i["default"] for name, i in action["inputs"].items()} | step["with"]
+    assert set(inputs) == set(action["inputs"]), "the workflow gives an input that the action has not"
+    values = {f"inputs.{n}": v for n, v in inputs.items()} | {"runner.temp": str(temp), "runner.os": "Linux"}
+    temp.mkdir(exist_ok=True)
+    if not (temp / "volta-build").exists():
+        (temp / "volta-build").symlink_to(TARGET, target_is_directory=True)
+
+    def fill(value):
+        return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", lambda m: values[m[1]], str(value))
+
+    base = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
+    base |= {"GITHUB_ACTION_PATH": str(path), "RUNNER_TEMP": str(temp), "GITHUB_WORKSPACE": str(folder), "CI": "true"}
+    code = 0
+    for s in action["runs"]["steps"]:
+        if "run" not in s:
+            continue
+        assert s["shell"] == "bash"
+        env = base | {k: fill(v) for k, v in s.get("env", {}).items()}
+        ended = shell(fill(s["run"]), folder, env, ["--noprofile", "--norc", "-eo", "pipefail"])
+        code = ended.returncode
+        if code:
+            break
+    assert (code == 0) == passes and code in (0, 1), f"github: exit {code}\n{ended.stdout}\n{ended.stderr}"
+    assert "4 passed" not in ended.stdout and "3 passed" in ended.stdout, ended.stdout
+    upload = next(s for s in action["runs"]["steps"] if "upload-sarif" in s.get("uses", ""))
+    html = pathlib.Path(fill(action["outputs"]["html"]["value"]))
+    reports([html, html.with_suffix(".xml"), pathlib.Path(fill(upload["with"]["sarif_file"]))])
+
+
+def gitlab(scratch, source, folder, passes):
+    text = blocks("gitlab")[0]
+    validate("gitlab-ci", text, scratch, "--data-transform", "gitlab-ci")
+    job = yaml.safe_load(text)["kernels"]
+    script = "\n".join(job["script"]).replace("https://HOST/OWNER/volta", f"file://{source}")
+    env = os.environ | {"CI_PROJECT_DIR": str(folder), "CI": "true", "CARGO_TARGET_DIR": str(TARGET)}
+    for name, value in job["variables"].items():
+        env[name] = value.replace("$CI_PROJECT_DIR", str(folder))
+    # The toolchain of the image stands in the path.
+    env["PATH"] = f"{pathlib.Path(shutil.which('cargo')).parent}:{env['PATH']}"
+    ended = shell(script, folder, env, ["-eo", "pipefail"])
+    assert ended.returncode == (0 if passes else 1), f"gitlab: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    artifacts = job["artifacts"]
+    assert artifacts["when"] == "always"
+    reports([folder / p for p in artifacts["paths"]] + [folder / artifacts["reports"]["junit"]])
+    for path in job["cache"]["paths"]:
+        assert (folder / path).is_dir(), f"gitlab: {path} is not there to be kept"
+
+
+def pre_commit(scratch, source, commit, folder, passes):
+    config = yaml.safe_load(blocks("pre-commit")[0])
+    sh(BIN / "pre-commit", "validate-manifest", source / ".pre-commit-hooks.yaml")
+    for repo in config["repos"]:
+        assert repo["repo"] == "https://HOST/OWNER/volta"
+        repo["repo"], repo["rev"] = f"file://{source}", commit
+    (folder / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    git(folder, "add", ".")
+    env = os.environ | {"PRE_COMMIT_HOME": str(scratch / "pre-commit"), "CARGO_TARGET_DIR": str(TARGET)}
+    call = [str(BIN / "pre-commit"), "run", "--all-files"]
+    ended = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
+    assert ended.returncode == (0 if passes else 1), f"pre-commit: {ended.stdout}\n{ended.stderr}"
+    assert ("Passed" if passes else "Failed") in ended.stdout and "no files" not in ended.stdout, ended.stdout
+
+
+def main():
+    os.environ["CARGO_PROFILE_RELEASE_OPT_LEVEL"] = "0"
+    os.environ["CARGO_PROFILE_RELEASE_DEBUG"] = "false"
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        for file in (ROOT / ".github" / "workflows").iterdir():
+            validate("github-workflows", file.read_text(), scratch)
+        source, commit = upstream(scratch)
+        services = {
+            "github": lambda folder, passes: github(scratch, source, folder, passes),
+            "gitlab": lambda folder, passes: gitlab(scratch, source, folder, passes),
+            "pre-commit": lambda folder, passes: pre_commit(scratch, source, commit, folder, passes),
+        }
+        for name in sys.argv[1:] or services:
+            folder = scratch / f"user of {name}"
+            for passes in (True, False):
+                user(folder, passes)
+                services[name](folder, passes)
+            print(f"{name}: as it should be, where the manifest passes and where it fails", flush=True)
+
+
+main()
