@@ -1,12 +1,16 @@
-//! Speed of reading and printing PTX, on a module of 5 MB with the mix of statements that
-//! compilers emit. Rates are of text.
+//! Speed of reading, lowering and printing PTX, on a module of 5 MB with the mix of statements that
+//! compilers emit, and on modules of twice the size each, whose rates show that time is linear in the
+//! text. Rates are of text, on one core. `parse.txt` holds what was measured.
+//!
+//!     cargo bench --bench parse
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
 use volta::diag::Source;
-use volta::ptx;
+use volta::{kernel, ptx};
 
 fn main() {
     divan::main();
@@ -45,18 +49,38 @@ fn module(bytes: usize) -> Source {
     Source::new("generated", text).expect("short")
 }
 
-#[divan::bench(sample_count = 10)]
-fn read_5_mb(bencher: Bencher) {
-    let source = module(5_000_000);
+/// Sizes in kilobytes.
+const SIZES: [usize; 4] = [1_250, 2_500, 5_000, 10_000];
+
+/// Text to `ptx::Module`.
+#[divan::bench(args = SIZES, sample_count = 10)]
+fn read(bencher: Bencher, kilobytes: usize) {
+    let source = module(kilobytes * 1000);
     let bytes = BytesCount::new(source.text.len());
     bencher
         .counter(bytes)
         .bench(|| ptx::parse(&source).expect("well formed"));
 }
 
-#[divan::bench(sample_count = 10)]
-fn print_5_mb(bencher: Bencher) {
-    let source = module(5_000_000);
+/// Text to `kernel::Kernel`, of every entry.
+#[divan::bench(args = SIZES, sample_count = 10)]
+fn read_and_lower(bencher: Bencher, kilobytes: usize) {
+    let source = Arc::new(module(kilobytes * 1000));
+    let bytes = BytesCount::new(source.text.len());
+    bencher.counter(bytes).bench(|| {
+        let module = ptx::parse(&source).expect("well formed");
+        let kernels: Vec<_> = module
+            .entries()
+            .map(|(entry, _)| kernel::lower(&module, &source, entry).expect("it lowers"))
+            .collect();
+        (module, kernels)
+    });
+}
+
+/// `ptx::Module` to text.
+#[divan::bench(args = [5_000], sample_count = 10)]
+fn print(bencher: Bencher, kilobytes: usize) {
+    let source = module(kilobytes * 1000);
     let module = ptx::parse(&source).expect("well formed");
     bencher
         .counter(BytesCount::new(source.text.len()))

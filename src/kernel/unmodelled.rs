@@ -322,7 +322,8 @@ impl<'a> Lowerer<'a> {
             OperandKind::Pair {
                 first: Some(name), ..
             } => self.fits(operand, name, None, ty),
-            OperandKind::Float(_) if !ty.is_float() && ty != Type::Tf32 => {
+            // A decimal float has 64 bits, so it fits untyped operands of that size.
+            OperandKind::Float(_) if !ty.is_float() && !matches!(ty, Type::Tf32 | Type::B64) => {
                 self.wrong(operand.span, "an integer or a register")
             }
             OperandKind::Int(_) if ty.class() == TypeClass::Float && ty.bits() >= 32 => {

@@ -261,10 +261,10 @@ pub(super) const ROWS: &[Row] = &[
     (
         Op::TensormapReplace,
         &[
-            "tile global_address global|shared::cta? b1024 b64 : m,r64",
+            "tile global_address global|shared::cta? b1024 b64 : m,r@2",
             "tile rank global|shared::cta? b1024 b32 : m,r32",
             "tile box_dim|global_dim|element_stride global|shared::cta? b1024 b32 : m,i,r32",
-            "tile global_stride global|shared::cta? b1024 b64 : m,i,r64",
+            "tile global_stride global|shared::cta? b1024 b64 : m,i,r@2",
             "tile elemtype|interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode global|shared::cta? b1024 b32 \
              : m,i",
         ],
