@@ -5,13 +5,13 @@
 //! unpacked; a packed pair narrowed is unpacked and packed again. Rounding is demanded where the
 //! manual demands it, because a missing one has no meaning to fall back on.
 //!
-//! Not claimed: four-element forms, stochastic rounding, and 4-bit elements.
+//! Not claimed: four-element forms and stochastic rounding.
 
 use super::lower::Lowerer;
 use super::operand::Fit;
-use super::sig::{Decoded, ModSet, Sig, int_type, num_type, unsupported};
+use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
 use super::special::Reading;
-use super::{Fmt, NumTy, Op, Rnd, Src};
+use super::{Fmt, IntTy, NumTy, Op, Rnd, Src};
 use crate::ptx::{Mod, Type, TypeClass};
 
 const ROUNDINGS: &[(Mod, Rnd)] = &[
@@ -190,11 +190,20 @@ impl Lowerer<'_> {
         }
         let (to, with_c) = match *sig.types() {
             [to @ (Type::U16 | Type::S16), Type::S32] => (to, false),
-            [to @ (Type::U8 | Type::S8), Type::S32, Type::B32] => (to, true),
+            [
+                to @ (Type::U8 | Type::S8 | Type::U4 | Type::S4 | Type::U2 | Type::S2),
+                Type::S32,
+                Type::B32,
+            ] => (to, true),
             _ => return unsupported("no such types"),
         };
-        let (Some((to, _)), Some((from, _))) = (int_type(to), int_type(Type::S32)) else {
-            return unsupported("no such types");
+        let to = IntTy {
+            width: to.bits() as u8,
+            signed: to.is_signed(),
+        };
+        let from = IntTy {
+            width: 32,
+            signed: true,
         };
         self.expect(if with_c { 4 } else { 3 })?;
         let dst = self.dst(0, Type::B32)?;

@@ -330,6 +330,7 @@ pub fn float_type(ty: Type) -> Option<(Fmt, u8)> {
         Type::E5m2x2 => (Fmt::E5m2, 2),
         Type::E2m3x2 => (Fmt::E2m3, 2),
         Type::E3m2x2 => (Fmt::E3m2, 2),
+        Type::E2m1x2 => (Fmt::E2m1, 2),
         Type::Ue8m0x2 => (Fmt::Ue8m0, 2),
         _ => return None,
     })

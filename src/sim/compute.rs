@@ -247,10 +247,10 @@ impl Machine<'_> {
                 self.words(w, src[2]),
                 self.words(w, src[3]),
             ];
-            if matches!(op, IntOp::Div | IntOp::Rem) {
+            if int::may_be_undefined(op, ty) {
                 for lane in lanes(conc) {
-                    if int::divides_by_zero(op, ty, words.map(|x| x[lane])) {
-                        return self.zero_division(w, 1 << lane, pc);
+                    if int::is_undefined(op, ty, words.map(|x| x[lane])) {
+                        return self.undefined(w, 1 << lane, pc, op);
                     }
                 }
             }
@@ -336,11 +336,23 @@ impl Machine<'_> {
         Some((self.values.of_bits(t), self.values.of_bits(c)))
     }
 
-    fn zero_division(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
-        let site = self.site(pc, w, mask, "divides by zero");
-        self.unknown(UnknownKind::Undefined, vec![site], || {
-            "an integer is divided by zero: PTX leaves the result unspecified".into()
-        });
+    fn undefined(&mut self, w: usize, mask: u32, pc: Pc, op: IntOp) -> Result<(), Stop> {
+        let (does, what) = match op {
+            IntOp::Div | IntOp::Rem => (
+                "divides by zero",
+                "an integer is divided by zero: PTX leaves the result unspecified",
+            ),
+            IntOp::Fns => (
+                "is executed",
+                "`fns` counts from a bit above 31 or by -2^31: the result is unspecified",
+            ),
+            _ => (
+                "is executed",
+                "a position or length of a bit field in 64 bits is above 255: compilers and the manual disagree",
+            ),
+        };
+        let site = self.site(pc, w, mask, does);
+        self.unknown(UnknownKind::Undefined, vec![site], || what.into());
         Err(Stop::Finding)
     }
 
@@ -412,8 +424,8 @@ impl Machine<'_> {
             self.plain(v, operand_width(op, ty, i - 1))
         });
         if let [Val::Conc(a), Val::Conc(b), Val::Conc(c), Val::Conc(d)] = vals {
-            if int::divides_by_zero(op, ty, [a, b, c, d]) {
-                self.zero_division(w, 1 << lane, pc)?;
+            if int::is_undefined(op, ty, [a, b, c, d]) {
+                self.undefined(w, 1 << lane, pc, op)?;
             }
             return Ok(Val::Conc(int::eval(op, ty, [a, b, c, d]).0));
         }
@@ -489,7 +501,7 @@ impl Machine<'_> {
         }
         let mut results: Vec<(TermId, Val)> = Vec::new();
         for (c, args) in options {
-            if int::divides_by_zero(op, ty, args) {
+            if int::is_undefined(op, ty, args) {
                 return None;
             }
             let v = Val::Conc(int::eval(op, ty, args).0);

@@ -83,7 +83,11 @@ impl Machine<'_> {
                         let v = self.src(w, s, lane);
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, *satfinite, *relu);
-                        self.values.bits(Val::Real(*to, x), to.bits() as u8)
+                        let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
+                        match packed_bits(*to) {
+                            n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
+                            _ => b,
+                        }
                     });
                     let t = self.values.store.concat(&parts);
                     let width = self.width(*dst);
@@ -98,13 +102,18 @@ impl Machine<'_> {
                 dst,
                 src,
             } => {
-                let n = from.bits() as u8;
+                let n = packed_bits(*from);
                 for lane in lanes(exec) {
                     self.note_unset(w, pc);
                     let v = self.src(w, *src, lane);
                     let b = self.values.bits(v, 2 * n);
                     let parts = [0, n].map(|low| {
-                        let e = self.values.store.extract(b, low, n);
+                        let mut e = self.values.store.extract(b, low, n);
+                        let above = from.bits() as u8 - n;
+                        if above > 0 {
+                            let zero = self.values.store.bits(above, 0);
+                            e = self.values.store.concat(&[e, zero]);
+                        }
                         let v = self.values.of_bits(e);
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, false, *relu);
@@ -292,6 +301,14 @@ impl Machine<'_> {
         let y = self.values.bits(b, width);
         let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);
         self.values.of_bits(t)
+    }
+}
+
+/// Width in bits of an element of a packed pair: those of 4 bits share a byte.
+fn packed_bits(f: Fmt) -> u8 {
+    match f {
+        Fmt::E2m1 => 4,
+        _ => f.bits() as u8,
     }
 }
 

@@ -72,6 +72,18 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// True if the sign bit is set. Known bits have one even where they are a zero; the sign of a zero is not a
+    /// property of a real, and counts as positive.
+    fn sign(&mut self, fmt: Fmt, v: Val) -> TermId {
+        if let Val::Conc(bits) = v {
+            return self.values.store.bool(bits >> (fmt.bits() - 1) & 1 == 1);
+        }
+        let x = self.values.real(v, fmt);
+        let s = &mut self.values.store;
+        let zero = s.integer(0);
+        s.rcmp(RCmp::Lt, x, zero)
+    }
+
     fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
         match v {
             Val::Conc(b) => decode(fmt, b) == Err(NotFinite::Nan),
@@ -98,6 +110,29 @@ impl Machine<'_> {
                 (false, true) => return v[0],
                 _ => {}
             }
+        }
+        if op == FloatOp::Copysign {
+            let p = self.sign(fmt, v[0]);
+            let b = self.values.real(v[1], fmt);
+            let s = &mut self.values.store;
+            let m = s.fun(Fun::Abs, b);
+            let n = s.neg(m);
+            return Val::Real(fmt, s.select(p, n, m));
+        }
+        if mods.xorsign_abs && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
+            let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v));
+            let [a, b] = [v[0], v[1]].map(|v| {
+                let x = self.values.real(v, fmt);
+                self.values.store.fun(Fun::Abs, x)
+            });
+            let s = &mut self.values.store;
+            let m = match op {
+                FloatOp::Min => s.min(a, b),
+                _ => s.max(a, b),
+            };
+            let n = s.neg(m);
+            let p = s.xor(p, q);
+            return Val::Real(fmt, s.select(p, n, m));
         }
         let a = self.values.real(v[0], src_fmt);
         // Mixed precision: the addend of fma, and the second operand of add and sub, have the
@@ -191,14 +226,8 @@ impl Machine<'_> {
                 let m = s.max(a, b);
                 s.max(m, c)
             }
-            FloatOp::Copysign => {
-                // The sign of zero is not a property of a real: zero counts as positive.
-                let zero = s.integer(0);
-                let m = s.fun(Fun::Abs, b);
-                let n = s.neg(m);
-                let p = s.rcmp(RCmp::Lt, a, zero);
-                s.select(p, n, m)
-            }
+            // Known to `float_value`, which has the sign of known bits.
+            FloatOp::Copysign => self.opaque(w, lane, pc, "this operation has no model"),
         }
     }
 
@@ -213,7 +242,9 @@ impl Machine<'_> {
         b: TermId,
     ) -> TermId {
         let store = &mut self.values.store;
-        if idiom::may_round(store, fmt, a, b) {
+        let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
+        // An infinity absorbs whatever is added.
+        if !infinite(a) && !infinite(b) && idiom::may_round(store, fmt, a, b) {
             if let (Some(x), Some(y)) = (store.as_const(a), store.as_const(b)) {
                 let sum: BigRational = x + y;
                 if sum.is_zero() || encode_exact(fmt, &sum).is_some() {

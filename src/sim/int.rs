@@ -105,16 +105,29 @@ pub fn result_width(op: IntOp, ty: IntTy) -> u8 {
     }
 }
 
-/// True if the operation is a division or remainder by zero.
+/// True if [`is_undefined`] can hold for some operands.
 #[inline(always)]
-pub fn divides_by_zero(op: IntOp, ty: IntTy, s: [u64; 4]) -> bool {
-    matches!(op, IntOp::Div | IntOp::Rem) && s[1] & mask(ty.width) == 0
+pub fn may_be_undefined(op: IntOp, ty: IntTy) -> bool {
+    match op {
+        IntOp::Div | IntOp::Rem | IntOp::Fns => true,
+        IntOp::Bfe | IntOp::Bfi => ty.width == 64,
+        _ => false,
+    }
 }
 
-/// True if the manual leaves the result open: division by zero, `fns` with a base above 31.
+/// True if the result is open: division by zero, `fns` with a base above 31, which the manual leaves
+/// so; and where ptxas folds something else than the manual says: positions and lengths above 255
+/// in 64 bits, of which the manual takes the low byte, and `fns` with the offset -2^31.
 #[inline(always)]
 pub fn is_undefined(op: IntOp, ty: IntTy, s: [u64; 4]) -> bool {
-    divides_by_zero(op, ty, s) || op == IntOp::Fns && s[1] as u32 > 31
+    let long = |x: u64| x & mask(32) > 255;
+    match op {
+        IntOp::Div | IntOp::Rem => s[1] & mask(ty.width) == 0,
+        IntOp::Fns => s[1] as u32 > 31 || s[2] as u32 == 1 << 31,
+        IntOp::Bfe => ty.width == 64 && (long(s[1]) || long(s[2])),
+        IntOp::Bfi => ty.width == 64 && (long(s[2]) || long(s[3])),
+        _ => false,
+    }
 }
 
 /// The result of an operation and its carry or borrow out (false for operations without one).

@@ -194,10 +194,16 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
         }
         IntOp::Bfe => {
             let (pos, len) = (s.as_bits(args[1])?, s.as_bits(args[2])?);
+            if int::is_undefined(op, ty, [0, pos, len, 0]) {
+                return None;
+            }
             permute::bfe(s, a, pos as u8, len as u8, ty)
         }
         IntOp::Bfi => {
             let (pos, len) = (s.as_bits(args[2])?, s.as_bits(args[3])?);
+            if int::is_undefined(op, ty, [0, 0, pos, len]) {
+                return None;
+            }
             permute::bfi(s, a, b, pos as u8, len as u8, w)
         }
         IntOp::SzextClamp | IntOp::SzextWrap => {

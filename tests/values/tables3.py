@@ -165,8 +165,11 @@ for f in ("f32", "f64", "f16", "bf16"):
                 v = lift(fn)(d(a), d(b))
                 if v == m.NAN:
                     return Open(None)
+                rounded = v not in (m.INF, m.NINF) and not m.encode(v, "f32")[1]
                 v = Fraction(1) if v == m.INF or v != m.NINF and v > 1 else Fraction(0) if v == m.NINF or v <= 0 else v
-                return result(v, "f32")
+                # What is rounded before it is clamped may stay open as well.
+                got = result(v, "f32")
+                return Open(got) if rounded and not isinstance(got, Open) else got
             add(f"{op}.sat.f32 %r0, %r1, %r2;", "%r0", "%r1 %r2", [xs] * 2, saturated, most=60)
 for f in ("f16", "bf16"):
     xs = [a << 16 | b for a, b in zip(numbers(f), numbers(f)[5:] + numbers(f)[:5])]
