@@ -65,6 +65,13 @@ impl Lowerer<'_> {
         if sig.has(Mod::Ftz) && ![to, from].iter().any(|ty| ty.is_float()) {
             return unsupported("no such modifier of these types");
         }
+        let byte = |ty: Type| matches!(ty, Type::U8 | Type::S8);
+        if [(to, from), (from, to)]
+            .iter()
+            .any(|&(a, b)| a == Type::Bf16 && (byte(b) || sig.has(Mod::Sat)))
+        {
+            return unsupported("no such conversion of bf16");
+        }
         let rnd = sig.pick(ROUNDINGS)?.unwrap_or_default();
         match (to_lanes, from_lanes) {
             (1, 1) => {

@@ -181,7 +181,7 @@ impl Machine<'_> {
         op: FloatOp,
         fmt: Fmt,
         mods: &FloatMods,
-        [mut a, mut b, c]: [TermId; 3],
+        [mut a, mut b, mut c]: [TermId; 3],
     ) -> TermId {
         if mods.xorsign_abs || mods.oob {
             return self.opaque(w, lane, pc, "the modifiers of this operation have no model");
@@ -190,6 +190,7 @@ impl Machine<'_> {
         if mods.abs {
             a = s.fun(Fun::Abs, a);
             b = s.fun(Fun::Abs, b);
+            c = s.fun(Fun::Abs, c);
         }
         match op {
             FloatOp::Add => self.sum(w, lane, pc, (fmt, mods.rnd), a, b),

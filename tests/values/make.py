@@ -121,7 +121,8 @@ def folded(args, section, rows):
         done = subprocess.run([args.ptxas, "-O3", f"-arch={section.target}", ptx, "-o", cubin], capture_output=True,
                               text=True)
         if done.returncode:
-            sys.exit(f"{section.text}: {done.stderr or done.stdout}")
+            print(f"{section.text}: {(done.stderr or done.stdout).splitlines()[0]}", file=sys.stderr)
+            return None
         sass = subprocess.run([args.nvdisasm, "-c", cubin], capture_output=True, text=True, check=True).stdout
     # The base address is loaded first, from the first parameter.
     base = re.search(r"LDC\.64 (R\d+), c\[0x0\]\[0x(?:210|380)\]", sass)
@@ -157,7 +158,9 @@ def main():
         for section in sections:
             if args.only and args.only not in section.text:
                 continue
-            said = judged[id(section)] if section.judged else [[None] * len(section.outs)] * 10**4
+            said = [[None] * len(section.outs)] * len(section.rows)
+            if section.judged:
+                said, wrong = (said, wrong + 1) if judged[id(section)] is None else (judged[id(section)], wrong)
             text += f"\n: {section.text}\n{' '.join(section.outs)} <- {' '.join(section.ins)}"
             text += f" : {section.flags}\n" if section.flags else "\n"
             for (ins, outs, mark), words in zip(section.rows, said):

@@ -181,13 +181,13 @@ for f in ("f16", "f32", "f64", "bf16"):
     r = reg(m.fwidth(f))
     inputs = list(dict.fromkeys(FLOATS[f] + scaled(f, NEAR)))
     for mode, target in itertools.product(("rni", "rzi", "rmi", "rpi"), INTS):
-        if f == "bf16" and target in ("u8", "s8") and False:
+        if f == "bf16" and target in ("u8", "s8"):
             continue
         tw = max(16, m.bits(target))
         t = reg(tw)
         add(f"cvt.{mode}.{target}.{f} %{t}0, %{r}1;", f"%{t}0", f"%{r}1", [inputs],
             lambda a, f=f, mode=mode, target=target, tw=tw: m.low(m.num(m.float_to_int(m.decode(a, f), mode[:2], target, f), target), tw),
-            most=40)
+            most=28)
     for mode in ("rni", "rzi", "rmi", "rpi"):
         def integral(a, f=f, mode=mode):
             v = m.decode(a, f)
@@ -197,7 +197,7 @@ for f in ("f16", "f32", "f64", "bf16"):
                 return a
             return m.encode(Fraction(m.round_int(v, mode[:2])), f, zero_negative=m.negative(a, f))[0]
         add(f"cvt.{mode}.{f}.{f} %{r}0, %{r}1;", f"%{r}0", f"%{r}1", [inputs], integral, most=40)
-    for mode, source in itertools.product(("rn", "rz", "rm", "rp"), INTS):
+    for mode, source in itertools.product(("rn", "rz", "rm", "rp"), INTS[2:] if f == "bf16" else INTS):
         sw = max(16, m.bits(source))
         s = reg(sw)
         ends = values(sw) + [3, 0x7f, 0x80, 0x81, 0x7ff, 0x801, 0x1001 & m.low(-1, sw)] + ([0x1000001, 0x1000003] if sw > 16 else [])
@@ -242,7 +242,8 @@ for source, target in (("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("f16", 
     s, t = reg(m.fwidth(source)), reg(m.fwidth(target))
     inputs = list(dict.fromkeys(FLOATS[source] + scaled(source, PLACES)))
     add(f"cvt.{target}.{source} %{t}0, %{s}1;", f"%{t}0", f"%{s}1", [inputs], narrow(source, target, "rn"), most=50)
-    add(f"cvt.sat.{target}.{source} %{t}0, %{s}1;", f"%{t}0", f"%{s}1", [inputs], narrow(source, target, "rn", sat=True), most=50)
+    if source != "bf16":
+        add(f"cvt.sat.{target}.{source} %{t}0, %{s}1;", f"%{t}0", f"%{s}1", [inputs], narrow(source, target, "rn", sat=True), most=50)
 for target in ("f16", "bf16"):
     inputs = list(dict.fromkeys(finite("f32") + scaled("f32", PLACES)))
     for mods in ("rn", "rz", "rn.relu"):

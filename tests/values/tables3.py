@@ -207,6 +207,44 @@ for f in ("f16", "bf16"):
             lambda a, b, op=op, f=f: result(lift(sum_of)(m.decode(a, f), minus(m.decode(b, "f32")) if op == "sub" else m.decode(b, "f32")), "f32", "rn",
                                             m.negative(a, f) and (m.negative(b, "f32") != (op == "sub"))), most=40, target="sm_100a")
 
+xs = numbers("f32")
+pairs = [a << 32 | b for a, b in zip(xs, xs[7:] + xs[:7])]
+D = lambda x: m.decode(x, "f32")
+N = lambda x: m.negative(x, "f32")
+
+
+def words(fn, *ops):
+    """Of both halves of 64 bits."""
+    got = [fn(*[x >> s & 0xffffffff for x in ops]) for s in (32, 0)]
+    parts = [g.value if isinstance(g, Open) else g for g in got]
+    both = None if None in parts else parts[0] << 32 | parts[1]
+    return Open(both) if any(isinstance(g, Open) for g in got) else both
+
+
+PAIR = {
+    "add.rn": (2, lambda a, b: result(lift(sum_of)(D(a), D(b)), "f32", "rn", N(a) and N(b))),
+    "sub.rn": (2, lambda a, b: result(lift(lambda x, y: sum_of(x, minus(y)))(D(a), D(b)), "f32", "rn", N(a) and not N(b))),
+    "mul.rn": (2, lambda a, b: result(lift(product)(D(a), D(b)), "f32", "rn", N(a) != N(b))),
+    "fma.rn": (3, lambda a, b, c: result(lift(lambda x, y, z: m.NAN if product(x, y) == m.NAN else sum_of(product(x, y), z))(D(a), D(b), D(c)),
+                                         "f32", "rn", (N(a) != N(b)) and N(c))),
+}
+for op, (n, fn) in PAIR.items():
+    add(f"{op}.f32x2 %l0, {', '.join(f'%l{i + 1}' for i in range(n))};", "%l0", " ".join(f"%l{i + 1}" for i in range(n)), [pairs] * n,
+        lambda *ops, fn=fn: words(fn, *ops), most=40, target="sm_100a")
+plain = [x for x in xs if D(x) != m.NAN and not (D(x) == 0 and N(x))]
+for op, largest in (("min", False), ("max", True)):
+    add(f"{op}.f32 %r0, %r1, %r2, %r3;", "%r0", "%r1 %r2 %r3", [plain] * 3,
+        lambda a, b, c, largest=largest: result(extreme(extreme(D(a), D(b), largest), D(c), largest), "f32"), most=40, target="sm_100a")
+    add(f"{op}.abs.f32 %r0, %r1, %r2, %r3;", "%r0", "%r1 %r2 %r3", [plain] * 3,
+        lambda a, b, c, largest=largest: result(extreme(extreme(D(a & 0x7fffffff), D(b & 0x7fffffff), largest), D(c & 0x7fffffff), largest), "f32"),
+        most=40, target="sm_100a")
+for f in ("f16", "bf16"):
+    def mixed(a, b, c, f=f):
+        x, y, z = m.decode(a, f), m.decode(b, f), D(c)
+        v = lift(lambda x, y, z: m.NAN if product(x, y) == m.NAN else sum_of(product(x, y), z))(x, y, z)
+        return result(v, "f32", "rn", (m.negative(a, f) != m.negative(b, f)) and N(c))
+    add(f"fma.rn.f32.{f} %r0, %h1, %h2, %r3;", "%r0", "%h1 %h2 %r3", [numbers(f), numbers(f), xs], mixed, most=40, target="sm_100a")
+
 file("atomic", "Atomics and reductions on memory: PTX ISA 9.0, sections 9.7.13.5 and 9.7.13.6; the old value and what stays.")
 INT = {
     "and": (lambda a, b, w: a & b, ("b32", "b64")), "or": (lambda a, b, w: a | b, ("b32", "b64")), "xor": (lambda a, b, w: a ^ b, ("b32", "b64")),
