@@ -16,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-const PAIRS: [&str; 3] = [
+const PAIRS: [&str; 4] = [
     r#"reference = "softmax/naive_128.ptx"
        optimized = "softmax/online_128.ptx"
        threads = 128"#,
@@ -26,6 +26,8 @@ const PAIRS: [&str; 3] = [
     r#"reference = "matmul/naive_32.ptx"
        optimized = "matmul/coalesced_32.ptx"
        block = [32, 32]"#,
+    r#"reference = { file = "attention/half_plain.ptx", threads = 1 }
+       optimized = { file = "attention/blocks_1.ptx", threads = 128 }"#,
 ];
 
 /// A pair, read and lowered.
