@@ -31,6 +31,7 @@ mod linear;
 mod needs;
 mod prove;
 mod renaming;
+mod residues;
 mod special;
 mod text;
 mod types;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::canon::Canon;
 use super::cases;
 use super::needs::{self, Given, Guarded, Need};
+use super::residues;
 use crate::norm::{NormError, Sign};
 use crate::spec::Limits;
 use crate::term::{RCmp, Term, TermId, TermStore};
@@ -62,6 +63,7 @@ impl<'s> Prover<'s> {
         match self.canon.compare(a, b) {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
+            _ if residues::equal(self.store, a, b, &self.limits) => self.defined(a, b),
             _ => self.implied_under_needs(a, b),
         }
     }

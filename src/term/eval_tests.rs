@@ -312,3 +312,61 @@ fn long_chains_need_no_stack() {
     let q = BigRational::new(200_001.into(), 2.into());
     assert_eq!(v[0], Value::Exact(q));
 }
+
+/// A random program over bit vectors of 32 bits: sums, products, sign and zero extensions.
+fn integers(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
+    let mut terms: Vec<TermId> = (0..4).map(|i| s.bytes(IN, 4 * i, 32)).collect();
+    terms.push(s.bits(32, 0xffff_fff1));
+    for &(op, a, b) in steps {
+        let a = terms[a as usize % terms.len()];
+        let b = terms[b as usize % terms.len()];
+        let t = match op % 8 {
+            0 | 1 => s.bits_op(BitsOp::Add, a, b),
+            2 | 3 => s.bits_op(BitsOp::Mul, a, b),
+            4 => {
+                let low = s.extract(a, 0, 8);
+                s.sign_extend(low, 32)
+            }
+            5 => {
+                let (low, high) = (s.extract(a, 8, 16), s.extract(b, 0, 16));
+                s.concat(&[low, high])
+            }
+            6 => {
+                let zero = s.bits(16, 0);
+                let low = s.extract(a, 0, 16);
+                s.concat(&[low, zero])
+            }
+            _ => {
+                let p = s.icmp(ICmp::SLt, a, b);
+                s.select(p, b, a)
+            }
+        };
+        terms.push(t);
+    }
+    terms
+}
+
+proptest! {
+    /// `residue`: the integer is congruent to the bits for every input.
+    #[test]
+    fn residues_are_congruent(steps in steps(), words in proptest::array::uniform4(any::<u32>())) {
+        let mut s = TermStore::new();
+        let terms = integers(&mut s, &steps);
+        let mut i = Inputs::default();
+        for (k, w) in words.iter().enumerate() {
+            i.set(IN, 4 * k as u64, 4, *w as u64);
+        }
+        for t in terms {
+            let Some(real) = s.residue(t) else { continue };
+            let values = Cone::new(&s, &[t, real]).evaluate(&s, &i, EXACT);
+            if let [Value::Bits(bits), Value::Exact(x)] = &values[..] {
+                prop_assert!(x.is_integer());
+                let modulus = BigInt::from(1u64 << 32);
+                let rest = ((x.to_integer() % &modulus) + &modulus) % &modulus;
+                prop_assert_eq!(rest, BigInt::from(*bits));
+            } else {
+                prop_assert!(false, "{:?}", values);
+            }
+        }
+    }
+}

@@ -64,6 +64,15 @@ impl TermStore {
         }
     }
 
+    /// A real that is an integer for every input, congruent to the bits modulo 2^width: nothing is
+    /// said about its range. `None` where the expression is too large.
+    pub fn residue(&mut self, bits: TermId) -> Option<TermId> {
+        let Sort::Bits(w) = self.sort(bits) else {
+            return None;
+        };
+        self.int_expression(true, bits, w).map(|v| v.real)
+    }
+
     fn opaque_int(&mut self, signed: bool, bits: TermId) -> TermId {
         let total = self.is_total(bits);
         let n = node(view::OF_INT, signed as u8, 0, bits.0, 0, 0);
