@@ -4,7 +4,8 @@
 //! The time is from the additions, in the order in which a kernel makes them, to the answer: a
 //! system that keeps sums canonical does its work while they are built, and volta when it decides.
 //! The same conditions are decided with SymEngine by `benches/compare.py`, which runs this. A line
-//! is: kind, number of terms, seconds for each condition (the median of several runs).
+//! is: kind, number of terms, seconds for each condition (the median of several runs), on the
+//! processor where Linux tells that, so that other work on the machine does not count.
 
 use std::time::Instant;
 
@@ -15,7 +16,9 @@ use volta::term::{ArrayId, Fun, TermId, TermStore};
 const SIZES: [u64; 4] = [512, 1024, 2048, 4096];
 /// Rows and columns of the tile, and outputs of the row.
 const TILE: u64 = 8;
-const RUNS: usize = 7;
+const RUNS: usize = 5;
+/// Seconds of a run, at least.
+const LEAST: f64 = 0.2;
 
 type Pairs = Vec<(TermId, TermId)>;
 type Make = fn(&mut TermStore, u64) -> Pairs;
@@ -64,20 +67,50 @@ fn softmax(s: &mut TermStore, n: u64) -> Pairs {
     plain.into_iter().zip(shifted).collect()
 }
 
+/// Time of this thread on the processor in nanoseconds.
+fn on_processor() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+struct Clock(Instant, Option<u64>);
+
+impl Clock {
+    fn start() -> Clock {
+        Clock(Instant::now(), on_processor())
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.1, on_processor()) {
+            (Some(from), Some(to)) => to.saturating_sub(from) as f64 * 1e-9,
+            _ => self.0.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// Builds and decides all conditions of a kind; the result is their number.
+fn decide(make: Make, n: u64) -> usize {
+    let mut store = TermStore::new();
+    let pairs = make(&mut store, n);
+    let mut norm = Normalizer::new(&store, Limits::default());
+    for &(a, b) in &pairs {
+        assert_eq!(norm.equal(a, b), Equality::Equal);
+    }
+    pairs.len()
+}
+
 fn main() {
     let kinds: [(&str, Make); 2] = [("products", products), ("softmax", softmax)];
     for (kind, make) in kinds {
         for n in SIZES {
             let mut times: Vec<f64> = (0..RUNS)
                 .map(|_| {
-                    let start = Instant::now();
-                    let mut store = TermStore::new();
-                    let pairs = make(&mut store, n);
-                    let mut norm = Normalizer::new(&store, Limits::default());
-                    for &(a, b) in &pairs {
-                        assert_eq!(norm.equal(a, b), Equality::Equal);
+                    // The clock of the processor may be as coarse as a tick of the scheduler.
+                    let (clock, mut decided) = (Clock::start(), 0);
+                    while clock.seconds() < LEAST {
+                        decided += decide(make, n);
                     }
-                    start.elapsed().as_secs_f64() / pairs.len() as f64
+                    clock.seconds() / decided as f64
                 })
                 .collect();
             times.sort_by(f64::total_cmp);
