@@ -5,7 +5,7 @@
 //! [`super::Op`], since every pass but the simulator treats them alike: registers read, registers
 //! written.
 
-use super::{Addr, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
+use super::{Addr, BulkOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,6 +207,8 @@ pub enum AsyncOp {
     WmmaMma(Box<WmmaMma>),
     /// An operation on tensor memory.
     Tensor(Box<TensorOp>),
+    /// A bulk copy or an operation on a tensor map.
+    Bulk(Box<BulkOp>),
     /// `wgmma.fence`.
     WgmmaFence,
     /// `wgmma.commit_group`.
@@ -233,6 +235,7 @@ impl AsyncOp {
             AsyncOp::ProxyFence => "fence.proxy.async",
             AsyncOp::Wgmma(_) => "wgmma.mma_async",
             AsyncOp::Tensor(op) => op.name(),
+            AsyncOp::Bulk(op) => op.name(),
             AsyncOp::WmmaLoad(_) => "wmma.load",
             AsyncOp::WmmaStore(_) => "wmma.store",
             AsyncOp::WmmaMma(_) => "wmma.mma",
@@ -270,6 +273,9 @@ impl AsyncOp {
     /// Calls `f` with each register that it reads.
     pub fn uses(&self, f: &mut impl FnMut(RegId)) {
         if let AsyncOp::Tensor(op) = self {
+            return op.uses(f);
+        }
+        if let AsyncOp::Bulk(op) = self {
             return op.uses(f);
         }
         let mut src = |s: &Src| {
@@ -326,6 +332,9 @@ impl AsyncOp {
     /// True where lanes of a warp wait for the others of it to come.
     pub fn gathers(&self) -> bool {
         if let AsyncOp::Tensor(op) = self {
+            return op.gathers();
+        }
+        if let AsyncOp::Bulk(op) = self {
             return op.gathers();
         }
         matches!(

@@ -101,6 +101,16 @@ impl Lowerer<'_> {
             | O::MbarrierTestWait
             | O::MbarrierTryWait
             | O::CpAsyncMbarrierArrive => self.decode_mbarrier(sig),
+            O::CpAsyncBulk
+            | O::CpReduceAsyncBulk
+            | O::CpAsyncBulkPrefetch
+            | O::CpAsyncBulkTensor
+            | O::CpReduceAsyncBulkTensor
+            | O::CpAsyncBulkPrefetchTensor
+            | O::CpAsyncBulkCommitGroup
+            | O::CpAsyncBulkWaitGroup
+            | O::TensormapReplace
+            | O::TensormapCpFenceproxy => self.decode_bulk(sig),
             O::FenceProxy => self.decode_proxy_fence(sig),
             O::WmmaLoad | O::WmmaStore => self.decode_wmma_move(sig),
             O::WmmaMma => self.decode_wmma_mma(sig),

@@ -137,6 +137,9 @@ impl Lowerer<'_> {
 
     /// `fence.proxy.async{.space};`
     pub(super) fn decode_proxy_fence(&mut self, sig: &Sig) -> Decoded<()> {
+        if sig.has(Mod::TensormapGeneric) {
+            return self.decode_map_fence(sig);
+        }
         sig.only(const { ModSet::of(&[Mod::Async, Mod::Alias]) })?;
         self.expect(0)?;
         // Nobody reads shared memory through an alias or global memory through the async proxy.

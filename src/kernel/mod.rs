@@ -24,12 +24,14 @@ pub mod usage;
 
 mod address;
 mod async_op;
+mod bulk_op;
 mod call;
 mod callgraph;
 mod control;
 mod decode;
 mod decode_async;
 mod decode_atom;
+mod decode_bulk;
 mod decode_cmp;
 mod decode_copy;
 mod decode_cvt;
@@ -62,6 +64,7 @@ mod unmodelled;
 mod tests;
 
 pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
+pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};

@@ -13,7 +13,7 @@
 use super::flow::{Flow, Graph, Known, Origin, Reach, low_bits, reach, reach_with_globals};
 use super::operands::op_uses;
 use super::usage::{Loads, ParamUse, accesses, is_global, loads, mark_pointers};
-use super::{Cmp, Inst, IntOp, Kernel, NumTy, Op, ParamKind, Pc, RegId, Space, Src};
+use super::{AsyncOp, Cmp, Inst, IntOp, Kernel, NumTy, Op, ParamKind, Pc, RegId, Space, Src};
 
 /// Instructions whose result can depend on the numeric base of an array that a parameter points
 /// to: everything but the moving of an address by an offset, accesses through it, and what only
@@ -207,6 +207,13 @@ impl Judge<'_> {
                 !private && srcs.iter().flatten().any(|s| self.derived(*s))
             }
             Op::Ldmatrix { .. } => false,
+            Op::Async(op) if matches!(**op, AsyncOp::Bulk(_)) => {
+                let mut found = false;
+                if let AsyncOp::Bulk(op) = &**op {
+                    op.near_uses(&mut |r| found |= self.derived(Src::Reg(r)));
+                }
+                found
+            }
             Op::Async(op) => {
                 let base = op.address().map(|a| a.base);
                 let mut found = false;

@@ -161,11 +161,18 @@ fn has_shape(op: Op) -> bool {
     )
 }
 
-/// Copies between global and shared memory whose addresses are up to a tensor map.
-fn tensor_copy(op: Op) -> bool {
+/// Copies, which name the state spaces of both sides.
+fn two_spaces(op: Op) -> bool {
     matches!(
         op,
-        Op::CpAsyncBulkTensor | Op::CpAsyncBulkPrefetchTensor | Op::CpReduceAsyncBulkTensor
+        Op::CpAsync
+            | Op::CpAsyncBulk
+            | Op::CpReduceAsyncBulk
+            | Op::CpAsyncBulkPrefetch
+            | Op::CpAsyncBulkTensor
+            | Op::CpAsyncBulkPrefetchTensor
+            | Op::CpReduceAsyncBulkTensor
+            | Op::TensormapCpFenceproxy
     )
 }
 
@@ -195,12 +202,7 @@ impl Sig {
                 ModKind::Space(space) => {
                     if sig.space.is_none() {
                         sig.space = Some(space);
-                    } else if tensor_copy(op) {
-                        return unsupported(
-                            "what it copies is up to a tensor map, whose geometry is no part of \
-                             the PTX",
-                        );
-                    } else if op != Op::CpAsync || sig.from.replace(space).is_some() {
+                    } else if !two_spaces(op) || sig.from.replace(space).is_some() {
                         return unsupported("it names two state spaces");
                     }
                 }

@@ -182,6 +182,12 @@ pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, Kind)) {
             return f(*to, bytes(Space::Shared, *n), Kind::Write);
         }
         Op::Async(op) => {
+            if let super::AsyncOp::Bulk(op) = &**op {
+                return op.far_addresses(|space, addr, written| {
+                    let kind = if written { Kind::Write } else { Kind::Read };
+                    f(addr, bytes(space, 4), kind);
+                });
+            }
             let (m, kind) = match &**op {
                 super::AsyncOp::WmmaLoad(m) => (m, Kind::Read),
                 super::AsyncOp::WmmaStore(m) => (m, Kind::Write),

@@ -35,6 +35,7 @@ impl Machine<'_> {
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
             AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
             AsyncOp::Tensor(op) => self.tensor_op(w, exec, pc, op)?,
+            AsyncOp::Bulk(op) => self.bulk_op(w, exec, pc, op)?,
             AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
             AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
             AsyncOp::WmmaMma(m) => self.wmma_mma(w, pc, m)?,

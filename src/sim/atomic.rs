@@ -76,7 +76,7 @@ impl Machine<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn atomic_value(
+    pub fn atomic_value(
         &mut self,
         w: usize,
         lane: usize,

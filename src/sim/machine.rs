@@ -56,6 +56,10 @@ pub struct Machine<'k> {
     pub order: super::order::Order,
     /// Asynchronous copies under way, by warp.
     pub copies: Vec<super::copy::Copies>,
+    /// Bulk copies to global memory under way, by warp.
+    pub bulk: Vec<super::bulk::Bulk>,
+    /// Tensor maps.
+    pub maps: super::tensor_map::Maps,
     /// Products of warpgroups under way.
     pub products: super::wgmma::Products,
     /// Tensor memory.
@@ -297,6 +301,8 @@ impl<'k> Machine<'k> {
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
+            bulk: (0..n_warps).map(|_| Default::default()).collect(),
+            maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),

@@ -65,6 +65,8 @@ struct Phase {
     delays: Vec<Party>,
     waits: Vec<Party>,
     event: EventId,
+    /// Copies count bytes of it, so that it can end long after its last arrival.
+    counts: bool,
     /// Something in it neither releases nor acquires.
     relaxed: bool,
 }
@@ -135,6 +137,7 @@ impl Machine<'_> {
             waits: Vec::new(),
             event: self.order.clocks.new_event(),
             relaxed: false,
+            counts: false,
         }
     }
 
@@ -203,6 +206,11 @@ impl Machine<'_> {
                 bytes, complete, ..
             } => {
                 let n = self.number(w, lane, pc, *bytes)? as i64;
+                let stamp = self.order.clocks.stamp(w as u32);
+                match complete {
+                    true => self.in_phase(w, lane, pc, at)?,
+                    false => self.delay(w, lane, pc, at, stamp)?,
+                }
                 self.count_bytes(w, lane, pc, at, if *complete { -n } else { n })?;
                 self.finish_phase(at)?;
             }
@@ -277,6 +285,41 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// What a lane counts must be of this phase in every schedule.
+    fn in_phase(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
+        if let Some((p, relaxed)) = self.too_early(w, lane, at) {
+            let why = "nothing orders it after the end of the phase before: which phase its bytes \
+                       count for depends on the schedule";
+            return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
+        }
+        Ok(())
+    }
+
+    /// A bulk copy that is over counts its bytes, and ends with the phase.
+    pub fn complete_bytes(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        at: u64,
+        bytes: u64,
+        agents: Actor,
+    ) -> Result<(), Stop> {
+        self.live_object(w, lane, pc, at)?;
+        self.in_phase(w, lane, pc, at)?;
+        let t = Tid(self.warps[w].first + lane as u32);
+        let snap = self.order.clocks.publish(t);
+        if let Some(o) = self.objects.at.get_mut(&at) {
+            let clocks = &mut self.order.clocks;
+            clocks.join_event(agents, 1 << lane, o.now.event);
+            o.now.known.push(snap);
+            o.now.counts = true;
+        }
+        self.count_bytes(w, lane, pc, at, -(bytes as i64))?;
+        self.finish_phase(at)?;
+        Ok(())
+    }
+
     fn count_bytes(&mut self, w: usize, lane: usize, pc: Pc, at: u64, n: i64) -> Result<(), Stop> {
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(());
@@ -340,6 +383,9 @@ impl Machine<'_> {
         if b.waits.iter().any(mine) {
             return None;
         }
+        if b.counts && !clocks.event_known(b.event, me) {
+            return b.arrivals.last().map(|p| (*p, b.relaxed));
+        }
         let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
         b.arrivals.iter().find(apart).map(|p| (*p, b.relaxed))
     }
@@ -348,8 +394,8 @@ impl Machine<'_> {
     /// down when they end.
     fn delay(&mut self, w: usize, lane: usize, pc: Pc, at: u64, stamp: Tick) -> Result<(), Stop> {
         if let Some((p, relaxed)) = self.too_early(w, lane, at) {
-            let why = "nothing orders cp.async.mbarrier.arrive after the arrivals of the phase \
-                       before: which phase it delays depends on the schedule";
+            let why = "nothing orders it after the arrivals of the phase before: which phase it \
+                       delays depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
         if let Some(o) = self.objects.at.get_mut(&at) {
@@ -466,8 +512,8 @@ impl Machine<'_> {
             o.waiters.iter().partition(|x| x.phase < number);
         o.waiters = stay;
         if let Some((delay, last, relaxed)) = free {
-            let why = "nothing orders cp.async.mbarrier.arrive before the last arrival of the \
-                       phase: the phase can end without waiting for the copies";
+            let why = "nothing orders it before the last arrival of the phase: the phase can end \
+                       without waiting for the copies";
             let w = last.base as usize / LANES;
             return Err(self.object_unordered(w, last.mask, last.pc, at, delay, relaxed, why));
         }

@@ -145,6 +145,13 @@ impl Region {
         self.pages.len() as u64 * (PAGE as u64 * 9) + self.dense.len() as u64 * 4
     }
 
+    /// True if the kernel wrote some byte of the word at an offset.
+    pub fn is_written(&self, off: i64) -> bool {
+        let word = (off / 4) as u64;
+        self.find(word / PAGE as u64)
+            .is_some_and(|i| self.pages[i].written[word as usize % PAGE] != 0)
+    }
+
     /// Presets known bytes, as the initialiser of a variable does.
     pub fn preset(&mut self, off: u64, bytes: &[u8]) {
         for (i, &b) in bytes.iter().enumerate() {

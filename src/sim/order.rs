@@ -12,6 +12,7 @@ use crate::term::ArrayId;
 
 use super::clock::{Clocks, Shape};
 use super::machine::{Machine, RegionId, SHARED, Stop, region_of};
+use super::proxy::Through;
 use super::race::{self, Conflict, Kind, Party, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::{LANES, lanes};
@@ -29,6 +30,8 @@ pub struct Order {
     warp_sync: bool,
     /// The agents of the lanes, while an asynchronous operation makes its accesses.
     pub agent: Option<super::clock::Actor>,
+    /// True while a bulk copy makes its accesses.
+    pub bulk: bool,
     /// Shared memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
@@ -70,6 +73,7 @@ impl Order {
             read_untracked: vec![false; regions],
             warp_sync,
             agent: None,
+            bulk: false,
             proxies,
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
@@ -136,9 +140,14 @@ impl Order {
         }
         self.step(w);
         if region == SHARED && kind.writes() {
-            let (bytes, copied) = ((elem * count) as u64, self.agent.is_some());
+            let bytes = (elem * count) as u64;
+            let by = match (self.bulk, self.agent.is_some()) {
+                (true, _) => Through::Bulk,
+                (_, true) => Through::Copy,
+                _ => Through::Thread,
+            };
             self.proxies
-                .written(&self.clocks, w, mask, pc, offs, bytes, copied);
+                .written(&self.clocks, w, mask, pc, offs, bytes, by);
         }
         if self.report.full() {
             return Vec::new();
@@ -334,6 +343,9 @@ impl Machine<'_> {
         use crate::kernel::{AsyncOp, Op};
         let wait = match &self.inst(f.earlier.pc).op {
             Op::Async(op) if matches!(**op, AsyncOp::Wgmma(_)) => "wgmma.wait_group",
+            Op::Async(op) if matches!(**op, AsyncOp::Bulk(_)) => {
+                "cp.async.bulk.wait_group, or a wait on an mbarrier that counts its bytes,"
+            }
             Op::Async(_) => "tcgen05.commit on an mbarrier, and a wait for that,",
             _ => "cp.async.wait_group, or a wait on an mbarrier,",
         };

@@ -14,6 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::clock::{Actor, Clocks, Tick};
+use super::order::Order;
 use super::warp::{LANES, lanes};
 use super::{Tid, machine::Machine};
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
@@ -27,6 +28,17 @@ struct Written {
     tick: u32,
     pc: u32,
     copied: bool,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// A thread.
+    Thread,
+    /// `cp.async`, of the generic proxy.
+    Copy,
+    /// A bulk copy, of the async proxy.
+    Bulk,
 }
 
 /// The last fence of a thread.
@@ -62,7 +74,10 @@ impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
     pub fn new(kernel: &Kernel) -> Proxies {
         let reads = |op: &Op| match op {
-            Op::Async(a) => matches!(**a, AsyncOp::Wgmma(_) | AsyncOp::Tensor(_)),
+            Op::Async(a) => matches!(
+                **a,
+                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_)
+            ),
             _ => false,
         };
         Proxies {
@@ -84,7 +99,7 @@ impl Proxies {
         pc: Pc,
         offs: &[u64; LANES],
         bytes: u64,
-        copied: bool,
+        by: Through,
     ) {
         if !self.on {
             return;
@@ -98,11 +113,12 @@ impl Proxies {
             }
             for word in &mut self.words[from as usize..to as usize] {
                 *word = Written {
-                    number: self.number,
+                    // What the async proxy wrote is visible to it.
+                    number: if by == Through::Bulk { 0 } else { self.number },
                     who: (w * LANES + lane) as u32,
                     tick,
                     pc: pc.0,
-                    copied,
+                    copied: by == Through::Copy,
                 };
             }
         }
@@ -154,6 +170,23 @@ impl Proxies {
 }
 
 impl Machine<'_> {
+    /// Bytes are overwritten through the async proxy. Compilers order that after writes of threads
+    /// by a barrier alone, so it is an assumption where the fence is missing.
+    pub fn assume_proxy(&mut self, w: usize, lane: usize, from: u64, bytes: u64) -> bool {
+        let Order {
+            proxies, clocks, ..
+        } = &self.order;
+        let writer = Tid(self.warps[w].first + lane as u32);
+        if !matches!(proxies.seen(clocks, writer, from, bytes), Seen::Yes) {
+            self.found.assumptions.insert(
+                "a bulk copy that a barrier orders after writes of threads overwrites them, \
+                 without fence.proxy.async"
+                    .into(),
+            );
+        }
+        true
+    }
+
     /// Says what is wrong with reads of shared memory through the async proxy; true if nothing.
     pub fn check_proxy(&mut self, w: usize, mask: u32, pc: Pc, from: u64, bytes: u64) -> bool {
         let reader = self.tids(w, mask)[0];

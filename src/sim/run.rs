@@ -152,6 +152,7 @@ impl Machine<'_> {
             if self.warps.iter().all(|w| w.live == 0) {
                 self.check_warpgroups();
                 self.check_tensor_memory();
+                self.check_bulk();
                 return self.pending_barriers();
             }
             if !progress {

@@ -128,6 +128,14 @@ impl Agents {
         }
     }
 
+    /// Who observed an event, and when.
+    pub(super) fn observers(&self, event: EventId) -> impl Iterator<Item = (Tid, Tick)> + '_ {
+        let all = self.events.get(event.0 as usize).map_or(&[][..], |e| e);
+        let shape = self.shape;
+        all.iter()
+            .flat_map(move |o| lanes(o.mask).map(move |l| (shape.tid(o.warp, l), o.at)))
+    }
+
     /// Did the thread itself observe an event that ends the agent?
     pub(super) fn observed_by(&self, who: Actor, t: Tid) -> bool {
         let Some((block, lane)) = self.split(who) else {

@@ -63,6 +63,13 @@ impl Clocks {
         self.agents.join_event(base, mask, event);
     }
 
+    /// Has the thread, or one that it knows of, observed the event?
+    pub fn event_known(&self, event: EventId, t: Tid) -> bool {
+        self.agents
+            .observers(event)
+            .any(|(who, at)| who == t || self.ordered(who.into(), at, t))
+    }
+
     /// Lanes of a warp observe an event.
     pub fn observe(&mut self, event: EventId, warp: u32, mask: u32) {
         let at = self.now();

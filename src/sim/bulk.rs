@@ -1,0 +1,470 @@
+//! Bulk copies: runs of bytes and boxes of tensors between global and shared memory.
+//!
+//! A copy is an agent of its own, as in `copy`, of the async proxy. One that fills shared memory
+//! ends with the phase of the mbarrier that counts its bytes; one to global memory with the group
+//! that its thread commits, in two steps: its reads first, then its writes. The copy is made when
+//! it is issued, which is one of its schedules; whoever touches either side before its end has
+//! been observed conflicts with it.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9.25.4, 9.7.9.25.5 and 9.7.9.25.6; 8.6 for the proxies.
+//!
+//! Not claimed: clusters of more than one CTA; that writes of the generic proxy to global memory
+//! were fenced before a copy reads them, and reads of it before a copy overwrites shared memory,
+//! which are assumptions that the report states.
+
+use crate::kernel::{
+    Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space,
+};
+
+use super::access::Target;
+use super::clock::Actor;
+use super::machine::{Machine, RegionId, SHARED, Stop, locate};
+use super::race::Kind;
+use super::step::Under;
+use super::tensor_map::{CHUNK, Chunk};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, UnknownKind};
+
+/// A copy to global memory that is not waited for yet.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    reads: Actor,
+    writes: Actor,
+    lane: usize,
+    group: u32,
+    read: bool,
+}
+
+/// The copies of a warp to global memory.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    issued: Vec<Issued>,
+    committed: [u32; LANES],
+}
+
+impl Default for Bulk {
+    fn default() -> Self {
+        Bulk {
+            issued: Vec::new(),
+            committed: [0; LANES],
+        }
+    }
+}
+
+/// What one lane copies.
+struct Job {
+    chunks: Vec<Chunk>,
+    /// Region and offset of the other side.
+    far: (RegionId, i64),
+    bytes: u64,
+    /// Type of the elements of a tensor.
+    element: Option<NumTy>,
+}
+
+/// How a lane copies.
+struct How {
+    w: usize,
+    lane: usize,
+    pc: Pc,
+    reads: Actor,
+    writes: Actor,
+    fill: bool,
+    reduce: Option<(AtomOp, NumTy)>,
+}
+
+impl Machine<'_> {
+    /// An operation on bulk copies or tensor maps.
+    pub fn bulk_op(&mut self, w: usize, exec: u32, pc: Pc, op: &BulkOp) -> Result<(), Stop> {
+        match op {
+            BulkOp::Copy(copy) => self.bulk_copy(w, exec, pc, copy)?,
+            BulkOp::Commit => {
+                for lane in lanes(exec) {
+                    self.bulk[w].committed[lane] += 1;
+                }
+            }
+            BulkOp::Wait { pending, read } => self.bulk_wait(w, exec, *pending, *read),
+            BulkOp::Replace {
+                space,
+                addr,
+                field,
+                value,
+            } => {
+                for lane in lanes(exec) {
+                    self.replace_map(w, lane, pc, *space, *addr, *field, *value)?;
+                }
+            }
+            BulkOp::MapCopy { to, from } => {
+                let lane = exec.trailing_zeros() as usize % LANES;
+                self.copy_map(w, lane, pc, *to, *from)?;
+            }
+            BulkOp::MapAcquire { addr } => {
+                for lane in lanes(exec) {
+                    self.acquire_map(w, lane, pc, *addr)?;
+                }
+            }
+            BulkOp::MapRelease => self.release_maps(w, exec),
+        }
+        Ok(())
+    }
+
+    fn bulk_copy(&mut self, w: usize, exec: u32, pc: Pc, copy: &BulkCopy) -> Result<(), Stop> {
+        for lane in lanes(exec) {
+            if let Some(mask) = copy.multicast {
+                let v = self.src(w, mask, lane);
+                if self.values.of_bits_plain(v, 16) != Val::Conc(1) {
+                    let what = "a copy to other CTAs of a cluster";
+                    self.unsupported(w, 1 << lane, pc, what);
+                    return Err(Stop::Finding);
+                }
+            }
+            let reads = self.order.clocks.fork(w as u32);
+            let writes = match copy.end {
+                BulkEnd::Object(..) => reads,
+                BulkEnd::Group => self.order.clocks.fork(w as u32),
+            };
+            let job = self.bulk_job(w, lane, pc, copy, reads)?;
+            let reduce = match copy.reduce {
+                None => None,
+                Some((op, ty)) => match ty.or(job.element) {
+                    Some(ty) => Some((op, ty)),
+                    None => {
+                        self.unsupported(w, 1 << lane, pc, "a reduction of this type");
+                        return Err(Stop::Finding);
+                    }
+                },
+            };
+            let how = How {
+                w,
+                lane,
+                pc,
+                reads,
+                writes,
+                fill: copy.fill,
+                reduce,
+            };
+            for chunk in &job.chunks {
+                self.bulk_chunk(&how, &job, chunk)?;
+            }
+            match &copy.end {
+                BulkEnd::Object(space, addr) => {
+                    self.bulk_complete(&how, *space, *addr, job.bytes)?;
+                }
+                BulkEnd::Group => {
+                    let group = self.bulk[w].committed[lane];
+                    self.bulk[w].issued.push(Issued {
+                        reads,
+                        writes,
+                        lane,
+                        group,
+                        read: false,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes that a lane copies.
+    fn bulk_job(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+        agent: Actor,
+    ) -> Result<Job, Stop> {
+        let near = self.bulk_target(w, lane, pc, Space::Shared, copy.near)?;
+        if near.region != SHARED {
+            self.unsupported(w, 1 << lane, pc, "a bulk copy of other memory than shared");
+            return Err(Stop::Finding);
+        }
+        match &copy.far {
+            BulkFar::Run { space, addr, bytes } => {
+                let far = self.bulk_target(w, lane, pc, *space, *addr)?;
+                let bytes = self.bulk_number(w, lane, pc, *bytes)? as u64;
+                if near.off % 16 != 0 || far.off % 16 != 0 || !bytes.is_multiple_of(16) {
+                    return Err(self.bulk_misaligned(w, lane, pc, 16));
+                }
+                let chunks = (0..bytes).step_by(CHUNK as usize);
+                let chunks = chunks.map(|at| Chunk {
+                    near: (near.off as u64).wrapping_add(at),
+                    far: at as i64,
+                    from: 0,
+                    to: CHUNK,
+                });
+                let chunks = if near.off < 0 {
+                    return Err(self.bulk_outside(w, lane, pc));
+                } else {
+                    chunks.collect()
+                };
+                Ok(Job {
+                    chunks,
+                    far: (far.region, far.off),
+                    bytes,
+                    element: None,
+                })
+            }
+            BulkFar::Box { space, map, coords } => {
+                let place = self.map_place(w, lane, pc, *space, *map)?;
+                self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
+                let map = self.used_map(w, lane, pc, &place, coords.len())?;
+                if near.off < 0 {
+                    return Err(self.bulk_outside(w, lane, pc));
+                }
+                if near.off % 128 != 0 {
+                    return Err(self.bulk_misaligned(w, lane, pc, 128));
+                }
+                let mut at = Vec::with_capacity(coords.len());
+                for c in coords {
+                    at.push(i64::from(self.bulk_number(w, lane, pc, *c)? as i32));
+                }
+                let Some(far) = locate(map.address, self.regions.len()) else {
+                    let site = self.site(pc, w, 1 << lane, "copies a box of the tensor");
+                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                        format!("address {:#x} of a tensor lies in no array", map.address)
+                    });
+                    return Err(Stop::Finding);
+                };
+                let chunks = map.chunks(near.off as u64, &at);
+                Ok(Job {
+                    bytes: chunks.len() as u64 * u64::from(CHUNK),
+                    chunks,
+                    far,
+                    element: map.element(),
+                })
+            }
+        }
+    }
+
+    fn bulk_target(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+    ) -> Result<Target, Stop> {
+        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        match (to.pop(), to.is_empty()) {
+            (Some(t), true) if t.cond.is_none() => Ok(t),
+            _ => {
+                let site = self.site(pc, w, 1 << lane, "copies between selected addresses");
+                self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                    "an address of a bulk copy depends on input data".into()
+                });
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    fn bulk_number(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        s: crate::kernel::Src,
+    ) -> Result<u32, Stop> {
+        let v = self.src(w, s, lane);
+        match self.values.of_bits_plain(v, 32) {
+            Val::Conc(n) => Ok(n as u32),
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    fn bulk_misaligned(&mut self, w: usize, lane: usize, pc: Pc, n: u32) -> Stop {
+        let site = self.site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::MisalignedAccess, vec![site], || {
+            format!("an address or the size of a bulk copy is not a multiple of {n}")
+        });
+        Stop::Finding
+    }
+
+    fn bulk_outside(&mut self, w: usize, lane: usize, pc: Pc) -> Stop {
+        let site = self.site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::OutOfBounds, vec![site], || {
+            "a bulk copy goes to an address below shared memory".into()
+        });
+        Stop::Finding
+    }
+
+    /// Copies at most sixteen bytes.
+    fn bulk_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk) -> Result<(), Stop> {
+        let &How { w, lane, pc, .. } = how;
+        self.stats.accesses += 2;
+        let far_off = job.far.1.wrapping_add(chunk.far);
+        let inside = chunk.to - chunk.from;
+        // Words, where the part that lies in the tensor is made of them.
+        let words = chunk.from.is_multiple_of(4) && inside.is_multiple_of(4);
+        let mut unit = match (words, job.element) {
+            (true, _) => 4,
+            (false, Some(ty)) => (ty.bits() / 8).min(4),
+            (false, None) => 1,
+        };
+        if let Some((_, ty)) = how.reduce {
+            unit = ty.bits() / 8;
+        }
+        let near = |at: u32| Target {
+            lane,
+            cond: None,
+            region: SHARED,
+            off: (chunk.near + u64::from(at)) as i64,
+        };
+        let far = |at: u32| Target {
+            lane,
+            cond: None,
+            region: job.far.0,
+            off: far_off + i64::from(at),
+        };
+        let mut ends = vec![near(0), near(CHUNK - unit)];
+        self.check(w, pc, &mut ends, unit, how.fill);
+        if ends.len() != 2 {
+            return Err(Stop::Finding);
+        }
+        if inside > 0 {
+            let mut ends = vec![far(chunk.from), far(chunk.to - unit)];
+            self.check(w, pc, &mut ends, unit, !how.fill);
+            if ends.len() != 2 {
+                return Err(Stop::Finding);
+            }
+        }
+        let write = match how.reduce {
+            Some((op, ty)) => Kind::Atomic {
+                op,
+                ty,
+                used: false,
+            },
+            None => Kind::Write,
+        };
+        // A write of shared memory fills what lies outside of the tensor.
+        let whole = (0, CHUNK);
+        let part = (chunk.from, chunk.to);
+        let near_part = if how.fill { whole } else { part };
+        let sides = match how.fill {
+            true => [(far(part.0), part, Kind::Read), (near(0), near_part, write)],
+            false => [(near(part.0), part, Kind::Read), (far(part.0), part, write)],
+        };
+        for (t, (from, to), kind) in sides {
+            if from == to {
+                continue;
+            }
+            if t.region == SHARED {
+                let first = t.off as u64 & !3;
+                let bytes = (t.off as u64 + u64::from(to - from)) - first;
+                let fine = match kind {
+                    Kind::Read => self.check_proxy(w, 1 << lane, pc, first, bytes),
+                    _ => self.assume_proxy(w, lane, first, bytes),
+                };
+                if !fine {
+                    return Err(Stop::Finding);
+                }
+            } else if kind == Kind::Read && self.regions[t.region.0 as usize].is_written(t.off) {
+                self.found.assumptions.insert(
+                    "what the kernel wrote to global memory is visible to the bulk copies that \
+                     read it"
+                        .into(),
+                );
+            }
+            self.order.agent = Some(if kind == Kind::Read {
+                how.reads
+            } else {
+                how.writes
+            });
+            self.order.bulk = true;
+            let count = (to - from) / unit;
+            let found =
+                self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
+            self.order.bulk = false;
+            self.order.agent = None;
+            for (_, c) in &found? {
+                self.add_race(c.otherwise, c);
+            }
+        }
+        let ty = match how.reduce {
+            Some((_, ty)) => ty,
+            None => NumTy::Int(IntTy {
+                width: (unit * 8) as u8,
+                signed: false,
+            }),
+        };
+        let (mut at, end) = near_part;
+        while at < end {
+            let valid = chunk.from <= at && at < chunk.to;
+            let (from, to) = match how.fill {
+                true => (far(at), near(at)),
+                false => (near(at), far(at)),
+            };
+            let mut v = match valid {
+                true => self.load_one(w, lane, pc, from.region, from.off as u64, ty),
+                false => Val::Conc(0),
+            };
+            if let Some((op, ty)) = how.reduce {
+                let old = self.load_one(w, lane, pc, to.region, to.off as u64, ty);
+                v = self.atomic_value(w, lane, pc, op, ty, 1, old, v, None)?;
+            }
+            let region = &mut self.regions[to.region.0 as usize];
+            region.store(&mut self.values, to.off as u64, unit, v);
+            at += unit;
+        }
+        Ok(())
+    }
+
+    /// The mbarrier counts the bytes of a copy.
+    fn bulk_complete(
+        &mut self,
+        how: &How,
+        space: Space,
+        addr: Addr,
+        bytes: u64,
+    ) -> Result<(), Stop> {
+        let &How { w, lane, pc, .. } = how;
+        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        self.check(w, pc, &mut to, 8, true);
+        let [t] = &to[..] else {
+            return Err(Stop::Finding);
+        };
+        if t.region != SHARED || t.cond.is_some() {
+            self.unsupported(w, 1 << lane, pc, "an mbarrier at this address");
+            return Err(Stop::Finding);
+        }
+        let at = t.off as u64;
+        self.touch_object(w, pc, &to, Some(how.writes))?;
+        self.complete_bytes(w, lane, pc, at, bytes, how.writes)
+    }
+
+    /// `cp.async.bulk.wait_group`.
+    fn bulk_wait(&mut self, w: usize, exec: u32, pending: u32, read: bool) {
+        let Bulk { issued, committed } = &mut self.bulk[w];
+        let clocks = &mut self.order.clocks;
+        issued.retain_mut(|copy| {
+            let over = exec >> copy.lane & 1 == 1
+                && copy.group.saturating_add(pending) < committed[copy.lane];
+            if !over {
+                return true;
+            }
+            if !copy.read {
+                clocks.join(copy.reads, 1 << copy.lane);
+                copy.read = true;
+            }
+            if !read {
+                clocks.join(copy.writes, 1 << copy.lane);
+            }
+            read
+        });
+    }
+
+    /// When all threads have exited: copies that still read shared memory.
+    pub fn check_bulk(&mut self) {
+        let late = |b: &Bulk| b.issued.iter().any(|i| !i.read);
+        if self.bulk.iter().any(late) {
+            self.found.assumptions.insert(
+                "shared memory keeps its content after the last thread has exited until the bulk \
+                 copies that nobody waited for have read it"
+                    .into(),
+            );
+        }
+    }
+}
