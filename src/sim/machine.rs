@@ -207,6 +207,8 @@ impl<'k> Machine<'k> {
             let v = match f.value {
                 Value::Bits(b) => Val::Conc(b),
                 Value::Pointer(a) => Val::Conc(base(region_of(a))),
+                // Put there when the machine is made.
+                Value::Map(..) => continue,
                 Value::Symbol(a) => {
                     let t = values.store.bytes(a, 0, (f.bytes.min(8) * 8) as u8);
                     Val::Bits(t)
@@ -280,7 +282,7 @@ impl<'k> Machine<'k> {
         for pc in base_uses.parts {
             address_bits[pc.0 as usize].parts = true;
         }
-        Some(Machine {
+        let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
             last_turn: (0, 0),
@@ -328,7 +330,16 @@ impl<'k> Machine<'k> {
             compared: FxHashSet::default(),
             operands: super::uniform::Operands::new(&kernel.insts),
             global_regions,
-        })
+        };
+        for f in &bindings.fields {
+            if let Value::Map(a, i) = f.value
+                && let Some(decl) = bindings.maps.get(i as usize)
+            {
+                let map = super::tensor_map::TensorMap::of_host(decl, base(region_of(a)));
+                machine.put_map(PARAM, u64::from(f.offset), map);
+            }
+        }
+        Some(machine)
     }
 
     /// The instruction at a pc.

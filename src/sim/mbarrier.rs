@@ -288,8 +288,8 @@ impl Machine<'_> {
     /// What a lane counts must be of this phase in every schedule.
     fn in_phase(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
         if let Some((p, relaxed)) = self.too_early(w, lane, at) {
-            let why = "nothing orders it after the end of the phase before: which phase its bytes \
-                       count for depends on the schedule";
+            let why = "nothing orders a count of bytes after the end of the phase before: which phase it \
+                       counts for depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
         Ok(())

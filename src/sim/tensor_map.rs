@@ -17,6 +17,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Addr, Fmt, IntTy, MapField, NumTy, Pc, Space, Src};
+use crate::spec::ElemTy;
+use crate::spec::binding::MapDecl;
 use crate::term::TermId;
 
 use super::access::Target;
@@ -79,6 +81,45 @@ pub struct Chunk {
 pub const CHUNK: u32 = 16;
 
 impl TensorMap {
+    /// The map that the host makes of an array at this address.
+    pub fn of_host(decl: &MapDecl, address: u64) -> TensorMap {
+        let rank = decl.shape.len().clamp(1, 5);
+        let mut map = TensorMap {
+            address,
+            rank: rank as u64 - 1,
+            step: [1; 5],
+            swizzle: [0, 32, 64, 128]
+                .iter()
+                .position(|s| *s == decl.swizzle)
+                .unwrap_or(0) as u64,
+            element: match decl.elem {
+                ElemTy::Int { width: 8, .. } | ElemTy::Float(Fmt::E4m3 | Fmt::E5m2) => 0,
+                ElemTy::Int { width: 16, .. } => 1,
+                ElemTy::Int {
+                    width: 32,
+                    signed: false,
+                } => 2,
+                ElemTy::Int { width: 32, .. } => 3,
+                ElemTy::Int { signed: false, .. } => 4,
+                ElemTy::Int { .. } => 5,
+                ElemTy::Float(Fmt::F16) => 6,
+                ElemTy::Float(Fmt::F64) => 9,
+                ElemTy::Float(Fmt::Bf16) => 10,
+                ElemTy::Float(_) => 7,
+            },
+            ..TensorMap::default()
+        };
+        let fastest_first = decl.shape.iter().zip(&decl.bounds).zip(&decl.strides).rev();
+        for (k, ((extent, bounds), stride)) in fastest_first.enumerate().take(rank) {
+            map.extent[k] = *extent;
+            map.bounds[k] = *bounds;
+            if k > 0 {
+                map.stride[k - 1] = stride.saturating_mul(decl.elem.bytes());
+            }
+        }
+        map
+    }
+
     fn set(&mut self, field: MapField, value: u64) {
         match field {
             MapField::Address => self.address = value,

@@ -57,7 +57,7 @@ fn pointer(draft: &Draft, key: &Key, text: &str) -> Result<Option<ArrayId>, Spec
     let mut fields = draft.fields.iter();
     match fields.find(|f| f.param as usize == p && f.offset == offset) {
         Some(f) => match f.value {
-            Value::Pointer(a) => Ok(Some(a)),
+            Value::Pointer(a) | Value::Map(a, _) => Ok(Some(a)),
             Value::Symbol(_) if f.bytes >= 8 => Ok(None),
             Value::Bits(_) => Err(SpecError::AliasOfNumber {
                 text: text.to_string(),
@@ -84,8 +84,10 @@ fn merge(table: &mut Table, drafts: &mut [Draft], x: ArrayId, y: ArrayId) -> Res
     let (k, d) = (keep.0 as usize, drop.0 as usize);
     for draft in drafts.iter_mut() {
         for f in &mut draft.fields {
-            if f.value == Value::Pointer(drop) {
-                f.value = Value::Pointer(keep);
+            match f.value {
+                Value::Pointer(a) if a == drop => f.value = Value::Pointer(keep),
+                Value::Map(a, i) if a == drop => f.value = Value::Map(keep, i),
+                _ => {}
             }
         }
     }

@@ -66,6 +66,24 @@ pub struct ArrayDecl {
     pub shape: Vec<u64>,
     /// Extent in bytes.
     pub extent: u64,
+    /// The tensor map that the parameter is, where it is no pointer.
+    pub map: Option<MapDecl>,
+}
+
+/// `/box[B0,B1,...]{/swizzle32|64|128}{/strides[S0,S1,...]}`: what a tensor map that the host makes says
+/// beside type and shape. Dimensions stand slowest first, as in the shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapDecl {
+    /// Element type of the tensor.
+    pub elem: ElemTy,
+    /// Extents of the tensor, slowest dimension first.
+    pub shape: Vec<u64>,
+    /// Extents of the box.
+    pub bounds: Vec<u64>,
+    /// Elements between neighbours of each dimension; that of the fastest is 1.
+    pub strides: Vec<u64>,
+    /// Bytes of the swizzle: 0, 32, 64 or 128.
+    pub swizzle: u64,
 }
 
 impl Key {
@@ -240,6 +258,10 @@ impl ArrayDecl {
                 .map(|d| d.trim().parse().ok().filter(|&d| d > 0))
                 .collect()
         };
+        let (rest, map) = match rest.split_once('/') {
+            Some((rest, map)) => (rest, Some(map)),
+            None => (rest, None),
+        };
         let (ty, dims) = rest
             .trim()
             .strip_suffix(']')
@@ -253,12 +275,85 @@ impl ArrayDecl {
             .try_fold(elem.bytes(), |a, &d| a.checked_mul(d))
             .filter(|&e| e < 1 << 48)
             .ok_or_else(|| format!("`{text}` is larger than a device's memory"))?;
+        let map = match map {
+            Some(text) => Some(MapDecl::parse(text, elem, &shape)?),
+            None => None,
+        };
+        let extent = map.as_ref().map_or(extent, MapDecl::extent);
         Ok(ArrayDecl {
             role,
             elem,
             shape,
             extent,
+            map,
         })
+    }
+}
+
+impl MapDecl {
+    fn parse(text: &str, elem: ElemTy, shape: &[u64]) -> Result<MapDecl, String> {
+        let rank = shape.len();
+        if rank > 5 {
+            return Err("a tensor map has at most 5 dimensions".into());
+        }
+        let list = |part: &str, rest: &str| -> Result<Vec<u64>, String> {
+            let dims = rest.strip_suffix(']').map(|r| r.split(','));
+            let dims: Option<Vec<u64>> = dims.and_then(|dims| {
+                dims.map(|d| d.trim().parse().ok().filter(|d| *d > 0))
+                    .collect()
+            });
+            dims.filter(|d| d.len() == rank).ok_or_else(|| {
+                format!("`{part}` needs {rank} positive numbers, as many as the tensor has dimensions")
+            })
+        };
+        let mut map = MapDecl {
+            elem,
+            shape: shape.to_vec(),
+            bounds: Vec::new(),
+            strides: vec![1; rank],
+            swizzle: 0,
+        };
+        for k in (0..rank - 1).rev() {
+            map.strides[k] = map.strides[k + 1].saturating_mul(shape[k + 1]);
+        }
+        for part in text.split('/') {
+            let part = part.trim();
+            if let Some(rest) = part.strip_prefix("box[") {
+                map.bounds = list(part, rest)?;
+            } else if let Some(rest) = part.strip_prefix("strides[") {
+                map.strides = list(part, rest)?;
+            } else if let Some(bytes @ ("0" | "32" | "64" | "128")) = part.strip_prefix("swizzle") {
+                map.swizzle = bytes.parse().unwrap_or(0);
+            } else {
+                return Err(format!(
+                    "`{part}` is no part of a tensor map: use box[B0,B1,...], swizzle32, swizzle64, \
+                     swizzle128, strides[S0,S1,...]"
+                ));
+            }
+        }
+        if map.bounds.is_empty() {
+            return Err("a tensor map needs the extents of its box, e.g. /box[64,64]".into());
+        }
+        if map.strides[rank - 1] != 1 {
+            return Err("the stride of the last dimension of a tensor map is 1".into());
+        }
+        if map.bytes().is_none_or(|n| n >= 1 << 48) {
+            return Err(format!("`{text}` is larger than a device's memory"));
+        }
+        Ok(map)
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let mut last = 0u64;
+        for (n, s) in self.shape.iter().zip(&self.strides) {
+            last = last.checked_add((n - 1).checked_mul(*s)?)?;
+        }
+        last.checked_add(1)?.checked_mul(self.elem.bytes())
+    }
+
+    /// Bytes from the first element to the end of the last.
+    pub fn extent(&self) -> u64 {
+        self.bytes().unwrap_or(0)
     }
 }
 
@@ -362,6 +457,27 @@ mod tests {
             "to:f32[4]",
             "f32[4",
             "f32[9999999999999999,9]",
+        ] {
+            assert!(ArrayDecl::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tensor_maps() {
+        let a = ArrayDecl::parse("in:f16[64,128]/box[64,32]/swizzle64").expect("valid");
+        let map = a.map.expect("a map");
+        assert_eq!((a.extent, map.swizzle), (16384, 64));
+        assert_eq!((map.bounds, map.strides), (vec![64, 32], vec![128, 1]));
+        let a = ArrayDecl::parse("f32[4,8]/box[4,8]/strides[16,1]").expect("valid");
+        assert_eq!(a.extent, (3 * 16 + 8) * 4);
+        for bad in [
+            "f16[4,4]/",
+            "f16[4,4]/swizzle128",
+            "f16[4,4]/box[4]",
+            "f16[4,4]/box[4,4]/swizzle16",
+            "f16[4,4]/box[4,4]/strides[1,2]",
+            "f16[1,1,1,1,1,1]/box[1,1,1,1,1,1]",
+            "f16[4,4]/box[4,4]/strides[999999999999999999,1]",
         ] {
             assert!(ArrayDecl::parse(bad).is_err(), "{bad}");
         }

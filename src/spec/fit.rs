@@ -12,6 +12,9 @@ use super::manifest::KernelSpec;
 use super::pair::{clash, find, is_array};
 use super::usage::ParamUses;
 
+/// Bytes of a tensor map.
+pub(super) const MAP_BYTES: u32 = 128;
+
 /// A part of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Piece {
@@ -32,6 +35,17 @@ pub(super) enum Bound {
     Bits(u64),
     /// An array.
     Array(ArrayDecl),
+}
+
+impl Piece {
+    /// Size in bytes of the piece that stands for it in the other kernel: an array is a pointer
+    /// there, or another map.
+    pub fn paired_bytes(&self) -> u32 {
+        match &self.bound {
+            Bound::Array(_) => 8,
+            _ => self.bytes,
+        }
+    }
 }
 
 /// The declared type of a parameter as PTX writes it.
@@ -125,6 +139,11 @@ fn fit(kernel: &Kernel, p: usize, arg: &Arg, uses: &ParamUses) -> Result<Piece, 
         return Err(refuse("only a by-value structure has fields".into()));
     }
     match param.kind {
+        ParamKind::Int { .. }
+            if matches!(&arg.value, ArgValue::Array(ArrayDecl { map: Some(_), .. })) =>
+        {
+            Err(refuse("a tensor map has 128 bytes".into()))
+        }
         ParamKind::Int { width, signed, .. } => match &arg.value {
             ArgValue::Array(decl) if width == 64 => Ok(whole(Bound::Array(decl.clone()))),
             ArgValue::Array(_) => Err(refuse("only 64 bits can be a pointer".into())),
@@ -139,8 +158,10 @@ fn fit(kernel: &Kernel, p: usize, arg: &Arg, uses: &ParamUses) -> Result<Piece, 
             None => Err(refuse("the type cannot hold that value".into())),
         },
         ParamKind::Bytes => {
+            let is_map = matches!(&arg.value, ArgValue::Array(ArrayDecl { map: Some(_), .. }));
             let offset = match arg.key.offset {
                 Some(offset) => offset,
+                None if is_map && param.bytes == MAP_BYTES => 0,
                 None if [1, 2, 4, 8].contains(&param.bytes) => 0,
                 None => {
                     let flag = "bind its fields with KEY+BYTES=VALUE";
@@ -150,6 +171,7 @@ fn fit(kernel: &Kernel, p: usize, arg: &Arg, uses: &ParamUses) -> Result<Piece, 
                 }
             };
             let bytes = match (arg.key.offset, &arg.value) {
+                (_, ArgValue::Array(_)) if is_map => MAP_BYTES,
                 (_, ArgValue::Array(_)) => 8,
                 (None, _) => param.bytes,
                 (Some(_), ArgValue::FloatBits(fmt, _)) => fmt.bits() / 8,

@@ -164,6 +164,8 @@ pub enum Value {
     Pointer(ArrayId),
     /// Known bits (integers and floats that the user bound).
     Bits(u64),
+    /// A tensor map of an array: its number in [`Bindings::maps`].
+    Map(ArrayId, u32),
     /// An unbound scalar: the bytes of the one-element array.
     Symbol(ArrayId),
 }
@@ -186,6 +188,8 @@ pub struct Field {
 pub struct Bindings {
     /// Fields in offset order; they do not overlap.
     pub fields: Vec<Field>,
+    /// The tensor maps that are parameters.
+    pub maps: Vec<binding::MapDecl>,
     /// Array of each module-scope variable, by [`GlobalId`].
     pub globals: Vec<ArrayId>,
 }

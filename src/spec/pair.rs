@@ -15,7 +15,7 @@ use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
 use super::alias;
-use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
+use super::binding::{Arg, ArgValue, ArrayDecl, Key, MapDecl, ParamKey};
 use super::fit::{Bound, Piece, bound_pieces, show_type};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
@@ -58,7 +58,18 @@ pub(super) struct Draft<'a> {
     pieces: Vec<Vec<Piece>>,
     /// What stands in the parameter space.
     pub(super) fields: Vec<Field>,
+    maps: Vec<MapDecl>,
     globals: Vec<ArrayId>,
+}
+
+impl Draft<'_> {
+    /// Which parameters are tensor maps as a whole.
+    fn maps_of_params(&self) -> Vec<bool> {
+        let is_map = |pieces: &Vec<Piece>| {
+            matches!(&pieces[..], [Piece { bound: Bound::Array(decl), .. }] if decl.map.is_some())
+        };
+        self.pieces.iter().map(is_map).collect()
+    }
 }
 
 /// Resolves one kernel (`map` is empty) or a pair, the reference first.
@@ -76,11 +87,15 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
             uses,
             pieces,
             fields: Vec::new(),
+            maps: Vec::new(),
             globals: Vec::new(),
         });
     }
     let pairs = match kernels {
-        [(reference, _), (optimized, _)] => pair_params(reference, optimized, map)?,
+        [(reference, _), (optimized, _)] => {
+            let maps: Vec<Vec<bool>> = drafts.iter().map(Draft::maps_of_params).collect();
+            pair_params(reference, optimized, [&maps[0], &maps[1]], map)?
+        }
         _ => (0..kernels.first().map_or(0, |k| k.0.params.len()))
             .map(|p| [Some(p), None])
             .collect(),
@@ -148,11 +163,22 @@ pub(super) fn find(kernel: &Kernel, key: &Key) -> Option<usize> {
 fn pair_params(
     reference: &Kernel,
     optimized: &Kernel,
+    maps: [&[bool]; 2],
     map: &[(Key, Key)],
 ) -> Result<Vec<[Option<usize>; 2]>, SpecError> {
     let mut to: Vec<Option<usize>> = vec![None; reference.params.len()];
     let mut taken = vec![false; optimized.params.len()];
     let mut mapped = vec![false; reference.params.len()];
+    let same_type = |i: usize, j: usize| {
+        let (a, b) = (&reference.params[i], &optimized.params[j]);
+        let pointer = |p: &Param| p.bytes == 8 && !matches!(p.kind, ParamKind::Float(_));
+        match (maps[0][i], maps[1][j]) {
+            (true, true) => true,
+            (true, false) => pointer(b),
+            (false, true) => pointer(a),
+            _ => same_type(a, b),
+        }
+    };
     for (a, b) in map {
         let text = format!("{}={}", show_key(a), show_key(b));
         let missing = |kernel: &Kernel| SpecError::NoSuchMapped {
@@ -165,7 +191,7 @@ fn pair_params(
         if mapped[i] || taken[j] {
             return Err(SpecError::MappedTwice { text });
         }
-        if !same_type(&reference.params[i], &optimized.params[j]) {
+        if !same_type(i, j) {
             return Err(SpecError::MappedTypes {
                 text,
                 reference: show_type(&reference.params[i]),
@@ -175,7 +201,7 @@ fn pair_params(
         (to[i], mapped[i], taken[j]) = (Some(j), true, true);
     }
     for i in 0..reference.params.len().min(optimized.params.len()) {
-        let same = same_type(&reference.params[i], &optimized.params[i]);
+        let same = same_type(i, i);
         if !mapped[i] && !taken[i] && same {
             (to[i], taken[i]) = (Some(i), true);
         }
@@ -251,13 +277,14 @@ impl Table {
             let param = &drafts[side].kernel.params[p];
             let (name, base) = (param.name.clone(), param.offset);
             for piece in cut(&drafts[side].pieces[p], &cuts) {
-                let place = (piece.offset, piece.bytes);
+                let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
                     Bound::Bits(_) => None,
                     Bound::Array(_) => Some(true),
                     Bound::Free => Some(present.iter().any(|&(s, q)| {
                         let array = |x: &Piece| {
-                            matches!(x.bound, Bound::Array(_)) && (x.offset, x.bytes) == place
+                            matches!(x.bound, Bound::Array(_))
+                                && (x.offset, x.paired_bytes()) == place
                         };
                         drafts[s].pieces[q].iter().any(array)
                             || piece.bytes == 8 && drafts[s].uses.is_pointer(q, piece.offset)
@@ -267,7 +294,7 @@ impl Table {
                     (Bound::Bits(bits), _) => Value::Bits(*bits),
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
-                        let key = (piece.offset, piece.bytes, is_pointer);
+                        let key = (piece.offset, piece.paired_bytes(), is_pointer);
                         let mut label = name.clone();
                         if piece.bytes != param.bytes {
                             label = format!("{name}+{}", piece.offset);
@@ -289,9 +316,18 @@ impl Table {
                                 .map(|&(s, q)| drafts[s].kernel.params[q].name.clone());
                             self.declare(id, side, decl, names.collect())?;
                         }
-                        match is_pointer {
-                            true => Value::Pointer(id),
-                            false => Value::Symbol(id),
+                        let map = match &piece.bound {
+                            Bound::Array(decl) => decl.map.clone(),
+                            _ => None,
+                        };
+                        match (is_pointer, map) {
+                            (_, Some(map)) => {
+                                let maps = &mut drafts[side].maps;
+                                maps.push(map);
+                                Value::Map(id, maps.len() as u32 - 1)
+                            }
+                            (true, None) => Value::Pointer(id),
+                            (false, None) => Value::Symbol(id),
                         }
                     }
                 };
@@ -344,7 +380,7 @@ impl Table {
         let merged = &mut self.merged[i];
         let role_clash = merged.role.is_some() && decl.role.is_some() && merged.role != decl.role;
         let type_clash = merged.elem.is_some_and(|e| e != decl.elem)
-            || !merged.shape.is_empty() && merged.shape != decl.shape;
+            || !merged.shape.is_empty() && merged.shape != decl.shape && decl.map.is_none();
         if role_clash || type_clash {
             let first = show_decl(merged.role, merged.elem.unwrap_or(decl.elem), &merged.shape);
             return Err(SpecError::DeclaredTwice {
@@ -356,11 +392,15 @@ impl Table {
         }
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
-        merged.shape = decl.shape.clone();
-        merged.extent = Some(decl.extent);
+        // A map may see the array in another shape than the other kernel does.
+        if merged.shape.is_empty() || decl.map.is_none() {
+            merged.shape = decl.shape.clone();
+        }
+        merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
+        let shape = merged.shape.clone();
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
-            view[i].shape = decl.shape.clone();
+            view[i].shape = shape.clone();
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -417,6 +457,7 @@ impl Table {
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {
                     fields,
+                    maps: draft.maps,
                     globals: draft.globals,
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),
