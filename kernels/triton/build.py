@@ -31,6 +31,16 @@ H = "*fp16"
 HALF = {"a": H, "b": H, "c": P, "k": C, "tile": C, "step": C, "late": C}
 SMALL = {"k": 64, "tile": 32, "step": 16, "late": 0}
 LARGE = {"k": 64, "tile": 64, "step": 32, "late": 0}
+BOXES = {"a": H, "b": H, "c": P, "m": I, "n": I, "k": I, "depth": C, "tile": C, "step": C, "late": C}
+MAPS = {
+    "left": "tensordesc<fp16[64, 32]>",
+    "right": "tensordesc<fp16[32, 64]>",
+    "out": "tensordesc<fp32[64, 64]>",
+    "depth": C,
+    "tile": C,
+    "step": C,
+}
+BOX = {"depth": 64, "tile": 64, "step": 32}
 HEADS = {"q": H, "k": H, "v": H, "o": H, "n": C, "d": C, "step": C, "rescale": C}
 HEAD = {"n": 64, "d": 16, "step": 32, "rescale": 1}
 
@@ -60,6 +70,13 @@ BUILDS = [
     ],
     ("product_64_sm_90_late", kernels.product, HALF, {**LARGE, "late": 32}, 4, 90, 3),
     ("product_64_sm_100_late", kernels.product, HALF, {**LARGE, "late": 32}, 4, 100, 3),
+    *[
+        (f"product_boxes_sm_{arch}_{stages}", kernels.product_described, BOXES, {**BOX, "late": 0}, 4, arch, stages)
+        for arch in (90, 100)
+        for stages in (1, 2)
+    ],
+    ("product_boxes_late", kernels.product_described, BOXES, {**BOX, "late": 32}, 4, 90, 2),
+    *[(f"product_maps_sm_{arch}", kernels.product_mapped, MAPS, BOX, 4, arch, 2) for arch in (90, 100)],
     *[(f"attention_64_sm_{arch}", kernels.attention, HEADS, HEAD, 4, arch, 2) for arch in (80, 90, 100)],
     ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
 ]
@@ -73,6 +90,11 @@ MUTANTS = [
     ("product_64_sm_100_no_load_wait", "product_64_sm_100_3_stages_4_warps", r"tcgen05\.wait::ld\.sync\.aligned;", ""),
     ("product_64_sm_100_no_fence", "product_64_sm_100_1_stages_4_warps", r"fence\.proxy\.async\.shared::cta;", ""),
     ("product_64_sm_100_no_wait", "product_64_sm_100_1_stages_4_warps", r"@!complete bra\.uni waitLoop;", ""),
+    ("product_boxes_no_wait", "product_boxes_sm_90_1", r"mbarrier\.try_wait[^;]*;\s*@!complete bra\.uni waitLoop;", ""),
+    ("product_boxes_few_bytes", "product_boxes_sm_90_2", r"(_, \[%r\w+\]), 8192;", r"\1, 4096;"),
+    ("product_boxes_many_bytes", "product_boxes_sm_90_2", r"(_, \[%r\w+\]), 8192;", r"\1, 12288;"),
+    ("product_boxes_no_fence", "product_boxes_sm_90_2", r"fence\.proxy\.async\.shared::cta;", ""),
+    ("product_boxes_no_acquire", "product_boxes_sm_90_2", r"@%p\d+ fence\.proxy\.tensormap[^;]*;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
 ]
 

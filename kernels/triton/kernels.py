@@ -100,6 +100,31 @@ def product(a, b, c, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr, la
 
 
 @triton.jit
+def product_described(
+    a, b, c, m, n, k, depth: tl.constexpr, tile: tl.constexpr, step: tl.constexpr, late: tl.constexpr
+):
+    """c = a @ b by copies of boxes, whose tensor maps the kernel makes; the mutant begins late"""
+    left = tl.make_tensor_descriptor(a, [m, k], [k, 1], [tile, step])
+    right = tl.make_tensor_descriptor(b, [k, n], [n, 1], [step, tile])
+    out = tl.make_tensor_descriptor(c, [m, n], [n, 1], [tile, tile])
+    row, column = tl.program_id(0) * tile, tl.program_id(1) * tile
+    acc = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(late, depth, step):
+        acc = tl.dot(left.load([row, k0]), right.load([k0, column]), acc)
+    out.store([row, column], acc)
+
+
+@triton.jit
+def product_mapped(left, right, out, depth: tl.constexpr, tile: tl.constexpr, step: tl.constexpr):
+    """c = a @ b by copies of boxes, whose tensor maps the host makes"""
+    row, column = tl.program_id(0) * tile, tl.program_id(1) * tile
+    acc = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(0, depth, step):
+        acc = tl.dot(left.load([row, k0]), right.load([k0, column]), acc)
+    out.store([row, column], acc)
+
+
+@triton.jit
 def attention(q, k, v, o, n: tl.constexpr, d: tl.constexpr, step: tl.constexpr, rescale: tl.constexpr):
     """o = softmax(q k^T / sqrt(d)) v for n x d matrices, by blocks of keys; the mutant forgets to rescale"""
     r = tl.arange(0, n)

@@ -218,7 +218,8 @@ impl Lowerer<'_> {
         let end = match way {
             Way::Out => BulkEnd::Group,
             _ => {
-                let (space, addr) = self.address(if tensor { 2 } else { 3 }, Some(Space::Shared))?;
+                let (space, addr) =
+                    self.address(if tensor { 2 } else { 3 }, Some(Space::Shared))?;
                 BulkEnd::Object(space, addr)
             }
         };

@@ -12,16 +12,14 @@
 //! were fenced before a copy reads them, and reads of it before a copy overwrites shared memory,
 //! which are assumptions that the report states.
 
-use crate::kernel::{
-    Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space,
-};
+use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
 
 use super::access::Target;
 use super::clock::Actor;
 use super::machine::{Machine, RegionId, SHARED, Stop, locate};
 use super::race::Kind;
 use super::step::Under;
-use super::tensor_map::{CHUNK, Chunk};
+use super::tensor_box::{CHUNK, Chunk};
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, UnknownKind};

@@ -335,7 +335,7 @@ impl<'k> Machine<'k> {
             if let Value::Map(a, i) = f.value
                 && let Some(decl) = bindings.maps.get(i as usize)
             {
-                let map = super::tensor_map::TensorMap::of_host(decl, base(region_of(a)));
+                let map = super::tensor_box::TensorMap::of_host(decl, base(region_of(a)));
                 machine.put_map(PARAM, u64::from(f.offset), map);
             }
         }

@@ -51,6 +51,7 @@ pub mod shadow;
 mod step;
 mod store;
 mod tcgen05;
+mod tensor_box;
 mod tensor_map;
 mod tensor_memory;
 mod trail;

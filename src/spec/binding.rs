@@ -303,7 +303,9 @@ impl MapDecl {
                     .collect()
             });
             dims.filter(|d| d.len() == rank).ok_or_else(|| {
-                format!("`{part}` needs {rank} positive numbers, as many as the tensor has dimensions")
+                format!(
+                    "`{part}` needs {rank} positive numbers, as many as the tensor has dimensions"
+                )
             })
         };
         let mut map = MapDecl {

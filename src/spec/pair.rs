@@ -65,9 +65,7 @@ pub(super) struct Draft<'a> {
 impl Draft<'_> {
     /// Which parameters are tensor maps as a whole.
     fn maps_of_params(&self) -> Vec<bool> {
-        let is_map = |pieces: &Vec<Piece>| {
-            matches!(&pieces[..], [Piece { bound: Bound::Array(decl), .. }] if decl.map.is_some())
-        };
+        let is_map = |pieces: &Vec<Piece>| matches!(&pieces[..], [Piece { bound: Bound::Array(decl), .. }] if decl.map.is_some());
         self.pieces.iter().map(is_map).collect()
     }
 }
