@@ -4,13 +4,12 @@
 //! `stmatrix`, `movmatrix`). The register counts follow from the shape: an operand of r x c
 //! elements of w bits takes r * c * w / 1024 registers of 32 bits in each lane.
 //!
-//! Not claimed: `m8n8k4` on f16, whose layout differs from all others; single-bit products; block
-//! scaling; 4- and 6-bit floats.
+//! Not claimed: block scaling; 4- and 6-bit floats.
 
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{Fmt, MatTy, Mma, NumTy, Op, RegId, Sparse, Src};
+use super::{Fmt, IntTy, MatTy, Mma, MmaForm, NumTy, Op, RegId, Sparse, Src};
 use crate::ptx::{Mod, Op as Opcode, Operand, Type};
 
 /// The element type of an operand.
@@ -75,19 +74,35 @@ impl<'a> Lowerer<'a> {
                     Mod::Satfinite,
                     Mod::Rn,
                     Mod::KindF8f6f4,
+                    Mod::Xor,
+                    Mod::And,
+                    Mod::Popc,
                 ])
             },
         )?;
         let (&[d, a, b, c], Some(shape)) = (sig.types(), sig.shape) else {
             return unsupported("it must have a shape and four types");
         };
+        let sparse = sig.op != Opcode::Mma;
+        let [Some(a_col), Some(b_col)] = sig.cols else {
+            return unsupported("it must say how both factors are laid out");
+        };
+        if (a, b, sparse) == (Type::B1, Type::B1, false) {
+            return self.decode_mma_bits(sig, (a_col, b_col));
+        }
+        if sig.has(Mod::Xor) || sig.has(Mod::And) || sig.has(Mod::Popc) {
+            return unsupported("a bitwise product of this type");
+        }
         let (Some(a_ty), Some(b_ty)) = (matrix_type(a), matrix_type(b)) else {
             return unsupported("this element type");
         };
-        if !(sig.has(Mod::Row) && sig.has(Mod::Col)) {
+        let half = MatTy::Float(Fmt::F16);
+        if !sparse && (shape.m, shape.n, shape.k, a_ty, b_ty) == (8, 8, 4, half, half) {
+            return self.decode_mma_quads(d, c, a_col, !b_col);
+        }
+        if a_col || !b_col {
             return unsupported("a layout other than `.row.col`");
         }
-        let sparse = sig.op != Opcode::Mma;
         let known = match sparse {
             true => sparse_shape(shape.m, shape.k, a_ty),
             false => known_shape(shape.m, shape.k, a_ty),
@@ -154,6 +169,93 @@ impl<'a> Lowerer<'a> {
             b,
             c,
             sparse,
+            form: MmaForm::Whole,
+        })));
+        Ok(())
+    }
+
+    /// `mma.sync.aligned.m8n8k4.alayout.blayout.d.f16.f16.c d, a, b, c;`
+    fn decode_mma_quads(&mut self, d: Type, c: Type, a_col: bool, b_row: bool) -> Decoded<()> {
+        self.expect(4)?;
+        let ty = |t: Type| match t {
+            Type::F16 => Ok((NumTy::Float(Fmt::F16), Type::B32, 4)),
+            Type::F32 => Ok((NumTy::Float(Fmt::F32), Type::F32, 8)),
+            _ => unsupported("this type of accumulator"),
+        };
+        let ((d_ty, d_reg, d_count), (c_ty, c_reg, c_count)) = (ty(d)?, ty(c)?);
+        let d = self.matrix_regs(0, d_reg, d_count)?;
+        let a = self.matrix_srcs(1, Type::B32, 2)?;
+        let b = self.matrix_srcs(2, Type::B32, 2)?;
+        let c = self.matrix_srcs(3, c_reg, c_count)?;
+        self.emit(Op::Mma(Box::new(Mma {
+            m: 8,
+            k: 4,
+            a_ty: MatTy::Float(Fmt::F16),
+            b_ty: MatTy::Float(Fmt::F16),
+            c_ty,
+            d_ty,
+            clamp: false,
+            d,
+            a,
+            b,
+            c,
+            sparse: None,
+            form: MmaForm::Quads { a_col, b_row },
+        })));
+        Ok(())
+    }
+
+    /// `mma.sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c;`
+    fn decode_mma_bits(&mut self, sig: &Sig, cols: (bool, bool)) -> Decoded<()> {
+        let Some(shape) = sig.shape else {
+            return unsupported("it must have a shape");
+        };
+        let known = matches!(
+            (shape.m, shape.n, shape.k),
+            (8, 8, 128) | (16, 8, 128) | (16, 8, 256)
+        );
+        if !known
+            || cols != (false, true)
+            || sig.types() != [Type::S32, Type::B1, Type::B1, Type::S32]
+        {
+            return unsupported(format!("shape `.{shape}` of `.b1`"));
+        }
+        if sig.has(Mod::Xor) == sig.has(Mod::And) || !sig.has(Mod::Popc) {
+            return unsupported("neither `.xor.popc` nor `.and.popc`");
+        }
+        self.expect(4)?;
+        // A word holds 32 neighbours of a row, and goes where an element of 32 bits would.
+        let k = shape.k / 32;
+        let count = |rows: u16, columns: u16| usize::from(rows) * usize::from(columns) / 32;
+        let sum = count(shape.m, 8);
+        let d = self.matrix_regs(0, Type::B32, sum)?;
+        let a = self.matrix_srcs(1, Type::B32, count(shape.m, k))?;
+        let b = self.matrix_srcs(2, Type::B32, count(k, 8))?;
+        let c = self.matrix_srcs(3, Type::B32, sum)?;
+        let word = MatTy::Int {
+            width: 32,
+            signed: false,
+        };
+        let int = NumTy::Int(IntTy {
+            width: 32,
+            signed: true,
+        });
+        self.emit(Op::Mma(Box::new(Mma {
+            m: shape.m,
+            k,
+            a_ty: word,
+            b_ty: word,
+            c_ty: int,
+            d_ty: int,
+            clamp: false,
+            d,
+            a,
+            b,
+            c,
+            sparse: None,
+            form: MmaForm::Bits {
+                xor: sig.has(Mod::Xor),
+            },
         })));
         Ok(())
     }

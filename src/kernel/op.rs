@@ -1183,6 +1183,28 @@ pub struct Mma {
     pub c: Vec<Src>,
     /// Of `mma.sp`, whose a holds half of its columns.
     pub sparse: Option<Sparse>,
+    /// What is unusual about it.
+    pub form: MmaForm,
+}
+
+/// Kinds of products of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MmaForm {
+    /// One product of all lanes.
+    Whole,
+    /// Four products 8 x 8 x 4 of eight lanes each; true for factors by columns (a) or by rows (b).
+    Quads {
+        /// a is laid out by columns.
+        a_col: bool,
+        /// b is laid out by rows.
+        b_row: bool,
+    },
+    /// Products of bits: k counts words of 32, and the bits that both have, or one of them has with
+    /// `xor`, are counted.
+    Bits {
+        /// `.xor.popc` instead of `.and.popc`.
+        xor: bool,
+    },
 }
 
 /// What a sparse product is told about the columns of a.

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::print::Listing;
 use super::print_op::{flags, int, num, space};
-use super::{IntTy, MatTy, Mma, Op, Src};
+use super::{IntTy, MatTy, Mma, MmaForm, Op, Src};
 
 impl Listing<'_> {
     /// An operation of a whole warp, or of its copy engine.
@@ -77,7 +77,15 @@ impl Listing<'_> {
         } else {
             "mma"
         };
-        write!(w, "{name}.m{}n8k{}", mma.m, mma.k)?;
+        let (name, k) = match mma.form {
+            MmaForm::Bits { xor: true } => ("mma.xor.popc", 32 * mma.k),
+            MmaForm::Bits { xor: false } => ("mma.and.popc", 32 * mma.k),
+            _ => (name, mma.k),
+        };
+        write!(w, "{name}.m{}n8k{k}", mma.m)?;
+        if let MmaForm::Quads { a_col, b_row } = mma.form {
+            flags(w, &[(a_col, "a_col"), (b_row, "b_row")])?;
+        }
         write!(w, ".{}.{}", num(mma.d_ty), element(mma.a_ty))?;
         write!(w, ".{}.{}", element(mma.b_ty), num(mma.c_ty))?;
         flags(w, &[(mma.clamp, "satfinite")])?;

@@ -161,6 +161,11 @@ fn has_shape(op: Op) -> bool {
     )
 }
 
+/// Products, which say how both factors are laid out.
+fn two_layouts(op: Op) -> bool {
+    matches!(op, Op::WmmaMma | Op::Mma | Op::MmaSp | Op::MmaSpOrdered)
+}
+
 /// Copies, which name the state spaces of both sides.
 fn two_spaces(op: Op) -> bool {
     matches!(
@@ -206,7 +211,7 @@ impl Sig {
                         return unsupported("it names two state spaces");
                     }
                 }
-                ModKind::Word(word @ (Mod::Row | Mod::Col)) if op == Op::WmmaMma => {
+                ModKind::Word(word @ (Mod::Row | Mod::Col)) if two_layouts(op) => {
                     match sig.cols.iter_mut().find(|c| c.is_none()) {
                         Some(c) => *c = Some(word == Mod::Col),
                         None => return unsupported("it has three layouts"),

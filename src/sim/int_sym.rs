@@ -22,6 +22,7 @@ mod permute;
 #[cfg(test)]
 mod tests;
 
+pub use count::ones;
 pub use logic::lop3;
 
 /// The signed or unsigned extension of a term to a width.

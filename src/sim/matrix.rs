@@ -12,7 +12,7 @@
 //! Over the reals a product is the sum that it says; the order and precision of the accumulation,
 //! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
 
-use crate::kernel::{Addr, IntTy, MatTy, Mma, NumTy, Op, Pc, RegId, Space, Src};
+use crate::kernel::{Addr, IntTy, MatTy, Mma, MmaForm, NumTy, Op, Pc, RegId, Space, Src};
 use crate::term::{BitsOp, TermId};
 
 use super::access::Target;
@@ -139,6 +139,11 @@ impl Machine<'_> {
     }
 
     fn mma(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<(), Stop> {
+        if let MmaForm::Quads { a_col, b_row } = m.form {
+            let results = self.quads(w, m, a_col, b_row);
+            self.put_results(w, m, &results);
+            return Ok(());
+        }
         let (rows, depth) = (m.m as usize, m.k as usize);
         let (ea, eb) = (per_register(m.a_ty), per_register(m.b_ty));
         let held = if m.sparse.is_some() { depth / 2 } else { depth };
@@ -169,7 +174,14 @@ impl Machine<'_> {
                         let s = &mut self.values.store;
                         let mut acc = c;
                         for &(x, y) in &products {
-                            let p = s.bits_op(BitsOp::Mul, x, y);
+                            let p = match m.form {
+                                MmaForm::Bits { xor } => {
+                                    let op = if xor { BitsOp::Xor } else { BitsOp::And };
+                                    let both = s.bits_op(op, x, y);
+                                    int_sym::ones(s, both, 32)
+                                }
+                                _ => s.bits_op(BitsOp::Mul, x, y),
+                            };
                             acc = s.bits_op(BitsOp::Add, acc, p);
                         }
                         let t = if m.clamp {
@@ -190,6 +202,13 @@ impl Machine<'_> {
                 results.push(d);
             }
         }
+        self.put_results(w, m, &results);
+        Ok(())
+    }
+
+    /// Writes the elements of d, lane by lane.
+    fn put_results(&mut self, w: usize, m: &Mma, results: &[Val]) {
+        let count = results.len() / LANES;
         for lane in 0..LANES {
             let own = &results[lane * count..][..count];
             match m.d_ty {
@@ -211,7 +230,6 @@ impl Machine<'_> {
                 }
             }
         }
-        Ok(())
     }
 
     /// For each group of four lanes, the columns of a that its registers hold.
@@ -289,7 +307,7 @@ impl Machine<'_> {
     }
 
     /// Element i of c in a lane.
-    fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
+    pub fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
         match m.c_ty {
             NumTy::Float(f) if f.bits() == 16 => {
                 let v = self.src(w, m.c[i / 2], lane);

@@ -44,6 +44,7 @@ pub mod open;
 mod order;
 mod outcome;
 mod proxy;
+mod quads;
 pub mod race;
 mod run;
 mod schedule;

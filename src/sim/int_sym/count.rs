@@ -10,7 +10,7 @@ use crate::term::{BitsOp, ICmp, TermId, TermStore};
 use super::{at, neg, sub};
 
 /// The number of ones, in 32 bits.
-pub(super) fn ones(s: &mut TermStore, a: TermId, w: u8) -> TermId {
+pub fn ones(s: &mut TermStore, a: TermId, w: u8) -> TermId {
     let mut sum = s.bits(32, 0);
     for i in 0..w {
         let bit = s.extract(a, i, 1);
