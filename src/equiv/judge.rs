@@ -15,17 +15,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::constants::Readings;
-use super::elements::{self, Condition, Pairs};
+use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
-use super::renaming::{Found, Known, Reuse};
+use super::renaming::{Known, Reuse};
+use super::ruling::{Failure, Ruling, tally};
 use super::types::*;
-use super::{cells, explain, text, witness};
+use super::{explain, text, witness};
 use crate::progress;
-use crate::sim::{Side, UnknownKind};
+use crate::sim::UnknownKind;
 use crate::spec::Arrays;
-use crate::term::eval::Value;
-use crate::term::{ArrayId, TermId, TermStore};
+use crate::term::{TermId, TermStore};
 
 /// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
 /// ones.
@@ -45,61 +45,6 @@ const LAST_CHUNKS: usize = 8;
 /// work, rather than the number of conditions, asks for: enough for many cores.
 const CHUNK_WORK: usize = 25_000;
 const MAX_CHUNKS: usize = 48;
-
-/// How a condition was decided.
-enum Ruling {
-    Identical,
-    SameForm {
-        positive_logarithms: bool,
-    },
-    /// As another condition, with inputs renamed.
-    Renamed {
-        positive_logarithms: bool,
-    },
-    ByCases {
-        positive_logarithms: bool,
-    },
-    Refuted(Box<Counterexample>),
-    /// Not equal by form, and not searched yet.
-    Deferred(Failure),
-    Open(Unresolved),
-}
-
-impl Ruling {
-    fn is_open(&self) -> bool {
-        matches!(self, Ruling::Open(_) | Ruling::Deferred(_))
-    }
-
-    /// Takes note of a proof that renamings of the condition can use.
-    fn remember(&self, i: usize, known: &mut Known<'_, '_>) {
-        if let Ruling::SameForm {
-            positive_logarithms,
-        }
-        | Ruling::ByCases {
-            positive_logarithms,
-        } = self
-        {
-            known.keep(i, *positive_logarithms);
-        }
-    }
-}
-
-impl From<Found> for Ruling {
-    fn from(found: Found) -> Self {
-        let positive_logarithms = found.logarithms;
-        match found.renamed {
-            true => Ruling::Renamed {
-                positive_logarithms,
-            },
-            false => Ruling::SameForm {
-                positive_logarithms,
-            },
-        }
-    }
-}
-
-/// What a proof failed with, and the pair of terms at which it did.
-type Failure = (Proof, TermId, TermId);
 
 /// The rulings of one chunk, up to and including the first refutation.
 struct Chunk {
@@ -440,11 +385,11 @@ impl Judge<'_> {
         out
     }
 
-    fn name(&self, c: &Condition) -> String {
+    pub(super) fn name(&self, c: &Condition) -> String {
         text::element(self.arrays, c.array, c.off, c.bytes as u64)
     }
 
-    fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
+    pub(super) fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
         Ruling::Open(Unresolved {
             kind,
             message: format!("{}: {what}", self.name(c)),
@@ -532,147 +477,4 @@ impl Judge<'_> {
             explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
         self.open(c, kind, &what)
     }
-
-    /// An element that only one kernel writes, in an array without initial content or where the
-    /// other kernel's grid was not run as a whole.
-    fn one_sided(&self, c: &Condition, only: elements::Only) -> Ruling {
-        let (who, other) = match only.side {
-            Side::Reference => ("reference", "optimized kernel"),
-            Side::Optimized => ("optimized kernel", "reference"),
-        };
-        if !only.certain {
-            let what = format!(
-                "only the {who} writes it in the CTAs that were run; another CTA of the {other} may write it"
-            );
-            return self.open(c, UnknownKind::Undecided, &what);
-        }
-        let (a, b) = c.pairs[0];
-        let t = if only.side == Side::Reference { a } else { b };
-        let mode = crate::term::eval::Mode {
-            prec: 96,
-            tolerant: false,
-            approximate: false,
-        };
-        let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
-        let shown = at.first().and_then(|v| self.shown(v, c));
-        let (reference, optimized) = match only.side {
-            Side::Reference => (shown, None),
-            Side::Optimized => (None, shown),
-        };
-        Ruling::Refuted(Box::new(Counterexample {
-            array: c.array,
-            output: text::array_name(self.arrays, c.array),
-            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
-            offset: c.off,
-            reference,
-            optimized,
-            message: format!("only the {who} writes {}", self.name(c)),
-            inputs: Vec::new(),
-        }))
-    }
-
-    /// A value of an element; bits are read in the element's type.
-    fn shown(&self, v: &Value, c: &Condition) -> Option<Shown> {
-        text::value(v, c.ty)
-    }
-
-    fn counterexample(&self, c: &Condition, found: witness::Found) -> Counterexample {
-        // A pair may be a part of the element; bits of a part are shown as they are.
-        let ty = if c.pairs.len() == 1 { c.ty } else { None };
-        let reference = text::value(&found.reference, ty);
-        let optimized = text::value(&found.optimized, ty);
-        let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
-        let message = format!(
-            "{} is {} in the reference and {} in the optimized kernel",
-            self.name(c),
-            text_of(&reference),
-            text_of(&optimized)
-        );
-        let input = |&(cell, bits): &(cells::Cell, u64)| InputValue {
-            array: cell.array,
-            name: text::array_name(self.arrays, cell.array),
-            element: text::index(self.arrays, cell.array, cell.off, cell.bytes as u64),
-            offset: cell.off,
-            ty: text::type_name(cell.ty),
-            value: text::bits(bits, Some(cell.ty)),
-        };
-        Counterexample {
-            array: c.array,
-            output: text::array_name(self.arrays, c.array),
-            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
-            offset: c.off,
-            reference,
-            optimized,
-            message,
-            inputs: found.inputs.iter().map(input).collect(),
-        }
-    }
-}
-
-/// Adds the rulings up.
-fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision) {
-    let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
-    let mut logarithms = false;
-    let mut proved = 0;
-    let counts = &mut decision.counts;
-    for (ruling, c) in rulings.into_iter().zip(conditions) {
-        match ruling {
-            Ruling::Identical => counts.by_identity += 1,
-            Ruling::SameForm {
-                positive_logarithms,
-            } => {
-                counts.by_form += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::Renamed {
-                positive_logarithms,
-            } => {
-                counts.by_renaming += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::ByCases {
-                positive_logarithms,
-            } => {
-                counts.by_cases += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::Refuted(w) => {
-                decision.counterexample = Some(*w);
-                continue;
-            }
-            // Only beside a refutation is there something that nobody has searched.
-            Ruling::Deferred(_) => continue,
-            Ruling::Open(u) => {
-                let same = |(a, o): &&mut (ArrayId, Unresolved)| *a == c.array && o.kind == u.kind;
-                match open.iter_mut().find(same) {
-                    Some((_, o)) => o.count += 1,
-                    None => open.push((c.array, u)),
-                }
-                continue;
-            }
-        }
-        proved += 1;
-        if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
-            o.proved += 1;
-        }
-    }
-    decision.unknowns = open.into_iter().map(|(_, u)| u).collect();
-    for u in decision.unknowns.iter_mut().filter(|u| u.count > 1) {
-        let more = u.count - 1;
-        let s = if more == 1 { "" } else { "s" };
-        u.message
-            .push_str(&format!(" (and {more} more element{s})"));
-    }
-    if logarithms {
-        decision
-            .assumptions
-            .push("arguments of logarithms are positive, not 0".to_string());
-    }
-    decision.verdict = if decision.counterexample.is_some() {
-        Verdict::NotEquivalent
-    } else if decision.unknowns.is_empty() && proved == conditions.len() {
-        Verdict::Equivalent
-    } else {
-        Verdict::Unknown
-    };
 }

@@ -1,0 +1,86 @@
+//! What a refutation says: the element, both values, and the input.
+
+use super::elements::{self, Condition};
+use super::judge::Judge;
+use super::ruling::Ruling;
+use super::types::*;
+use super::{cells, text, witness};
+use crate::sim::{Side, UnknownKind};
+use crate::term::eval::Value;
+
+impl Judge<'_> {
+    /// An element that only one kernel writes, in an array without initial content or where the
+    /// other kernel's grid was not run as a whole.
+    pub(super) fn one_sided(&self, c: &Condition, only: elements::Only) -> Ruling {
+        let (who, other) = match only.side {
+            Side::Reference => ("reference", "optimized kernel"),
+            Side::Optimized => ("optimized kernel", "reference"),
+        };
+        if !only.certain {
+            let what = format!(
+                "only the {who} writes it in the CTAs that were run; another CTA of the {other} may write it"
+            );
+            return self.open(c, UnknownKind::Undecided, &what);
+        }
+        let (a, b) = c.pairs[0];
+        let t = if only.side == Side::Reference { a } else { b };
+        let mode = crate::term::eval::Mode {
+            prec: 96,
+            tolerant: false,
+            approximate: false,
+        };
+        let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
+        let shown = at.first().and_then(|v| self.shown(v, c));
+        let (reference, optimized) = match only.side {
+            Side::Reference => (shown, None),
+            Side::Optimized => (None, shown),
+        };
+        Ruling::Refuted(Box::new(Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message: format!("only the {who} writes {}", self.name(c)),
+            inputs: Vec::new(),
+        }))
+    }
+
+    /// A value of an element; bits are read in the element's type.
+    fn shown(&self, v: &Value, c: &Condition) -> Option<Shown> {
+        text::value(v, c.ty)
+    }
+
+    pub(super) fn counterexample(&self, c: &Condition, found: witness::Found) -> Counterexample {
+        // A pair may be a part of the element; bits of a part are shown as they are.
+        let ty = if c.pairs.len() == 1 { c.ty } else { None };
+        let reference = text::value(&found.reference, ty);
+        let optimized = text::value(&found.optimized, ty);
+        let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
+        let message = format!(
+            "{} is {} in the reference and {} in the optimized kernel",
+            self.name(c),
+            text_of(&reference),
+            text_of(&optimized)
+        );
+        let input = |&(cell, bits): &(cells::Cell, u64)| InputValue {
+            array: cell.array,
+            name: text::array_name(self.arrays, cell.array),
+            element: text::index(self.arrays, cell.array, cell.off, cell.bytes as u64),
+            offset: cell.off,
+            ty: text::type_name(cell.ty),
+            value: text::bits(bits, Some(cell.ty)),
+        };
+        Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference,
+            optimized,
+            message,
+            inputs: found.inputs.iter().map(input).collect(),
+        }
+    }
+}
