@@ -132,6 +132,7 @@ fn rounds_more(lowered: &[Lowered; 2]) -> Vec<Entry> {
             ),
             count: 1,
             sites: vec![site],
+            difference: None,
         });
     }
     out
@@ -222,11 +223,14 @@ impl Found {
             message: message.clone(),
             count,
             sites: Vec::new(),
+            difference: None,
         };
         let warnings = d.warnings.iter().map(|(k, m)| entry(k.name(), m, 1));
         self.warnings.extend(warnings);
-        let unknown = d.unknowns.iter();
-        let unknown = unknown.map(|u| entry(u.kind.name(), &u.message, u.count));
+        let unknown = d.unknowns.iter().map(|u| Entry {
+            difference: u.difference.clone(),
+            ..entry(u.kind.name(), &u.message, u.count)
+        });
         self.unknown.extend(unknown);
         for a in &d.assumptions {
             if !self.assumptions.contains(a) {

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
-use crate::kernel::Fmt;
 use crate::norm::Normalizer;
 use crate::ptx;
 use crate::report::{Failure, Kind};
@@ -50,8 +49,7 @@ pub fn terms(layers: Layers, files: &Files) -> Result<String, Failure> {
 /// What one CTA writes, in canonical form.
 pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
     let (outcome, arrays) = run(layers, files)?;
-    let name =
-        |a: ArrayId, fmt: Fmt, offset: u64| element(&arrays, a, offset, fmt.bits() as u64 / 8);
+    let name = |a: ArrayId, offset: u64, bytes: u64| element(&arrays, a, offset, bytes);
     let mut normalizer = Normalizer::new(&outcome.store, Default::default());
     let mut out = String::new();
     for (place, term) in writes(&outcome, &arrays) {

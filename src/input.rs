@@ -132,6 +132,7 @@ fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> 
         message: w.to_string(),
         count: 1,
         sites: vec![SiteReport::new(&file.source, w.span(), "")],
+        difference: None,
     };
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),

@@ -1,5 +1,6 @@
-//! Why a condition stayed open, for people: the smallest terms in which the sides differ.
+//! Why a condition stayed open, for people.
 
+use super::difference::smallest;
 use super::needs::Need;
 use super::prove::Proof;
 use super::text;
@@ -13,6 +14,16 @@ const BOUNDS: Bounds = Bounds {
     chars: 120,
 };
 
+/// Why a condition is open.
+pub(super) struct Reason {
+    /// The kind.
+    pub kind: UnknownKind,
+    /// A sentence.
+    pub text: String,
+    /// True if the sentence ends with what differs, which is looked for only in what is reported.
+    pub differs: bool,
+}
+
 /// The kind and the sentence of an open condition.
 pub(super) fn unresolved(
     store: &TermStore,
@@ -20,7 +31,7 @@ pub(super) fn unresolved(
     failure: Proof,
     pair: (TermId, TermId),
     within_rounding: bool,
-) -> (UnknownKind, String) {
+) -> Reason {
     let f = |t| text::formula(store, arrays, t, BOUNDS);
     if let Proof::Undefined(need) = failure {
         let what = match need {
@@ -46,22 +57,27 @@ pub(super) fn unresolved(
                 f(x)
             ),
         };
-        return (UnknownKind::Undefined, what);
+        return Reason {
+            kind: UnknownKind::Undefined,
+            text: what,
+            differs: false,
+        };
     }
-    let (a, b) = smallest(store, pair.0, pair.1);
-    let differ = format!("reference has {}, optimized kernel has {}", f(a), f(b));
-    if within_rounding {
-        let what = format!(
-            "the values differ by no more than the rounding of constants and the error of approximate operations explain: {differ}"
-        );
-        return (UnknownKind::Undecided, what);
+    let (kind, text) = if within_rounding {
+        (
+            UnknownKind::Undecided,
+            "the values differ by no more than the rounding of constants and the error of approximate operations explain",
+        )
+    } else if failure == Proof::TooLarge {
+        (UnknownKind::Limit, "the canonical form is too large")
+    } else {
+        (kind(store, &[pair.0, pair.1]), "neither proved nor refuted")
+    };
+    Reason {
+        kind,
+        text: text.to_string(),
+        differs: true,
     }
-    if failure == Proof::TooLarge {
-        let what = format!("the canonical form is too large: {differ}");
-        return (UnknownKind::Limit, what);
-    }
-    let kind = kind(store, &[pair.0, pair.1]);
-    (kind, format!("neither proved nor refuted: {differ}"))
 }
 
 /// The same for two terms of one kernel.
@@ -104,44 +120,5 @@ fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
         UnknownKind::MixedBytes
     } else {
         UnknownKind::Undecided
-    }
-}
-
-/// Follows both terms down while they are the same operation and differ in one operand only.
-fn smallest(store: &TermStore, mut a: TermId, mut b: TermId) -> (TermId, TermId) {
-    loop {
-        if !same_operation(store, a, b) {
-            return (a, b);
-        }
-        let (mut x, mut y) = (Vec::new(), Vec::new());
-        store.children(a, |c| x.push(c));
-        store.children(b, |c| y.push(c));
-        if x.len() != y.len() || x.len() > 3 {
-            return (a, b);
-        }
-        // Operands stand in the order of their ids, so that common ones may be shifted.
-        let only = |x: &[TermId], y: &[TermId]| -> Vec<TermId> {
-            x.iter().copied().filter(|t| !y.contains(t)).collect()
-        };
-        match (&only(&x, &y)[..], &only(&y, &x)[..]) {
-            ([p], [q]) => (a, b) = (*p, *q),
-            _ => return (a, b),
-        }
-    }
-}
-
-fn same_operation(store: &TermStore, a: TermId, b: TermId) -> bool {
-    match (store.get(a), store.get(b)) {
-        (Term::Fun(f, _), Term::Fun(g, _)) => f == g,
-        (Term::BitsOp(f, ..), Term::BitsOp(g, ..)) => f == g,
-        (Term::OfReal { fmt: f, .. }, Term::OfReal { fmt: g, .. }) => f == g,
-        (Term::Add(..), Term::Add(..))
-        | (Term::Mul(..), Term::Mul(..))
-        | (Term::Div(..), Term::Div(..))
-        | (Term::Neg(_), Term::Neg(_))
-        | (Term::Max(..), Term::Max(..))
-        | (Term::Min(..), Term::Min(..))
-        | (Term::Select(..), Term::Select(..)) => true,
-        _ => false,
     }
 }

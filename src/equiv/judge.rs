@@ -21,7 +21,7 @@ use super::prove::{Proof, Prover};
 use super::renaming::{Known, Reuse};
 use super::ruling::{Failure, Ruling, tally};
 use super::types::*;
-use super::{explain, text, witness};
+use super::{difference, explain, text, witness};
 use crate::progress;
 use crate::sim::UnknownKind;
 use crate::spec::Arrays;
@@ -93,7 +93,15 @@ impl Judge<'_> {
                 self.named(conditions, &mut rulings, decision);
             }
         }
-        tally(conditions, rulings, decision);
+        let last = rulings.len().saturating_sub(1);
+        if let Some(Ruling::Refuted(found)) = rulings.last_mut()
+            && let Some(c) = conditions.get(last)
+        {
+            found.difference = self.explained(c, found);
+        }
+        tally(conditions, rulings, decision, |pair| {
+            difference::between(self.store, self.arrays, self.options, pair)
+        });
     }
 
     /// Searches for witnesses, and proofs by cases, of what no form has decided.
@@ -136,7 +144,7 @@ impl Judge<'_> {
                     rulings.truncate(i + 1);
                     return;
                 }
-                Some(Ruling::Open(_)) if left > 0 && c.only.is_none() && !self.late() => left -= 1,
+                Some(Ruling::Open(..)) if left > 0 && c.only.is_none() && !self.late() => left -= 1,
                 _ => continue,
             }
             let found = self.witness(c, STEPS, &mut decision.counts.candidates).0;
@@ -155,7 +163,7 @@ impl Judge<'_> {
     /// function becomes an assumption of the refutation, as it is of a proof.
     fn named(&self, conditions: &[Condition], rulings: &mut Vec<Ruling>, decision: &mut Decision) {
         let open = |(i, c): &(usize, &Condition)| {
-            c.only.is_none() && matches!(rulings.get(*i), Some(Ruling::Open(_)))
+            c.only.is_none() && matches!(rulings.get(*i), Some(Ruling::Open(..)))
         };
         let open: Vec<(usize, &Condition)> = conditions
             .iter()
@@ -390,11 +398,13 @@ impl Judge<'_> {
     }
 
     pub(super) fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
-        Ruling::Open(Unresolved {
+        let unresolved = Unresolved {
             kind,
             message: format!("{}: {what}", self.name(c)),
             count: 1,
-        })
+            difference: None,
+        };
+        Ruling::Open(unresolved, None)
     }
 
     fn out_of_time(&self, c: &Condition) -> Ruling {
@@ -473,8 +483,10 @@ impl Judge<'_> {
     }
 
     fn undecided(&self, c: &Condition, (failure, a, b): Failure, within_rounding: bool) -> Ruling {
-        let (kind, what) =
-            explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
-        self.open(c, kind, &what)
+        let why = explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
+        match self.open(c, why.kind, &why.text) {
+            Ruling::Open(u, _) if why.differs => Ruling::Open(u, Some((a, b))),
+            ruling => ruling,
+        }
     }
 }

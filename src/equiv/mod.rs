@@ -22,6 +22,7 @@ mod canon;
 mod cases;
 mod cells;
 mod constants;
+mod difference;
 mod discharge;
 mod elements;
 mod explain;
@@ -74,6 +75,7 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
             kind: UnknownKind::NothingToCompare,
             message: "neither kernel writes an element that is compared".to_string(),
             count: 1,
+            difference: None,
         });
         return decision;
     }
@@ -82,6 +84,7 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
             kind: UnknownKind::NondeterministicValue,
             message: "both kernels share a value that depends on the schedule".to_string(),
             count: 1,
+            difference: None,
         });
         return decision;
     }

@@ -2,9 +2,10 @@
 
 use super::elements::{self, Condition};
 use super::judge::Judge;
+use super::prove::{Proof, Prover};
 use super::ruling::Ruling;
 use super::types::*;
-use super::{cells, text, witness};
+use super::{cells, difference, explain, text, witness};
 use crate::sim::{Side, UnknownKind};
 use crate::term::eval::Value;
 
@@ -43,6 +44,7 @@ impl Judge<'_> {
             reference,
             optimized,
             message: format!("only the {who} writes {}", self.name(c)),
+            difference: None,
             inputs: Vec::new(),
         }))
     }
@@ -80,7 +82,40 @@ impl Judge<'_> {
             reference,
             optimized,
             message,
+            difference: None,
             inputs: found.inputs.iter().map(input).collect(),
         }
+    }
+
+    /// What tells the sides of a refuted condition apart.
+    pub(super) fn explained(&self, c: &Condition, found: &Counterexample) -> Option<Difference> {
+        if c.only.is_some() {
+            return None;
+        }
+        let between = |&(a, b)| difference::between(self.store, self.arrays, self.options, (a, b));
+        let differing = c.pairs.iter().filter(|(a, b)| a != b);
+        if found.optimized.is_some() {
+            return differing.take(1).map(between).next();
+        }
+        // Where the optimized kernel has no value, what it lacks is a reason for having one.
+        let mut prover = Prover::new(self.store, self.options.limits);
+        for &(a, b) in differing {
+            let proof = prover.implied(a, b);
+            if !matches!(proof, Proof::Undefined(_)) {
+                continue;
+            }
+            let name = |t| text::formula(self.store, self.arrays, t, Default::default());
+            return Some(Difference {
+                message: explain::unresolved(self.store, self.arrays, proof, (a, b), false).text,
+                reference: name(a),
+                optimized: name(b),
+            });
+        }
+        c.pairs
+            .iter()
+            .filter(|(a, b)| a != b)
+            .take(1)
+            .map(between)
+            .next()
     }
 }

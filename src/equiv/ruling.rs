@@ -26,12 +26,13 @@ pub(super) enum Ruling {
     Refuted(Box<Counterexample>),
     /// Not equal by form, and not searched yet.
     Deferred(Failure),
-    Open(Unresolved),
+    /// Undecided, and the pair of terms at which, where what differs is worth saying.
+    Open(Unresolved, Option<(TermId, TermId)>),
 }
 
 impl Ruling {
     pub(super) fn is_open(&self) -> bool {
-        matches!(self, Ruling::Open(_) | Ruling::Deferred(_))
+        matches!(self, Ruling::Open(..) | Ruling::Deferred(_))
     }
 
     /// Takes note of a proof that renamings of the condition can use.
@@ -65,9 +66,14 @@ impl From<Found> for Ruling {
 /// What a proof failed with, and the pair of terms at which it did.
 pub(super) type Failure = (Proof, TermId, TermId);
 
-/// Adds the rulings up.
-pub(super) fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &mut Decision) {
-    let mut open: Vec<(ArrayId, Unresolved)> = Vec::new();
+/// Adds the rulings up; `between` says where a pair of terms differs.
+pub(super) fn tally(
+    conditions: &[Condition],
+    rulings: Vec<Ruling>,
+    decision: &mut Decision,
+    between: impl Fn((TermId, TermId)) -> Difference,
+) {
+    let mut open: Vec<(ArrayId, Unresolved, Option<(TermId, TermId)>)> = Vec::new();
     let mut logarithms = false;
     let mut proved = 0;
     let counts = &mut decision.counts;
@@ -98,11 +104,13 @@ pub(super) fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &m
             }
             // Only beside a refutation is there something that nobody has searched.
             Ruling::Deferred(_) => continue,
-            Ruling::Open(u) => {
-                let same = |(a, o): &&mut (ArrayId, Unresolved)| *a == c.array && o.kind == u.kind;
-                match open.iter_mut().find(same) {
-                    Some((_, o)) => o.count += 1,
-                    None => open.push((c.array, u)),
+            Ruling::Open(u, pair) => {
+                let same = open
+                    .iter_mut()
+                    .find(|(a, o, _)| *a == c.array && o.kind == u.kind);
+                match same {
+                    Some((_, o, _)) => o.count += 1,
+                    None => open.push((c.array, u, pair)),
                 }
                 continue;
             }
@@ -112,7 +120,18 @@ pub(super) fn tally(conditions: &[Condition], rulings: Vec<Ruling>, decision: &m
             o.proved += 1;
         }
     }
-    decision.unknowns = open.into_iter().map(|(_, u)| u).collect();
+    let explained = |(_, mut u, pair): (ArrayId, Unresolved, Option<_>)| {
+        if let Some(pair) = pair {
+            let d = between(pair);
+            u.message.push_str(&format!(
+                ": {}: reference has {}, optimized kernel has {}",
+                d.message, d.reference, d.optimized
+            ));
+            u.difference = Some(d);
+        }
+        u
+    };
+    decision.unknowns = open.into_iter().map(explained).collect();
     for u in decision.unknowns.iter_mut().filter(|u| u.count > 1) {
         let more = u.count - 1;
         let s = if more == 1 { "" } else { "s" };

@@ -101,8 +101,21 @@ pub struct Counterexample {
     pub optimized: Option<Shown>,
     /// What is wrong, as a sentence.
     pub message: String,
+    /// Where the expressions of the two kernels differ; `None` where only one kernel writes.
+    pub difference: Option<Difference>,
     /// The inputs that are not zero, in array and offset order; every other input is zero.
     pub inputs: Vec<InputValue>,
+}
+
+/// The smallest place at which the expressions of an element differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs, as a sentence without a full stop.
+    pub message: String,
+    /// The reference's expression around it.
+    pub reference: String,
+    /// The optimized kernel's expression around it.
+    pub optimized: String,
 }
 
 /// A reason for `unknown`.
@@ -114,6 +127,8 @@ pub struct Unresolved {
     pub message: String,
     /// Number of elements of which this is said.
     pub count: u64,
+    /// Where the expressions of the named element differ.
+    pub difference: Option<Difference>,
 }
 
 /// What was found about one output array.

@@ -1,6 +1,7 @@
 //! Canonical forms as text, for `dump --stage canon` and for reports.
 //!
-//! What is not claimed: long sums and deep nests are cut, with a mark where.
+//! Exponentials whose exponents hold log2(e) everywhere are written with `exp`, inverses as
+//! divisions. What is not claimed: long sums and deep nests are cut, with a mark where.
 
 use super::CanonId;
 use super::bits::{Node, NodeId};
@@ -10,60 +11,95 @@ use super::rat::Rat;
 use super::ring::Atom;
 use super::select::{Lit, Pred};
 use super::sweep::Normalizer;
-use crate::kernel::Fmt;
-use crate::term::{ArrayId, Fun, Term};
+use crate::term::{ArrayId, Fun, Term, show};
 
 /// Terms of one sum that are printed.
 const MAX_TERMS: usize = 24;
 /// Nesting that is printed.
 const MAX_DEPTH: u32 = 8;
 
-struct Printer<'a> {
-    norm: &'a Normalizer<'a>,
-    names: &'a dyn Fn(ArrayId, Fmt, u64) -> String,
-    out: String,
+/// Names the bytes of an array from an offset on: array, offset, number of bytes.
+pub type Names<'n> = dyn Fn(ArrayId, u64, u64) -> String + 'n;
+
+/// How much of a form is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Summands of one sum.
+    pub terms: usize,
+    /// Characters, roughly.
+    pub chars: usize,
+}
+
+/// What `dump` prints of a form.
+const WHOLE: Bounds = Bounds {
+    terms: MAX_TERMS,
+    chars: 1 << 20,
+};
+
+pub(super) struct Printer<'a, 's> {
+    norm: &'a Normalizer<'s>,
+    names: &'a Names<'a>,
+    bounds: Bounds,
+    /// The next sum is an exponent of `exp`: its factors log2(e) are not printed.
+    natural: bool,
+    pub(super) out: String,
 }
 
 impl Normalizer<'_> {
-    /// A canonical form as a formula; `names` gives the name of an input element by array, format
-    /// and byte offset.
-    pub fn display(&self, c: CanonId, names: &dyn Fn(ArrayId, Fmt, u64) -> String) -> String {
-        let mut p = Printer {
-            norm: self,
-            names,
-            out: String::new(),
-        };
+    /// A canonical form as a formula.
+    pub fn display(&self, c: CanonId, names: &Names<'_>) -> String {
+        let mut p = Printer::new(self, names, WHOLE);
         p.poly(PolyId(c.0), 0);
         p.out
     }
 }
 
-impl Printer<'_> {
-    fn poly(&mut self, p: PolyId, depth: u32) {
+impl<'a, 's> Printer<'a, 's> {
+    pub(super) fn new(norm: &'a Normalizer<'s>, names: &'a Names<'a>, bounds: Bounds) -> Self {
+        Printer {
+            norm,
+            names,
+            bounds,
+            natural: false,
+            out: String::new(),
+        }
+    }
+
+    fn is_cut(&self, depth: u32) -> bool {
+        depth > MAX_DEPTH || self.out.len() >= self.bounds.chars
+    }
+
+    pub(super) fn poly(&mut self, p: PolyId, depth: u32) {
         if p.is_infinite() {
             let text = if p == PolyId::NEG_INF { "-inf" } else { "inf" };
             self.out.push_str(text);
             return;
         }
-        if depth > MAX_DEPTH {
+        if self.is_cut(depth) {
             self.out.push_str("...");
             return;
         }
+        let natural = std::mem::take(&mut self.natural);
         let terms = self.norm.ring.polys.get(p);
         if terms.is_empty() {
             self.out.push('0');
         }
         for (i, t) in terms.iter().enumerate() {
-            if i == MAX_TERMS {
+            if i > 0 && (i == self.bounds.terms || self.out.len() >= self.bounds.chars) {
                 let rest = terms.len() - i;
                 self.out.push_str(&format!(" + ... ({rest} more)"));
                 break;
             }
-            self.term(*t, i == 0, depth);
+            self.summand(*t, i == 0, depth, natural);
         }
     }
 
-    fn term(&mut self, t: PTerm, first: bool, depth: u32) {
+    /// A term after others, or the first of a sum.
+    pub(super) fn term(&mut self, t: PTerm, first: bool, depth: u32) {
+        self.summand(t, first, depth, false);
+    }
+
+    fn summand(&mut self, t: PTerm, first: bool, depth: u32, natural: bool) {
         let neg = self.norm.ring.coefs.is_negative(t.coef);
         self.out.push_str(match (first, neg) {
             (true, true) => "-",
@@ -72,32 +108,77 @@ impl Printer<'_> {
             (false, false) => " + ",
         });
         let c = self.norm.ring.coefs.get(t.coef).abs();
+        let powers = match t.mono == Mono::ONE {
+            true => Default::default(),
+            false => self.norm.ring.monos.powers(t.mono),
+        };
+        let divides = |a: u32, p: i32| p < 0 || matches!(self.norm.ring.atom(a), Atom::Inv(_));
+        let shown = |&(a, _): &(u32, i32)| !natural || *self.norm.ring.atom(a) != Atom::Log2E;
+        let (below, above): (Vec<_>, Vec<_>) = powers
+            .into_iter()
+            .filter(shown)
+            .partition(|&(a, p)| divides(a, p));
+        let e = self.norm.ring.exps.poly(t.exp);
         let mut factors = 0;
-        if c != Rat::ONE || t.is_constant() {
+        if c != Rat::ONE || above.is_empty() && e == PolyId::ZERO {
             self.out.push_str(&number(&c));
             factors += 1;
         }
-        if t.mono != Mono::ONE {
-            for (a, p) in self.norm.ring.monos.powers(t.mono) {
-                if factors > 0 {
-                    self.out.push('*');
-                }
-                factors += 1;
-                self.atom(a, depth);
-                if p != 1 {
-                    self.out.push_str(&format!("^{p}"));
-                }
+        for (a, p) in above {
+            if factors > 0 {
+                self.out.push('*');
             }
+            factors += 1;
+            self.power(a, p, depth);
         }
-        let e = self.norm.ring.exps.poly(t.exp);
         if e != PolyId::ZERO {
             if factors > 0 {
                 self.out.push('*');
             }
+            self.exponential(e, depth);
+        }
+        for (a, p) in below {
+            self.out.push('/');
+            match *self.norm.ring.atom(a) {
+                // An inverse to a positive power; negative ones do not occur.
+                Atom::Inv(d) if p > 0 => {
+                    self.call("", &[d], depth);
+                    if p != 1 {
+                        self.out.push_str(&format!("^{p}"));
+                    }
+                }
+                _ => self.power(a, -p, depth),
+            }
+        }
+    }
+
+    fn power(&mut self, a: u32, p: i32, depth: u32) {
+        self.atom(a, depth);
+        if p != 1 {
+            self.out.push_str(&format!("^{p}"));
+        }
+    }
+
+    /// 2^e, written with the base that makes the exponent simple.
+    fn exponential(&mut self, e: PolyId, depth: u32) {
+        let ring = &self.norm.ring;
+        let natural = |t: &PTerm| {
+            let powers = ring.monos.powers(t.mono);
+            powers
+                .iter()
+                .any(|&(a, p)| p == 1 && *ring.atom(a) == Atom::Log2E)
+        };
+        if !ring.polys.get(e).iter().all(natural) {
             self.out.push_str("2^(");
             self.poly(e, depth + 1);
             self.out.push(')');
+            return;
         }
+        self.out.push_str("exp(");
+        self.natural = true;
+        self.poly(e, depth + 1);
+        self.natural = false;
+        self.out.push(')');
     }
 
     fn call(&mut self, name: &str, args: &[PolyId], depth: u32) {
@@ -107,7 +188,7 @@ impl Printer<'_> {
             if i > 0 {
                 self.out.push_str(", ");
             }
-            if i == MAX_TERMS {
+            if i > 0 && (i == self.bounds.terms || self.out.len() >= self.bounds.chars) {
                 let rest = args.len() - i;
                 self.out.push_str(&format!("... ({rest} more)"));
                 break;
@@ -117,12 +198,14 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    fn atom(&mut self, a: u32, depth: u32) {
+    pub(super) fn atom(&mut self, a: u32, depth: u32) {
         let norm = self.norm;
         match norm.ring.atom(a) {
             Atom::Symbol(t) => {
                 let name = match norm.store.get(*t) {
-                    Term::Elem { array, fmt, off } => (self.names)(array, fmt, off),
+                    Term::Elem { array, fmt, off } => {
+                        (self.names)(array, off, fmt.bits() as u64 / 8)
+                    }
                     _ => format!("t{}", t.0),
                 };
                 self.out.push_str(&name);
@@ -156,9 +239,9 @@ impl Printer<'_> {
         }
     }
 
-    fn lit(&mut self, l: Lit, depth: u32) {
+    pub(super) fn lit(&mut self, l: Lit, depth: u32) {
         let norm = self.norm;
-        if depth > MAX_DEPTH {
+        if self.is_cut(depth) {
             self.out.push_str("...");
             return;
         }
@@ -198,17 +281,17 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    fn node(&mut self, n: NodeId, depth: u32) {
+    pub(super) fn node(&mut self, n: NodeId, depth: u32) {
         let norm = self.norm;
-        if depth > MAX_DEPTH {
+        if self.is_cut(depth) {
             self.out.push_str("...");
             return;
         }
         match norm.ring.nodes.get(n) {
             Node::Const(_, v) => self.out.push_str(&format!("{v:#x}")),
             Node::Bytes(a, off, w) => {
-                self.out
-                    .push_str(&format!("array{}[{off}..+{}]", a.0, w / 8));
+                let name = (self.names)(*a, *off, *w as u64 / 8);
+                self.out.push_str(&name);
             }
             Node::Fresh(_, s) => self.out.push_str(&format!("fresh{s}")),
             Node::OfReal(f, p) => self.call(&format!("bits_{f:?}"), &[*p], depth),
@@ -251,15 +334,12 @@ impl Printer<'_> {
     }
 }
 
-fn number(r: &Rat) -> String {
-    match r {
-        Rat::Small(n, 1) => n.to_string(),
-        Rat::Small(n, d) => format!("{n}/{d}"),
-        Rat::Big(b) => format!("({b})"),
-    }
+/// A rational as people write it.
+pub(super) fn number(r: &Rat) -> String {
+    show::number(&r.to_big())
 }
 
-fn fun_name(f: Fun) -> &'static str {
+pub(super) fn fun_name(f: Fun) -> &'static str {
     match f {
         Fun::Sqrt => "sqrt",
         Fun::Rsqrt => "rsqrt",

@@ -23,6 +23,7 @@
 
 mod binary;
 mod bits;
+mod difference;
 mod display;
 mod exp;
 mod expand;
@@ -43,6 +44,7 @@ mod sweep;
 mod tests;
 mod value;
 
+pub use difference::Difference;
 pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;

@@ -240,6 +240,19 @@ impl Page {
         }
         let message = xml(text(c, "message"));
         self.add(format_args!("<h2>Counterexample</h2><p>{message}</p>"));
+        let difference = &c["difference"];
+        if !difference.is_null() {
+            let why = xml(text(difference, "message"));
+            self.add(format_args!("<p>Difference: {why}</p>"));
+            self.add(format_args!("<div class=\"wide\"><table>"));
+            for side in ["reference", "optimized"] {
+                let formula = xml(text(difference, side));
+                self.add(format_args!(
+                    "<tr><td>{side}</td><td class=\"m\">{formula}</td></tr>"
+                ));
+            }
+            self.add(format_args!("</table></div>"));
+        }
         self.add(format_args!(
             "<div class=\"wide\"><table><tr><th></th><th>value</th></tr>"
         ));

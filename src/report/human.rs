@@ -243,8 +243,16 @@ fn advice(kind: &str) -> Option<&'static str> {
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    if let Some(d) = &c.difference {
+        writeln!(out, "  {BOLD}difference{BOLD:#}: {}", d.message)?;
+        writeln!(out, "    reference  {}", d.reference)?;
+        writeln!(out, "    optimized  {}", d.optimized)?;
+    }
     if c.inputs.is_empty() {
-        return Ok(());
+        return match c.difference {
+            Some(_) => writeln!(out, "  for inputs that are 0 everywhere"),
+            None => Ok(()),
+        };
     }
     writeln!(
         out,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::equiv::{Counterexample, InputValue, Shown};
+use crate::equiv::{Counterexample, Difference, InputValue, Shown};
 use crate::gate::GateReport;
 use crate::spec::Which;
 
@@ -87,7 +87,18 @@ fn entry(e: &Entry, counted: bool) -> Value {
         out.insert("count".into(), json!(e.count));
     }
     out.insert("sites".into(), e.sites.iter().map(site).collect());
+    if let Some(d) = &e.difference {
+        out.insert("difference".into(), difference(d));
+    }
     Value::Object(out)
+}
+
+fn difference(d: &Difference) -> Value {
+    json!({
+        "message": d.message,
+        "reference": d.reference,
+        "optimized": d.optimized,
+    })
 }
 
 fn site(s: &SiteReport) -> Value {
@@ -141,6 +152,7 @@ fn counterexample(c: &Counterexample) -> Value {
         "reference": c.reference.as_ref().map(value),
         "optimized": c.optimized.as_ref().map(value),
         "message": c.message,
+        "difference": c.difference.as_ref().map(difference),
         "inputs": inputs,
     })
 }

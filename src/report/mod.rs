@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diag::{Diagnostic, Source, Span};
-use crate::equiv::{Counterexample, Counts, OutputSummary};
+use crate::equiv::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
@@ -168,6 +168,8 @@ pub struct Entry {
     pub count: u64,
     /// Where.
     pub sites: Vec<SiteReport>,
+    /// Where the expressions of the kernels differ, for an element that is undecided.
+    pub difference: Option<Difference>,
 }
 
 /// A place in a PTX file.
@@ -321,6 +323,7 @@ impl Ran<'_> {
                 .iter()
                 .map(|s| SiteReport::of(s, self.kernel, self.launch))
                 .collect(),
+            difference: None,
         };
         findings.iter().map(entry).collect()
     }

@@ -102,12 +102,16 @@ fn add(out: &mut Vec<Value>, object: &Value, entry: Option<&str>, expected: bool
         }
     }
     if let Some(text) = object["counterexample"]["message"].as_str() {
+        let text = match object["counterexample"]["difference"]["message"].as_str() {
+            Some(why) => format!("{text}: {why}"),
+            None => text.to_string(),
+        };
         let file = object["optimized"]["file"].as_str().unwrap_or("");
         let places = vec![place(file, 1, 1)];
         out.push(result(
             "not-equivalent",
             "error",
-            &name(text),
+            &name(&text),
             places,
             expected,
         ));

@@ -69,7 +69,7 @@ impl Build {
         let mut n = Normalizer::new(&self.s, Limits::default());
         let e = n.equal(a, b);
         if e != Equality::Equal {
-            let names = |a: ArrayId, _: Fmt, off: u64| format!("a{}[{}]", a.0, off / 4);
+            let names = |a: ArrayId, off: u64, _: u64| format!("a{}[{}]", a.0, off / 4);
             let show = |n: &mut Normalizer, t| match n.real(t) {
                 Ok(c) => n.display(c, &names),
                 Err(e) => e.to_string(),

@@ -206,7 +206,7 @@ fn form(n: &mut Normalizer, t: TermId) -> Option<PolyId> {
 }
 
 fn show(n: &Normalizer, c: PolyId) -> String {
-    n.display(super::super::CanonId(c.0), &|_, _, off| {
+    n.display(super::super::CanonId(c.0), &|_, off, _| {
         format!("x{}", off / 4)
     })
 }

@@ -1,0 +1,220 @@
+//! What turns one form into another: an operation that one of the kernels lacks.
+//!
+//! match a form p and a form q; result the name of an operation f with f(p) = q; because the
+//! canonical form of f(p), made by the normaliser's own rules, is q.
+
+use num_traits::ToPrimitive;
+
+use super::super::display::number;
+use super::super::exp::ExpId;
+use super::super::monomial::Mono;
+use super::super::poly::{PTerm, PolyId};
+use super::super::rat::Coef;
+use super::super::ring::{Atom, Fail, Ring};
+use super::super::value::Val;
+use super::Finder;
+use crate::term::{ConstId, Fun};
+
+/// Constants of the pair that are tried as limits of a clamp.
+const MAX_LIMITS: usize = 24;
+
+/// Maxima of a sum that are tried as minima.
+const MAX_MAXIMA: usize = 8;
+
+type Operation = fn(&mut Ring, Val) -> Result<Val, Fail>;
+
+fn log2_e(r: &mut Ring) -> Val {
+    r.atom_val(Atom::Log2E)
+}
+
+fn natural_exp(r: &mut Ring, v: Val) -> Result<Val, Fail> {
+    let k = log2_e(r);
+    let v = r.val_mul(v, k)?;
+    r.val_fun(Fun::Exp2, v)
+}
+
+fn sigmoid(r: &mut Ring, v: Val) -> Result<Val, Fail> {
+    let v = r.val_times(Coef::MINUS_ONE, v)?;
+    let e = natural_exp(r, v)?;
+    let one = Val::constant(Coef::ONE);
+    let d = r.val_add(one, e)?;
+    r.val_inverse(d)
+}
+
+fn natural_log(r: &mut Ring, v: Val) -> Result<Val, Fail> {
+    let k = log2_e(r);
+    let k = r.val_inverse(k)?;
+    let v = r.val_fun(Fun::Log2, v)?;
+    r.val_mul(v, k)
+}
+
+/// Operations by their names; a dot stands for the argument.
+const OPERATIONS: &[(&str, Operation)] = &[
+    ("max(0, .)", |r, v| r.val_max(v, Val::ZERO)),
+    ("min(0, .)", |r, v| r.val_min(v, Val::ZERO)),
+    ("|.|", |r, v| r.val_abs(v)),
+    ("sqrt(.)", |r, v| r.val_fun(Fun::Sqrt, v)),
+    ("1/.", |r, v| r.val_inverse(v)),
+    ("1/sqrt(.)", |r, v| r.val_fun(Fun::Rsqrt, v)),
+    ("exp(.)", natural_exp),
+    ("exp2(.)", |r, v| r.val_fun(Fun::Exp2, v)),
+    ("log(.)", natural_log),
+    ("log2(.)", |r, v| r.val_fun(Fun::Log2, v)),
+    ("(.)^2", |r, v| r.val_mul(v, v)),
+    ("1/(1 + exp(-.))", sigmoid),
+    (".*1/(1 + exp(-.))", |r, v| {
+        let s = sigmoid(r, v)?;
+        r.val_mul(v, s)
+    }),
+    ("tanh(.)", |r, v| r.val_fun(Fun::Tanh, v)),
+    ("sin(.)", |r, v| r.val_fun(Fun::Sin, v)),
+    ("cos(.)", |r, v| r.val_fun(Fun::Cos, v)),
+    ("floor(.)", |r, v| r.val_fun(Fun::Floor, v)),
+    ("ceil(.)", |r, v| r.val_fun(Fun::Ceil, v)),
+    ("trunc(.)", |r, v| r.val_fun(Fun::Trunc, v)),
+    ("round(.)", |r, v| r.val_fun(Fun::RoundEven, v)),
+];
+
+impl Finder<'_, '_> {
+    /// A known relation between two forms.
+    pub(super) fn catalogue(&mut self, p: PolyId, q: PolyId) -> Result<Option<String>, Fail> {
+        if let Some(name) = self.operation(q, p)? {
+            return Ok(Some(format!("the optimized kernel lacks `{name}`")));
+        }
+        if let Some(name) = self.operation(p, q)? {
+            return Ok(Some(format!("only the optimized kernel has `{name}`")));
+        }
+        self.extremes(p, q)
+    }
+
+    /// The operation that makes `result` of `argument`.
+    fn operation(&mut self, argument: PolyId, result: PolyId) -> Result<Option<String>, Fail> {
+        // A constant says too little to have been made by anything.
+        if self.norm.ring.as_constant(argument).is_some() {
+            return Ok(None);
+        }
+        let v = self.norm.ring.val_of(argument);
+        for (name, f) in OPERATIONS {
+            if self.gives(result, |r| f(r, v))? {
+                return Ok(Some(name.to_string()));
+            }
+        }
+        if let Some(name) = self.rounded_exp(argument, result) {
+            return Ok(Some(name));
+        }
+        let mut limits: Vec<_> = (0..self.norm.store.constant_count().min(MAX_LIMITS) as u32)
+            .map(|i| self.norm.store.constant(ConstId(i)).clone())
+            .collect();
+        limits.sort();
+        for limit in limits {
+            let c = Val::constant(self.norm.ring.coefs.of_big(&limit));
+            for (name, f) in [
+                (
+                    "max",
+                    Ring::val_max as fn(&mut Ring, Val, Val) -> Result<Val, Fail>,
+                ),
+                ("min", Ring::val_min),
+            ] {
+                if self.gives(result, |r| f(r, v, c))? {
+                    let limit = number(&super::super::rat::Rat::from_big(&limit));
+                    return Ok(Some(format!("{name}({limit}, .)")));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an operation gives a form; one that is not defined does not.
+    fn gives(
+        &mut self,
+        result: PolyId,
+        f: impl FnOnce(&mut Ring) -> Result<Val, Fail>,
+    ) -> Result<bool, Fail> {
+        let ring = &mut self.norm.ring;
+        let made = f(ring).and_then(|v| ring.canon(v));
+        match made {
+            Ok(p) => Ok(p == result),
+            Err(Fail::Limit) if !ring.has_time() => Err(Fail::Limit),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// 2^(k * argument) with a rational k near log2(e), as kernels round it.
+    fn rounded_exp(&self, argument: PolyId, result: PolyId) -> Option<String> {
+        let ring = &self.norm.ring;
+        let [t] = ring.polys.get(result) else {
+            return None;
+        };
+        if t.mono != Mono::ONE || t.coef != Coef::ONE || t.exp == ExpId::ZERO {
+            return None;
+        }
+        let (e, a) = (
+            ring.polys.get(ring.exps.poly(t.exp)),
+            ring.polys.get(argument),
+        );
+        if e.len() != a.len() || e.iter().zip(a).any(|(x, y)| x.key() != y.key()) {
+            return None;
+        }
+        let ratio = |(x, y): (&PTerm, &PTerm)| {
+            Some(ring.coefs.get(x.coef).mul(&ring.coefs.get(y.coef).recip()?))
+        };
+        let first = ratio((e.first()?, a.first()?))?;
+        let same = |pair| ratio(pair).is_some_and(|r| r == first);
+        if !e.iter().zip(a).all(same) {
+            return None;
+        }
+        let k = first.to_big().to_f64()?;
+        Some(match (k - std::f64::consts::LOG2_E).abs() < 1e-4 {
+            true => "exp(.)".to_string(),
+            false => format!("exp2({}*.)", number(&first)),
+        })
+    }
+
+    /// A minimum that stands for a maximum of the same operands.
+    fn extremes(&mut self, p: PolyId, q: PolyId) -> Result<Option<String>, Fail> {
+        let terms: Vec<PTerm> = self.norm.ring.polys.get(p).to_vec();
+        let max_of = |f: &Self, t: &PTerm| match f.lone_atom(PTerm {
+            coef: Coef::ONE,
+            ..*t
+        }) {
+            Some(a) => match f.norm.ring.atom(a) {
+                Atom::Max(s) => Some(s.to_vec()),
+                _ => None,
+            },
+            None => None,
+        };
+        let mut tried = 0;
+        for (i, t) in terms.iter().enumerate() {
+            let Some(set) = max_of(self, t) else {
+                continue;
+            };
+            tried += 1;
+            if tried > MAX_MAXIMA {
+                break;
+            }
+            let mut rest = terms.clone();
+            rest.remove(i);
+            let fits = self.gives(q, |r| {
+                let mut least = r.val_of(set[0]);
+                for &x in &set[1..] {
+                    let x = r.val_of(x);
+                    least = r.val_min(least, x)?;
+                }
+                let least = r.val_times(t.coef, least)?;
+                let rest = r.collect(rest)?;
+                let rest = r.val_of(rest);
+                r.val_add(rest, least)
+            })?;
+            if fits {
+                let (a, b) = match self.norm.ring.coefs.is_negative(t.coef) {
+                    true => ("minimum", "maximum"),
+                    false => ("maximum", "minimum"),
+                };
+                return Ok(Some(format!(
+                    "the reference takes the {a} where the optimized kernel takes the {b}"
+                )));
+            }
+        }
+        Ok(None)
+    }
+}
