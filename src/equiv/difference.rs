@@ -103,8 +103,21 @@ fn of_forms(
         max_held: MAX_HELD,
         ..norm::Limits::default()
     };
-    let names = |a: ArrayId, off: u64, bytes: u64| text::element(arrays, a, off, bytes);
+    let names = |a: ArrayId, off: u64, bytes: u64| short(arrays, a, off, bytes);
     Normalizer::new(store, limits).difference(roots[0], roots[1], &names)
+}
+
+/// The name of an element as [`text::element`] has it, but `param_3[0]` for `kernel_name_param_3[0]`
+/// as compilers name parameters: formulas are long enough without the kernel's name.
+fn short(arrays: &Arrays, array: ArrayId, off: u64, bytes: u64) -> String {
+    let name = text::element(arrays, array, off, bytes);
+    let Some((_, rest)) = name.rsplit_once("_param_") else {
+        return name;
+    };
+    match rest.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("param_{rest}"),
+        false => name,
+    }
 }
 
 /// The smallest terms that differ, without their canonical forms.

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::elements;
+use super::minimise::minimise;
 use super::prove::{Proof, Prover};
 use super::types::Options;
 use super::{explain, text, witness};
@@ -82,6 +83,7 @@ fn settle(
     if pairs.iter().any(|(a, b)| a != b)
         && let Some(found) = look(FIRST_STEPS).found
     {
+        let found = minimise(store, pairs, arrays, found, options.limits);
         return Settled::Defect(differing(o, &found, arrays));
     }
     let Some(prover) = prover else {
@@ -115,6 +117,7 @@ fn settle(
     };
     let search = look(STEPS);
     if let Some(found) = search.found {
+        let found = minimise(store, pairs, arrays, found, options.limits);
         return Settled::Defect(differing(o, &found, arrays));
     }
     let (kind, what) = explain::unequal(store, arrays, proof, (a, b), search.within_rounding);

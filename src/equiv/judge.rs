@@ -83,21 +83,21 @@ impl Judge<'_> {
     /// Decides all conditions.
     pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
         let mut rulings = self.first(conditions, decision);
-        let refuted = matches!(rulings.last(), Some(Ruling::Refuted(_)));
+        let refuted = matches!(rulings.last(), Some(Ruling::Refuted(..)));
         if !refuted && rulings.iter().any(Ruling::is_open) {
             if !self.options.exact_constants && !self.late() {
                 self.second(conditions, &mut rulings, decision);
             }
             self.last(conditions, &mut rulings, decision);
-            if !matches!(rulings.last(), Some(Ruling::Refuted(_))) {
+            if !matches!(rulings.last(), Some(Ruling::Refuted(..))) {
                 self.named(conditions, &mut rulings, decision);
             }
         }
         let last = rulings.len().saturating_sub(1);
-        if let Some(Ruling::Refuted(found)) = rulings.last_mut()
+        if let Some(Ruling::Refuted(example, found)) = rulings.last_mut()
             && let Some(c) = conditions.get(last)
         {
-            found.difference = self.explained(c, found);
+            self.present(c, example, found.take());
         }
         tally(conditions, rulings, decision, |pair| {
             difference::between(self.store, self.arrays, self.options, pair)
@@ -140,7 +140,7 @@ impl Judge<'_> {
         let mut left = SEARCHES;
         for (i, c) in conditions.iter().enumerate() {
             match rulings.get(i) {
-                Some(Ruling::Refuted(_)) => {
+                Some(Ruling::Refuted(..)) => {
                     rulings.truncate(i + 1);
                     return;
                 }
@@ -189,9 +189,12 @@ impl Judge<'_> {
             };
             let c = Condition { pairs, ..c.clone() };
             let candidates = &mut decision.counts.candidates;
-            if let Some(found) = judge.witness(&c, QUICK_STEPS, candidates).0 {
+            if let Some(Ruling::Refuted(mut example, found)) =
+                judge.witness(&c, QUICK_STEPS, candidates).0
+            {
+                judge.present(&c, &mut example, found);
                 rulings.truncate(i);
-                rulings.push(found);
+                rulings.push(Ruling::Refuted(example, None));
                 decision.assumptions.extend(idioms.assumptions());
                 return;
             }
@@ -214,7 +217,7 @@ impl Judge<'_> {
                 }
                 let chunk = self.chunk(c, i * size, reuse.known());
                 progress::add(c.len() as u64);
-                if let Some(Ruling::Refuted(_)) = chunk.rulings.last() {
+                if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }
                 Some(chunk)
@@ -384,7 +387,7 @@ impl Judge<'_> {
                 failed += ruling.is_open() as usize;
             }
             ruling.remember(first + i, &mut known);
-            let last = matches!(ruling, Ruling::Refuted(_));
+            let last = matches!(ruling, Ruling::Refuted(..));
             out.rulings.push(ruling);
             if last {
                 break;
@@ -476,9 +479,10 @@ impl Judge<'_> {
         };
         let search = witness::search(self.store, &c.pairs, self.arrays, self.options.seed, budget);
         *candidates += search.tried;
-        let refuted = search
-            .found
-            .map(|found| Ruling::Refuted(Box::new(self.counterexample(c, found))));
+        let refuted = search.found.map(|found| {
+            let example = Box::new(self.counterexample(c, &found));
+            Ruling::Refuted(example, Some(Box::new(found)))
+        });
         (refuted, search.within_rounding)
     }
 

@@ -29,6 +29,7 @@ mod explain;
 mod idioms;
 mod judge;
 mod linear;
+mod minimise;
 mod needs;
 mod prove;
 mod refute;

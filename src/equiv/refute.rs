@@ -2,12 +2,14 @@
 
 use super::elements::{self, Condition};
 use super::judge::Judge;
+use super::minimise::minimise;
 use super::prove::{Proof, Prover};
 use super::ruling::Ruling;
 use super::types::*;
 use super::{cells, difference, explain, text, witness};
 use crate::sim::{Side, UnknownKind};
 use crate::term::eval::Value;
+use crate::term::{Term, TermId};
 
 impl Judge<'_> {
     /// An element that only one kernel writes, in an array without initial content or where the
@@ -36,17 +38,20 @@ impl Judge<'_> {
             Side::Reference => (shown, None),
             Side::Optimized => (None, shown),
         };
-        Ruling::Refuted(Box::new(Counterexample {
-            array: c.array,
-            output: text::array_name(self.arrays, c.array),
-            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
-            offset: c.off,
-            reference,
-            optimized,
-            message: format!("only the {who} writes {}", self.name(c)),
-            difference: None,
-            inputs: Vec::new(),
-        }))
+        Ruling::Refuted(
+            Box::new(Counterexample {
+                array: c.array,
+                output: text::array_name(self.arrays, c.array),
+                element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+                offset: c.off,
+                reference,
+                optimized,
+                message: format!("only the {who} writes {}", self.name(c)),
+                difference: None,
+                inputs: Vec::new(),
+            }),
+            None,
+        )
     }
 
     /// A value of an element; bits are read in the element's type.
@@ -54,7 +59,7 @@ impl Judge<'_> {
         text::value(v, c.ty)
     }
 
-    pub(super) fn counterexample(&self, c: &Condition, found: witness::Found) -> Counterexample {
+    pub(super) fn counterexample(&self, c: &Condition, found: &witness::Found) -> Counterexample {
         // A pair may be a part of the element; bits of a part are shown as they are.
         let ty = if c.pairs.len() == 1 { c.ty } else { None };
         let reference = text::value(&found.reference, ty);
@@ -87,12 +92,40 @@ impl Judge<'_> {
         }
     }
 
+    /// The counterexample as it is reported: simple inputs, and what differs.
+    pub(super) fn present(
+        &self,
+        c: &Condition,
+        example: &mut Counterexample,
+        found: Option<Box<witness::Found>>,
+    ) {
+        if let Some(found) = found {
+            let limits = self.options.limits;
+            let found = minimise(self.store, &c.pairs, self.arrays, *found, limits);
+            *example = self.counterexample(c, &found);
+        }
+        if example.difference.is_none() {
+            example.difference = self.explained(c, example);
+        }
+    }
+
     /// What tells the sides of a refuted condition apart.
-    pub(super) fn explained(&self, c: &Condition, found: &Counterexample) -> Option<Difference> {
+    fn explained(&self, c: &Condition, found: &Counterexample) -> Option<Difference> {
         if c.only.is_some() {
             return None;
         }
         let between = |&(a, b)| difference::between(self.store, self.arrays, self.options, (a, b));
+        let kept = |&&(a, b): &&(TermId, TermId)| {
+            a != b && self.is_initial(c, b) && !self.is_initial(c, a)
+        };
+        if let Some(&(a, b)) = c.pairs.iter().find(kept) {
+            let name = |t| text::formula(self.store, self.arrays, t, Default::default());
+            return Some(Difference {
+                message: "the optimized kernel leaves the element as it was".to_string(),
+                reference: name(a),
+                optimized: name(b),
+            });
+        }
         let differing = c.pairs.iter().filter(|(a, b)| a != b);
         if found.optimized.is_some() {
             return differing.take(1).map(between).next();
@@ -117,5 +150,15 @@ impl Judge<'_> {
             .take(1)
             .map(between)
             .next()
+    }
+
+    /// True for the initial content of the element itself.
+    fn is_initial(&self, c: &Condition, t: TermId) -> bool {
+        match self.store.get(t) {
+            Term::Elem { array, off, .. } | Term::Bytes { array, off, .. } => {
+                array == c.array && off == c.off
+            }
+            _ => false,
+        }
     }
 }

@@ -6,8 +6,9 @@
 
 use super::elements::Condition;
 use super::prove::Proof;
-use super::renaming::{Found, Known};
+use super::renaming::{self, Known};
 use super::types::*;
+use super::witness::Found;
 use crate::term::{ArrayId, TermId};
 
 /// How a condition was decided.
@@ -23,7 +24,9 @@ pub(super) enum Ruling {
     ByCases {
         positive_logarithms: bool,
     },
-    Refuted(Box<Counterexample>),
+    /// Refuted by an element that one kernel writes, or by an input, whose search is kept for the
+    /// report.
+    Refuted(Box<Counterexample>, Option<Box<Found>>),
     /// Not equal by form, and not searched yet.
     Deferred(Failure),
     /// Undecided, and the pair of terms at which, where what differs is worth saying.
@@ -49,8 +52,8 @@ impl Ruling {
     }
 }
 
-impl From<Found> for Ruling {
-    fn from(found: Found) -> Self {
+impl From<renaming::Found> for Ruling {
+    fn from(found: renaming::Found) -> Self {
         let positive_logarithms = found.logarithms;
         match found.renamed {
             true => Ruling::Renamed {
@@ -98,7 +101,7 @@ pub(super) fn tally(
                 counts.by_cases += 1;
                 logarithms |= positive_logarithms;
             }
-            Ruling::Refuted(w) => {
+            Ruling::Refuted(w, _) => {
                 decision.counterexample = Some(*w);
                 continue;
             }

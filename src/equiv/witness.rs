@@ -3,8 +3,7 @@
 //! Candidates are sifted in doubles; one that seems to tell the terms apart is evaluated twice with
 //! known error (`term::eval`): exactly, where the values must be apart, and with every rounded
 //! constant, and where the sides use different functions every approximate one, widened, where they must still be apart, so that a kernel is
-//! not refuted for the last bit of its log2(e). Then inputs are zeroed one group after another
-//! while that stays true.
+//! not refuted for the last bit of its log2(e).
 //!
 //! Sound: what is returned was evaluated in interval arithmetic at finite inputs on which the
 //! reference is defined. Not claimed: that nothing found means equal.
@@ -39,7 +38,7 @@ const ABSOLUTE_BY_CASES: i64 = -18;
 
 /// Relative differences in doubles from which on a candidate is evaluated with known error, and
 /// below which a difference is that of the doubles.
-const SEEN: f64 = 1e-6;
+pub(super) const SEEN: f64 = 1e-6;
 const NOISE: f64 = 1e-11;
 
 /// Candidates that are evaluated with intervals before the search gives up.
@@ -88,7 +87,7 @@ enum Gap {
 }
 
 /// One search: what is prepared once.
-struct Hunt<'s> {
+pub(super) struct Hunt<'s> {
     store: &'s TermStore,
     cone: Cone,
     constants: Vec<f64>,
@@ -130,27 +129,7 @@ pub(super) fn search(
     budget: Budget,
 ) -> Search {
     let mut out = Search::default();
-    let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
-    let cone = Cone::new(store, &roots);
-    let cells = cells::cells(store, &cone, arrays);
-    let chooses = |t: &TermId| matches!(store.get(*t), Term::Select(..) | Term::BitsSelect(..));
-    let same_functions = same_functions(store, pairs);
-    let (floor, relative) = match cone.ids().iter().any(chooses) {
-        true => (ABSOLUTE_BY_CASES, RELATIVE),
-        false if same_functions => (ABSOLUTE, RELATIVE_SAME),
-        false => (ABSOLUTE, RELATIVE),
-    };
-    let mut hunt = Hunt {
-        floor,
-        relative,
-        same_functions,
-        store,
-        constants: cone.constants(store),
-        cone,
-        pairs: pairs.to_vec(),
-        cells,
-        scratch: Vec::new(),
-    };
+    let mut hunt = Hunt::new(store, pairs, arrays);
     let near = cells::thresholds(store, &hunt.cone);
     let mut random = Random(seed);
     let mut left = budget.steps;
@@ -177,7 +156,6 @@ pub(super) fn search(
         rigorous += 1;
         match hunt.check(&values) {
             Checked::Apart(_) => {
-                let values = hunt.minimise(values, left / 4);
                 out.found = hunt.found(&values);
                 if out.found.is_some() {
                     return out;
@@ -191,7 +169,7 @@ pub(super) fn search(
 }
 
 /// The result of a rigorous check.
-enum Checked {
+pub(super) enum Checked {
     /// The pair that is apart, with both values.
     Apart(Box<(usize, Value, Value)>),
     /// Apart only if constants are taken to the last bit.
@@ -199,9 +177,44 @@ enum Checked {
     No,
 }
 
-impl Hunt<'_> {
+impl<'s> Hunt<'s> {
+    /// Prepares for a search.
+    pub(super) fn new(store: &'s TermStore, pairs: &Pairs, arrays: &Arrays) -> Self {
+        let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let cone = Cone::new(store, &roots);
+        let cells = cells::cells(store, &cone, arrays);
+        let chooses = |t: &TermId| matches!(store.get(*t), Term::Select(..) | Term::BitsSelect(..));
+        let same_functions = same_functions(store, pairs);
+        let (floor, relative) = match cone.ids().iter().any(chooses) {
+            true => (ABSOLUTE_BY_CASES, RELATIVE),
+            false if same_functions => (ABSOLUTE, RELATIVE_SAME),
+            false => (ABSOLUTE, RELATIVE),
+        };
+        Hunt {
+            floor,
+            relative,
+            same_functions,
+            store,
+            constants: cone.constants(store),
+            cone,
+            pairs: pairs.to_vec(),
+            cells,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The cells that the pairs read.
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// What one evaluation in doubles costs.
+    pub(super) fn cost(&self) -> u64 {
+        self.cone.size() as u64
+    }
+
     /// The largest relative difference of a pair in doubles.
-    fn difference(&mut self, values: &[u64]) -> f64 {
+    pub(super) fn difference(&mut self, values: &[u64]) -> f64 {
         let inputs = cells::inputs(&self.cells, values);
         let v = self
             .cone
@@ -222,7 +235,7 @@ impl Hunt<'_> {
     }
 
     /// Evaluates a candidate with known error.
-    fn check(&self, values: &[u64]) -> Checked {
+    pub(super) fn check(&self, values: &[u64]) -> Checked {
         let inputs = cells::inputs(&self.cells, values);
         let exact = Mode {
             prec: PRECISION,
@@ -275,66 +288,7 @@ impl Hunt<'_> {
         sure[self.cone.roots()[root] as usize] != Special::No
     }
 
-    /// Zeroes as many inputs as possible, in groups that get smaller.
-    fn minimise(&mut self, mut values: Vec<u64>, mut left: u64) -> Vec<u64> {
-        let cost = self.cone.size() as u64 * 40;
-        let mut size = values.len().max(1);
-        loop {
-            let mut changed = false;
-            for start in (0..values.len()).step_by(size) {
-                let end = (start + size).min(values.len());
-                if values[start..end].iter().all(|&v| v == 0) {
-                    continue;
-                }
-                let mut next = values.clone();
-                next[start..end].fill(0);
-                if self.still(&next, cost, &mut left) {
-                    values = next;
-                    changed = true;
-                }
-            }
-            if size == 1 && !changed {
-                break;
-            }
-            size = if changed && size == 1 {
-                1
-            } else {
-                (size / 2).max(1)
-            };
-            if left == 0 {
-                break;
-            }
-        }
-        // Rounder numbers where few are left.
-        let kept: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0).collect();
-        if kept.len() <= 16 {
-            for i in kept {
-                for v in [1.0, -1.0, 2.0] {
-                    let mut next = values.clone();
-                    next[i] = cells::encode(self.cells[i].ty, v);
-                    if next[i] == values[i] {
-                        break;
-                    }
-                    if self.still(&next, cost, &mut left) {
-                        values = next;
-                        break;
-                    }
-                }
-            }
-        }
-        values
-    }
-
-    fn still(&mut self, values: &[u64], cost: u64, left: &mut u64) -> bool {
-        if *left < cost {
-            *left = 0;
-            return false;
-        }
-        *left -= cost;
-        self.difference(values) >= SEEN && matches!(self.check(values), Checked::Apart(_))
-    }
-
-    fn found(&self, values: &[u64]) -> Option<Found> {
+    pub(super) fn found(&self, values: &[u64]) -> Option<Found> {
         let Checked::Apart(apart) = self.check(values) else {
             return None;
         };

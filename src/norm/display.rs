@@ -5,6 +5,7 @@
 
 use super::CanonId;
 use super::bits::{Node, NodeId};
+use super::difference::op_name;
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
 use super::rat::Rat;
@@ -288,7 +289,10 @@ impl<'a, 's> Printer<'a, 's> {
             return;
         }
         match norm.ring.nodes.get(n) {
-            Node::Const(_, v) => self.out.push_str(&format!("{v:#x}")),
+            Node::Const(_, v) => match *v < 1 << 16 {
+                true => self.out.push_str(&v.to_string()),
+                false => self.out.push_str(&format!("{v:#x}")),
+            },
             Node::Bytes(a, off, w) => {
                 let name = (self.names)(*a, *off, *w as u64 / 8);
                 self.out.push_str(&name);
@@ -310,9 +314,9 @@ impl<'a, 's> Printer<'a, 's> {
                 self.out.push_str(&format!("[{low}..+{w}]"));
             }
             Node::Op(op, a, b) => {
-                self.out.push_str(&format!("{op:?}("));
+                self.out.push('(');
                 self.node(*a, depth + 1);
-                self.out.push_str(", ");
+                self.out.push_str(&format!(" {} ", op_name(*op)));
                 self.node(*b, depth + 1);
                 self.out.push(')');
             }

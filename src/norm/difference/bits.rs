@@ -9,7 +9,7 @@ use crate::term::{BitsOp, ICmp};
 /// Operands of a chain that are gathered.
 const MAX_CHAIN: usize = 4096;
 
-fn op_name(op: BitsOp) -> &'static str {
+pub(in super::super) fn op_name(op: BitsOp) -> &'static str {
     match op {
         BitsOp::Add => "+",
         BitsOp::Mul => "*",
@@ -113,6 +113,14 @@ impl Finder<'_, '_> {
                 _ => Ok(Step::Unlike),
             },
             (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations(f, (a, b), g, (x, y), n, m),
+            (_, Node::Const(_, v)) => found(format!(
+                "the optimized kernel has the constant {v} instead of {}",
+                self.quote_bits(n)
+            )),
+            (Node::Const(_, v), _) => found(format!(
+                "the optimized kernel has {} instead of the constant {v}",
+                self.quote_bits(m)
+            )),
             (Node::Op(f, ..), _) => self.chains(f, n, m),
             (_, Node::Op(g, ..)) => self.chains(g, n, m),
             _ => Ok(Step::Unlike),
@@ -204,7 +212,17 @@ impl Finder<'_, '_> {
                 list(y),
                 if y.len() == 1 { "is" } else { "are" }
             )),
-            _ => Ok(Step::Unlike),
+            // Several operands that stand for several: the first, and the first like it.
+            (&[a, ..], y) => {
+                let kind = |n: NodeId| match self.node(n) {
+                    Node::Op(op, ..) => (std::mem::discriminant(&self.node(n)), Some(op)),
+                    node => (std::mem::discriminant(&node), None),
+                };
+                match y.iter().find(|&&b| kind(b) == kind(a)) {
+                    Some(&b) if s.len() > 1 => into(a, b, None),
+                    _ => Ok(Step::Unlike),
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use num_traits::ToPrimitive;
 
-use super::super::display::number;
+use super::super::display::{fun_name, number};
 use super::super::exp::ExpId;
 use super::super::monomial::Mono;
 use super::super::poly::{PTerm, PolyId};
@@ -20,6 +20,9 @@ const MAX_LIMITS: usize = 24;
 
 /// Maxima of a sum that are tried as minima.
 const MAX_MAXIMA: usize = 8;
+
+/// Summands of a sum from which a function was taken away.
+const MAX_ERASED: usize = 1 << 16;
 
 type Operation = fn(&mut Ring, Val) -> Result<Val, Fail>;
 
@@ -75,6 +78,13 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("round(.)", |r, v| r.val_fun(Fun::RoundEven, v)),
 ];
 
+fn times(n: usize) -> String {
+    match n {
+        1 => String::new(),
+        n => format!(" in {n} summands"),
+    }
+}
+
 impl Finder<'_, '_> {
     /// A known relation between two forms.
     pub(super) fn catalogue(&mut self, p: PolyId, q: PolyId) -> Result<Option<String>, Fail> {
@@ -84,7 +94,88 @@ impl Finder<'_, '_> {
         if let Some(name) = self.operation(p, q)? {
             return Ok(Some(format!("only the optimized kernel has `{name}`")));
         }
-        self.extremes(p, q)
+        if let Some(what) = self.extremes(p, q)? {
+            return Ok(Some(what));
+        }
+        if let Some((name, n)) = self.erased(p, q)? {
+            let times = times(n);
+            return Ok(Some(format!("the optimized kernel lacks `{name}`{times}")));
+        }
+        if let Some((name, n)) = self.erased(q, p)? {
+            let times = times(n);
+            return Ok(Some(format!(
+                "only the optimized kernel has `{name}`{times}"
+            )));
+        }
+        Ok(None)
+    }
+
+    /// The function whose arguments, put in its place wherever it stands in a sum, give the other
+    /// sum: the name, and in how many summands it stands.
+    fn erased(&mut self, p: PolyId, q: PolyId) -> Result<Option<(String, usize)>, Fail> {
+        let terms: Vec<PTerm> = self.norm.ring.polys.get(p).to_vec();
+        let mut names: Vec<String> = Vec::new();
+        for t in &terms {
+            for (a, k) in self.norm.ring.monos.powers(t.mono) {
+                if let Some((name, _)) = self.function(a)
+                    && k > 0
+                    && !names.contains(&name)
+                {
+                    names.push(name);
+                }
+            }
+            if names.len() > MAX_MAXIMA {
+                break;
+            }
+        }
+        for name in names {
+            let mut sum = Vec::new();
+            let mut count = 0;
+            for t in &terms {
+                let mut rest = *t;
+                let mut product = PolyId::ONE;
+                let mut left = Vec::new();
+                for (a, k) in self.norm.ring.monos.powers(t.mono) {
+                    match self.function(a).filter(|(n, _)| *n == name && k > 0) {
+                        Some((_, inner)) => {
+                            for _ in 0..k {
+                                product = self.norm.ring.poly_mul(product, inner)?;
+                            }
+                            count += 1;
+                        }
+                        None => left.push((a, k)),
+                    }
+                }
+                let ring = &mut self.norm.ring;
+                rest.mono = ring.monos.of(&left, &ring.atom_flags);
+                if sum.len() + ring.polys.len(product) > MAX_ERASED {
+                    return Ok(None);
+                }
+                ring.push_scaled(rest, product, &mut sum)?;
+            }
+            let fits = self.gives(q, |r| {
+                let p = r.collect(sum)?;
+                Ok(r.val_of(p))
+            })?;
+            if fits {
+                return Ok(Some((name, count)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A function of one argument, maxima with 0 among them.
+    fn function(&self, a: u32) -> Option<(String, PolyId)> {
+        match self.norm.ring.atom(a) {
+            Atom::Max(s) => match s[..] {
+                [x, PolyId::ZERO] | [PolyId::ZERO, x] => Some(("max(0, .)".to_string(), x)),
+                _ => None,
+            },
+            Atom::Sqrt(p) => Some(("sqrt(.)".to_string(), *p)),
+            Atom::Log2(p) => Some(("log2(.)".to_string(), *p)),
+            Atom::Fun(f, p) => Some((format!("{}(.)", fun_name(*f)), *p)),
+            _ => None,
+        }
     }
 
     /// The operation that makes `result` of `argument`.

@@ -52,8 +52,33 @@ impl Finder<'_, '_> {
             (&[(a, p)], &[(b, q)]) if p == q => self.atoms(a, b),
             (&[(a, p)], []) => Ok(self.extra(a, p, "the optimized kernel lacks")),
             ([], &[(b, q)]) => Ok(self.extra(b, q, "only the optimized kernel has")),
-            _ => Ok(Step::Unlike),
+            (x, y) => self.several(x, y),
         }
+    }
+
+    /// Several factors that stand for several: often one sum inside of all of them, such as a
+    /// variance under a root and in a denominator.
+    fn several(&mut self, x: &[(u32, i32)], y: &[(u32, i32)]) -> Result<Step, Fail> {
+        let inner = |a: u32| match *self.norm.ring.atom(a) {
+            Atom::Inv(p) | Atom::Sqrt(p) | Atom::Log2(p) | Atom::Fun(_, p) => Some(p),
+            _ => None,
+        };
+        let known = |a: u32| inner(a).is_some_and(|p| self.norm.ring.as_constant(p).is_some());
+        let kind = |a: u32| std::mem::discriminant(self.norm.ring.atom(a));
+        let varies = |list: &[(u32, i32)]| -> Vec<u32> {
+            let atoms = list.iter().map(|e| e.0);
+            atoms.filter(|&a| inner(a).is_some() && !known(a)).collect()
+        };
+        let (x, y) = (varies(x), varies(y));
+        for &a in &x {
+            let alike: Vec<u32> = y.iter().copied().filter(|&b| kind(b) == kind(a)).collect();
+            if let [b] = alike[..]
+                && x.iter().filter(|&&c| kind(c) == kind(a)).count() == 1
+            {
+                return self.atoms(a, b);
+            }
+        }
+        Ok(Step::Unlike)
     }
 
     /// A factor that only one side has.
@@ -91,7 +116,23 @@ impl Finder<'_, '_> {
                 factor(s)
             ));
         }
-        Step::Into(Pair::Real(p, q), Some("in the exponent".to_string()))
+        match (self.without_log2_e(p), self.without_log2_e(q)) {
+            (Some(p), Some(q)) => Self::into(p, q, "in the argument of `exp`"),
+            _ => Self::into(p, q, "in the exponent"),
+        }
+    }
+
+    /// A sum of which log2(e) is a factor everywhere, without it.
+    fn without_log2_e(&mut self, p: PolyId) -> Option<PolyId> {
+        let ring = &mut self.norm.ring;
+        let log = ring.find_atom(&Atom::Log2E)?;
+        let has = |t: &PTerm| ring.monos.powers(t.mono).contains(&(log, 1));
+        if !ring.polys.get(p).iter().all(has) {
+            return None;
+        }
+        let log = PTerm::mono(ring.atom_mono(Atom::Log2E));
+        let inverse = ring.term_inverse(log).ok()?;
+        ring.scale(inverse, p).ok()
     }
 
     fn into(p: PolyId, q: PolyId, place: &str) -> Step {

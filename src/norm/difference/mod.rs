@@ -22,6 +22,8 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub(super) use bits::op_name;
+
 use super::bits::NodeId;
 use super::display::{Bounds, Names, Printer};
 use super::poly::{PTerm, PolyId};
@@ -80,6 +82,8 @@ enum Step {
 struct Finder<'a, 's> {
     norm: &'a mut Normalizer<'s>,
     names: &'a Names<'a>,
+    /// The pair stands inside of an atom.
+    inside: bool,
 }
 
 impl Normalizer<'_> {
@@ -103,7 +107,11 @@ impl Normalizer<'_> {
             (Entry::Bool(x), Entry::Bool(y)) if x != y => Pair::Truth(x, y),
             _ => return None,
         };
-        let mut finder = Finder { norm: self, names };
+        let mut finder = Finder {
+            norm: self,
+            names,
+            inside: false,
+        };
         let found = finder.walk(pair);
         (!self.is_spoilt()).then_some(found)
     }
@@ -116,6 +124,7 @@ impl Finder<'_, '_> {
         for _ in 0..MAX_STEPS {
             match self.step(pair) {
                 Ok(Step::Into(next, place)) => {
+                    self.inside |= place.is_some();
                     places.extend(place);
                     pair = next;
                 }
@@ -127,6 +136,7 @@ impl Finder<'_, '_> {
             }
         }
         let specific = message.is_some();
+        let message = message.or_else(|| self.short(pair));
         let mut message = message.unwrap_or("the expressions differ".to_string());
         for place in places.iter().rev().take(MAX_PLACES) {
             message.push_str(", ");
@@ -143,6 +153,17 @@ impl Finder<'_, '_> {
             reference,
             optimized,
         }
+    }
+
+    /// Both parts, where they fit in a sentence.
+    fn short(&self, pair: Pair) -> Option<String> {
+        let (a, b) = match pair {
+            Pair::Real(p, q) => (self.show(p, SHOWN), self.show(q, SHOWN)),
+            Pair::Bits(n, m) => (self.show_bits(n, SHOWN), self.show_bits(m, SHOWN)),
+            Pair::Truth(l, m) => (self.show_truth(l), self.show_truth(m)),
+        };
+        (a.len().max(b.len()) <= QUOTED.chars)
+            .then(|| format!("the optimized kernel has `{b}` instead of `{a}`"))
     }
 
     fn step(&mut self, pair: Pair) -> Result<Step, Fail> {

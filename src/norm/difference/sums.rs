@@ -17,7 +17,7 @@ use crate::kernel::Fmt;
 use crate::term::{ArrayId, Term};
 
 /// Summands beyond which a sum is not compared with what operations make of the other.
-const MAX_CATALOGUE: usize = 1024;
+const MAX_CATALOGUE: usize = 4096;
 
 /// Summands beyond which no common factor, and no partner of a summand, is looked for.
 const MAX_FACTORED: usize = 4096;
@@ -45,17 +45,17 @@ impl Finder<'_, '_> {
         if let (Some(c), Some(d)) = (ring.as_constant(p), ring.as_constant(q)) {
             return Ok(Step::Found(self.against("constant", c, d)));
         }
-        if q == PolyId::ZERO {
-            return Ok(Step::Found(format!(
-                "the optimized kernel has 0 instead of {}",
-                self.quote(p)
-            )));
+        if let Some(c) = ring.as_constant(q) {
+            let c = number(&ring.coefs.get(c));
+            let p = self.quote(p);
+            let text = format!("the optimized kernel has the constant {c} instead of {p}");
+            return Ok(Step::Found(text));
         }
-        if p == PolyId::ZERO {
-            return Ok(Step::Found(format!(
-                "the optimized kernel has {} instead of 0",
-                self.quote(q)
-            )));
+        if let Some(c) = ring.as_constant(p) {
+            let c = number(&ring.coefs.get(c));
+            let q = self.quote(q);
+            let text = format!("the optimized kernel has {q} instead of the constant {c}");
+            return Ok(Step::Found(text));
         }
         if ring.polys.len(p).max(ring.polys.len(q)) <= MAX_CATALOGUE
             && let Some(found) = self.catalogue(p, q)?
@@ -63,6 +63,9 @@ impl Finder<'_, '_> {
             return Ok(Step::Found(found));
         }
         let m = self.merge(p, q);
+        if let Some(step) = self.rescaled(p, q, &m)? {
+            return Ok(step);
+        }
         match (m.left.len(), m.right.len()) {
             (0, 0) => Ok(Step::Found(self.coefficients(&m))),
             (n, 0) => {
@@ -120,6 +123,30 @@ impl Finder<'_, '_> {
         }
     }
 
+    /// Sums inside of an atom are scaled so that some coefficient is 1: one summand more can change
+    /// all coefficients by a factor, which is taken back.
+    fn rescaled(&mut self, p: PolyId, q: PolyId, m: &Merged) -> Result<Option<Step>, Fail> {
+        let n = m.coefs.len();
+        if !self.inside || m.shared > 0 || n < 2 || m.left.len() + m.right.len() == 0 {
+            return Ok(None);
+        }
+        let Some(r) = self.common_ratio(m) else {
+            return Ok(None);
+        };
+        let back = r.recip().ok_or(Fail::Undefined)?;
+        let ring = &mut self.norm.ring;
+        let back = PTerm::constant(ring.coefs.of(back));
+        let q = ring.scale(back, q)?;
+        Ok(Some(Step::Into(Pair::Real(p, q), None)))
+    }
+
+    /// The factor between all coefficients that differ, if it is one.
+    fn common_ratio(&self, m: &Merged) -> Option<Rat> {
+        let mut ratios = m.coefs.iter().map(|(a, b)| self.ratio(a, b));
+        let first = ratios.next()??;
+        ratios.all(|r| r.as_ref() == Some(&first)).then_some(first)
+    }
+
     /// Two sums without a summand in common.
     fn parts(&mut self, p: PolyId, q: PolyId, m: &Merged) -> Result<Step, Fail> {
         let ring = &mut self.norm.ring;
@@ -152,10 +179,7 @@ impl Finder<'_, '_> {
     }
 
     fn coefficients(&mut self, m: &Merged) -> String {
-        let ratios: Vec<Option<Rat>> = m.coefs.iter().map(|(a, b)| self.ratio(a, b)).collect();
-        let ratio = ratios[0]
-            .clone()
-            .filter(|_| ratios.windows(2).all(|w| w[0] == w[1]));
+        let ratio = self.common_ratio(m);
         let n = m.coefs.len();
         if let Some(r) = &ratio
             && m.shared == 0
