@@ -23,7 +23,7 @@ use crate::term::{ArrayId, Term, TermId, TermStore};
 const MAX_TERMS: usize = 1 << 20;
 
 /// What the normaliser may spend here.
-const MAX_WORK: u64 = 1 << 26;
+const MAX_WORK: u64 = 1 << 24;
 const MAX_HELD: usize = 1 << 24;
 
 const BOUNDS: Bounds = Bounds {

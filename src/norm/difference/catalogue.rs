@@ -12,7 +12,7 @@ use super::super::poly::{PTerm, PolyId};
 use super::super::rat::Coef;
 use super::super::ring::{Atom, Fail, Ring};
 use super::super::value::Val;
-use super::Finder;
+use super::{Finder, SHOWN};
 use crate::term::{ConstId, Fun};
 
 /// Constants of the pair that are tried as limits of a clamp.
@@ -21,8 +21,14 @@ const MAX_LIMITS: usize = 24;
 /// Maxima of a sum that are tried as minima.
 const MAX_MAXIMA: usize = 8;
 
+/// Summands of a sum that is squared.
+const MAX_SQUARED: usize = 64;
+
 /// Summands of a sum from which a function was taken away.
 const MAX_ERASED: usize = 1 << 16;
+
+/// Term operations that trying one operation may take.
+const PER_OPERATION: u64 = 1 << 18;
 
 type Operation = fn(&mut Ring, Val) -> Result<Val, Fail>;
 
@@ -63,7 +69,6 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("exp2(.)", |r, v| r.val_fun(Fun::Exp2, v)),
     ("log(.)", natural_log),
     ("log2(.)", |r, v| r.val_fun(Fun::Log2, v)),
-    ("(.)^2", |r, v| r.val_mul(v, v)),
     ("1/(1 + exp(-.))", sigmoid),
     (".*1/(1 + exp(-.))", |r, v| {
         let s = sigmoid(r, v)?;
@@ -88,11 +93,23 @@ fn times(n: usize) -> String {
 impl Finder<'_, '_> {
     /// A known relation between two forms.
     pub(super) fn catalogue(&mut self, p: PolyId, q: PolyId) -> Result<Option<String>, Fail> {
-        if let Some(name) = self.operation(q, p)? {
-            return Ok(Some(format!("the optimized kernel lacks `{name}`")));
+        // Of an operation and its inverse, the one that made the longer formula.
+        let lacks = (q, p, "the optimized kernel lacks");
+        let has = (p, q, "only the optimized kernel has");
+        let longer = self.show(q, SHOWN).len() > self.show(p, SHOWN).len();
+        for (argument, result, who) in if longer { [has, lacks] } else { [lacks, has] } {
+            if let Some(name) = self.operation(argument, result)? {
+                return Ok(Some(format!("{who} `{name}`")));
+            }
         }
-        if let Some(name) = self.operation(p, q)? {
-            return Ok(Some(format!("only the optimized kernel has `{name}`")));
+        // Last, for what takes a root has lost no square.
+        for (x, y, who) in [(q, p, "lacks"), (p, q, "has")] {
+            let v = self.norm.ring.val_of(x);
+            let small = self.norm.ring.polys.len(x) <= MAX_SQUARED;
+            if small && self.gives(y, |r| r.val_mul(v, v))? {
+                let only = if who == "has" { "only " } else { "" };
+                return Ok(Some(format!("{only}the optimized kernel {who} `(.)^2`")));
+            }
         }
         if let Some(what) = self.extremes(p, q)? {
             return Ok(Some(what));
@@ -221,8 +238,17 @@ impl Finder<'_, '_> {
         result: PolyId,
         f: impl FnOnce(&mut Ring) -> Result<Val, Fail>,
     ) -> Result<bool, Fail> {
+        if self.budget == 0 {
+            return Ok(false);
+        }
         let ring = &mut self.norm.ring;
+        // An operation that is dear is not one that a kernel forgot.
+        let (before, limit) = (ring.work, ring.limits.max_work);
+        ring.limits.max_work = limit.min(before + self.budget.min(PER_OPERATION));
         let made = f(ring).and_then(|v| ring.canon(v));
+        ring.limits.max_work = limit;
+        self.budget = self.budget.saturating_sub(ring.work - before);
+        ring.work = before;
         match made {
             Ok(p) => Ok(p == result),
             Err(Fail::Limit) if !ring.has_time() => Err(Fail::Limit),

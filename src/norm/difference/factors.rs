@@ -42,7 +42,7 @@ impl Finder<'_, '_> {
             return Ok(self.exponents(s.exp, t.exp));
         }
         if exponents {
-            return Ok(Step::Unlike);
+            return self.quotients(s, &x, t, &y);
         }
         match (&x[..], &y[..]) {
             (&[(a, p)], &[(b, q)]) if a == b => {
@@ -54,6 +54,34 @@ impl Finder<'_, '_> {
             ([], &[(b, q)]) => Ok(self.extra(b, q, "only the optimized kernel has")),
             (x, y) => self.several(x, y),
         }
+    }
+
+    /// Quotients whose denominators differ. A denominator is kept with an exponential taken out, and
+    /// which one depends on all its summands; it is put back.
+    fn quotients(
+        &mut self,
+        s: PTerm,
+        x: &[(u32, i32)],
+        t: PTerm,
+        y: &[(u32, i32)],
+    ) -> Result<Step, Fail> {
+        let (&[(a, 1)], &[(b, 1)]) = (x, y) else {
+            return Ok(Step::Unlike);
+        };
+        let (Atom::Inv(p), Atom::Inv(q)) = (self.norm.ring.atom(a), self.norm.ring.atom(b)) else {
+            return Ok(Step::Unlike);
+        };
+        let (p, q) = (*p, *q);
+        let mut whole = |t: PTerm, p| {
+            let ring = &mut self.norm.ring;
+            let taken = PTerm {
+                exp: t.exp,
+                ..PTerm::ONE
+            };
+            let back = ring.term_inverse(taken)?;
+            ring.scale(back, p)
+        };
+        Ok(Self::into(whole(s, p)?, whole(t, q)?, "in the denominator"))
     }
 
     /// Several factors that stand for several: often one sum inside of all of them, such as a

@@ -38,6 +38,9 @@ const MAX_STEPS: usize = 48;
 /// Places on the way down that are named, the innermost first.
 const MAX_PLACES: usize = 3;
 
+/// Term operations of the catalogue.
+const BUDGET: u64 = 1 << 22;
+
 /// How much of the differing parts is shown, and of a part that a sentence quotes.
 const SHOWN: Bounds = Bounds {
     terms: 4,
@@ -84,6 +87,8 @@ struct Finder<'a, 's> {
     names: &'a Names<'a>,
     /// The pair stands inside of an atom.
     inside: bool,
+    /// Term operations that the catalogue may still take.
+    budget: u64,
 }
 
 impl Normalizer<'_> {
@@ -111,6 +116,7 @@ impl Normalizer<'_> {
             norm: self,
             names,
             inside: false,
+            budget: BUDGET,
         };
         let found = finder.walk(pair);
         (!self.is_spoilt()).then_some(found)

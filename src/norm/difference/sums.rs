@@ -23,6 +23,9 @@ const MAX_CATALOGUE: usize = 4096;
 const MAX_FACTORED: usize = 4096;
 const MAX_PARTNERS: usize = 256;
 
+/// Characters of a number that is written out.
+const MAX_DIGITS: usize = 48;
+
 /// Summands that a sentence quotes.
 const QUOTED: usize = 2;
 
@@ -219,7 +222,11 @@ impl Finder<'_, '_> {
         let (mut x, mut y) = (number(&a), number(&b));
         if x == y {
             // Numbers that differ in the last digits only.
-            (x, y) = (a.to_big().to_string(), b.to_big().to_string());
+            let (m, n) = (a.to_big().to_string(), b.to_big().to_string());
+            if m.len().max(n.len()) > MAX_DIGITS {
+                return format!("{what} {x}, in digits that are not shown,");
+            }
+            (x, y) = (m, n);
         }
         format!("{what} {x} against {y}")
     }
