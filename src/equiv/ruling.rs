@@ -69,6 +69,9 @@ impl From<renaming::Found> for Ruling {
 /// What a proof failed with, and the pair of terms at which it did.
 pub(super) type Failure = (Proof, TermId, TermId);
 
+/// The array of the first of some open conditions, what is said of them, and its pair of terms.
+type Undecided = (ArrayId, Unresolved, Option<(TermId, TermId)>);
+
 /// Adds the rulings up; `between` says where a pair of terms differs.
 pub(super) fn tally(
     conditions: &[Condition],
@@ -76,7 +79,7 @@ pub(super) fn tally(
     decision: &mut Decision,
     between: impl Fn((TermId, TermId)) -> Difference,
 ) {
-    let mut open: Vec<(ArrayId, Unresolved, Option<(TermId, TermId)>)> = Vec::new();
+    let mut open: Vec<Undecided> = Vec::new();
     let mut logarithms = false;
     let mut proved = 0;
     let counts = &mut decision.counts;
@@ -123,13 +126,16 @@ pub(super) fn tally(
             o.proved += 1;
         }
     }
-    let explained = |(_, mut u, pair): (ArrayId, Unresolved, Option<_>)| {
+    let explained = |(_, mut u, pair): Undecided| {
         if let Some(pair) = pair {
             let d = between(pair);
-            u.message.push_str(&format!(
-                ": {}: reference has {}, optimized kernel has {}",
-                d.message, d.reference, d.optimized
-            ));
+            u.message.push_str(&format!(": {}", d.message));
+            // A short sentence quotes both sides itself.
+            if !(d.message.contains(&d.reference) && d.message.contains(&d.optimized)) {
+                let (a, b) = (&d.reference, &d.optimized);
+                u.message
+                    .push_str(&format!(": reference has {a}, optimized kernel has {b}"));
+            }
             u.difference = Some(d);
         }
         u

@@ -44,6 +44,10 @@ impl Finder<'_, '_> {
         if exponents {
             return self.quotients(s, &x, t, &y);
         }
+        let symbols = |list: &[(u32, i32)]| list.iter().all(|e| self.element(e.0).is_some());
+        if s.coef != t.coef && symbols(&x) && symbols(&y) {
+            return Ok(Step::Unlike);
+        }
         match (&x[..], &y[..]) {
             (&[(a, p)], &[(b, q)]) if a == b => {
                 let a = self.quote_atom(a);
