@@ -10,7 +10,7 @@ use num_rational::BigRational;
 use crate::kernel::Fmt;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::eval::{Cone, Inputs};
-use crate::term::{ArrayId, Term, TermId, TermStore, decode, encode_exact};
+use crate::term::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore, decode, encode_exact};
 
 /// One input element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,28 @@ pub(super) struct Cell {
     pub bytes: u8,
     /// How it is read.
     pub ty: ElemTy,
+}
+
+/// Whether integers of unbound arrays are signed: as the typed arithmetic that they meet says, and
+/// signed where nothing says it, so that negative numbers are tried.
+///
+/// The type only says how candidates are chosen and shown; any bits are a value of either.
+fn signed_integers(store: &TermStore, cone: &Cone) -> bool {
+    let (mut signed, mut unsigned) = (false, false);
+    for &t in cone.ids() {
+        match store.get(t) {
+            Term::OfInt { signed: s, .. } | Term::Clamp { signed: s, .. } => {
+                signed |= s;
+                unsigned |= !s;
+            }
+            Term::ICmp(ICmp::SLt | ICmp::SLe, ..)
+            | Term::BitsOp(BitsOp::AShr | BitsOp::SDiv | BitsOp::SRem, ..) => signed = true,
+            Term::ICmp(ICmp::ULt | ICmp::ULe, ..)
+            | Term::BitsOp(BitsOp::LShr | BitsOp::UDiv | BitsOp::URem, ..) => unsigned = true,
+            _ => {}
+        }
+    }
+    signed || !unsigned
 }
 
 /// How one place is read: end of the bytes, the float format if it is read as one.
@@ -42,6 +64,7 @@ pub(super) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
             .or_default()
             .push((off + bytes, fmt));
     }
+    let signed = signed_integers(store, cone);
     let mut out = Vec::new();
     let mut group: Vec<(u64, Read)> = Vec::new();
     let mut at: Option<(ArrayId, u64)> = None;
@@ -51,7 +74,7 @@ pub(super) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
                 Some((a, end)) if a == array && off < end => at = Some((a, end.max(r.0))),
                 _ => {
                     if let Some((a, _)) = at {
-                        split(a, &group, arrays, &mut out);
+                        split(a, &group, arrays, signed, &mut out);
                     }
                     group.clear();
                     at = Some((array, r.0));
@@ -61,14 +84,20 @@ pub(super) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
         }
     }
     if let Some((a, _)) = at {
-        split(a, &group, arrays, &mut out);
+        split(a, &group, arrays, signed, &mut out);
     }
     out
 }
 
 /// The cells of overlapping reads: the bound elements, else the elements that are read as floats,
 /// else the widest read, and single bytes for what remains.
-fn split(array: ArrayId, group: &[(u64, Read)], arrays: &Arrays, out: &mut Vec<Cell>) {
+fn split(
+    array: ArrayId,
+    group: &[(u64, Read)],
+    arrays: &Arrays,
+    signed: bool,
+    out: &mut Vec<Cell>,
+) {
     let start = group.iter().map(|g| g.0).min().unwrap_or(0);
     let end = group.iter().map(|g| g.1.0).max().unwrap_or(0);
     let bound = arrays.0.get(array.0 as usize).and_then(|a| a.elem);
@@ -109,13 +138,7 @@ fn split(array: ArrayId, group: &[(u64, Read)], arrays: &Arrays, out: &mut Vec<C
                     .min();
                 let stop = inner.unwrap_or(*e).min(at + 8);
                 let width = ((stop - at) * 8) as u8;
-                (
-                    stop,
-                    ElemTy::Int {
-                        width,
-                        signed: false,
-                    },
-                )
+                (stop, ElemTy::Int { width, signed })
             }
             None => (
                 at + 1,
