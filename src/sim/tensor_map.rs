@@ -164,6 +164,17 @@ impl Machine<'_> {
         t: &Target,
         rank: usize,
     ) -> Result<TensorMap, Stop> {
+        // A copy takes maps from global, constant and parameter memory only.
+        if matches!(
+            self.regions[t.region.0 as usize].kind,
+            RegionKind::Shared | RegionKind::Local
+        ) {
+            let site = self.site(pc, w, 1 << lane, "uses the tensor map");
+            self.unknown(UnknownKind::Undefined, vec![site], || {
+                "a copy takes a tensor map from shared or local memory".into()
+            });
+            return Err(Stop::Finding);
+        }
         let Some(map) = self.get_map(w, lane, pc, t.region, t.off as u64) else {
             self.no_map(w, lane, pc, t);
             return Err(Stop::Finding);
