@@ -4,4 +4,7 @@
 #else
 #define ARGUMENT a[0] * b[0]
 #endif
+#ifdef POWER
+#define FUNCTION(x) powf(x, POWER)
+#endif
 extern "C" __global__ void ENTRY(const float* a, const float* b, float* out) { out[0] = FUNCTION(ARGUMENT); }

@@ -39,8 +39,8 @@ const MAX_TRIES: usize = 1 << 16;
 struct Function {
     name: &'static str,
     text: &'static str,
-    /// The argument of the pattern is a power of two.
-    positive: bool,
+    /// Its file; one that ends in `_positive` has a power of two as argument.
+    file: &'static str,
     /// The function as terms that the normaliser knows.
     meaning: fn(&mut TermStore, TermId) -> TermId,
 }
@@ -50,28 +50,70 @@ macro_rules! function {
         Function {
             name: $name,
             text: include_str!(concat!("../../kernels/idioms/", $file, ".ptx")),
-            positive: $name.len() < $file.len(),
+            file: $file,
             meaning: $meaning,
         }
     };
 }
 
 /// The second of a name is what is left of its code where the argument is known to be positive.
-const FUNCTIONS: [Function; 10] = [
+const FUNCTIONS: [Function; 24] = [
     function!("logf", "logf", logarithm),
     function!("logf", "logf_positive", logarithm),
+    function!("logf", "logf_negated", |s, u| {
+        let x = logarithm(s, u);
+        s.neg(x)
+    }),
+    function!("logf", "logf_negated_positive", |s, u| {
+        let x = logarithm(s, u);
+        s.neg(x)
+    }),
     function!("log2f", "log2f", |s, u| s.fun(Fun::Log2, u)),
     function!("log2f", "log2f_positive", |s, u| s.fun(Fun::Log2, u)),
     function!("log10f", "log10f", logarithm10),
     function!("log10f", "log10f_positive", logarithm10),
     function!("log1pf", "log1pf", logarithm_plus),
     function!("log1pf", "log1pf_positive", logarithm_plus),
+    function!("log1pf", "log1pf_negated", |s, u| {
+        let x = logarithm_plus(s, u);
+        s.neg(x)
+    }),
+    function!("log1pf", "log1pf_negated_positive", |s, u| {
+        let x = logarithm_plus(s, u);
+        s.neg(x)
+    }),
     function!("expm1f", "expm1f", |s, u| {
         let one = s.integer(1);
         let x = exponential(s, u);
         s.sub(x, one)
     }),
     function!("tanhf", "tanhf", |s, u| s.fun(Fun::Tanh, u)),
+    function!("sinhf", "sinhf", |s, u| hyperbolic(s, u, true)),
+    function!("coshf", "coshf", |s, u| hyperbolic(s, u, false)),
+    function!("sinf", "sinf", |s, u| s.fun(Fun::Sin, u)),
+    function!("cosf", "cosf", |s, u| s.fun(Fun::Cos, u)),
+    function!("erff", "erff", |s, u| s.fun(Fun::Erf, u)),
+    function!("erfcf", "erfcf", |s, u| {
+        let (one, x) = (s.integer(1), s.fun(Fun::Erf, u));
+        s.sub(one, x)
+    }),
+    function!("normcdff", "normcdff", |s, u| {
+        let (one, two) = (s.integer(1), s.integer(2));
+        let root = s.fun(Fun::Sqrt, two);
+        let x = s.div(u, root);
+        let x = s.fun(Fun::Erf, x);
+        let x = s.add(one, x);
+        s.div(x, two)
+    }),
+    function!("powf", "powf_2", |s, u| s.mul(u, u)),
+    function!("powf", "powf_3", |s, u| {
+        let x = s.mul(u, u);
+        s.mul(x, u)
+    }),
+    function!("powf", "powf_4", |s, u| {
+        let x = s.mul(u, u);
+        s.mul(x, x)
+    }),
 ];
 
 fn logarithm(s: &mut TermStore, u: TermId) -> TermId {
@@ -95,6 +137,14 @@ fn exponential(s: &mut TermStore, u: TermId) -> TermId {
     let e = s.log2_e();
     let x = s.mul(u, e);
     s.fun(Fun::Exp2, x)
+}
+
+fn hyperbolic(s: &mut TermStore, u: TermId, odd: bool) -> TermId {
+    let minus = s.neg(u);
+    let (x, y) = (exponential(s, u), exponential(s, minus));
+    let x = if odd { s.sub(x, y) } else { s.add(x, y) };
+    let two = s.integer(2);
+    s.div(x, two)
 }
 
 /// One step from a comparison towards the argument.
@@ -195,7 +245,7 @@ impl Pattern {
         )?;
         let power = |&t: &TermId| store.get(t) == Term::Fun(Fun::Exp2, product);
         let positive = below.iter().copied().find(power);
-        let argument = positive.filter(|_| f.positive).unwrap_or(product);
+        let argument = positive.filter(|_| f.file.ends_with("_positive")).unwrap_or(product);
         let mut anchors: Vec<Anchor> = below
             .iter()
             .filter_map(|&t| anchor(&store, t, argument))

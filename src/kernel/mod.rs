@@ -19,6 +19,7 @@ pub mod op;
 pub mod operands;
 pub mod poll;
 pub mod print;
+pub mod region;
 pub mod structured;
 pub mod usage;
 

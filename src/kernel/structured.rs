@@ -114,6 +114,13 @@ impl Blocks {
         self.start.is_empty()
     }
 
+    /// The instructions of a block.
+    pub fn range(&self, block: u32) -> std::ops::Range<u32> {
+        let start = self.start[block as usize];
+        let end = self.start.get(block as usize + 1);
+        start..end.copied().unwrap_or(self.block_of.len() as u32)
+    }
+
     /// Successors of a block.
     pub fn successors(&self, block: u32) -> &[u32] {
         let (from, to) = self.succ_range[block as usize];

@@ -352,6 +352,7 @@ pub(super) fn fun_name(f: Fun) -> &'static str {
         Fun::Sin => "sin",
         Fun::Cos => "cos",
         Fun::Tanh => "tanh",
+        Fun::Erf => "erf",
         Fun::Abs => "abs",
         Fun::Floor => "floor",
         Fun::Ceil => "ceil",

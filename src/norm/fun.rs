@@ -43,7 +43,7 @@ impl Ring {
                 (Fun::Exp2, true) | (Fun::Rsqrt, false) => Ok(Val::ZERO),
                 (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) => Ok(v),
                 (Fun::Abs, true) => Ok(Val::infinity(false)),
-                (Fun::Tanh, n) => Ok(Val::constant(if n { Coef::MINUS_ONE } else { Coef::ONE })),
+                (Fun::Tanh | Fun::Erf, n) => Ok(Val::constant(if n { Coef::MINUS_ONE } else { Coef::ONE })),
                 (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => Ok(v),
                 _ => Err(Fail::Undefined),
             };
@@ -69,7 +69,13 @@ impl Ring {
             }
             Fun::Abs => self.val_abs(v),
             Fun::Tanh => self.tanh(v),
-            Fun::Sin | Fun::Cos | Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => {
+            Fun::Sin
+            | Fun::Cos
+            | Fun::Erf
+            | Fun::Floor
+            | Fun::Ceil
+            | Fun::Trunc
+            | Fun::RoundEven => {
                 let p = self.canon(v)?;
                 self.opaque(f, p)
             }
@@ -98,7 +104,7 @@ impl Ring {
     /// match `sin(0), floor(c), ...`; result the exact value; because the argument is that
     /// constant.
     ///
-    /// match `sin(-x)`; result `-sin(x)`; `cos(-x)`: `cos(x)`; `trunc`, `round` are odd;
+    /// match `sin(-x)`; result `-sin(x)`; `cos(-x)`: `cos(x)`; `erf`, `trunc`, `round` are odd;
     /// `ceil(x)`: `-floor(-x)`; because that holds for all reals. The sign that is kept is that of
     /// the first coefficient.
     ///
@@ -156,7 +162,7 @@ impl Ring {
 
     fn constant_fun(&mut self, f: Fun, c: Coef) -> Option<Coef> {
         match f {
-            Fun::Sin if c == Coef::ZERO => Some(Coef::ZERO),
+            Fun::Sin | Fun::Erf if c == Coef::ZERO => Some(Coef::ZERO),
             Fun::Cos if c == Coef::ZERO => Some(Coef::ONE),
             Fun::Trunc => {
                 let b = self.coefs.get(c).to_big().trunc();

@@ -161,7 +161,7 @@ impl Normalizer<'_> {
                 finite(match f {
                     Fun::Sqrt => s.and(Sign::NONNEG),
                     Fun::Rsqrt | Fun::Exp2 => Sign::POS,
-                    Fun::Tanh => s,
+                    Fun::Tanh | Fun::Erf => s,
                     Fun::Abs => s.max(s.negate()).and(Sign::NONNEG),
                     Fun::Floor | Fun::Trunc | Fun::RoundEven if s.is_nonneg() => Sign::NONNEG,
                     Fun::Ceil | Fun::Trunc | Fun::RoundEven if s.is_nonpos() => Sign::NONPOS,

@@ -6,6 +6,7 @@
 use crate::kernel::{Access, Addr, NumTy, Pc, RegId, Space, Src};
 use crate::term::{Term, TermId};
 
+use super::choices::choices;
 use super::machine::{LOCAL, Machine, PARAM, RegionId, SHARED, Stop, locate};
 use super::memory::{Initial, RegionKind, extend};
 use super::race::{Kind, SameWrite};
@@ -68,8 +69,11 @@ impl Machine<'_> {
                         self.poison_used(w, 1 << lane, pc, t, "an address");
                         return Err(Stop::Finding);
                     }
-                    let Some(leaves) = self.values.leaves(t, super::compute::MAX_CHOICES + 1)
-                    else {
+                    let cap = super::compute::MAX_CHOICES;
+                    let leaves = self.values.leaves(t, cap + 1);
+                    let store = &mut self.values.store;
+                    let leaves = leaves.or_else(|| choices(store, t, cond, cap));
+                    let Some(leaves) = leaves else {
                         self.data_dependent_address(w, 1 << lane, pc, v);
                         return Err(Stop::Finding);
                     };

@@ -1,19 +1,80 @@
 //! Branches whose direction depends on input data.
 //!
-//! A short forward branch around code without barriers, calls or loops is executed as selects:
-//! the lanes walk the whole region between the branch and its join once, each instruction under
-//! the condition that the path through it is taken. Any other such branch makes the kernel
-//! unstructured (design, section 3).
+//! The lanes walk the whole region between such a branch and its join: each way with registers of
+//! its own, merged into selects where ways meet. Which way is taken is part of the condition
+//! under which memory is accessed. Loops inside a region are walked around for as long as their
+//! own branches are known; a region with a barrier or another instruction that needs to know who
+//! takes part, or one that does not end, makes the kernel unstructured (design, section 3).
+//!
+//! Source: King, "Symbolic Execution and Program Testing" (1976), with the states merged at
+//! every post-dominator. At most one of the ways that meet was taken, and one of them was if
+//! control gets there, so where the condition of one way is false the value is that of the other.
+//!
+//! Not claimed: that a way can be taken at all; an access on a way that never is counts.
 
+use std::rc::Rc;
+
+use crate::kernel::region::Region;
+use crate::kernel::structured::{Blocks, NONE};
 use crate::kernel::{Op, Pc};
 use crate::term::TermId;
 
 use super::machine::{Machine, Stop};
-use super::step::{Under, is_selectable};
+use super::step::{Flow, Under, is_selectable};
+use super::value::Val;
 use super::warp::{LANES, lanes};
 
-/// Longest region, in instructions, that is executed as selects.
-const MAX_REGION: u32 = 512;
+/// Most instructions of a warp in one walk.
+const MAX_STEPS: u32 = 1 << 14;
+
+/// Most branches on one way.
+const MAX_LITERALS: usize = 1 << 8;
+
+/// The regions of branches that were taken both ways so far.
+#[derive(Debug, Default)]
+pub struct Regions {
+    blocks: Option<Rc<Blocks>>,
+    known: rustc_hash::FxHashMap<u32, Option<Rc<Region>>>,
+}
+
+type Conditions = Rc<[TermId; LANES]>;
+
+/// One branch of a way.
+#[derive(Clone, Debug)]
+struct Literal {
+    /// Serial of the branch in the walk, and whether it was taken.
+    branch: u32,
+    taken: bool,
+    /// The condition of this branch, and of the way up to here.
+    cond: Conditions,
+    here: Conditions,
+}
+
+/// A way through the region up to the start of a block.
+#[derive(Debug)]
+struct Way {
+    /// Rank of the block.
+    rank: u32,
+    /// Lanes that may go this way.
+    mask: u32,
+    literals: Vec<Literal>,
+    /// The registers that the region writes: words, and which of them are symbolic.
+    regs: Vec<([u64; LANES], u32)>,
+}
+
+/// Why a walk ends early.
+enum End {
+    /// Something was found, or a limit reached.
+    Stop(Stop),
+    /// The region cannot be walked.
+    Unstructured,
+}
+
+impl From<Stop> for End {
+    fn from(s: Stop) -> End {
+        End::Stop(s)
+    }
+}
 
 impl Machine<'_> {
     /// A conditional branch in lanes `mask`: `yes` take it, those of `under` may.
@@ -24,138 +85,444 @@ impl Machine<'_> {
         yes: u32,
         under: Under,
         pc: Pc,
-    ) -> Result<super::step::Flow, Stop> {
+    ) -> Result<Flow, Stop> {
         self.check_set(w, pc, &under)?;
         let Op::Bra { target, .. } = self.inst(pc).op else {
-            return Ok(super::step::Flow::Next);
+            return Ok(Flow::Next);
         };
         let sure = mask & !under.mask;
         self.warps[w].jump(sure & !yes, pc.0 + 1);
         self.warps[w].jump(yes, target.0);
-        let join = self.kernel.join[pc.0 as usize];
-        if !self.is_region(pc.0, join) {
-            let lane = under.mask.trailing_zeros() as usize;
-            let v = super::value::Val::Pred(under.cond[lane]);
-            self.data_dependent_branch(w, under.mask, pc, v);
-            return Err(Stop::Finding);
+        let result = match self.region(pc) {
+            Some(region) => self.walk(w, &under, pc, target, &region),
+            None => Err(End::Unstructured),
+        };
+        match result {
+            Ok(()) => Ok(Flow::Set),
+            Err(End::Stop(s)) => Err(s),
+            Err(End::Unstructured) => {
+                let lane = under.mask.trailing_zeros() as usize;
+                let v = Val::Pred(under.cond[lane]);
+                self.data_dependent_branch(w, under.mask, pc, v);
+                Err(Stop::Finding)
+            }
         }
-        self.walk(w, &under, pc.0, join)?;
-        self.warps[w].jump(under.mask, join);
-        Ok(super::step::Flow::Set)
     }
 
-    /// True if everything between a branch and its join is forward and selectable.
-    fn is_region(&self, branch: u32, join: u32) -> bool {
-        if join == u32::MAX || join <= branch || join - branch > MAX_REGION {
-            return false;
-        }
-        (branch..join).all(|pc| match &self.inst(Pc(pc)).op {
-            Op::Bra { target, .. } => target.0 > pc && target.0 <= join,
-            op => is_selectable(op),
-        })
+    /// The region of a branch.
+    fn region(&mut self, pc: Pc) -> Option<Rc<Region>> {
+        let kernel = self.kernel;
+        let regions = &mut self.branch_regions;
+        let blocks = regions
+            .blocks
+            .get_or_insert_with(|| Rc::new(Blocks::new(kernel)))
+            .clone();
+        let new = || Region::new(kernel, &blocks, pc).map(Rc::new);
+        regions.known.entry(pc.0).or_insert_with(new).clone()
     }
 
     /// Executes the region in the lanes of `under`, whose conditions say who takes the branch.
-    fn walk(&mut self, w: usize, under: &Under, branch: u32, join: u32) -> Result<(), Stop> {
-        let no = self.values.store.bool(false);
-        let all = under.mask;
-        // The condition under which each lane stands at each instruction of the region.
-        let n = (join - branch + 1) as usize;
-        let mut at: Vec<Option<Box<[TermId; LANES]>>> = vec![None; n];
-        let Op::Bra { target, .. } = self.inst(Pc(branch)).op else {
-            return Ok(());
+    fn walk(
+        &mut self,
+        w: usize,
+        under: &Under,
+        branch: Pc,
+        target: Pc,
+        region: &Region,
+    ) -> Result<(), End> {
+        let mut walk = Walk {
+            w,
+            region,
+            branch,
+            serial: 0,
+            steps: 0,
+            pending: Vec::new(),
         };
-        let mut taken = Box::new([no; LANES]);
-        let mut fall = Box::new([no; LANES]);
-        for lane in lanes(all) {
-            taken[lane] = under.cond[lane];
-            fall[lane] = self.values.store.not(under.cond[lane]);
+        let regs = self.save(w, region);
+        let start = Way {
+            rank: 0,
+            mask: under.mask,
+            literals: Vec::new(),
+            regs,
+        };
+        self.fork(&mut walk, start, 0, under, target.0, branch.0 + 1)?;
+        loop {
+            let rank = walk.pending.iter().map(|p| p.rank).min();
+            let rank = rank.unwrap_or(region.end());
+            let (here, rest): (Vec<Way>, Vec<Way>) =
+                walk.pending.drain(..).partition(|p| p.rank == rank);
+            walk.pending = rest;
+            let way = self.merge_all(&mut walk, here)?;
+            if rank == region.end() {
+                if let Some(way) = way {
+                    self.restore(w, region, &way);
+                }
+                break;
+            }
+            if let Some(way) = way {
+                self.walk_block(&mut walk, way)?;
+            }
         }
-        at[(target.0 - branch) as usize] = Some(taken);
-        self.meet(&mut at[1], fall, all);
-        for pc in branch + 1..join {
-            let Some(here) = at[(pc - branch) as usize].take() else {
-                continue;
-            };
-            let (mut yes, mut cond) = (0u32, Under::none());
-            for lane in lanes(all) {
-                match self.values.store.as_bool(here[lane]) {
-                    Some(true) => yes |= 1 << lane,
-                    Some(false) => {}
-                    None => {
-                        cond.mask |= 1 << lane;
-                        cond.cond[lane] = here[lane];
-                    }
-                }
-            }
-            let group = yes | cond.mask;
-            if group == 0 {
-                continue;
-            }
-            let inst = self.inst(Pc(pc));
-            // The guard of the instruction itself, under the condition of the path.
-            let (guard_yes, guard_under) = self.guarded(w, group, inst.guard);
-            self.check_set(w, Pc(pc), &guard_under)?;
-            if let Op::Bra { target, .. } = inst.op {
-                let mut taken = Box::new([no; LANES]);
-                let mut fall = Box::new([no; LANES]);
-                for lane in lanes(group) {
-                    let bit = 1 << lane;
-                    let g = if guard_under.mask & bit != 0 {
-                        guard_under.cond[lane]
-                    } else {
-                        self.values.store.bool(guard_yes & bit != 0)
-                    };
-                    let ng = self.values.store.not(g);
-                    taken[lane] = self.values.store.and(here[lane], g);
-                    fall[lane] = self.values.store.and(here[lane], ng);
-                }
-                self.meet(&mut at[(target.0 - branch) as usize], taken, all);
-                self.meet(&mut at[(pc + 1 - branch) as usize], fall, all);
-                continue;
-            }
-            let mut both = Under::none();
-            let mut sure = 0u32;
-            for lane in lanes(guard_yes | guard_under.mask) {
-                let bit = 1 << lane;
-                let g = if guard_under.mask & bit != 0 {
-                    self.values.store.and(here[lane], guard_under.cond[lane])
-                } else {
-                    here[lane]
-                };
-                match self.values.store.as_bool(g) {
-                    Some(true) => sure |= bit,
-                    Some(false) => {}
-                    None => {
-                        both.mask |= bit;
-                        both.cond[lane] = g;
-                    }
-                }
-            }
-            self.stats.warp_instructions += 1;
-            self.stats.thread_instructions += (sure | both.mask).count_ones() as u64;
-            if sure | both.mask != 0 {
-                self.execute_under(w, group, sure, Pc(pc), &both, Some((branch, join)))?;
-            }
-            self.meet(&mut at[(pc + 1 - branch) as usize], here, all);
+        if region.join == NONE {
+            self.exit(w, under.mask)?;
+        } else {
+            self.warps[w].jump(under.mask, region.join);
         }
         Ok(())
     }
 
-    /// Joins the conditions of two paths at an instruction.
-    fn meet(
+    /// Executes one block on a way, and puts where it leads among the pending.
+    fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
+        let (w, region) = (walk.w, walk.region);
+        self.restore(w, region, &way);
+        let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
+        for lane in lanes(way.mask) {
+            match here.map(|h| h[lane]) {
+                Some(c) if self.values.store.as_bool(c) != Some(true) => {
+                    under.mask |= 1 << lane;
+                    under.cond[lane] = c;
+                }
+                _ => yes |= 1 << lane,
+            }
+        }
+        let block = &region.blocks[way.rank as usize];
+        for pc in block.start..block.end {
+            walk.steps += 1;
+            if walk.steps > MAX_STEPS {
+                return Err(End::Unstructured);
+            }
+            let pc = Pc(pc);
+            let inst = self.inst(pc);
+            self.prelude(w, way.mask, pc)?;
+            let (sure, guards) = self.guarded(w, way.mask, inst.guard);
+            self.check_set(w, pc, &guards)?;
+            let onward = match inst.op {
+                Op::Bra { target, .. } => target.0,
+                Op::Exit if region.join == NONE => NONE,
+                _ if !is_selectable(&inst.op) => return Err(End::Unstructured),
+                _ => {
+                    self.execute_on_way(&way, w, pc, (yes, &under), (sure, &guards))?;
+                    continue;
+                }
+            };
+            let mut way = way;
+            way.regs = self.save(w, region);
+            return self.fork(walk, way, sure, &guards, onward, pc.0 + 1);
+        }
+        let mut way = way;
+        way.regs = self.save(w, region);
+        let end = block.end;
+        self.lead_to(walk, way, end)
+    }
+
+    /// One instruction other than a branch on a way: `yes` and `under` are the lanes that go this
+    /// way, for certain or under a condition, `sure` and `guards` those whose guard holds.
+    fn execute_on_way(
         &mut self,
-        slot: &mut Option<Box<[TermId; LANES]>>,
-        conds: Box<[TermId; LANES]>,
-        all: u32,
-    ) {
-        match slot {
-            None => *slot = Some(conds),
-            Some(old) => {
-                for lane in lanes(all) {
-                    old[lane] = self.values.store.or(old[lane], conds[lane]);
+        way: &Way,
+        w: usize,
+        pc: Pc,
+        (yes, under): (u32, &Under),
+        (sure, guards): (u32, &Under),
+    ) -> Result<(), Stop> {
+        let exec = sure | guards.mask;
+        if exec == 0 {
+            return Ok(());
+        }
+        if guards.mask == 0 && exec & yes == exec {
+            self.execute(w, way.mask, exec, pc, &Under::none())?;
+            return Ok(());
+        }
+        // Where an access happens is a matter of the way and the guard, what a register then
+        // holds of the guard alone.
+        let mut both = Under::none();
+        for lane in lanes(exec) {
+            let bit = 1 << lane;
+            let cond = match (guards.mask & bit != 0, under.mask & bit != 0) {
+                (false, false) => continue,
+                (true, false) => guards.cond[lane],
+                (false, true) => under.cond[lane],
+                (true, true) => {
+                    let store = &mut self.values.store;
+                    store.and(under.cond[lane], guards.cond[lane])
+                }
+            };
+            if self.values.store.as_bool(cond) != Some(true) {
+                both.mask |= bit;
+                both.cond[lane] = cond;
+            }
+        }
+        self.execute_guarded(w, way.mask, exec, pc, guards, &both)?;
+        if let Op::Ld { dsts, .. } = &self.inst(pc).op {
+            for r in dsts.iter().flatten() {
+                for lane in lanes(exec & both.mask) {
+                    let v = self.warps[w].get(*r, lane);
+                    let new = self.on_way(way, lane, v);
+                    if new != v {
+                        self.set(w, *r, lane, new);
+                    }
                 }
             }
         }
+        Ok(())
     }
+
+    /// What a value that is loaded on a way is there.
+    fn on_way(&mut self, way: &Way, lane: usize, v: Val) -> Val {
+        let of = |l: &Literal| [l.cond[lane], l.here[lane]];
+        let known: Vec<TermId> = way.literals.iter().flat_map(of).collect();
+        self.values.where_true(&known, v)
+    }
+
+    /// Splits a way at a branch: lanes `sure` go on at `taken`, those of `under` under their
+    /// condition, all others at `fall`.
+    fn fork(
+        &mut self,
+        walk: &mut Walk,
+        way: Way,
+        sure: u32,
+        under: &Under,
+        taken: u32,
+        fall: u32,
+    ) -> Result<(), End> {
+        let split = under.mask != 0;
+        if way.literals.len() >= MAX_LITERALS {
+            return Err(End::Unstructured);
+        }
+        let serial = walk.serial;
+        walk.serial += split as u32;
+        let sides = [
+            (true, sure | under.mask, taken),
+            (false, way.mask & !sure, fall),
+        ];
+        for (side, mut mask, to) in sides {
+            if mask == 0 {
+                continue;
+            }
+            let mut literals = way.literals.clone();
+            if split {
+                let store = &mut self.values.store;
+                let yes = store.bool(true);
+                let mut cond = [yes; LANES];
+                for lane in lanes(under.mask) {
+                    let c = under.cond[lane];
+                    cond[lane] = if side { c } else { store.not(c) };
+                }
+                let mut here = cond;
+                if let Some(before) = way.here() {
+                    for lane in lanes(mask) {
+                        here[lane] = store.and(before[lane], cond[lane]);
+                    }
+                }
+                for lane in lanes(mask) {
+                    if store.as_bool(here[lane]) == Some(false) {
+                        mask &= !(1 << lane);
+                    }
+                }
+                literals.push(Literal {
+                    branch: serial,
+                    taken: side,
+                    cond: Rc::new(cond),
+                    here: Rc::new(here),
+                });
+            }
+            if mask == 0 {
+                continue;
+            }
+            let next = Way {
+                rank: 0,
+                mask,
+                literals,
+                regs: way.regs.clone(),
+            };
+            self.lead_to(walk, next, to)?;
+        }
+        Ok(())
+    }
+
+    /// A way leads to the block or join that starts at a pc.
+    fn lead_to(&mut self, walk: &mut Walk, mut way: Way, pc: u32) -> Result<(), End> {
+        let Some(rank) = walk.region.rank(pc) else {
+            return Err(End::Unstructured);
+        };
+        way.rank = rank;
+        walk.pending.push(way);
+        Ok(())
+    }
+
+    /// All ways that lead to one place as one.
+    fn merge_all(&mut self, walk: &mut Walk, mut ways: Vec<Way>) -> Result<Option<Way>, End> {
+        // The two sides of one branch first, because then the branch drops out.
+        let mut i = 0;
+        while i < ways.len() {
+            match (i + 1..ways.len()).find(|&j| self.are_sides(&ways[i], &ways[j])) {
+                Some(j) => {
+                    let b = ways.remove(j);
+                    let a = ways.remove(i);
+                    let merged = self.merge(walk, a, b)?;
+                    ways.push(merged);
+                    i = 0;
+                }
+                None => i += 1,
+            }
+        }
+        let mut ways = ways.into_iter();
+        let Some(mut all) = ways.next() else {
+            return Ok(None);
+        };
+        for way in ways {
+            all = self.merge(walk, all, way)?;
+        }
+        Ok(Some(all))
+    }
+
+    /// True if two ways differ in their last branch only, and no lane that may go one of them went
+    /// elsewhere on the other.
+    fn are_sides(&self, a: &Way, b: &Way) -> bool {
+        let n = a.literals.len();
+        if n == 0 || b.literals.len() != n || !same(&a.literals[..n - 1], &b.literals[..n - 1]) {
+            return false;
+        }
+        let (x, y) = (&a.literals[n - 1], &b.literals[n - 1]);
+        let certain = |l: &Literal, mask: u32| {
+            let sure = |lane: usize| self.values.store.as_bool(l.cond[lane]) == Some(true);
+            lanes(mask).all(sure)
+        };
+        x.branch == y.branch
+            && x.taken != y.taken
+            && certain(x, a.mask & !b.mask)
+            && certain(y, b.mask & !a.mask)
+    }
+
+    /// Two ways as one, with selects for the registers that are still read.
+    fn merge(&mut self, walk: &mut Walk, a: Way, b: Way) -> Result<Way, End> {
+        let both = a.mask & b.mask;
+        let common = (0..a.literals.len().min(b.literals.len()))
+            .take_while(|&i| same(&a.literals[i..i + 1], &b.literals[i..i + 1]))
+            .count();
+        let sides = self.are_sides(&a, &b);
+        let equal = common == a.literals.len() && common == b.literals.len();
+        if equal && both != 0 {
+            return Err(End::Unstructured);
+        }
+        let store = &mut self.values.store;
+        let yes = store.bool(true);
+        // The conditions of the ways since they parted.
+        let mut since = |literals: &[Literal], mask: u32| {
+            let mut out = [yes; LANES];
+            for l in &literals[common..] {
+                for lane in lanes(mask) {
+                    out[lane] = store.and(out[lane], l.cond[lane]);
+                }
+            }
+            out
+        };
+        let (of_a, of_b) = (since(&a.literals, a.mask), since(&b.literals, b.mask));
+        let mut literals = a.literals[..common].to_vec();
+        if !sides && !equal {
+            let before = literals.last().map(|l: &Literal| l.here.clone());
+            let (mut cond, mut here) = ([yes; LANES], [yes; LANES]);
+            for lane in lanes(a.mask | b.mask) {
+                let bit = 1 << lane;
+                cond[lane] = match (a.mask & bit != 0, b.mask & bit != 0) {
+                    (true, true) => store.or(of_a[lane], of_b[lane]),
+                    (true, false) => of_a[lane],
+                    _ => of_b[lane],
+                };
+                here[lane] = match &before {
+                    Some(h) => store.and(h[lane], cond[lane]),
+                    None => cond[lane],
+                };
+            }
+            literals.push(Literal {
+                branch: walk.serial,
+                taken: true,
+                cond: Rc::new(cond),
+                here: Rc::new(here),
+            });
+            walk.serial += 1;
+        }
+        let mut regs = a.regs;
+        for (i, (&r, theirs)) in walk.region.defs.iter().zip(&b.regs).enumerate() {
+            let ours = &mut regs[i];
+            if !walk.region.is_live(a.rank, i) || *ours == *theirs {
+                for lane in lanes(b.mask & !a.mask) {
+                    put(ours, lane, theirs.0[lane], theirs.1 >> lane & 1 == 1);
+                }
+                continue;
+            }
+            let width = self.width(r);
+            self.note_unset(walk.w, walk.branch);
+            for lane in lanes(b.mask) {
+                let v = value(theirs, lane);
+                let v = if both >> lane & 1 == 1 {
+                    let old = value(ours, lane);
+                    self.values.select(of_a[lane], old, v, width)
+                } else {
+                    v
+                };
+                let (word, symbolic) = v.pack();
+                put(ours, lane, word, symbolic);
+            }
+        }
+        Ok(Way {
+            rank: a.rank,
+            mask: a.mask | b.mask,
+            literals,
+            regs,
+        })
+    }
+
+    /// The registers that a region writes, as they are.
+    fn save(&self, w: usize, region: &Region) -> Vec<([u64; LANES], u32)> {
+        let warp = &self.warps[w];
+        let of = |r: &_| (*warp.words(*r), warp.symbolic(*r));
+        region.defs.iter().map(of).collect()
+    }
+
+    /// The registers of a way, in its lanes.
+    fn restore(&mut self, w: usize, region: &Region, way: &Way) {
+        for (&r, (words, symbolic)) in region.defs.iter().zip(&way.regs) {
+            let warp = &mut self.warps[w];
+            warp.set_words(r, way.mask & !symbolic, words);
+            warp.set_symbolic(r, way.mask & symbolic, words);
+        }
+    }
+}
+
+/// What goes on during a walk.
+struct Walk<'a> {
+    w: usize,
+    region: &'a Region,
+    branch: Pc,
+    /// Serial of the next branch.
+    serial: u32,
+    /// Instructions so far.
+    steps: u32,
+    pending: Vec<Way>,
+}
+
+impl Way {
+    /// The condition of the way in each lane; `None` if it is true.
+    fn here(&self) -> Option<&[TermId; LANES]> {
+        self.literals.last().map(|l| &*l.here)
+    }
+}
+
+/// True if two ways took the same branches in the same directions.
+fn same(a: &[Literal], b: &[Literal]) -> bool {
+    let alike = |(x, y): (&Literal, &Literal)| x.branch == y.branch && x.taken == y.taken;
+    a.len() == b.len() && a.iter().zip(b).all(alike)
+}
+
+fn value((words, symbolic): &([u64; LANES], u32), lane: usize) -> Val {
+    match symbolic >> lane & 1 {
+        0 => Val::Conc(words[lane]),
+        _ => Val::unpack(words[lane]),
+    }
+}
+
+fn put((words, symbolic): &mut ([u64; LANES], u32), lane: usize, word: u64, is_symbolic: bool) {
+    words[lane] = word;
+    *symbolic = *symbolic & !(1 << lane) | (is_symbolic as u32) << lane;
 }

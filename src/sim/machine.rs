@@ -80,8 +80,10 @@ pub struct Machine<'k> {
     pub stats: Stats,
     /// Serial of the next fresh symbol.
     pub fresh: u32,
-    /// First and last pc that reads each register.
-    pub reads: Vec<(u32, u32)>,
+    /// Whether any instruction reads each register.
+    pub is_read: Vec<bool>,
+    /// What lies between branches and their joins.
+    pub branch_regions: super::branch::Regions,
     /// An example of each instruction that read uninitialised bytes; poison terms name the pc.
     pub unset_sites: BTreeMap<Pc, Site>,
     /// Where symbols came from whose value depends on the schedule, by serial.
@@ -257,12 +259,9 @@ impl<'k> Machine<'k> {
                 )
             })
             .collect();
-        let mut reads = vec![(u32::MAX, 0); kernel.reg_width.len()];
-        for (pc, inst) in kernel.insts.iter().enumerate() {
-            crate::kernel::operands::uses(inst, |r| {
-                let e = &mut reads[r.0 as usize];
-                *e = (e.0.min(pc as u32), e.1.max(pc as u32));
-            });
+        let mut is_read = vec![false; kernel.reg_width.len()];
+        for inst in &kernel.insts {
+            crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
         }
         let has_nc = kernel
             .insts
@@ -323,7 +322,8 @@ impl<'k> Machine<'k> {
             footprint: super::Footprint::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),
-            reads,
+            is_read,
+            branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),

@@ -22,6 +22,7 @@ mod barriers;
 mod bases;
 mod branch;
 mod bulk;
+mod choices;
 pub mod clock;
 mod collective;
 mod compute;

@@ -100,24 +100,7 @@ impl Machine<'_> {
 
     /// Executes the instruction at `pc` in the lanes `mask` of warp `w`.
     pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
-        self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += mask.count_ones() as u64;
-        let uses = self.address_bits[pc.0 as usize];
-        if uses.parts {
-            self.take_parts(w, mask, pc);
-        }
-        if uses.depends && self.depends_on_base(w, mask, pc) {
-            let site = self.site(pc, w, mask, "computes with the bits of an address");
-            self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
-                "the result depends on where an array lies in memory".into()
-            });
-        }
-        if self.products.busy(w) {
-            self.check_busy(w, mask, pc)?;
-        }
-        if self.fragments.any(w) {
-            self.follow_fragments(w, mask, pc)?;
-        }
+        self.prelude(w, mask, pc)?;
         let inst = self.inst(pc);
         if inst.guard.is_none() {
             return match inst.op {
@@ -148,8 +131,31 @@ impl Machine<'_> {
             return self.execute(w, mask, yes, pc, &under);
         }
         self.check_set(w, pc, &under)?;
-        self.execute_under(w, mask, yes, pc, &under, None)?;
+        self.execute_guarded(w, mask, yes | under.mask, pc, &under, &under)?;
         Ok(Flow::Next)
+    }
+
+    /// What is looked at before any instruction.
+    pub fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        self.stats.warp_instructions += 1;
+        self.stats.thread_instructions += mask.count_ones() as u64;
+        let uses = self.address_bits[pc.0 as usize];
+        if uses.parts {
+            self.take_parts(w, mask, pc);
+        }
+        if uses.depends && self.depends_on_base(w, mask, pc) {
+            let site = self.site(pc, w, mask, "computes with the bits of an address");
+            self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+                "the result depends on where an array lies in memory".into()
+            });
+        }
+        if self.products.busy(w) {
+            self.check_busy(w, mask, pc)?;
+        }
+        if self.fragments.any(w) {
+            self.follow_fragments(w, mask, pc)?;
+        }
+        Ok(())
     }
 
     /// Marks where a register that was never written becomes a term.
@@ -168,20 +174,21 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Executes an instruction in lanes that certainly do (`yes`) and lanes that do under a
-    /// condition: the registers of the latter become selects of new and old value.
-    pub fn execute_under(
+    /// Executes an instruction in lanes `exec`, of which those of `guards` do so under a condition:
+    /// their registers become selects of new and old value. `under` says where memory is accessed
+    /// under a condition.
+    pub fn execute_guarded(
         &mut self,
         w: usize,
         mask: u32,
-        yes: u32,
+        exec: u32,
         pc: Pc,
+        guards: &Under,
         under: &Under,
-        region: Option<(u32, u32)>,
     ) -> Result<(), Stop> {
         let inst = self.inst(pc);
         if !is_selectable(&inst.op) {
-            let site = self.site(pc, w, under.mask, "runs only if input data says so");
+            let site = self.site(pc, w, guards.mask, "runs only if input data says so");
             self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
                 "an instruction with side effects is guarded by a predicate that depends on \
                  input data"
@@ -191,24 +198,38 @@ impl Machine<'_> {
         }
         let mut old = Vec::new();
         operands::defs(&inst.op, |r| {
-            for lane in lanes(under.mask) {
+            for lane in lanes(guards.mask) {
                 old.push((r, lane, self.warps[w].get(r, lane)));
             }
         });
-        let all = yes | under.mask;
-        self.execute(w, mask, all, pc, under)?;
+        // An operand counts only where the guard is true.
+        let mut whole = Vec::new();
+        operands::op_uses(&inst.op, &mut |r| {
+            for lane in lanes(guards.mask) {
+                let v = self.warps[w].get(r, lane);
+                let new = self.values.where_true(&[guards.cond[lane]], v);
+                if new != v {
+                    whole.push((r, lane, v));
+                    self.set(w, r, lane, new);
+                }
+            }
+        });
+        self.execute(w, mask, exec, pc, under)?;
+        let mut written = Vec::new();
+        operands::defs(&inst.op, |r| written.push(r));
+        for (r, lane, v) in whole {
+            if !written.contains(&r) {
+                self.set(w, r, lane, v);
+            }
+        }
         for (r, lane, before) in old {
             let after = self.warps[w].get(r, lane);
-            // A register that was never written and is read only inside the guarded region is a
-            // temporary of it: nobody sees what it holds where the guard is false.
-            let (first, last) = self.reads[r.0 as usize];
-            let temporary =
-                first > last || region.is_some_and(|(from, to)| from < first && last < to);
-            let v = if before == Val::Unset && temporary {
+            // Nobody sees what a register holds that nobody reads.
+            let v = if before == Val::Unset && !self.is_read[r.0 as usize] {
                 after
             } else {
                 let width = self.width(r);
-                self.values.select(under.cond[lane], after, before, width)
+                self.values.select(guards.cond[lane], after, before, width)
             };
             self.set(w, r, lane, v);
         }

@@ -47,6 +47,7 @@ fn fun(f: Fun, x: f64) -> f64 {
         Fun::Sin => x.sin(),
         Fun::Cos => x.cos(),
         Fun::Tanh => x.tanh(),
+        Fun::Erf => libm::erf(x),
         Fun::Abs => x.abs(),
         Fun::Floor => x.floor(),
         Fun::Ceil => x.ceil(),

@@ -242,7 +242,7 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                 (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) | (Fun::Abs, true) => {
                     Value::PosInf
                 }
-                (Fun::Tanh, _) => int(if neg { -1 } else { 1 }),
+                (Fun::Tanh | Fun::Erf, _) => int(if neg { -1 } else { 1 }),
                 (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => inf(neg),
                 _ => Value::Undefined,
             };
@@ -317,6 +317,12 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                 return Value::Exact(BigRational::zero());
             }
             widened(Value::of(i(n).tanh(prec)), Error::Relative(10), mode)
+        }
+        Fun::Erf => {
+            if n.sign() == Some(0) {
+                return Value::Exact(BigRational::zero());
+            }
+            widened(Value::of(i(n).erf(prec)), Error::Relative(20), mode)
         }
     }
 }

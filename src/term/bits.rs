@@ -17,7 +17,7 @@ pub(super) fn mask(width: u8) -> u64 {
 }
 
 /// Sign-extends a `width`-bit value.
-pub(super) fn sext(value: u64, width: u8) -> i64 {
+pub(crate) fn sext(value: u64, width: u8) -> i64 {
     let s = (64 - width as u32) & 63;
     ((value << s) as i64) >> s
 }
@@ -414,7 +414,9 @@ impl TermStore {
     }
 }
 
-fn fold_bits(op: BitsOp, w: u8, x: u64, y: u64) -> Option<u64> {
+/// An operation on constants of a width; the result may have bits above it. `None` for a division
+/// by zero.
+pub(crate) fn fold_bits(op: BitsOp, w: u8, x: u64, y: u64) -> Option<u64> {
     let (sx, sy) = (sext(x, w), sext(y, w));
     Some(match op {
         BitsOp::Add => x.wrapping_add(y),

@@ -182,7 +182,7 @@ impl TermStore {
                 (Fun::Exp2, true) | (Fun::Rsqrt, false) => return self.integer(0),
                 (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) => return a,
                 (Fun::Abs, true) => return self.infinity(false),
-                (Fun::Tanh, n) => return self.integer(if n { -1 } else { 1 }),
+                (Fun::Tanh | Fun::Erf, n) => return self.integer(if n { -1 } else { 1 }),
                 (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => return a,
                 _ => return self.undefined(),
             }
@@ -395,7 +395,7 @@ impl TermStore {
     }
 
     /// True if one of two total predicates is the negation of the other.
-    fn opposite(&self, a: TermId, b: TermId) -> bool {
+    pub fn opposite(&self, a: TermId, b: TermId) -> bool {
         let negates = |x: TermId, y: TermId| match (self.get(x), self.get(y)) {
             (Term::Not(z), _) => z == y,
             (Term::RCmp(RCmp::Lt, p, q), Term::RCmp(RCmp::Le, r, s)) => p == s && q == r,
@@ -479,9 +479,9 @@ fn fold_fun(f: Fun, c: &BigRational) -> Option<BigRational> {
             let e = c.numer().bits() as i64 - c.denom().bits() as i64;
             (pow2(e) == *c).then(|| BigRational::from_integer(BigInt::from(e)))
         }
-        Fun::Sin | Fun::Tanh if c.is_zero() => Some(c.clone()),
+        Fun::Sin | Fun::Tanh | Fun::Erf if c.is_zero() => Some(c.clone()),
         Fun::Cos if c.is_zero() => Some(BigRational::from_integer(BigInt::from(1))),
-        Fun::Sin | Fun::Cos | Fun::Tanh => None,
+        Fun::Sin | Fun::Cos | Fun::Tanh | Fun::Erf => None,
         Fun::Abs => Some(c.abs()),
         Fun::Floor => Some(c.floor()),
         Fun::Ceil => Some(c.ceil()),

@@ -35,7 +35,7 @@ use crate::kernel::Fmt;
 const DEPTH: u32 = 6;
 
 /// Exponent and mantissa bits of a format with IEEE infinities and NaNs.
-fn layout(fmt: Fmt) -> Option<(u8, u8)> {
+pub(crate) fn layout(fmt: Fmt) -> Option<(u8, u8)> {
     match fmt {
         Fmt::F16 => Some((5, 10)),
         Fmt::Bf16 => Some((8, 7)),

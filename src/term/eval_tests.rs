@@ -33,7 +33,7 @@ fn inputs(values: &[f32]) -> Inputs {
 type Step = (u8, u8, u8);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    proptest::collection::vec((0u8..20, any::<u8>(), any::<u8>()), 1..24)
+    proptest::collection::vec((0u8..21, any::<u8>(), any::<u8>()), 1..24)
 }
 
 fn small() -> impl Strategy<Value = f32> {
@@ -66,6 +66,7 @@ fn build(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
                 let p = s.rcmp(RCmp::Lt, a, b);
                 s.select(p, b, a)
             }
+            19 => s.fun(Fun::Erf, a),
             18 => s.sum(&[(a, b), (b, b), (a, a)]),
             _ => {
                 let p = s.rcmp(RCmp::Le, a, b);
@@ -98,7 +99,7 @@ proptest! {
             // and discontinuous functions may fall on either side.
             let Some(i) = enclosure(v) else { continue };
             prop_assert!(i.lo <= i.hi);
-            if !f.f.is_finite() || f.f.abs() > 1e6 || steps.iter().any(|s| (8..18).contains(&s.0)) {
+            if !f.f.is_finite() || f.f.abs() > 1e6 || steps.iter().any(|s| (8..18).contains(&s.0) || s.0 == 19) {
                 continue;
             }
             let tolerance = 1e-6 * (1.0 + f.f.abs());
@@ -368,5 +369,23 @@ proptest! {
                 prop_assert!(false, "{:?}", values);
             }
         }
+    }
+}
+
+#[test]
+fn the_error_function_is_enclosed_tightly() {
+    for i in -700..=700 {
+        let x = i as f64 / 64.0;
+        let mut s = TermStore::new();
+        let a = s.elem(IN, Fmt::F32, 0);
+        let t = s.fun(Fun::Erf, a);
+        let mut inputs = Inputs::default();
+        inputs.set(IN, 0, 4, (x as f32).to_bits() as u64);
+        let cone = Cone::new(&s, &[t]);
+        let v = cone.evaluate(&s, &inputs, EXACT);
+        let i = enclosure(&v[0]).unwrap();
+        let y = libm::erf(x);
+        assert!(i.lo.to_f64() <= y + 1e-15 && i.hi.to_f64() >= y - 1e-15);
+        assert!(i.hi.to_f64() - i.lo.to_f64() <= 1e-15, "wide at {x}");
     }
 }

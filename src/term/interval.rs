@@ -417,6 +417,11 @@ impl Interval {
         self.increasing(|x| series::tanh(x, prec))
     }
 
+    /// erf(x).
+    pub fn erf(&self, prec: u32) -> Option<Self> {
+        self.increasing(|x| series::erf(x, prec))
+    }
+
     /// Sine, or with `cosine` the cosine: the value at the middle, widened by the radius, because
     /// the slope is at most 1.
     pub fn sin(&self, cosine: bool, prec: u32) -> Option<Self> {

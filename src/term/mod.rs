@@ -42,6 +42,8 @@ mod series;
 pub mod show;
 mod view;
 
+pub(crate) use bits::{fold_bits, sext};
+pub(crate) use encoding::layout;
 pub use view::{BitsOp, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].

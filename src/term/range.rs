@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
-use super::view::{Fun, Term};
+use super::view::{Fun, RCmp, Term};
 use super::{Sort, TermId, TermStore, pow2};
 
 /// How far down the shape of a term is looked at.
@@ -45,6 +45,14 @@ impl Bounds {
         Bounds {
             lo: self.lo.as_ref().map(lo),
             hi: self.hi.as_ref().map(hi),
+        }
+    }
+
+    /// What both say.
+    fn and(self, other: Bounds) -> Self {
+        Bounds {
+            lo: either(self.lo, other.lo, max),
+            hi: either(self.hi, other.hi, min),
         }
     }
 
@@ -157,15 +165,16 @@ impl TermStore {
                     hi: both(x.hi, y.hi, max),
                 }
             }
-            Term::Select(_, a, b) => {
-                let (x, y) = (of(a), of(b));
+            Term::Select(p, a, b) => {
+                let x = of(a).and(self.where_holds(p, true, a));
+                let y = of(b).and(self.where_holds(p, false, b));
                 Bounds {
                     lo: both(x.lo, y.lo, min),
                     hi: both(x.hi, y.hi, max),
                 }
             }
             Term::Fun(f, a) => match f {
-                Fun::Sin | Fun::Cos | Fun::Tanh => Bounds::integers(-1, 1),
+                Fun::Sin | Fun::Cos | Fun::Tanh | Fun::Erf => Bounds::integers(-1, 1),
                 Fun::Floor => of(a).map(|x| x.floor(), |x| x.floor()),
                 Fun::Ceil => of(a).map(|x| x.ceil(), |x| x.ceil()),
                 Fun::Trunc | Fun::RoundEven => of(a).map(|x| x.floor(), |x| x.ceil()),
@@ -194,6 +203,42 @@ impl TermStore {
                     Bounds::new(BigRational::zero(), pow2(w as i64) - one)
                 }
             }
+            _ => Bounds::default(),
+        }
+    }
+
+    /// match `t < c`, `c <= |t|` and the like, known to be true or to be false
+    /// result bounds of `t` there
+    /// because that is what the comparison says; `not (t < c)` is `t >= c` where both are numbers.
+    fn where_holds(&self, p: TermId, truth: bool, t: TermId) -> Bounds {
+        let (p, truth) = match self.get(p) {
+            Term::Not(q) => (q, !truth),
+            _ => (p, truth),
+        };
+        let Term::RCmp(op, a, b) = self.get(p) else {
+            return Bounds::default();
+        };
+        // What the comparison says of `x` against the constant: at most, or at least.
+        let (x, c, most) = match (self.as_const(a), self.as_const(b)) {
+            (None, Some(c)) => (a, c, truth),
+            (Some(c), None) => (b, c, !truth),
+            _ => return Bounds::default(),
+        };
+        let (lo, hi) = match op {
+            RCmp::Eq if truth => (Some(c.clone()), Some(c.clone())),
+            RCmp::Eq => (None, None),
+            RCmp::Lt | RCmp::Le if most => (None, Some(c.clone())),
+            RCmp::Lt | RCmp::Le => (Some(c.clone()), None),
+        };
+        if x == t {
+            return Bounds { lo, hi };
+        }
+        match self.get(x) {
+            Term::Neg(y) if y == t => Bounds { lo, hi }.negated(),
+            Term::Fun(Fun::Abs, y) if y == t => Bounds {
+                lo: hi.clone().map(|h| -h),
+                hi,
+            },
             _ => Bounds::default(),
         }
     }

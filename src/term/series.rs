@@ -298,6 +298,47 @@ pub(super) fn tanh(x: &Dyadic, prec: u32) -> Option<Interval> {
     })
 }
 
+/// erf(x) = 2/sqrt(pi) exp(-x^2) (x + 2x^3/3 + 4x^5/15 + ...) (Abramowitz and Stegun, 7.1.6), by its
+/// odd symmetry for x >= 0.
+pub(super) fn erf(x: &Dyadic, prec: u32) -> Option<Interval> {
+    if x.signum() < 0 {
+        return erf(&x.neg(), prec).map(|i| i.neg());
+    }
+    if x.is_zero() {
+        return Some(Interval::point(Dyadic::zero()));
+    }
+    let p = prec + GUARD;
+    let one = Dyadic::integer(1);
+    // 1 - erf x <= exp(-x^2) < 2^-prec where x^2 >= prec.
+    let tail = Dyadic::new(BigInt::from(1), -(prec as i64));
+    if x.top() > 16 || x.mul(x, p, Round::Down) >= Dyadic::integer(prec as i64) {
+        return Some(Interval {
+            lo: one.add(&tail.neg(), p, Round::Down),
+            hi: one,
+        });
+    }
+    let y = Ball::dyadic(x, p);
+    let twice = scaled(&y.mul(&y), 2);
+    let (mut term, mut sum, mut k) = (y.clone(), y, 1u64);
+    // Each term is the last one times 2x^2 / k.
+    while term.v > BigInt::from(1) || (&twice.v + &twice.r) * 2 > BigInt::from(k) << p {
+        k += 2;
+        term = term.mul(&twice).div_small(k);
+        sum = sum.add(&term);
+    }
+    // From here on the terms fall by half or more, and the tail is below the last term.
+    let last = term.v.abs() + &term.r + 1;
+    let sum = sum.widen(last).interval(p);
+    let x = Interval::point(x.clone());
+    let exponent = x.mul(&x, p + 16).neg().div(&ln2(p + 32).interval(p + 16), p + 16)?;
+    let scale = Interval::point(Dyadic::integer(2)).div(&pi(p).interval(p).sqrt(p)?, p)?;
+    let e = sum.mul(&exponent.exp2(p)?, p).mul(&scale, p);
+    Some(Interval {
+        lo: e.lo.round(prec, Round::Down).max(Dyadic::zero()),
+        hi: e.hi.round(prec, Round::Up).min(Dyadic::integer(1)),
+    })
+}
+
 /// sin(x), or cos(x) = sin(x + pi/2).
 pub(super) fn sin_cos(x: &Dyadic, cosine: bool, prec: u32) -> Option<Interval> {
     if x.top() > MAX_ANGLE {

@@ -204,6 +204,7 @@ impl Printer<'_> {
                     Fun::Sin => "sin",
                     Fun::Cos => "cos",
                     Fun::Tanh => "tanh",
+                    Fun::Erf => "erf",
                     Fun::Abs => "abs",
                     Fun::Floor => "floor",
                     Fun::Ceil => "ceil",

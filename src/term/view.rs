@@ -21,6 +21,8 @@ pub enum Fun {
     Cos,
     /// Hyperbolic tangent.
     Tanh,
+    /// The error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0.
+    Erf,
     /// Absolute value.
     Abs,
     /// Largest integer not above.
@@ -34,7 +36,7 @@ pub enum Fun {
 }
 
 impl Fun {
-    pub(super) const ALL: [Fun; 12] = [
+    pub(super) const ALL: [Fun; 13] = [
         Fun::Sqrt,
         Fun::Rsqrt,
         Fun::Exp2,
@@ -42,6 +44,7 @@ impl Fun {
         Fun::Sin,
         Fun::Cos,
         Fun::Tanh,
+        Fun::Erf,
         Fun::Abs,
         Fun::Floor,
         Fun::Ceil,

@@ -1,0 +1,348 @@
+//! Addresses that a few bits of input data choose.
+//!
+//! The problem: a table indexed by data (`t[x & 3]`, the words of a range reduction chosen by the
+//! exponent of its argument) has an address that is no select, and yet is one of a few. If all
+//! that an address depends on is a handful of bits, each of their values is tried, and the
+//! address is a select among what comes out.
+//!
+//! Values of the bits that the condition of the access excludes are left out: where the condition
+//! compares integers of the same bits, by evaluation; where it compares the magnitude of a float
+//! whose exponent the bits are with a constant, because an exponent field e bounds the magnitude
+//! by 2^(e-bias) and 2^(e-bias+1) (IEEE 754, section 3.4).
+//!
+//! Sound: what is left out cannot happen; what is kept may.
+
+use num_rational::BigRational;
+use num_traits::Zero;
+use rustc_hash::FxHashMap;
+
+use crate::term::{
+    ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, fold_bits, layout, pow2, sext,
+};
+
+/// Most bits that are tried out.
+const MAX_BITS: u8 = 8;
+
+/// Most terms between the bits and the address.
+const MAX_CONE: usize = 256;
+
+/// Terms over a few free bits, children first, and how to evaluate them.
+struct Cone {
+    steps: Vec<(TermId, Step)>,
+    leaves: Vec<(TermId, u8)>,
+    bits: u8,
+}
+
+enum Step {
+    Known(u64),
+    /// Bits of the trial: from the first, so many.
+    Leaf(u8, u8),
+    Concat(Vec<(TermId, u8)>),
+    Extract(TermId, u8, u8),
+    Op(BitsOp, u8, TermId, TermId),
+    Compare(ICmp, u8, TermId, TermId),
+    Not(TermId),
+    And(TermId, TermId),
+    Or(TermId, TermId),
+    Select(TermId, TermId, TermId),
+    OfBool(TermId),
+}
+
+impl Cone {
+    fn new() -> Cone {
+        Cone {
+            steps: Vec::new(),
+            leaves: Vec::new(),
+            bits: 0,
+        }
+    }
+
+    /// Adds what stands below a term; `None` if that is not a function of few bits. With `grow`
+    /// unset, no bits are added to those that are there.
+    fn add(&mut self, s: &TermStore, root: TermId, grow: bool) -> Option<()> {
+        let mut seen: FxHashMap<TermId, ()> = self.steps.iter().map(|x| (x.0, ())).collect();
+        let mut fresh = Vec::new();
+        let mut stack = vec![root];
+        while let Some(t) = stack.pop() {
+            if seen.insert(t, ()).is_some() {
+                continue;
+            }
+            if seen.len() > MAX_CONE {
+                return None;
+            }
+            fresh.push(t);
+            if !is_leaf(s, t) {
+                s.children(t, |c| stack.push(c));
+            }
+        }
+        // Children have smaller ids than their parents.
+        fresh.sort_unstable();
+        let (leaves, bits, at) = (self.leaves.len(), self.bits, self.steps.len());
+        for t in fresh {
+            match self.step(s, t, grow) {
+                Some(step) => self.steps.push((t, step)),
+                None => {
+                    self.leaves.truncate(leaves);
+                    self.bits = bits;
+                    self.steps.truncate(at);
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn step(&mut self, s: &TermStore, t: TermId, grow: bool) -> Option<Step> {
+        let width = |t: TermId| match s.sort(t) {
+            Sort::Bits(w) => w,
+            Sort::Bool => 1,
+            Sort::Real => 0,
+        };
+        if is_leaf(s, t) {
+            let w = width(t);
+            if !grow || w == 0 || self.bits + w > MAX_BITS {
+                return None;
+            }
+            let from = self.bits;
+            self.leaves.push((t, from));
+            self.bits += w;
+            return Some(Step::Leaf(from, w));
+        }
+        Some(match s.get(t) {
+            Term::Bool(b) => Step::Known(b as u64),
+            Term::BitsConst { value, .. } => Step::Known(value),
+            Term::Concat(l) => {
+                let part = |&i: &u32| (TermId(i), width(TermId(i)));
+                Step::Concat(l.iter().map(part).collect())
+            }
+            Term::Extract { bits, low, width } => Step::Extract(bits, low, width),
+            Term::BitsOp(op, a, b) => Step::Op(op, width(t), a, b),
+            Term::ICmp(op, a, b) => Step::Compare(op, width(a), a, b),
+            Term::Not(a) => Step::Not(a),
+            Term::And(a, b) => Step::And(a, b),
+            Term::Or(a, b) => Step::Or(a, b),
+            Term::BitsSelect(p, a, b) => Step::Select(p, a, b),
+            Term::OfBool { p, .. } => Step::OfBool(p),
+            _ => return None,
+        })
+    }
+
+    /// The values of all terms where the free bits are `trial`; a division by zero has none, nor
+    /// has what depends on it.
+    fn evaluate(&self, trial: u64, out: &mut FxHashMap<TermId, u64>) {
+        out.clear();
+        for (t, step) in &self.steps {
+            let v = |t: &TermId| out.get(t).copied();
+            let value = match step {
+                Step::Known(x) => Some(*x),
+                Step::Leaf(from, w) => Some(low(trial >> from, *w)),
+                Step::Concat(parts) => {
+                    let (mut x, mut at) = (Some(0), 0);
+                    for (p, w) in parts {
+                        x = x.zip(v(p)).map(|(x, y)| x | y << at);
+                        at += w;
+                    }
+                    x
+                }
+                Step::Extract(b, from, w) => v(b).map(|b| low(b >> from, *w)),
+                Step::Op(op, w, a, b) => v(a)
+                    .zip(v(b))
+                    .and_then(|(a, b)| fold_bits(*op, *w, a, b))
+                    .map(|x| low(x, *w)),
+                Step::Compare(op, w, a, b) => v(a).zip(v(b)).map(|(a, b)| {
+                    let (x, y) = (sext(a, *w), sext(b, *w));
+                    let holds = match op {
+                        ICmp::Eq => a == b,
+                        ICmp::ULt => a < b,
+                        ICmp::ULe => a <= b,
+                        ICmp::SLt => x < y,
+                        ICmp::SLe => x <= y,
+                    };
+                    holds as u64
+                }),
+                Step::Not(a) => v(a).map(|a| 1 - a),
+                Step::And(a, b) => v(a).zip(v(b)).map(|(a, b)| a & b),
+                Step::Or(a, b) => v(a).zip(v(b)).map(|(a, b)| a | b),
+                Step::Select(p, a, b) => v(p).and_then(|p| if p == 1 { v(a) } else { v(b) }),
+                Step::OfBool(p) => v(p),
+            };
+            if let Some(x) = value {
+                out.insert(*t, x);
+            }
+        }
+    }
+}
+
+fn low(x: u64, width: u8) -> u64 {
+    x & u64::MAX >> (64 - width.clamp(1, 64))
+}
+
+/// True for a term that is free: not an operation on bits.
+fn is_leaf(s: &TermStore, t: TermId) -> bool {
+    match s.get(t) {
+        Term::Extract { bits, .. } => !matches!(
+            s.get(bits),
+            Term::BitsOp(..) | Term::Concat(_) | Term::BitsSelect(..)
+        ),
+        Term::Bool(_)
+        | Term::BitsConst { .. }
+        | Term::Concat(_)
+        | Term::BitsOp(..)
+        | Term::ICmp(..)
+        | Term::Not(_)
+        | Term::And(..)
+        | Term::Or(..)
+        | Term::BitsSelect(..)
+        | Term::OfBool { .. } => false,
+        _ => true,
+    }
+}
+
+/// The values that a bit term may have where `cond` holds, each with its condition; `None` if
+/// they are more than `cap`, or it depends on more than a few bits.
+pub fn choices(
+    s: &mut TermStore,
+    t: TermId,
+    cond: Option<TermId>,
+    cap: usize,
+) -> Option<Vec<(TermId, u64)>> {
+    let mut cone = Cone::new();
+    cone.add(s, t, true)?;
+    let facts = conjuncts(s, cond);
+    let mut tests = Vec::new();
+    let mut magnitudes = Vec::new();
+    for &f in &facts {
+        if cone.add(s, f, false).is_some() {
+            tests.push(f);
+        } else if let Some(m) = Magnitude::of(s, f, &cone.leaves) {
+            magnitudes.push(m);
+        }
+    }
+    let mut found: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut values = FxHashMap::default();
+    for trial in 0..1u64 << cone.bits {
+        cone.evaluate(trial, &mut values);
+        if tests.iter().any(|f| values.get(f) == Some(&0))
+            || magnitudes.iter().any(|m| m.excludes(trial))
+        {
+            continue;
+        }
+        let value = *values.get(&t)?;
+        match found.iter_mut().find(|f| f.0 == value) {
+            Some(f) => f.1.push(trial),
+            None => found.push((value, vec![trial])),
+        }
+        if found.len() > cap {
+            return None;
+        }
+    }
+    let Sort::Bits(width) = s.sort(t) else {
+        return None;
+    };
+    let mut out = Vec::with_capacity(found.len());
+    for (value, trials) in found {
+        let c = match (&cone.leaves[..], &trials[..]) {
+            ([(leaf, 0)], [only]) if matches!(s.sort(*leaf), Sort::Bits(_)) => {
+                let v = s.bits(cone.bits, *only);
+                s.icmp(ICmp::Eq, *leaf, v)
+            }
+            _ => {
+                let v = s.bits(width, value);
+                s.icmp(ICmp::Eq, t, v)
+            }
+        };
+        out.push((c, value));
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The conditions of which one is the conjunction.
+fn conjuncts(s: &TermStore, cond: Option<TermId>) -> Vec<TermId> {
+    let mut stack: Vec<TermId> = cond.into_iter().collect();
+    let mut out = Vec::new();
+    while let Some(c) = stack.pop() {
+        match s.get(c) {
+            Term::And(a, b) if out.len() + stack.len() < MAX_CONE => stack.extend([a, b]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A comparison of the magnitude of a float with a constant, where the free bits hold its exponent.
+struct Magnitude {
+    /// First bit of the exponent in a trial, and its width.
+    from: u8,
+    width: u8,
+    bias: i64,
+    op: RCmp,
+    /// True if the constant is the first operand.
+    constant_first: bool,
+    constant: BigRational,
+}
+
+impl Magnitude {
+    fn of(s: &TermStore, fact: TermId, leaves: &[(TermId, u8)]) -> Option<Magnitude> {
+        let (op, a, b) = match s.get(fact) {
+            Term::RCmp(op, a, b) => (op, a, b),
+            _ => return None,
+        };
+        let constant_first = s.as_const(a).is_some();
+        let (c, x) = if constant_first { (a, b) } else { (b, a) };
+        let constant = s.as_const(c)?.clone();
+        let Term::Fun(Fun::Abs, x) = s.get(x) else {
+            return None;
+        };
+        let Term::Elem { array, fmt, off } = s.get(x) else {
+            return None;
+        };
+        let (width, mantissa) = layout(fmt)?;
+        let bias = (1 << (width - 1)) - 1;
+        let place = (array, off * 8 + mantissa as u64);
+        let leaf = leaves.iter().find(|l| field(s, l.0) == Some((place, width)))?;
+        Some(Magnitude {
+            from: leaf.1,
+            width,
+            bias,
+            op,
+            constant_first,
+            constant,
+        })
+    }
+
+    /// True if no float with the exponent of this trial is as the comparison says.
+    fn excludes(&self, trial: u64) -> bool {
+        let e = low(trial >> self.from, self.width) as i64;
+        // What is read from an input is finite.
+        if e == (1 << self.width) - 1 {
+            return true;
+        }
+        let least = if e == 0 {
+            BigRational::zero()
+        } else {
+            pow2(e - self.bias)
+        };
+        let below = pow2(e.max(1) - self.bias + (e != 0) as i64);
+        let c = &self.constant;
+        // least <= |x| < below.
+        match (self.op, self.constant_first) {
+            (RCmp::Lt, true) => below <= *c,
+            (RCmp::Le, true) => below <= *c,
+            (RCmp::Lt, false) => least >= *c,
+            (RCmp::Le, false) => least > *c,
+            (RCmp::Eq, _) => least > *c || below <= *c,
+        }
+    }
+}
+
+/// The bits of an array, by number of the first, that a term is, and their width.
+fn field(s: &TermStore, t: TermId) -> Option<((ArrayId, u64), u8)> {
+    match s.get(t) {
+        Term::Bytes { array, off, width } => Some(((array, off * 8), width)),
+        Term::Extract { bits, low, width } => match s.get(bits) {
+            Term::Bytes { array, off, .. } => Some(((array, off * 8 + low as u64), width)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
