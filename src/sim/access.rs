@@ -13,7 +13,7 @@ use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, UnknownKind};
+use super::{DefectKind, Site, UnknownKind};
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
 pub struct Target {
@@ -56,7 +56,9 @@ impl Machine<'_> {
             };
             match v {
                 Val::Conc(a) => {
-                    let (region, off) = self.resolve(w, lane, pc, space, a, width, addr.offset)?;
+                    let place = (w, lane, pc, space);
+                    let (region, off) =
+                        self.resolve(place, a, width, addr.offset, cond.is_none())?;
                     out.push(Target {
                         lane,
                         cond,
@@ -77,13 +79,15 @@ impl Machine<'_> {
                         self.data_dependent_address(w, 1 << lane, pc, v);
                         return Err(Stop::Finding);
                     };
+                    let certain = leaves.len() == 1 && cond.is_none();
                     for (c, a) in leaves {
                         let c = match cond {
                             Some(k) => self.values.store.and(k, c),
                             None => c,
                         };
+                        let place = (w, lane, pc, space);
                         let (region, off) =
-                            self.resolve(w, lane, pc, space, a, width, addr.offset)?;
+                            self.resolve(place, a, width, addr.offset, certain)?;
                         out.push(Target {
                             lane,
                             cond: Some(c),
@@ -101,16 +105,15 @@ impl Machine<'_> {
         Ok(out)
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Where an address leads. One that leads nowhere is a defect if the access is `certain` to
+    /// happen.
     fn resolve(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        space: Space,
+        (w, lane, pc, space): (usize, usize, Pc, Space),
         a: u64,
         width: u8,
         offset: i64,
+        certain: bool,
     ) -> Result<(RegionId, i64), Stop> {
         let a = a.wrapping_add_signed(offset);
         let a = if width == 32 { a & 0xffff_ffff } else { a };
@@ -129,10 +132,7 @@ impl Machine<'_> {
         };
         let Some((region, off)) = found else {
             let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
-            self.defect(DefectKind::OutOfBounds, vec![site], || {
-                format!("address {a:#x} lies in no array")
-            });
-            return Err(Stop::Finding);
+            return self.nowhere(site, certain, format!("address {a:#x} lies in no array"));
         };
         let fits = match (space, self.regions[region.0 as usize].kind) {
             (Space::Global | Space::Const, RegionKind::Array(_)) => true,
@@ -141,19 +141,14 @@ impl Machine<'_> {
         };
         if !fits {
             let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
-            self.defect(DefectKind::OutOfBounds, vec![site], || {
-                "a global access goes to an address of another state space".into()
-            });
-            return Err(Stop::Finding);
+            let message = "a global access goes to an address of another state space";
+            return self.nowhere(site, certain, message.into());
         }
         if region == LOCAL {
             let stride = self.kernel.local_bytes as i64;
             if off < 0 || off >= stride.max(1) {
                 let site = self.site(pc, w, 1 << lane, format!("accesses local byte {off}"));
-                self.defect(DefectKind::OutOfBounds, vec![site], || {
-                    format!("local memory has {stride} bytes")
-                });
-                return Err(Stop::Finding);
+                return self.nowhere(site, certain, format!("local memory has {stride} bytes"));
             }
             let rank = self.warps[w].first as i64 + lane as i64;
             return Ok((
@@ -162,6 +157,17 @@ impl Machine<'_> {
             ));
         }
         Ok((region, off))
+    }
+
+    fn nowhere<T>(&mut self, site: Site, certain: bool, message: String) -> Result<T, Stop> {
+        if certain {
+            self.defect(DefectKind::OutOfBounds, vec![site], || message);
+        } else {
+            self.unknown(UnknownKind::Undecided, vec![site], || {
+                format!("{message}, if input data says so")
+            });
+        }
+        Err(Stop::Finding)
     }
 
     /// True if bytes of shared memory lie within one variable, or in the dynamic part.

@@ -293,13 +293,21 @@ impl Magnitude {
         let Term::Fun(Fun::Abs, x) = s.get(x) else {
             return None;
         };
-        let Term::Elem { array, fmt, off } = s.get(x) else {
+        // The exponent is read from the bytes of an input element, or from what a number was
+        // rounded to.
+        let exponent = |l: &&(TermId, u8)| match s.get(x) {
+            Term::Elem { array, fmt, off } => layout(fmt).is_some_and(|(width, mantissa)| {
+                field(s, l.0) == Some(((array, off * 8 + mantissa as u64), width))
+            }),
+            _ => matches!(s.get(l.0), Term::Extract { bits, low, width }
+                if matches!(s.get(bits), Term::OfReal { fmt, real }
+                    if real == x && layout(fmt) == Some((width, low)))),
+        };
+        let leaf = leaves.iter().find(exponent)?;
+        let Sort::Bits(width) = s.sort(leaf.0) else {
             return None;
         };
-        let (width, mantissa) = layout(fmt)?;
         let bias = (1 << (width - 1)) - 1;
-        let place = (array, off * 8 + mantissa as u64);
-        let leaf = leaves.iter().find(|l| field(s, l.0) == Some((place, width)))?;
         Some(Magnitude {
             from: leaf.1,
             width,
@@ -313,7 +321,7 @@ impl Magnitude {
     /// True if no float with the exponent of this trial is as the comparison says.
     fn excludes(&self, trial: u64) -> bool {
         let e = low(trial >> self.from, self.width) as i64;
-        // What is read from an input is finite.
+        // What is read from an input is finite, and so is what a real is rounded to.
         if e == (1 << self.width) - 1 {
             return true;
         }
@@ -324,13 +332,13 @@ impl Magnitude {
         };
         let below = pow2(e.max(1) - self.bias + (e != 0) as i64);
         let c = &self.constant;
-        // least <= |x| < below.
+        let twice = c + c;
+        // least <= |x| < below, or rather what x is rounded to: rounding is monotone and leaves
+        // powers of two alone, and moves nothing by a factor of two.
         match (self.op, self.constant_first) {
-            (RCmp::Lt, true) => below <= *c,
-            (RCmp::Le, true) => below <= *c,
-            (RCmp::Lt, false) => least >= *c,
-            (RCmp::Le, false) => least > *c,
-            (RCmp::Eq, _) => least > *c || below <= *c,
+            (RCmp::Lt | RCmp::Le, true) => below <= *c,
+            (RCmp::Lt | RCmp::Le, false) => least > twice,
+            (RCmp::Eq, _) => least > twice || below <= *c,
         }
     }
 }
