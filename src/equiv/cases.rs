@@ -8,7 +8,7 @@
 //!
 //! Sound: the signs of a total difference cover all inputs, so a proof in every region is a
 //! proof; only differences of total terms are split on, and a region is dropped only when its
-//! constraints contradict each other (`linear.rs`). The proof says nothing about definedness,
+//! constraints contradict each other (`linear.rs`, and `monotone.rs` for exponentials and the like). The proof says nothing about definedness,
 //! which the caller shows for the whole terms. Not claimed: completeness; the number of regions
 //! is bounded.
 
@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
+use super::monotone;
 use crate::spec::Limits;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, RCmp, Term, TermId, TermStore};
@@ -133,7 +134,11 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
         let forms = signs
             .iter()
             .filter_map(|&(t, s)| Some((linear::linear(store, t)?, s)));
-        let empty = linear::is_empty(&forms.collect::<Vec<_>>());
+        let mut forms: Vec<(Linear, Sign)> = forms.collect();
+        let empty = linear::is_empty(&forms) || {
+            monotone::add_consequences(store, &mut forms);
+            linear::is_empty(&forms)
+        };
         (!empty).then(|| Region {
             pair: (new[0], new[1]),
             signs,

@@ -363,7 +363,7 @@ impl Readings {
         let mut out = Readings::default();
         for q in &constants {
             let pattern = format(q).and_then(|fmt| read(q, fmt, simple));
-            let reading = pattern.or_else(|| folded(q));
+            let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
         }
         for (kind, q) in KINDS
@@ -463,7 +463,12 @@ impl Readings {
             let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
             let what = match bits {
                 Some((f, b)) => format!("{b:#x} ({}, {})", show::number(q), f.name()),
-                None => format!("the product of constants {}", show::number(q)),
+                None => match (q.recip(), encode_exact(Fmt::F32, &q.recip())) {
+                    (p, Some(b)) => {
+                        format!("the reciprocal of {b:#x} ({}, f32)", show::number(&p))
+                    }
+                    _ => format!("the product of constants {}", show::number(q)),
+                },
             };
             format!("{what} is read as {}", r.meaning.text())
         };
@@ -510,6 +515,20 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
 fn is_square(n: &BigInt) -> bool {
     let r = n.sqrt();
     &r * &r == *n
+}
+
+/// The reciprocal of a constant that has a reading: what a division by it was folded to.
+fn reciprocal(q: &BigRational) -> Option<Reading> {
+    let p = q.recip();
+    let fmt = format(&p).filter(|_| encode_exact(Fmt::F32, q).is_none())?;
+    let m = read(&p, fmt, simple)?.meaning;
+    let base = match m.base {
+        Base::One | Base::Sqrt => m.base,
+        Base::Log2E => Base::Ln2,
+        Base::Ln2 => Base::Log2E,
+    };
+    let meaning = Meaning::new(m.factor.recip(), base);
+    Some(Reading { meaning, fmt: None })
 }
 
 /// A product that was folded from a constant and a rounded log2(e) or ln 2.
@@ -566,6 +585,12 @@ mod tests {
             "0x32a57060 (1.925963033500011e-8, f32) is read as log2(e) - 1.442695",
         );
         has(&[f(FRAC_1_SQRT_2)], "is read as sqrt(1/2)");
+        let mut s = TermStore::new();
+        let root = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
+        let t = s.rational(root.recip());
+        let got = Readings::of(&s, &[t]).assumptions();
+        let want = "the reciprocal of 0x3fb504f3 (1.4142135, f32) is read as sqrt(1/2)";
+        assert_eq!(got, [want]);
         has(&[f(1.0 / 128f64.sqrt())], "is read as sqrt(1/128)");
         let c = 1.5957691216057308;
         has(&[f(c), f(f(c) * LOG2_E)], "* log2(e)");

@@ -30,7 +30,8 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    fn variable(t: TermId) -> Self {
+    /// The form that is one variable.
+    pub(super) fn variable(t: TermId) -> Self {
         Linear {
             terms: BTreeMap::from([(t, BigRational::one())]),
             constant: BigRational::zero(),

@@ -30,6 +30,7 @@ mod idioms;
 mod judge;
 mod linear;
 mod minimise;
+mod monotone;
 mod needs;
 mod prove;
 mod refute;

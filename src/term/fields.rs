@@ -262,14 +262,17 @@ impl TermStore {
                 }
             }
             let n = n.max(1);
+            if n == w {
+                return None;
+            }
             let (x, y) = (self.extract(a, 0, n), self.extract(b, 0, n));
-            return Some(self.compare_node(op, n, x, y));
+            return Some(self.icmp(op, x, y));
         }
         let n = self.significant(a, true).max(self.significant(b, true));
         if n < w {
             let (x, y) = (self.extract(a, 0, n), self.extract(b, 0, n));
             // Sign extension keeps both orders.
-            return Some(self.compare_node(op, n, x, y));
+            return Some(self.icmp(op, x, y));
         }
         None
     }
@@ -304,7 +307,7 @@ impl TermStore {
         }
         let n = self.width(f);
         let k = self.bits(n, want);
-        Some(self.compare_node(ICmp::Eq, n, f, k))
+        Some(self.icmp(ICmp::Eq, f, k))
     }
 
     /// A comparison of a truth value, as 0 or 1 in `w` bits, with a constant; `flipped`: the

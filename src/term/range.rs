@@ -7,7 +7,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use super::view::{Fun, RCmp, Term};
-use super::{Sort, TermId, TermStore, pow2};
+use super::{ArrayId, Sort, TermId, TermStore, pow2};
 
 /// How far down the shape of a term is looked at.
 const DEPTH: u32 = 8;
@@ -116,6 +116,8 @@ impl TermStore {
                 let c = self.constant(c);
                 Bounds::new(c.clone(), c.clone())
             }
+            // log2(e), the only constant that is no rational.
+            Term::Elem { array, .. } if array == ArrayId::CONSTANTS => Bounds::integers(1, 2),
             Term::Neg(a) => of(a).negated(),
             Term::Add(a, b) => {
                 let (x, y) = (of(a), of(b));
