@@ -245,7 +245,9 @@ impl Pattern {
         )?;
         let power = |&t: &TermId| store.get(t) == Term::Fun(Fun::Exp2, product);
         let positive = below.iter().copied().find(power);
-        let argument = positive.filter(|_| f.file.ends_with("_positive")).unwrap_or(product);
+        let argument = positive
+            .filter(|_| f.file.ends_with("_positive"))
+            .unwrap_or(product);
         let mut anchors: Vec<Anchor> = below
             .iter()
             .filter_map(|&t| anchor(&store, t, argument))
@@ -276,6 +278,8 @@ impl Pattern {
         for s in &self.anchor.steps {
             u = match (s, store.get(u)) {
                 (Step::Absolute, Term::Fun(Fun::Abs, x)) | (Step::Negative, Term::Neg(x)) => x,
+                // The magnitude of what is not negative is that itself.
+                (Step::Absolute, _) if store.is_nonnegative(u) => u,
                 _ => return None,
             };
         }

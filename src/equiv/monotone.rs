@@ -102,7 +102,12 @@ fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
         Term::Fun(Fun::Tanh | Fun::Erf, a) => Some((Link(v, linear(store, a)?), false)),
         Term::Fun(Fun::Log2, a) => Some((Link(v, minus_one(&linear(store, a)?)), false)),
         Term::Mul(a, b) => {
-            let positive = |x: TermId| store.bounds(x).lo.is_some_and(|lo| lo > BigRational::zero());
+            let positive = |x: TermId| {
+                store
+                    .bounds(x)
+                    .lo
+                    .is_some_and(|lo| lo > BigRational::zero())
+            };
             let rest = match (positive(a), positive(b)) {
                 (_, true) => a,
                 (true, _) => b,

@@ -67,7 +67,9 @@ impl Region {
         defs.sort_unstable();
         defs.dedup();
         let live = liveness(kernel, blocks, &defs);
-        let rank = (0..).zip(&order).map(|(i, &b)| (blocks.start[b as usize], i));
+        let rank = (0..)
+            .zip(&order)
+            .map(|(i, &b)| (blocks.start[b as usize], i));
         let rank = rank.collect();
         let live_at_join = match join {
             NONE => vec![0; defs.len().div_ceil(64)],
@@ -141,7 +143,9 @@ fn order(blocks: &Blocks, branch: Pc, join: u32) -> Option<Vec<u32>> {
     let reach = reachability(blocks, &list, &inside);
     let around = |from: u32, to: u32| {
         let (i, j) = (inside[&from] as usize, inside[&to] as usize);
-        reach.as_ref().is_some_and(|r| r[j][i / 64] >> (i % 64) & 1 == 1)
+        reach
+            .as_ref()
+            .is_some_and(|r| r[j][i / 64] >> (i % 64) & 1 == 1)
     };
     // Depth first; a way that leads back to where it leaves is searched last.
     let sorted = |b: u32| {

@@ -43,7 +43,9 @@ impl Ring {
                 (Fun::Exp2, true) | (Fun::Rsqrt, false) => Ok(Val::ZERO),
                 (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) => Ok(v),
                 (Fun::Abs, true) => Ok(Val::infinity(false)),
-                (Fun::Tanh | Fun::Erf, n) => Ok(Val::constant(if n { Coef::MINUS_ONE } else { Coef::ONE })),
+                (Fun::Tanh | Fun::Erf, n) => {
+                    Ok(Val::constant(if n { Coef::MINUS_ONE } else { Coef::ONE }))
+                }
                 (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => Ok(v),
                 _ => Err(Fail::Undefined),
             };

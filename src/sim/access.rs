@@ -86,8 +86,7 @@ impl Machine<'_> {
                             None => c,
                         };
                         let place = (w, lane, pc, space);
-                        let (region, off) =
-                            self.resolve(place, a, width, addr.offset, certain)?;
+                        let (region, off) = self.resolve(place, a, width, addr.offset, certain)?;
                         out.push(Target {
                             lane,
                             cond: Some(c),

@@ -335,7 +335,11 @@ impl Values {
             };
             let (x, y) = (of(a), of(b));
             let changed = (x, y) != (a, b);
-            let rebuilt = if changed { self.store.select(p, x, y) } else { t };
+            let rebuilt = if changed {
+                self.store.select(p, x, y)
+            } else {
+                t
+            };
             new.insert(t, rebuilt);
         }
         let to = seen.get(&root).copied().unwrap_or(root);

@@ -117,7 +117,13 @@ impl TermStore {
                 Bounds::new(c.clone(), c.clone())
             }
             // log2(e), the only constant that is no rational.
-            Term::Elem { array, .. } if array == ArrayId::CONSTANTS => Bounds::integers(1, 2),
+            Term::Elem { array, .. } if array == ArrayId::CONSTANTS => {
+                let digits = |n: i64| {
+                    let unit = BigInt::from(10).pow(14);
+                    BigRational::new(BigInt::from(n), unit)
+                };
+                Bounds::new(digits(144_269_504_088_896), digits(144_269_504_088_897))
+            }
             Term::Neg(a) => of(a).negated(),
             Term::Add(a, b) => {
                 let (x, y) = (of(a), of(b));

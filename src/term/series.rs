@@ -330,7 +330,10 @@ pub(super) fn erf(x: &Dyadic, prec: u32) -> Option<Interval> {
     let last = term.v.abs() + &term.r + 1;
     let sum = sum.widen(last).interval(p);
     let x = Interval::point(x.clone());
-    let exponent = x.mul(&x, p + 16).neg().div(&ln2(p + 32).interval(p + 16), p + 16)?;
+    let exponent = x
+        .mul(&x, p + 16)
+        .neg()
+        .div(&ln2(p + 32).interval(p + 16), p + 16)?;
     let scale = Interval::point(Dyadic::integer(2)).div(&pi(p).interval(p).sqrt(p)?, p)?;
     let e = sum.mul(&exponent.exp2(p)?, p).mul(&scale, p);
     Some(Interval {
