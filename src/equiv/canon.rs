@@ -30,6 +30,16 @@ impl<'s> Canon<'s> {
         }
     }
 
+    /// The same with a bound on the work of one question.
+    pub(super) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
+        let mut canon = Canon::new(store, limits);
+        if let Some(work) = work {
+            canon.limits.max_work = work;
+            canon.norm = Normalizer::new(store, canon.limits);
+        }
+        canon
+    }
+
     /// An empty scratch for the inputs on which these elements have these signs.
     pub(super) fn under(
         store: &'s TermStore,

@@ -77,6 +77,30 @@ pub(super) struct Judge<'a> {
     pub(super) store: &'a TermStore,
     pub(super) arrays: &'a Arrays,
     pub(super) options: &'a Options,
+    /// A bound on the work of a comparison in the first round.
+    pub(super) work: Option<u64>,
+}
+
+/// Terms of a pair in which functions are looked for before the first round.
+const MAX_NAMED: usize = 200_000;
+
+/// Work of a comparison whose terms have functions in them that a compiler has expanded.
+const EXPANDED_WORK: u64 = 1 << 18;
+
+/// The bound on the work of a comparison in the first round.
+///
+/// The polynomials of an expanded function, one put into the other, make canonical forms that
+/// take seconds and tell nothing; by its name the function is decided at once, in the second
+/// round.
+pub(super) fn first_work(store: &TermStore, conditions: &[Condition]) -> Option<u64> {
+    if store.len() > MAX_NAMED {
+        return None;
+    }
+    let pairs = conditions.iter().flat_map(|c| &c.pairs);
+    let differing = pairs.filter(|(a, b)| a != b);
+    let roots: Vec<TermId> = differing.flat_map(|&(a, b)| [a, b]).collect();
+    let found = !roots.is_empty() && !Idioms::of(store, &roots).is_empty();
+    found.then_some(EXPANDED_WORK)
 }
 
 impl Judge<'_> {
@@ -185,6 +209,7 @@ impl Judge<'_> {
             let pairs: Pairs = roots.chunks_exact(2).map(|p| (p[0], p[1])).collect();
             let judge = Judge {
                 store: &store,
+                work: None,
                 ..*self
             };
             let c = Condition { pairs, ..c.clone() };
@@ -281,6 +306,7 @@ impl Judge<'_> {
         }
         let judge = Judge {
             store: &store,
+            work: None,
             ..*self
         };
         let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();
@@ -360,7 +386,7 @@ impl Judge<'_> {
     fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
         let open = |c: &Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
         Reuse::new(self.store, all, open, |c| {
-            let mut prover = Prover::new(self.store, self.options.limits);
+            let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
             let proof = || prove_all(c, |a, b| prover.implied(a, b)).ok();
             (!self.late()).then(proof).flatten()
         })
@@ -368,7 +394,7 @@ impl Judge<'_> {
 
     /// Rules on conditions; `first` is the number of the first of them.
     fn chunk(&self, conditions: &[Condition], first: usize, mut known: Known<'_, '_>) -> Chunk {
-        let mut prover = Prover::new(self.store, self.options.limits);
+        let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,

@@ -94,6 +94,7 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
         store: &store,
         arrays,
         options,
+        work: judge::first_work(&store, &conditions),
     };
     judge.all(&conditions, &mut decision);
     decision

@@ -45,9 +45,14 @@ const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
     pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
+        Prover::bounded(store, limits, None)
+    }
+
+    /// The same with a bound on the work of one comparison.
+    pub(super) fn bounded(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
         Prover {
             store,
-            canon: Canon::new(store, &limits),
+            canon: Canon::bounded(store, &limits, work),
             under: None,
             limits,
         }
