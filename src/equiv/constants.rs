@@ -11,6 +11,8 @@
 //! one. Every reading that was used is reported as an assumption. Not claimed: that the author of
 //! the kernel meant it.
 
+mod forms;
+
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
@@ -23,12 +25,10 @@ use crate::term::eval::{self, Mode};
 use crate::term::interval::Interval;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, Term, TermId, TermStore, encode_exact, pow2, show};
+use forms::{KINDS, simple, with_partners};
 
 /// Constants of a pair that take part in products and quotients.
 const MAX_PARTNERS: usize = 64;
-
-/// Largest n of a reading 1/n.
-const MAX_INVERSE: f64 = 65536.0;
 
 const PRECISION: u32 = 128;
 
@@ -179,8 +179,10 @@ fn fraction(q: &BigRational) -> String {
 #[derive(Clone, Debug)]
 struct Reading {
     meaning: Meaning,
-    /// Format of the pattern; `None` for a product that was folded from two.
+    /// Format of the pattern; `None` for a product that was folded from two, and for a reciprocal.
     fmt: Option<Fmt>,
+    /// The pattern of which this is the reciprocal, and what that is read as.
+    reciprocal: Option<(BigRational, Meaning, Fmt)>,
 }
 
 /// The readings of a pair, by the absolute value of the constant.
@@ -204,140 +206,6 @@ fn unit(q: &BigRational, fmt: Fmt) -> BigRational {
     // The denominator is a power of two, so that the difference of lengths is the exponent.
     let top = q.numer().bits() as i64 - q.denom().bits() as i64;
     pow2(top - (fmt.precision() as i64 - 1))
-}
-
-/// Small fractions near `r`, the simplest first.
-fn fractions(r: f64, max_den: u64, max_size: f64, tolerance: f64) -> Option<BigRational> {
-    (1..=max_den).find_map(|den| {
-        let num = (r * den as f64).round();
-        let small = num >= 1.0 && num * den as f64 <= max_size;
-        let near = (num / den as f64 - r).abs() <= r * tolerance;
-        (small && near).then(|| BigRational::new(BigInt::from(num as u64), BigInt::from(den)))
-    })
-}
-
-/// The fraction 1/n near `r`.
-fn inverse(r: f64, tolerance: f64) -> Option<BigRational> {
-    let n = (1.0 / r).round();
-    let near = (1.0 / n - r).abs() <= r * tolerance;
-    ((2.0..=MAX_INVERSE).contains(&n) && near)
-        .then(|| BigRational::new(BigInt::one(), BigInt::from(n as u64)))
-}
-
-/// Forms without partners that are near a number, the most usual first.
-fn simple(v: f64, tolerance: f64) -> Vec<Meaning> {
-    use std::f64::consts::{LN_2, LOG2_E};
-    let mut out = Vec::new();
-    let mut push = |q: Option<BigRational>, base| {
-        out.extend(q.map(|q| Meaning::new(q, base)));
-    };
-    push(fractions(v / LOG2_E, 64, 4096.0, tolerance), Base::Log2E);
-    push(fractions(v / LN_2, 64, 4096.0, tolerance), Base::Ln2);
-    push(fractions(v, 64, 4096.0, tolerance), Base::One);
-    push(inverse(v, tolerance), Base::One);
-    // The square of a rounded number is off by twice as much.
-    push(fractions(v * v, 64, 4096.0, 2.0 * tolerance), Base::Sqrt);
-    push(inverse(v * v, 2.0 * tolerance), Base::Sqrt);
-    out
-}
-
-/// Kinds of forms with constants of the pair, in the order in which they are tried: where one
-/// constant is the product of two others, it is the product that is read.
-const KINDS: [Kind; 5] = [
-    Kind::Rest,
-    Kind::Log2E,
-    Kind::Product,
-    Kind::Quotient,
-    Kind::Ln2,
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// What a rounded log2(e) or ln 2 that the pair also uses leaves of it.
-    Rest,
-    Log2E,
-    Product,
-    Quotient,
-    Ln2,
-}
-
-/// Forms with constants of the pair.
-fn with_partners(v: f64, kind: Kind, partners: &[BigRational], tolerance: f64) -> Vec<Meaning> {
-    use std::f64::consts::{LN_2, LOG2_E};
-    let values: Vec<f64> = partners
-        .iter()
-        .map(|p| p.to_f64().unwrap_or(f64::NAN))
-        .collect();
-    let list = || partners.iter().zip(&values);
-    let near = |x: f64| (x - v).abs() <= v * tolerance;
-    let one = BigRational::one();
-    let scaled = |base, unit: f64| {
-        let form = |(p, &x): (&BigRational, &f64)| {
-            let factor = fractions(v / (x * unit), 8, 16.0, tolerance)?;
-            let mut m = Meaning::new(factor, base);
-            m.times.push(p.clone());
-            Some(m)
-        };
-        list().filter_map(form).collect()
-    };
-    let mut out: Vec<Meaning> = Vec::new();
-    match kind {
-        Kind::Rest => {
-            for (base, unit) in [(Base::Log2E, LOG2_E), (Base::Ln2, LN_2)] {
-                // The difference of neighbours is exact.
-                for (p, _) in list().filter(|(_, x)| near_rest(unit - *x, v)) {
-                    let mut m = Meaning::new(one.clone(), base);
-                    m.minus = Some(p.clone());
-                    out.push(m);
-                }
-            }
-        }
-        Kind::Log2E => return scaled(Base::Log2E, LOG2_E),
-        Kind::Ln2 => return scaled(Base::Ln2, LN_2),
-        Kind::Product => {
-            for (i, (p, x)) in list().enumerate() {
-                for (q, _) in list().skip(i).filter(|(_, y)| near(x * **y)) {
-                    let mut m = Meaning::new(one.clone(), Base::One);
-                    m.times.extend([p.clone(), q.clone()]);
-                    out.push(m);
-                }
-            }
-        }
-        Kind::Quotient => {
-            for (p, x) in list() {
-                let mut over = Meaning::new(one.clone(), Base::One);
-                over.over = Some(p.clone());
-                if near(1.0 / x) {
-                    out.push(over.clone());
-                }
-                let mut root = Meaning::new(one.clone(), Base::Sqrt);
-                root.times.push(p.clone());
-                if near(x.sqrt()) {
-                    out.push(root);
-                }
-                if near(1.0 / x.sqrt()) {
-                    over.base = Base::Sqrt;
-                    out.push(over);
-                }
-            }
-            for (i, (p, x)) in list().enumerate() {
-                for (j, (q, _)) in list().enumerate().filter(|(_, (_, y))| near(x / **y)) {
-                    if i != j {
-                        let mut m = Meaning::new(one.clone(), Base::One);
-                        m.times.push(p.clone());
-                        m.over = Some(q.clone());
-                        out.push(m);
-                    }
-                }
-            }
-        }
-    }
-    out
-}
-
-/// True if a difference of doubles near 1 may be `v`, which is small beside them.
-fn near_rest(difference: f64, v: f64) -> bool {
-    v < 1e-5 && (difference - v).abs() <= v * 1e-6
 }
 
 impl Readings {
@@ -395,7 +263,9 @@ impl Readings {
 
     /// Where two patterns of a format have one reading, only the nearer keeps it.
     fn separate(&mut self) {
-        let mut nearest: BTreeMap<(Option<Fmt>, Meaning), BigRational> = BTreeMap::new();
+        // The pattern that has a reading, and the constants that depend on it.
+        type Claim = (BigRational, Vec<BigRational>);
+        let mut nearest: BTreeMap<(Option<Fmt>, Meaning), Claim> = BTreeMap::new();
         let distance = |q: &BigRational, m: &Meaning| -> Option<f64> {
             let i = m.enclosure()?;
             let d = i.lo.to_rational()? - q;
@@ -403,15 +273,21 @@ impl Readings {
         };
         let mut drop = Vec::new();
         for (q, r) in &self.map {
-            let key = (r.fmt, r.meaning.clone());
-            match nearest.get(&key) {
+            let (pattern, meaning, fmt) = match &r.reciprocal {
+                Some((p, m, fmt)) => (p, m, Some(*fmt)),
+                None => (q, &r.meaning, r.fmt),
+            };
+            let key = (fmt, meaning.clone());
+            let claim = (pattern.clone(), vec![q.clone()]);
+            match nearest.get_mut(&key) {
                 None => {
-                    nearest.insert(key, q.clone());
+                    nearest.insert(key, claim);
                 }
-                Some(other) => {
-                    if distance(q, &r.meaning) < distance(other, &r.meaning) {
-                        drop.push(other.clone());
-                        nearest.insert(key, q.clone());
+                Some((other, users)) if other == pattern => users.push(q.clone()),
+                Some((other, users)) => {
+                    if distance(pattern, meaning) < distance(other, meaning) {
+                        drop.append(users);
+                        nearest.insert(key, claim);
                     } else {
                         drop.push(q.clone());
                     }
@@ -463,11 +339,13 @@ impl Readings {
             let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
             let what = match bits {
                 Some((f, b)) => format!("{b:#x} ({}, {})", show::number(q), f.name()),
-                None => match (q.recip(), encode_exact(Fmt::F32, &q.recip())) {
-                    (p, Some(b)) => {
-                        format!("the reciprocal of {b:#x} ({}, f32)", show::number(&p))
+                None => match &r.reciprocal {
+                    Some((p, _, fmt)) => {
+                        let b = encode_exact(*fmt, p).unwrap_or_default();
+                        let (value, fmt) = (show::number(p), fmt.name());
+                        format!("the reciprocal of {b:#x} ({value}, {fmt})")
                     }
-                    _ => format!("the product of constants {}", show::number(q)),
+                    None => format!("the product of constants {}", show::number(q)),
                 },
             };
             format!("{what} is read as {}", r.meaning.text())
@@ -509,6 +387,7 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
     Some(Reading {
         meaning,
         fmt: Some(fmt),
+        reciprocal: None,
     })
 }
 
@@ -527,8 +406,11 @@ fn reciprocal(q: &BigRational) -> Option<Reading> {
         Base::Log2E => Base::Ln2,
         Base::Ln2 => Base::Log2E,
     };
-    let meaning = Meaning::new(m.factor.recip(), base);
-    Some(Reading { meaning, fmt: None })
+    Some(Reading {
+        meaning: Meaning::new(m.factor.recip(), base),
+        fmt: None,
+        reciprocal: Some((p, m, fmt)),
+    })
 }
 
 /// A product that was folded from a constant and a rounded log2(e) or ln 2.
@@ -544,7 +426,11 @@ fn folded(q: &BigRational) -> Option<Reading> {
         encode_exact(Fmt::F32, &c)?;
         let mut meaning = Meaning::new(BigRational::one(), base);
         meaning.times.push(c);
-        Some(Reading { meaning, fmt: None })
+        Some(Reading {
+            meaning,
+            fmt: None,
+            reciprocal: None,
+        })
     })
 }
 
@@ -611,6 +497,14 @@ mod tests {
 
     #[test]
     fn two_patterns_do_not_share_a_reading() {
+        // Nor do a pattern and the reciprocal of another.
+        let mut s = TermStore::new();
+        let root = BigRational::from_float(f32::from_bits(0x3fb5_04f4)).expect("finite");
+        let other = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
+        let roots = [s.rational(root), s.rational(other.recip())];
+        let got = Readings::of(&s, &roots).assumptions();
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].starts_with("the reciprocal of 0x3fb504f3"));
         let near = f32::from_bits(0x3fb8_aa3c) as f64;
         let got = of(&[std::f32::consts::LOG2_E as f64, near]);
         assert_eq!(got.len(), 1);

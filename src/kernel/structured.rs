@@ -1,6 +1,6 @@
 //! Reachable code and the point where the two ways of a branch meet again.
 //!
-//! The problem: a short forward branch on unknown data is executed both ways and merged where the
+//! The problem: a branch on unknown data is executed both ways and merged where the
 //! ways meet, so that point must be known for each conditional branch. It is the immediate
 //! post-dominator: the first instruction that every path from the branch to the end of the thread
 //! goes through.

@@ -33,7 +33,9 @@ impl Machine<'_> {
         }
         let site = self.site(pc, w, mask, "branches on input data");
         self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-            "a branch that is not a short forward one depends on input data".into()
+            "a branch depends on input data, and its two ways cannot be merged: there is a barrier \
+             or another effect on them, or a loop that the data ends"
+                .into()
         });
     }
 

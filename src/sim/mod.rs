@@ -7,7 +7,7 @@
 //!
 //! [`run`](run()) is the driver: `run` schedules, `step` dispatches one instruction of the lanes
 //! of a warp that stand at the same pc, `compute`, `float` and `convert` work on registers,
-//! `access`, `store`, `atomic` and `memory` on memory, `branch` turns data-dependent forward branches into selects,
+//! `access`, `store`, `atomic` and `memory` on memory, `branch` turns data-dependent branches into selects,
 //! `collective` exchanges registers within a warp, `order` keeps clocks, barriers and shadows.
 //!
 //! Not claimed: anything about a run with findings; the rounding of floats; sizes other than
