@@ -87,6 +87,9 @@ const MAX_NAMED: usize = 200_000;
 /// Work of a comparison whose terms have functions in them that a compiler has expanded.
 const EXPANDED_WORK: u64 = 1 << 18;
 
+/// Work of a comparison in the second round of such a pair.
+const NAMED_WORK: u64 = 1 << 22;
+
 /// The bound on the work of a comparison in the first round.
 ///
 /// The polynomials of an expanded function, one put into the other, make canonical forms that
@@ -304,9 +307,10 @@ impl Judge<'_> {
             at += 2 * pairs.len();
             again.push((i, Condition { pairs, ..c.clone() }));
         }
+        // What has no name after all, or is not the function, is left to the search for witnesses.
         let judge = Judge {
             store: &store,
-            work: None,
+            work: self.work.map(|_| NAMED_WORK),
             ..*self
         };
         let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();
@@ -316,7 +320,7 @@ impl Judge<'_> {
             .par_chunks(size)
             .enumerate()
             .map(|(n, chunk)| {
-                let mut prover = Prover::new(&store, self.options.limits);
+                let mut prover = Prover::bounded(&store, self.options.limits, judge.work);
                 let mut known = reuse.known();
                 let rule = |(k, (i, c)): (usize, &(usize, Condition))| {
                     let k = n * size + k;

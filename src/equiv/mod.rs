@@ -94,7 +94,7 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
         store: &store,
         arrays,
         options,
-        work: judge::first_work(&store, &conditions),
+        work: judge::first_work(&store, &conditions).filter(|_| !options.exact_constants),
     };
     judge.all(&conditions, &mut decision);
     decision

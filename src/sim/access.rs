@@ -527,18 +527,19 @@ impl Machine<'_> {
                 continue;
             }
             if let Term::Poison { site, .. } = store.get(t) {
-                let pc = Pc(site);
-                return match self.unset_sites.get(&pc) {
-                    Some(s) => Some(s.clone()),
-                    None if (site as usize) < self.kernel.insts.len() => Some(super::Site {
+                // Poison is always somebody's: without a place of its own, the end of the code.
+                let end = self.kernel.insts.len().saturating_sub(1) as u32;
+                let pc = Pc(site.min(end));
+                let known = self.unset_sites.get(&pc).cloned();
+                return known.or_else(|| {
+                    Some(super::Site {
                         around: Vec::new(),
                         cta: None,
                         pc,
                         threads: Vec::new(),
                         text: "reads a register that was never written".into(),
-                    }),
-                    None => None,
-                };
+                    })
+                });
             }
             store.children(t, |c| stack.push(c));
         }

@@ -222,6 +222,7 @@ impl Machine<'_> {
                 self.set(w, r, lane, v);
             }
         }
+        self.note_unset(w, pc);
         for (r, lane, before) in old {
             let after = self.warps[w].get(r, lane);
             // Nobody sees what a register holds that nobody reads.
