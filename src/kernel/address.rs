@@ -67,6 +67,17 @@ impl Lowerer<'_> {
     /// A memory operand with the space that the instruction names; the space of the variable where
     /// it names none.
     pub(super) fn address(&mut self, i: usize, written: Option<Space>) -> Decoded<(Space, Addr)> {
+        self.address_of_width(i, written, true)
+    }
+
+    /// The same; without `wide`, a 32-bit register may hold an address of any space: the assembler
+    /// takes it for bulk copies and tensor maps.
+    pub(super) fn address_of_width(
+        &mut self,
+        i: usize,
+        written: Option<Space>,
+        wide: bool,
+    ) -> Decoded<(Space, Addr)> {
         let operand = self.operand(i)?;
         let address = match operand.kind {
             OperandKind::Address(id) => self.m[id],
@@ -118,7 +129,9 @@ impl Lowerer<'_> {
                 _ => {
                     let (reg, ty) = self.reg_of(name, None, span)?;
                     self.check_address((name, span), ty)?;
-                    self.check_wide((name, span), ty, generic)?;
+                    if wide {
+                        self.check_wide((name, span), ty, generic)?;
+                    }
                     let base = Src::Reg(reg);
                     Ok((generic, Addr { base, offset }))
                 }

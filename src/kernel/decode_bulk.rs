@@ -112,7 +112,7 @@ impl Lowerer<'_> {
                 };
                 sig.only(words)?;
                 self.expect(3)?;
-                let (_, to) = self.address(0, Some(Space::Global))?;
+                let (_, to) = self.address_of_width(0, Some(Space::Global), false)?;
                 let (_, from) = self.address(1, Some(Space::Shared))?;
                 match self.src(2, Type::U32)? {
                     Src::Imm(128) => self.emit_bulk(BulkOp::MapCopy { to, from }),
@@ -142,7 +142,7 @@ impl Lowerer<'_> {
             return self.emit_bulk(BulkOp::MapRelease);
         }
         self.expect(2)?;
-        let (_, addr) = self.address(0, None)?;
+        let (_, addr) = self.address_of_width(0, None, false)?;
         self.emit_bulk(BulkOp::MapAcquire { addr })
     }
 
@@ -210,7 +210,7 @@ impl Lowerer<'_> {
                     Way::Across => Space::Shared,
                     _ => Space::Global,
                 };
-                let (space, addr) = self.address(far_at, Some(space))?;
+                let (space, addr) = self.address_of_width(far_at, Some(space), false)?;
                 let bytes = self.src(2, Type::U32)?;
                 BulkFar::Run { space, addr, bytes }
             }
@@ -317,7 +317,7 @@ impl Lowerer<'_> {
         let ordered = (2..=5).contains(&which);
         self.expect(2 + usize::from(ordered))?;
         let written = self.written_space(sig)?;
-        let (space, addr) = self.address(0, written)?;
+        let (space, addr) = self.address_of_width(0, written, false)?;
         let mut ordinal = 0;
         if ordered {
             let Src::Imm(n @ 0..=4) = self.src(1, Type::U32)? else {
