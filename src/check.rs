@@ -12,9 +12,8 @@ use std::time::Instant;
 use crate::equiv::{self, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
-use crate::kernel::precision::rounding;
-use crate::kernel::{Fmt, Pc};
-use crate::report::{Entry, Failure, Kind, Ran, Report, SiteReport, Times, Verdict};
+use crate::report::precision::{Precision, Rounds};
+use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
 use crate::sim::{self, DefectKind, Outcome, Side, WarningKind};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Which};
 
@@ -59,6 +58,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut found = Found::default();
     let mut kernels = Vec::new();
     let mut clean = Vec::new();
+    let mut rounds = Vec::new();
     for (i, covered) in scope.kernels.into_iter().enumerate() {
         let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
         kernels.push(ran.describe(&covered));
@@ -67,9 +67,11 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
             make_strict(&mut outcome);
         }
         found.add(ran, &lowered[i], &outcome);
+        rounds.push(Rounds::of(ran, &outcome));
         clean.push(outcome.into_clean(true));
     }
-    found.warnings.extend(rounds_more(&lowered));
+    let precision = Precision::new(&rounds, options.precision);
+    found.warnings.extend(precision.notes());
     let mut decision = None;
     if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
         let d = equiv::decide(reference, optimized, &setup.arrays, &deciding);
@@ -98,44 +100,10 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         counterexample,
         outputs,
         assumptions: assumptions(setup.assumptions, found.assumptions),
+        precision,
         counts,
         times: times(start, parsed, simulated),
     })
-}
-
-/// Notes where the optimized kernel rounds to a narrower format than the reference: the answer is about
-/// real numbers, and says nothing about that.
-fn rounds_more(lowered: &[Lowered; 2]) -> Vec<Entry> {
-    let [reference, optimized] = lowered.each_ref().map(|l| rounding(&l.kernel));
-    let precision = |f: Option<(Fmt, Pc)>| f.map_or(Fmt::F32.precision(), |(f, _)| f.precision());
-    let added = precision(reference.arithmetic);
-    let stored = precision(reference.conversion).min(added);
-    let mut out = Vec::new();
-    for (what, narrowest, least) in [
-        ("computes in", optimized.arithmetic, added),
-        ("rounds to", optimized.conversion, stored),
-    ] {
-        let Some((fmt, pc)) = narrowest.filter(|(f, _)| f.precision() < least) else {
-            continue;
-        };
-        let kernel = &lowered[1].kernel;
-        let mut site = SiteReport::new(&kernel.source, kernel.span(pc), "");
-        site.source = kernel.loc(pc).map(|l| (l.file.clone(), l.line));
-        let (name, bits) = (fmt.name(), fmt.precision());
-        out.push(Entry {
-            kernel: Some(Which::Optimized),
-            kind: WarningKind::Note.name(),
-            message: format!(
-                "the optimized kernel {what} {name}, with a precision of {bits} bits, and the \
-                 reference in no format this narrow: over the reals that makes no difference, in \
-                 floating point it does"
-            ),
-            count: 1,
-            sites: vec![site],
-            difference: None,
-        });
-    }
-    out
 }
 
 /// What the answer rests on: that of the bindings first, each once.

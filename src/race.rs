@@ -9,6 +9,7 @@ use crate::check::{Found, assumptions, limits, make_strict, ran, times};
 use crate::equiv;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
+use crate::report::precision::{Precision, Rounds};
 use crate::report::{Failure, Report, Verdict};
 use crate::sim::Side;
 use crate::spec::launch::Selection;
@@ -63,6 +64,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         counterexample: None,
         outputs: Vec::new(),
         assumptions: assumptions(setup.assumptions, found.assumptions),
+        precision: Precision::new(&[Rounds::of(ran, &covered.outcome)], options.precision),
         counts: None,
         times: times(start, parsed, simulated),
     })

@@ -254,6 +254,11 @@ impl<'a> Whole<'a> {
         s.barrier_arrivals += t.barrier_arrivals;
         s.warp_syncs += t.warp_syncs;
         s.accesses += t.accesses;
+        let executed = &mut self.out.outcome.executed;
+        executed.resize(o.executed.len().max(executed.len()), 0);
+        for (all, own) in executed.iter_mut().zip(&o.executed) {
+            *all += own;
+        }
         self.out.terms += o.store.len() as u64;
         self.assumptions.extend(o.assumptions);
         let whole = &mut self.out.outcome;

@@ -194,7 +194,46 @@ impl Page {
             }
             self.add(format_args!("</ul>"));
         }
+        self.precision(&o["precision"]);
         self.times(&o["stats"]);
+    }
+
+    /// Where the kernels round to narrow formats.
+    fn precision(&mut self, p: &Value) {
+        let sides = ["kernel", "reference", "optimized"];
+        if sides.iter().all(|s| list(p, s).is_empty()) {
+            return;
+        }
+        self.add(format_args!(
+            "<h2>Precision</h2><p class=\"dim\">Roundings to less than f32 on the way to an output, which the answer does not see.</p>"
+        ));
+        let more = list(p, "differences");
+        if !more.is_empty() {
+            self.add(format_args!("<ul>"));
+            for m in more {
+                self.add(format_args!("<li>{}</li>", xml(text(m, "message"))));
+            }
+            self.add(format_args!("</ul>"));
+        }
+        self.add(format_args!(
+            "<div class=\"wide\"><table><tr><th></th><th>format</th><th>kind</th><th>then</th><th class=\"n\">executed</th><th>first of the places</th></tr>"
+        ));
+        for side in sides {
+            for g in list(p, side) {
+                let site = &list(g, "sites").first().unwrap_or(&Value::Null);
+                self.add(format_args!(
+                    "<tr><td>{side}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td><code>{}:{} {}</code></td></tr>",
+                    text(g, "format"),
+                    text(g, "kind"),
+                    text(g, "use"),
+                    g["executions"],
+                    xml(text(site, "file")),
+                    site["line"],
+                    xml(text(site, "text"))
+                ));
+            }
+        }
+        self.add(format_args!("</table></div>"));
     }
 
     fn kernels(&mut self, o: &Value) {

@@ -12,6 +12,7 @@ use crate::equiv::Counterexample;
 use crate::gate::{EntryResult, GateReport};
 use crate::spec::{Which, launch};
 
+use super::precision::Precision;
 use super::{Entry, KernelReport, Report, SiteReport, Verdict};
 
 /// Findings of one list that are shown in full; the JSON report has all.
@@ -22,6 +23,9 @@ const INPUTS: usize = 24;
 const GROUPS: usize = 4;
 /// CTAs that are named.
 const CTAS: usize = 6;
+
+/// Places of one kind of rounding that are shown.
+const PLACES: usize = 3;
 
 const BOLD: Style = Style::new().bold();
 
@@ -46,6 +50,9 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     write_entries(out, &r.defects, Severity::Error)?;
     write_entries(out, &r.unknown, Severity::Unknown)?;
     write_entries(out, &r.warnings, Severity::Warning)?;
+    if r.precision.shown {
+        write_precision(out, &r.precision)?;
+    }
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
@@ -133,6 +140,59 @@ fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
+    writeln!(
+        out,
+        "\n{BOLD}precision{BOLD:#}: roundings to less than f32 on the way to an output, which the answer does not see"
+    )?;
+    for (which, groups) in &p.kernels {
+        let none = if groups.is_empty() { "  none" } else { "" };
+        writeln!(out, "  {}{none}", which.name())?;
+        for g in groups.iter().take(SHOWN) {
+            let s = if g.instructions == 1 { "" } else { "s" };
+            writeln!(
+                out,
+                "    {:<5} {}: {} instruction{s}, executed {} times",
+                g.fmt.name(),
+                g.what(),
+                g.instructions,
+                g.executions
+            )?;
+            for site in g.sites.iter().take(PLACES) {
+                writeln!(out, "          {}", place(site))?;
+            }
+            let more = g.instructions.saturating_sub(PLACES as u64);
+            if more > 0 {
+                writeln!(out, "          ... and {more} more")?;
+            }
+        }
+        if groups.len() > SHOWN {
+            let more = groups.len() - SHOWN;
+            writeln!(out, "    ... and {more} more (`--format json` has all)")?;
+        }
+    }
+    if p.kernels.len() > 1 {
+        let none = match p.more.is_empty() {
+            true => "  in nothing",
+            false => "",
+        };
+        writeln!(out, "  where the optimized kernel narrows more{none}")?;
+    }
+    for m in &p.more {
+        writeln!(out, "    - {} ({})", m.message, place(&m.site))?;
+    }
+    Ok(())
+}
+
+/// A place on one line.
+fn place(site: &SiteReport) -> String {
+    let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
+    if let Some((file, line)) = &site.source {
+        let _ = write!(out, ", from {file}:{line}");
+    }
+    out
 }
 
 fn write_entries(out: &mut String, entries: &[Entry], severity: Severity) -> fmt::Result {

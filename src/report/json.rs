@@ -6,6 +6,7 @@ use crate::equiv::{Counterexample, Difference, InputValue, Shown};
 use crate::gate::GateReport;
 use crate::spec::Which;
 
+use super::precision::{Precision, type_name};
 use super::{Entry, Failure, KernelReport, Report, SCHEMA, SiteReport};
 
 /// The JSON Schema of everything below.
@@ -49,6 +50,7 @@ pub fn report(r: &Report) -> Value {
         put("outputs", outputs.collect());
     }
     put("assumptions", json!(r.assumptions));
+    put("precision", precision(&r.precision));
     put("stats", stats(r));
     Value::Object(out)
 }
@@ -90,6 +92,35 @@ fn entry(e: &Entry, counted: bool) -> Value {
     if let Some(d) = &e.difference {
         out.insert("difference".into(), difference(d));
     }
+    Value::Object(out)
+}
+
+fn precision(p: &Precision) -> Value {
+    let mut out = Map::new();
+    for (which, groups) in &p.kernels {
+        let groups = groups.iter().map(|g| {
+            json!({
+                "format": g.fmt.name(),
+                "kind": g.kind.name(),
+                "from": g.from.map(type_name),
+                "use": g.then.name(),
+                "instructions": g.instructions,
+                "executions": g.executions,
+                "values": g.values,
+                "sites": g.sites.iter().map(site).collect::<Vec<Value>>(),
+            })
+        });
+        out.insert(which.name().into(), groups.collect());
+    }
+    let more = p.more.iter().map(|m| {
+        json!({
+            "kind": m.kind.name(),
+            "format": m.fmt.name(),
+            "message": m.message,
+            "site": site(&m.site),
+        })
+    });
+    out.insert("differences".into(), more.collect());
     Value::Object(out)
 }
 

@@ -18,6 +18,7 @@ pub mod html;
 pub mod human;
 pub mod json;
 pub mod junit;
+pub mod precision;
 pub mod sarif;
 
 /// Version of the shape of the JSON output.
@@ -91,6 +92,8 @@ pub struct Report {
     pub outputs: Vec<OutputSummary>,
     /// What the answer takes for granted.
     pub assumptions: Vec<String>,
+    /// Where the kernels round to narrow formats.
+    pub precision: precision::Precision,
     /// Counts of the decision.
     pub counts: Option<Counts>,
     /// Time of each stage.

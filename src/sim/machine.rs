@@ -78,6 +78,8 @@ pub struct Machine<'k> {
     pub found: Found,
     /// Counts.
     pub stats: Stats,
+    /// How often threads executed each instruction other than a plain jump.
+    pub executed: Vec<u64>,
     /// Serial of the next fresh symbol.
     pub fresh: u32,
     /// Whether any instruction reads each register.
@@ -316,6 +318,7 @@ impl<'k> Machine<'k> {
             warps,
             found: Found::default(),
             stats: Stats::default(),
+            executed: vec![0; kernel.insts.len()],
             budget: 1,
             dice: None,
             trace: None,

@@ -165,6 +165,8 @@ pub struct Outcome {
     pub assumptions: Vec<String>,
     /// Counts.
     pub stats: Stats,
+    /// How often threads executed each instruction other than a plain jump.
+    pub executed: Vec<u64>,
     /// What was touched, where that was asked for.
     pub footprint: super::Footprint,
     /// Number of fresh symbols, whose serials are consecutive.

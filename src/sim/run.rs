@@ -432,6 +432,7 @@ impl Machine<'_> {
         out.unknowns = self.found.unknowns.into_values().collect();
         out.obligations = self.pending;
         out.stats = self.stats;
+        out.executed = self.executed;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
         out.store = self.values.store;

@@ -247,6 +247,7 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<Flow, Stop> {
         self.trails.note(w, self.stats.warp_instructions, pc, exec);
+        self.executed[pc.0 as usize] += u64::from(exec.count_ones());
         let inst = self.inst(pc);
         match &inst.op {
             Op::Ld {

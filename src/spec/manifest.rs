@@ -260,15 +260,6 @@ impl Settings {
         ];
         keys.into_iter().find(|k| k.1).map(|k| k.0)
     }
-
-    /// The first setting that this version cannot honour.
-    fn not_built(&self) -> Option<&'static str> {
-        let flags = [
-            ("--probabilistic", self.probabilistic == Some(true)),
-            ("--precision", self.precision == Some(true)),
-        ];
-        flags.into_iter().find(|k| k.1).map(|k| k.0)
-    }
 }
 
 /// Which kernel of a command.
@@ -327,6 +318,10 @@ pub struct Options {
     pub strict: bool,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
+    /// Proofs by random evaluation count.
+    pub probabilistic: bool,
+    /// People are told where the kernels round to narrow formats.
+    pub precision: bool,
     /// Wall-clock limit.
     pub timeout: Duration,
     /// Memory limit in bytes.
@@ -344,11 +339,14 @@ impl Layers<'_> {
             map: Vec::new(),
             strict: false,
             exact_constants: false,
+            probabilistic: false,
+            precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
         };
         for layer in self.0 {
-            if let Some(flag) = layer.not_built() {
+            if layer.probabilistic == Some(true) {
+                let flag = "--probabilistic";
                 return Err(SpecError::NotBuilt { flag });
             }
             if let Some(strict) = layer.strict {
@@ -357,6 +355,8 @@ impl Layers<'_> {
             if let Some(exact) = layer.exact_constants {
                 out.exact_constants = exact;
             }
+            out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
+            out.precision = layer.precision.unwrap_or(out.precision);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
