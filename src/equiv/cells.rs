@@ -55,6 +55,11 @@ pub(super) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
     let mut reads: BTreeMap<(ArrayId, u64), Vec<Read>> = BTreeMap::new();
     for &t in cone.ids() {
         let (array, off, bytes, fmt) = match store.get(t) {
+            // Known numbers are no inputs.
+            Term::Elem {
+                array: ArrayId::CONSTANTS,
+                ..
+            } => continue,
             Term::Elem { array, fmt, off } => (array, off, fmt.bits() as u64 / 8, Some(fmt)),
             Term::Bytes { array, off, width } => (array, off, width as u64 / 8, None),
             _ => continue,

@@ -19,7 +19,7 @@ use crate::spec::{Arrays, Limits};
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
 use crate::term::interval::{Dyadic, Interval, Round};
-use crate::term::{Fun, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, Fun, Sort, Term, TermId, TermStore};
 
 /// Precision of the exact evaluation and of the tolerant one.
 const PRECISION: u32 = 160;
@@ -261,6 +261,11 @@ impl<'s> Hunt<'s> {
         let values = self.cone.evaluate_all(self.store, inputs, mode);
         let fit = self.cone.ids().iter().zip(&values).all(|(&t, v)| {
             match self.store.get(t) {
+                // A number that is known, and has an enclosure, is no input.
+                Term::Elem {
+                    array: ArrayId::CONSTANTS,
+                    ..
+                } => true,
                 // Elements are finite numbers.
                 Term::Elem { .. } => matches!(v, Value::Exact(_)),
                 // The logarithm of zero is minus infinity, but nobody means that.
