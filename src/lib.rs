@@ -69,3 +69,4 @@ pub mod report;
 pub mod sim;
 pub mod spec;
 pub mod term;
+mod trial;

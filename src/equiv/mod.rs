@@ -39,6 +39,7 @@ mod residues;
 mod ruling;
 mod special;
 mod text;
+pub mod trial;
 mod types;
 mod witness;
 

@@ -207,6 +207,21 @@ impl<'k> Machine<'k> {
             r.read_only = a.origin == Origin::Const;
             regions.push(r);
         }
+        let mut known = rustc_hash::FxHashMap::default();
+        for g in &bindings.given {
+            let bytes = g.value.to_le_bytes();
+            let bytes = &bytes[..(g.bytes as usize).min(8)];
+            if let Some(r) = regions.get_mut(region_of(g.array).0 as usize) {
+                r.preset(g.off, bytes);
+            }
+            known.extend(bytes.iter().zip(g.off..).map(|(b, at)| ((g.array, at), *b)));
+        }
+        let known = |a: ArrayId, off: u64, n: u32| {
+            let bytes = (0..n as u64).map(|i| known.get(&(a, off + i)));
+            let some = bytes.clone().any(|b| b.is_some());
+            let bits = bytes.rev().fold(0, |v, b| v << 8 | *b.unwrap_or(&0) as u64);
+            some.then_some(Val::Conc(bits))
+        };
         for f in &bindings.fields {
             let v = match f.value {
                 Value::Bits(b) => Val::Conc(b),
@@ -214,8 +229,9 @@ impl<'k> Machine<'k> {
                 // Put there when the machine is made.
                 Value::Map(..) => continue,
                 Value::Symbol(a) => {
-                    let t = values.store.bytes(a, 0, (f.bytes.min(8) * 8) as u8);
-                    Val::Bits(t)
+                    let n = f.bytes.min(8);
+                    let t = values.store.bytes(a, 0, (n * 8) as u8);
+                    known(a, 0, n).unwrap_or(Val::Bits(t))
                 }
             };
             let param = &mut regions[PARAM.0 as usize];
@@ -225,7 +241,8 @@ impl<'k> Machine<'k> {
                     // A by-value structure without bindings: symbols byte by byte.
                     for i in 0..n as u64 {
                         let t = values.store.bytes(a, i, 8);
-                        param.preset_value(&mut values, f.offset as u64 + i, 1, Val::Bits(t));
+                        let v = known(a, i, 1).unwrap_or(Val::Bits(t));
+                        param.preset_value(&mut values, f.offset as u64 + i, 1, v);
                     }
                 }
                 _ => {}

@@ -192,6 +192,21 @@ pub struct Bindings {
     pub maps: Vec<binding::MapDecl>,
     /// Array of each module-scope variable, by [`GlobalId`].
     pub globals: Vec<ArrayId>,
+    /// Initial content of arrays that is known: none, but for a run on known data.
+    pub given: Vec<Given>,
+}
+
+/// Known bytes of an array before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The array.
+    pub array: ArrayId,
+    /// Byte offset.
+    pub off: u64,
+    /// Size in bytes, at most 8.
+    pub bytes: u8,
+    /// The bytes, little endian.
+    pub value: u64,
 }
 
 impl Bindings {

@@ -457,6 +457,7 @@ impl Table {
                     fields,
                     maps: draft.maps,
                     globals: draft.globals,
+                    given: Vec::new(),
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),
             });
