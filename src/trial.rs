@@ -20,6 +20,9 @@ use crate::term::ArrayId;
 /// Instructions times lanes that the trials of a pair may take.
 const WORK: u64 = 100_000_000;
 
+/// Trials that leave open what was open before, after which no other is made.
+const UNCHANGED: u32 = 3;
+
 /// What a trial found.
 pub(crate) enum Found {
     /// An output differs.
@@ -60,8 +63,13 @@ pub(crate) fn run(
     let cost = reference.stats.thread_instructions + optimized.stats.thread_instructions;
     let most = (WORK / cost.max(1)).max(1) as usize;
     let inputs = trial::inputs(stores, written, arrays, options.seed);
+    let places = |o: &Outcome| -> Vec<_> {
+        let place = |u: &Finding<UnknownKind>| (u.kind, u.sites.first().map(|s| s.pc));
+        o.unknowns.iter().map(place).collect()
+    };
+    let (open, mut unchanged) = (places(optimized), 0);
     for input in inputs.iter().take(most) {
-        if options.limits.reached().is_some() {
+        if options.limits.reached().is_some() || unchanged == UNCHANGED {
             return None;
         }
         let known = subjects.map(|s| {
@@ -91,8 +99,12 @@ pub(crate) fn run(
             }
             return Some(Found::Defects(entries));
         }
-        let Ok(optimized) = optimized.into_clean(true) else {
-            continue;
+        let optimized = match optimized.into_clean(true) {
+            Ok(clean) => clean,
+            Err(outcome) => {
+                unchanged += u32::from(places(&outcome) == open);
+                continue;
+            }
         };
         let decision = equiv::decide(reference, optimized, arrays, &options);
         let Some(mut example) = decision.counterexample else {

@@ -92,6 +92,50 @@ fn a_missing_summand_is_refuted_with_a_small_input() {
 }
 
 #[test]
+fn log2_e_is_a_number_and_no_input() {
+    // exp(x) against exp(2 x), by the exact log2(e).
+    let exp = |k: i64| {
+        move |s: &mut TermStore, [a, ..]: [TermId; 4]| {
+            let (e, k) = (s.log2_e(), s.integer(k));
+            let t = s.mul(a, e);
+            let t = s.mul(t, k);
+            vec![s.fun(crate::term::Fun::Exp2, t)]
+        }
+    };
+    let d = run(exp(1), exp(2));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    let inputs = d.counterexample.expect("a witness").inputs;
+    assert!(inputs.iter().all(|i| i.array == IN), "{inputs:?}");
+    assert_eq!(run(exp(3), exp(3)).verdict, Verdict::Equivalent);
+}
+
+#[test]
+fn a_logarithm_of_zero_hides_no_nan() {
+    use crate::term::Fun;
+    // The sum of the logarithms of x - max(x, y) and y - max(x, y): of the two one is that of zero,
+    // the other that of a negative number.
+    let wrong = |s: &mut TermStore, [a, b, ..]: [TermId; 4]| {
+        let m = s.max(a, b);
+        let (x, y) = (s.sub(a, m), s.sub(b, m));
+        let (x, y) = (s.fun(Fun::Log2, x), s.fun(Fun::Log2, y));
+        vec![s.add(x, y)]
+    };
+    let plain = |s: &mut TermStore, [a, b, ..]: [TermId; 4]| vec![s.add(a, b)];
+    let d = run(plain, wrong);
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+    assert!(d.counterexample.expect("a witness").optimized.is_none());
+    // The logarithm of zero alone is minus infinity, and tells nothing.
+    let zero = |s: &mut TermStore, [a, b, ..]: [TermId; 4]| {
+        let d = s.sub(a, a);
+        let x = s.fun(Fun::Log2, d);
+        let x = s.fun(Fun::Exp2, x);
+        let t = s.add(x, a);
+        vec![s.add(t, b)]
+    };
+    assert_ne!(run(plain, zero).verdict, Verdict::NotEquivalent);
+}
+
+#[test]
 fn rounded_constants_do_not_refute() {
     // exp(x) by log2(e) rounded to f32, and by log2(e) rounded to f64.
     let exp = |bits: u64, fmt: Fmt| {

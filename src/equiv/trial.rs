@@ -122,8 +122,7 @@ pub fn rounds(store: &TermStore) -> bool {
     let rounding = |t: Term<'_>| {
         matches!(
             t,
-            Term::Clamp { .. }
-                | Term::Fun(Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _)
+            Term::Clamp { .. } | Term::Fun(Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _)
         )
     };
     (0..store.len() as u32).any(|i| rounding(store.get(TermId(i))))
@@ -142,5 +141,88 @@ pub fn counts(example: &Counterexample, rounds: bool) -> bool {
             gap > ABSOLUTE && gap > RELATIVE * size
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::equiv::Shown;
+    use crate::kernel::Fmt;
+    use crate::spec::{Array, Origin};
+
+    fn number(v: f64, bits: Option<u64>) -> Option<Shown> {
+        Some(Shown {
+            text: v.to_string(),
+            approx: Some(v),
+            bits,
+        })
+    }
+
+    #[test]
+    fn only_large_differences_count() {
+        let example = |reference, optimized| Counterexample {
+            array: ArrayId(0),
+            output: String::new(),
+            element: Vec::new(),
+            offset: 0,
+            reference,
+            optimized,
+            message: String::new(),
+            difference: None,
+            inputs: Vec::new(),
+        };
+        for (x, y, large) in [
+            (1.0, 1.01, true),
+            (1.0, 1.001, false),
+            (1e-4, 2e-4, false),
+            (0.0, 0.5, true),
+            (1e6, 1.001e6, false),
+        ] {
+            let e = example(number(x, None), number(y, None));
+            assert_eq!(counts(&e, false), large, "{x} {y}");
+        }
+        // Only one kernel writes, or the optimized one has no value.
+        assert!(counts(&example(number(1.0, None), None), true));
+        // An integer that was rounded may be off by one.
+        let e = example(number(1.0, Some(1)), number(2.0, Some(2)));
+        assert!(counts(&e, false) && !counts(&e, true));
+    }
+
+    #[test]
+    fn inputs_leave_out_what_is_written() {
+        let mut s = TermStore::new();
+        let x = s.elem(ArrayId(0), Fmt::F32, 4);
+        let y = s.elem(ArrayId(1), Fmt::F32, 0);
+        s.add(x, y);
+        let array = |name: &str| Array {
+            name: name.to_string(),
+            origin: Origin::Pointer,
+            role: None,
+            elem: None,
+            shape: Vec::new(),
+            extent: None,
+        };
+        let arrays = Arrays(vec![array("a"), array("b")]);
+        let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);
+        assert_eq!(all.len(), PATTERNS.len());
+        let one = Given {
+            array: ArrayId(0),
+            off: 4,
+            bytes: 4,
+            value: 1f32.to_bits() as u64,
+        };
+        assert_eq!(all[0].given(), [one]);
+        assert_eq!(all[0].shown(&arrays)[0].value.text, "1");
+        assert!(inputs([&s, &TermStore::new()], |_| true, &arrays, 1).is_empty());
+    }
+
+    #[test]
+    fn a_quotient_by_zero_is_no_value() {
+        let mut s = TermStore::new();
+        let (one, zero) = (s.integer(1), s.integer(0));
+        let bad = s.div(one, zero);
+        assert!(has_values(&s, &[one]));
+        assert!(!has_values(&s, &[one, bad]));
     }
 }

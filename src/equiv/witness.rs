@@ -98,6 +98,8 @@ pub(super) struct Hunt<'s> {
     floor: i64,
     relative: i64,
     same_functions: bool,
+    /// By position in the cone: whether the reference has the term.
+    of_reference: Vec<bool>,
 }
 
 /// True if both sides evaluate as many terms of each function: then none stands for another, and
@@ -190,7 +192,10 @@ impl<'s> Hunt<'s> {
             false if same_functions => (ABSOLUTE, RELATIVE_SAME),
             false => (ABSOLUTE, RELATIVE),
         };
+        let first = Cone::new(store, &pairs.iter().map(|p| p.0).collect::<Vec<_>>());
+        let has = |t| first.ids().binary_search(t).is_ok();
         Hunt {
+            of_reference: cone.ids().iter().map(has).collect(),
             floor,
             relative,
             same_functions,
@@ -259,20 +264,31 @@ impl<'s> Hunt<'s> {
     /// The first pair that is apart at an input, if the input is fit to be a counterexample.
     fn evaluate(&self, inputs: &Inputs, mode: Mode) -> Option<(usize, Value, Value, Gap)> {
         let values = self.cone.evaluate_all(self.store, inputs, mode);
-        let fit = self.cone.ids().iter().zip(&values).all(|(&t, v)| {
-            match self.store.get(t) {
-                // A number that is known, and has an enclosure, is no input.
-                Term::Elem {
-                    array: ArrayId::CONSTANTS,
-                    ..
-                } => true,
-                // Elements are finite numbers.
-                Term::Elem { .. } => matches!(v, Value::Exact(_)),
-                // The logarithm of zero is minus infinity, but nobody means that.
-                Term::Fun(Fun::Log2, _) => *v != Value::NegInf,
-                _ => true,
-            }
-        });
+        let mut zeros = false;
+        let fit = self
+            .cone
+            .ids()
+            .iter()
+            .zip(&values)
+            .enumerate()
+            .all(|(i, (&t, v))| {
+                match self.store.get(t) {
+                    // A number that is known, and has an enclosure, is no input.
+                    Term::Elem {
+                        array: ArrayId::CONSTANTS,
+                        ..
+                    } => true,
+                    // Elements are finite numbers.
+                    Term::Elem { .. } => matches!(v, Value::Exact(_)),
+                    // The logarithm of zero is minus infinity, but nobody means that: where only the
+                    // optimized kernel takes it, a NaN that comes from something else still counts.
+                    Term::Fun(Fun::Log2, _) if *v == Value::NegInf => {
+                        zeros = true;
+                        !self.of_reference[i]
+                    }
+                    _ => true,
+                }
+            });
         if !fit {
             return None;
         }
@@ -281,16 +297,21 @@ impl<'s> Hunt<'s> {
             let (x, y) = (roots[2 * i], roots[2 * i + 1]);
             match gap(x, y, (self.floor, self.relative)) {
                 Gap::No => None,
-                Gap::Undefined if !self.is_special(&values, 2 * i + 1) => None,
+                Gap::Undefined => match self.special(&values, 2 * i + 1) {
+                    Special::Nan => Some((i, x.clone(), y.clone(), Gap::Undefined)),
+                    Special::NotFinite if !zeros => Some((i, x.clone(), y.clone(), Gap::Undefined)),
+                    _ => None,
+                },
+                _ if zeros => None,
                 g => Some((i, x.clone(), y.clone(), g)),
             }
         })
     }
 
-    /// True if a root without a value is not a number for the machine either.
-    fn is_special(&self, values: &[Value], root: usize) -> bool {
+    /// What the machine surely computes for a root without a value.
+    fn special(&self, values: &[Value], root: usize) -> Special {
         let sure = special::specials(self.store, &self.cone, values);
-        sure[self.cone.roots()[root] as usize] != Special::No
+        sure[self.cone.roots()[root] as usize]
     }
 
     pub(super) fn found(&self, values: &[u64]) -> Option<Found> {

@@ -219,14 +219,21 @@ impl Lowerer<'_> {
         };
         self.expect(wanted)?;
         let scale = self.pred(3)?;
+        let (sign, major) = ([(1, false), (-1, true)], [(0, false), (1, true)]);
         let mut flag = |i: usize, choices: [(i64, bool); 2]| -> Decoded<bool> {
             let Src::Imm(v) = self.src(i, Type::S32)? else {
                 return unsupported("a scale or layout that is not a constant");
             };
             let found = choices.iter().find(|c| c.0 == v as u32 as i32 as i64);
-            found.map_or_else(|| unsupported("this scale or layout"), |c| Ok(c.1))
+            match found {
+                Some(c) => Ok(c.1),
+                None => {
+                    let span = self.operand(i)?.span;
+                    let signs = choices == sign;
+                    self.wrong(span, if signs { "1 or -1" } else { "0 or 1" })
+                }
+            }
         };
-        let (sign, major) = ([(1, false), (-1, true)], [(0, false), (1, true)]);
         let negate = !int && flag(4, sign)? != flag(5, sign)?;
         let a_major = half && !regs && flag(6, major)?;
         let b_major = half && flag(if regs { 6 } else { 7 }, major)?;

@@ -24,7 +24,10 @@ impl Lowerer<'_> {
         let (_, from) = self.address(1, Some(Space::Global))?;
         let bytes = match self.src(2, Type::U32)? {
             Src::Imm(n @ (4 | 8 | 16)) => n as u8,
-            _ => return unsupported("a size other than 4, 8 or 16"),
+            _ => {
+                let span = self.operand(2)?.span;
+                return self.wrong(span, "one of the constants 4, 8 and 16");
+            }
         };
         let (mut read, mut ignore) = (None, None);
         if self.ops.len() == 4 + policy {

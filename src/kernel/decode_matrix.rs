@@ -264,10 +264,7 @@ impl<'a> Lowerer<'a> {
         let operand = self.operand(i)?;
         let elements = self.elements(operand)?;
         if elements.len() != count {
-            return unsupported(format!(
-                "{} registers where the shape takes {count}",
-                elements.len()
-            ));
+            return self.wrong(operand.span, "as many registers as the shape takes");
         }
         Ok(elements)
     }
