@@ -17,10 +17,17 @@ pub(super) struct Canon<'s> {
 impl<'s> Canon<'s> {
     /// An empty scratch.
     pub(super) fn new(store: &'s TermStore, limits: &spec::Limits) -> Self {
+        Canon::bounded(store, limits, None)
+    }
+
+    /// The same with a bound on the work of one question.
+    pub(super) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
+        let own = Limits::default();
         let limits = Limits {
             deadline: limits.deadline,
             stopped: limits::stopped,
-            ..Limits::default()
+            max_work: work.unwrap_or(own.max_work),
+            ..own
         };
         Canon {
             norm: Normalizer::new(store, limits),
@@ -28,16 +35,6 @@ impl<'s> Canon<'s> {
             limits,
             facts: Vec::new(),
         }
-    }
-
-    /// The same with a bound on the work of one question.
-    pub(super) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
-        let mut canon = Canon::new(store, limits);
-        if let Some(work) = work {
-            canon.limits.max_work = work;
-            canon.norm = Normalizer::new(store, canon.limits);
-        }
-        canon
     }
 
     /// An empty scratch for the inputs on which these elements have these signs.

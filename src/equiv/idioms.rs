@@ -330,11 +330,27 @@ pub(super) struct Idioms {
     map: FxHashMap<TermId, (usize, TermId)>,
 }
 
+/// True if one of the terms chooses between cases or makes a number of bits, as each expanded
+/// function does.
+fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
+    let part = |&t: &TermId| {
+        let t = store.get(t);
+        matches!(
+            t,
+            Term::Select(..) | Term::OfBits { .. } | Term::OfInt { .. }
+        )
+    };
+    terms.iter().any(part)
+}
+
 impl Idioms {
     /// Those below `roots`.
     pub(super) fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
         let mut out = Idioms::default();
         let below = store.reachable(roots);
+        if !may_expand(store, &below) {
+            return out;
+        }
         let meeting = |t: &&TermId| meets(store, **t).is_some();
         let meeting: Vec<TermId> = below.iter().filter(meeting).copied().collect();
         // Patterns are built in a copy: what is new there is not of the pair.
@@ -409,6 +425,17 @@ mod tests {
     fn every_function_has_a_pattern() {
         let names: Vec<&str> = patterns().iter().map(|p| p.name).collect();
         assert_eq!(names, FUNCTIONS.map(|f| f.name));
+    }
+
+    #[test]
+    fn every_pattern_may_be_an_expansion() {
+        for p in patterns() {
+            assert!(
+                may_expand(&p.store, &p.store.reachable(&[p.root])),
+                "{}",
+                p.name
+            );
+        }
     }
 
     /// Both sides at many arguments: equal to a few units in the last place, undefined together.

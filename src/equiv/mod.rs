@@ -95,7 +95,10 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
         store: &store,
         arrays,
         options,
-        work: judge::first_work(&store, &conditions).filter(|_| !options.exact_constants),
+        work: match options.exact_constants {
+            true => None,
+            false => judge::first_work(&store, &conditions),
+        },
     };
     judge.all(&conditions, &mut decision);
     decision

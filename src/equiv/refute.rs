@@ -8,7 +8,6 @@ use super::ruling::Ruling;
 use super::types::*;
 use super::{cells, difference, explain, text, witness};
 use crate::sim::{Side, UnknownKind};
-use crate::term::eval::Value;
 use crate::term::{Term, TermId};
 
 impl Judge<'_> {
@@ -33,30 +32,35 @@ impl Judge<'_> {
             approximate: false,
         };
         let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
-        let shown = at.first().and_then(|v| self.shown(v, c));
+        // Bits are read in the element's type.
+        let shown = at.first().and_then(|v| text::value(v, c.ty));
         let (reference, optimized) = match only.side {
             Side::Reference => (shown, None),
             Side::Optimized => (None, shown),
         };
         Ruling::Refuted(
             Box::new(Counterexample {
-                array: c.array,
-                output: text::array_name(self.arrays, c.array),
-                element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
-                offset: c.off,
                 reference,
                 optimized,
-                message: format!("only the {who} writes {}", self.name(c)),
-                difference: None,
-                inputs: Vec::new(),
+                ..self.at(c, format!("only the {who} writes {}", self.name(c)))
             }),
             None,
         )
     }
 
-    /// A value of an element; bits are read in the element's type.
-    fn shown(&self, v: &Value, c: &Condition) -> Option<Shown> {
-        text::value(v, c.ty)
+    /// A counterexample at an element, without values.
+    fn at(&self, c: &Condition, message: String) -> Counterexample {
+        Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference: None,
+            optimized: None,
+            message,
+            difference: None,
+            inputs: Vec::new(),
+        }
     }
 
     pub(super) fn counterexample(&self, c: &Condition, found: &witness::Found) -> Counterexample {
@@ -80,15 +84,10 @@ impl Judge<'_> {
             value: text::bits(bits, Some(cell.ty)),
         };
         Counterexample {
-            array: c.array,
-            output: text::array_name(self.arrays, c.array),
-            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
-            offset: c.off,
             reference,
             optimized,
-            message,
-            difference: None,
             inputs: found.inputs.iter().map(input).collect(),
+            ..self.at(c, message)
         }
     }
 

@@ -104,6 +104,20 @@ impl Machine<'_> {
         Ok(out)
     }
 
+    /// Where one lane goes, if that does not depend on data.
+    pub fn only_target(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+    ) -> Result<Option<Target>, Stop> {
+        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        let last = to.pop().filter(|t| to.is_empty() && t.cond.is_none());
+        Ok(last)
+    }
+
     /// Where an address leads. One that leads nowhere is a defect if the access is `certain` to
     /// happen.
     fn resolve(

@@ -243,10 +243,9 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
     ) -> Result<Target, Stop> {
-        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
-        match (to.pop(), to.is_empty()) {
-            (Some(t), true) if t.cond.is_none() => Ok(t),
-            _ => {
+        match self.only_target(w, lane, pc, space, addr)? {
+            Some(t) => Ok(t),
+            None => {
                 let site = self.site(pc, w, 1 << lane, "copies between selected addresses");
                 self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
                     "an address of a bulk copy depends on input data".into()

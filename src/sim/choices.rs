@@ -17,7 +17,8 @@ use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
 use crate::term::{
-    ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, fold_bits, layout, pow2, sext,
+    ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, fold_bits, fold_compare,
+    layout, pow2,
 };
 
 /// Most bits that are tried out.
@@ -149,17 +150,9 @@ impl Cone {
                     .zip(v(b))
                     .and_then(|(a, b)| fold_bits(*op, *w, a, b))
                     .map(|x| low(x, *w)),
-                Step::Compare(op, w, a, b) => v(a).zip(v(b)).map(|(a, b)| {
-                    let (x, y) = (sext(a, *w), sext(b, *w));
-                    let holds = match op {
-                        ICmp::Eq => a == b,
-                        ICmp::ULt => a < b,
-                        ICmp::ULe => a <= b,
-                        ICmp::SLt => x < y,
-                        ICmp::SLe => x <= y,
-                    };
-                    holds as u64
-                }),
+                Step::Compare(op, w, a, b) => v(a)
+                    .zip(v(b))
+                    .map(|(a, b)| fold_compare(*op, *w, a, b) as u64),
                 Step::Not(a) => v(a).map(|a| 1 - a),
                 Step::And(a, b) => v(a).zip(v(b)).map(|(a, b)| a & b),
                 Step::Or(a, b) => v(a).zip(v(b)).map(|(a, b)| a | b),

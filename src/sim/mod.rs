@@ -25,6 +25,7 @@ mod bulk;
 mod choices;
 pub mod clock;
 mod collective;
+mod compare;
 mod compute;
 mod convert;
 mod copy;

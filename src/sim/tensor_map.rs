@@ -21,7 +21,6 @@ use super::clock::{Actor, Tick};
 use super::machine::{Machine, PARAM, RegionId, Stop};
 use super::memory::RegionKind;
 use super::race::Kind;
-use super::step::Under;
 use super::tensor_box::{Refusal, TensorMap};
 use super::value::Val;
 use super::{DefectKind, Tid, UnknownKind};
@@ -108,12 +107,8 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
     ) -> Result<Target, Stop> {
-        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
-        if to.len() != 1 || to[0].cond.is_some() {
+        let Some(t) = self.only_target(w, lane, pc, space, addr)? else {
             self.unsupported(w, 1 << lane, pc, "a data-dependent address of a tensor map");
-            return Err(Stop::Finding);
-        }
-        let Some(t) = to.pop() else {
             return Err(Stop::Finding);
         };
         let region = &self.regions[t.region.0 as usize];

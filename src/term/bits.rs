@@ -7,7 +7,7 @@
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::view::{self, BitsOp, Term, node};
+use super::view::{self, BitsOp, ICmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore};
 use crate::kernel::Fmt;
 
@@ -411,6 +411,17 @@ impl TermStore {
         let total = self.is_total(real);
         let n = node(view::CLAMP, signed as u8, width as u16, real.0, 0, 0);
         self.insert(n, &[], total)
+    }
+}
+
+/// What a comparison of known bits of a width says.
+pub(crate) fn fold_compare(op: ICmp, w: u8, x: u64, y: u64) -> bool {
+    match op {
+        ICmp::Eq => x == y,
+        ICmp::ULt => x < y,
+        ICmp::ULe => x <= y,
+        ICmp::SLt => sext(x, w) < sext(y, w),
+        ICmp::SLe => sext(x, w) <= sext(y, w),
     }
 }
 

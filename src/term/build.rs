@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-use super::bits::sext;
+use super::bits::fold_compare;
 use super::view::{self, BitsOp, Fun, ICmp, RCmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
@@ -348,14 +348,7 @@ impl TermStore {
             return self.bool(matches!(op, ICmp::Eq | ICmp::ULe | ICmp::SLe));
         }
         if let (Some(x), Some(y)) = (self.as_bits(a), self.as_bits(b)) {
-            let v = match op {
-                ICmp::Eq => x == y,
-                ICmp::ULt => x < y,
-                ICmp::ULe => x <= y,
-                ICmp::SLt => sext(x, w) < sext(y, w),
-                ICmp::SLe => sext(x, w) <= sext(y, w),
-            };
-            return self.bool(v);
+            return self.bool(fold_compare(op, w, x, y));
         }
         if w == 1 && op == ICmp::Eq {
             // One form for a test of a bit: that it is set.

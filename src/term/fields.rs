@@ -9,7 +9,7 @@
 //! form of it in the store; x is then neither a constant, a concatenation nor itself extended.
 //! Every rule looks at a bounded neighbourhood of its operands.
 
-use super::bits::{mask, sext};
+use super::bits::{fold_compare, mask, sext};
 use super::view::{BitsOp, ICmp, Term};
 use super::{Sort, TermId, TermStore};
 
@@ -315,13 +315,7 @@ impl TermStore {
     fn compare_truth(&mut self, op: ICmp, w: u8, p: TermId, c: u64, flipped: bool) -> TermId {
         let holds = |v: u64| {
             let (x, y) = if flipped { (c, v) } else { (v, c) };
-            match op {
-                ICmp::Eq => x == y,
-                ICmp::ULt => x < y,
-                ICmp::ULe => x <= y,
-                ICmp::SLt => sext(x, w) < sext(y, w),
-                ICmp::SLe => sext(x, w) <= sext(y, w),
-            }
+            fold_compare(op, w, x, y)
         };
         match (holds(0), holds(1)) {
             (false, true) => p,
