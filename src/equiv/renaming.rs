@@ -208,15 +208,13 @@ impl Walker<'_, '_> {
                 continue;
             }
             visits += 1;
-            if visits > MAX_VISITS
-                || self.shapes.shape[i] != self.shapes.shape[y.0 as usize]
-                || store.label(x) != store.label(y)
-            {
+            if visits > MAX_VISITS || store.label(x) != store.label(y) {
                 return false;
             }
             self.tables.image[i] = (walk, y.0);
             let arrays = self.shapes.arrays[i];
-            if let (Some(p), Some(q)) = (input(store, x), input(store, y)) {
+            // Inputs with one label have one array and type.
+            if let (Some(p), Some(q)) = (store.input_offset(x), store.input_offset(y)) {
                 let origin = &mut self.tables.origin[y.0 as usize];
                 if origin.0 == walk && origin.1 != x.0 {
                     return false;
@@ -227,6 +225,8 @@ impl Walker<'_, '_> {
                 }
             } else if x == y {
                 self.tables.fixed |= arrays;
+            } else if self.shapes.shape[i] != self.shapes.shape[y.0 as usize] {
+                return false;
             } else {
                 self.descend(x, y);
                 continue;

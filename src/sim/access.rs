@@ -325,6 +325,42 @@ impl Machine<'_> {
             .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc))
     }
 
+    /// The last offset at which bytes of an access fit into a region.
+    #[inline]
+    fn last_offset(&self, region: RegionId, size: u32) -> Option<u64> {
+        let extent = self.regions[region.0 as usize].extent.unwrap_or(1 << 39);
+        extent.checked_sub(size as u64)
+    }
+
+    /// The region and offset that a known address leads to, if it is aligned and lies within one
+    /// region other than local memory.
+    #[inline]
+    pub fn place_of(
+        &self,
+        space: Space,
+        word: u64,
+        width: u8,
+        offset: i64,
+        size: u32,
+    ) -> Option<(RegionId, u64)> {
+        let region = match space {
+            Space::Shared => SHARED,
+            Space::Param => PARAM,
+            Space::Global | Space::Generic => {
+                let (r, _) = locate(word.wrapping_add_signed(offset), self.regions.len())?;
+                if r <= PARAM {
+                    return None;
+                }
+                r
+            }
+            _ => return None,
+        };
+        let off = word.wrapping_add(delta(region, offset)) & address_bits(width);
+        let fits = off <= self.last_offset(region, size)? && off & (size as u64 - 1) == 0;
+        let within = region != SHARED || self.within_variable(off, off + size as u64);
+        (fits && within).then_some((region, off))
+    }
+
     /// The region and offsets of an access whose lanes all go to known, aligned addresses within
     /// one region other than local memory: the common case, without a target for each lane.
     pub fn uniform(
@@ -344,30 +380,15 @@ impl Machine<'_> {
             Src::Reg(_) => return None,
             s => (self.words(w, s)[first], 64),
         };
-        let (region, origin) = match space {
-            Space::Shared => (SHARED, 0),
-            Space::Param => (PARAM, 0),
-            Space::Global | Space::Generic => {
-                let (r, _) = locate(start.wrapping_add_signed(addr.offset), self.regions.len())?;
-                if r <= PARAM {
-                    return None;
-                }
-                (r, super::machine::base(r))
-            }
-            _ => return None,
-        };
-        let keep = if width == 32 { 0xffff_ffff } else { u64::MAX };
-        let extent = self.regions[region.0 as usize].extent.unwrap_or(1 << 39);
-        let last = extent.checked_sub(size as u64)?;
-        let delta = (addr.offset as u64).wrapping_sub(origin);
+        let (region, off) = self.place_of(space, start, width, addr.offset, size)?;
+        offs[first] = off;
+        if exec == 1 << first {
+            return Some(region);
+        }
+        let (keep, delta) = (address_bits(width), delta(region, addr.offset));
+        let last = self.last_offset(region, size)?;
         let wrong = |off: u64| off > last || off & (size as u64 - 1) != 0;
         let offset = |word: u64| word.wrapping_add(delta) & keep;
-        if exec == 1 << first {
-            let off = offset(start);
-            offs[first] = off;
-            let within = region != SHARED || self.within_variable(off, off + size as u64);
-            return (!wrong(off) && within).then_some(region);
-        }
         match addr.base {
             Src::Reg(r) => *offs = *self.warps[w].words(r),
             s => *offs = self.words(w, s),
@@ -578,4 +599,21 @@ pub fn later_lane(c: &SameWrite) -> usize {
 /// thread's own.
 pub fn local_stride(bytes: u32) -> u64 {
     (bytes as u64).next_multiple_of(16).max(16)
+}
+
+/// What turns an address into an offset in its region. Shared and parameter addresses are offsets.
+#[inline]
+fn delta(region: RegionId, offset: i64) -> u64 {
+    let origin = if region <= PARAM {
+        0
+    } else {
+        super::machine::base(region)
+    };
+    (offset as u64).wrapping_sub(origin)
+}
+
+/// The bits that an address of a width has.
+#[inline]
+fn address_bits(width: u8) -> u64 {
+    if width == 32 { 0xffff_ffff } else { u64::MAX }
 }

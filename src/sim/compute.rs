@@ -225,8 +225,9 @@ impl Machine<'_> {
         }
     }
 
+    /// Integer arithmetic.
     #[allow(clippy::too_many_arguments)]
-    fn int(
+    pub fn int(
         &mut self,
         w: usize,
         exec: u32,

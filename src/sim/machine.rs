@@ -102,6 +102,8 @@ pub struct Machine<'k> {
     pub last_turn: (u64, u32),
     /// Whether anything may come to depend on the old value that an atomic gives.
     pub result_used: Vec<bool>,
+    /// How each instruction is executed.
+    pub classes: Vec<super::plain::Class>,
     /// What each instruction may do with the address of an array.
     pub address_bits: Vec<super::bases::Use>,
     /// Pairs of values and places that are pending.
@@ -306,6 +308,7 @@ impl<'k> Machine<'k> {
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
+            classes: super::plain::classes(kernel, &address_bits),
             address_bits,
             kernel,
             launch,

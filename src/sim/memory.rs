@@ -238,7 +238,6 @@ impl Region {
         self.load_bits(values, off, bits as u8, ty, site)
     }
 
-    #[cold]
     fn load_bits(&mut self, values: &mut Values, off: u64, width: u8, ty: NumTy, site: u32) -> Val {
         if width == 64 {
             let (lo, hi) = (self.cell(off / 4), self.cell(off / 4 + 1));

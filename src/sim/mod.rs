@@ -45,6 +45,7 @@ mod missing;
 pub mod open;
 mod order;
 mod outcome;
+mod plain;
 mod proxy;
 mod quads;
 pub mod race;

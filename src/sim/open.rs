@@ -195,12 +195,17 @@ impl Values {
     /// As [`Values::extend`] with what lane words pack, where nothing but an append is needed.
     #[inline]
     pub fn extend_words(&mut self, sum: u64, x: u32, y: u32) -> Option<OpenSum> {
-        let (x, y) = (TermId(x), TermId(y));
+        self.append(open_sum(sum), TermId(x), TermId(y))
+    }
+
+    /// As [`Values::extend`], where nothing but an append is needed.
+    #[inline]
+    pub fn append(&mut self, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
         if !self.store.is_ordinary(x) || !self.store.is_ordinary(y) {
             return None;
         }
         let one = self.one();
-        Some(self.open.append(open_sum(sum), x, y, one))
+        Some(self.open.append(sum, x, y, one))
     }
 
     /// The term of an open sum.

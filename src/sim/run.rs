@@ -211,6 +211,13 @@ impl Machine<'_> {
             };
             progress = true;
             loop {
+                if !released {
+                    pc = self.run_plain(w, mask, pc, next, &mut left)?;
+                    if pc.0 >= next {
+                        self.warps[w].jump(mask, pc.0);
+                        break;
+                    }
+                }
                 let op = &self.inst(pc).op;
                 if !released
                     && synchronises(op)
@@ -247,9 +254,7 @@ impl Machine<'_> {
                     trace.push((w as u32, mask, pc));
                 }
                 let flow = self.step(w, mask, pc)?;
-                if self.order.report.len() != self.trails.seen {
-                    self.trails.keep(self.order.report.findings());
-                }
+                self.keep_trails();
                 match flow {
                     Flow::Next => pc.0 += 1,
                     Flow::Jump(to) => pc = to,
@@ -265,6 +270,14 @@ impl Machine<'_> {
                     break;
                 }
             }
+        }
+    }
+
+    /// Keeps what led to the races that were just found.
+    #[inline]
+    pub fn keep_trails(&mut self) {
+        if self.order.report.len() != self.trails.seen {
+            self.trails.keep(self.order.report.findings());
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Under {
 }
 
 /// No lane is conditional.
-static UNCONDITIONAL: Under = Under::none();
+pub static UNCONDITIONAL: Under = Under::none();
 
 impl Under {
     /// No lane is conditional.

@@ -139,9 +139,7 @@ impl Values {
             }
             Val::Open(f, s) if f == fmt => self.close(s),
             Val::Bits(t) => {
-                if let Term::Bytes { array, off, width } = self.store.get(t)
-                    && width as u32 == fmt.bits()
-                {
+                if let Some((array, off)) = self.store.whole_bytes(t, fmt.bits()) {
                     return self.store.elem(array, fmt, off);
                 }
                 let key = memo::number(fmt, t);

@@ -23,11 +23,20 @@ struct Dense {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
     tables: Vec<Dense>,
-    last: usize,
+    /// Where the table of a key was found last, by the low bits of the mixed key.
+    last: [u8; RECENT],
 }
+
+/// Tables that are found without a search: a kernel reads a few arrays in turn.
+const RECENT: usize = 16;
 
 /// Most tables; types of further arrays are always hashed.
 const MOST: usize = 64;
+
+#[inline]
+fn slot(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as usize
+}
 
 impl Inputs {
     /// The index of an element of `bytes` bytes in its table, if it has one.
@@ -39,10 +48,13 @@ impl Inputs {
 
     #[inline]
     fn table(&mut self, key: u64) -> Option<&mut Dense> {
-        if self.tables.get(self.last).is_none_or(|t| t.key != key) {
-            self.last = self.tables.iter().position(|t| t.key == key)?;
+        let slot = slot(key);
+        let mut i = self.last[slot] as usize;
+        if self.tables.get(i).is_none_or(|t| t.key != key) {
+            i = self.tables.iter().position(|t| t.key == key)?;
+            self.last[slot] = i as u8;
         }
-        self.tables.get_mut(self.last)
+        self.tables.get_mut(i)
     }
 
     /// The id that was kept for an index.
@@ -58,13 +70,13 @@ impl Inputs {
             if self.tables.len() == MOST {
                 return;
             }
-            self.last = self.tables.len();
+            self.last[slot(key)] = self.tables.len() as u8;
             self.tables.push(Dense {
                 key,
                 ..Dense::default()
             });
         }
-        let t = &mut self.tables[self.last];
+        let Some(t) = self.table(key) else { return };
         if index >= t.ids.len() {
             if index > 4 * t.used + SLACK {
                 return;

@@ -110,6 +110,15 @@ fn hash_node(n: &Node, list: &[u32]) -> u64 {
     h.finish()
 }
 
+fn hash_at(nodes: &[Node], lists: &[u32], i: u32) -> u64 {
+    let n = &nodes[i as usize];
+    if view::is_list(n.tag) {
+        hash_node(n, &lists[n.a as usize..n.a as usize + n.b as usize])
+    } else {
+        hash_node(n, &[])
+    }
+}
+
 impl TermStore {
     /// An empty store.
     pub fn new() -> Self {
@@ -202,14 +211,8 @@ impl TermStore {
         self.nodes.push(node);
         self.total.push(total);
         let (nodes, lists) = (&self.nodes, &self.lists);
-        self.table.insert_unique(hash, id, |&i| {
-            let n = &nodes[i as usize];
-            if view::is_list(n.tag) {
-                hash_node(n, &lists[n.a as usize..n.a as usize + n.b as usize])
-            } else {
-                hash_node(n, &[])
-            }
-        });
+        self.table
+            .insert_unique(hash, id, |&i| hash_at(nodes, lists, i));
         TermId(id)
     }
 
@@ -241,6 +244,10 @@ impl TermStore {
     /// number theirs alike share none then.
     pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
         let mut map: Vec<TermId> = Vec::with_capacity(other.len());
+        self.nodes.reserve(other.len());
+        let (nodes, lists) = (&self.nodes, &self.lists);
+        let hash = |&i: &u32| hash_at(nodes, lists, i);
+        self.table.reserve(other.len(), hash);
         let mut list = Vec::new();
         for i in 0..other.len() {
             let id = self.import_node(other, TermId(i as u32), &map, shift, &mut list);

@@ -435,6 +435,22 @@ impl TermStore {
         !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
     }
 
+    /// Array and offset of the input bytes that a term of this width is: cheaper than decoding the
+    /// node.
+    #[inline]
+    pub fn whole_bytes(&self, t: TermId, width: u32) -> Option<(ArrayId, u64)> {
+        let n = &self.nodes[t.0 as usize];
+        (n.tag == BYTES && u32::from(n.width) == width)
+            .then(|| (ArrayId(n.a), u64::from(n.b) | u64::from(n.c) << 32))
+    }
+
+    /// The offset of an input: cheaper than decoding the node.
+    #[inline]
+    pub fn input_offset(&self, t: TermId) -> Option<u64> {
+        let n = &self.nodes[t.0 as usize];
+        matches!(n.tag, ELEM | BYTES).then(|| u64::from(n.b) | u64::from(n.c) << 32)
+    }
+
     /// True for a rational constant: cheaper than decoding the node.
     #[inline]
     pub fn is_rational(&self, t: TermId) -> bool {
@@ -453,6 +469,7 @@ impl TermStore {
 
     /// What a node is apart from its children and, for input elements and bytes, apart from the
     /// offset in the array.
+    #[inline]
     pub fn label(&self, t: TermId) -> [u32; 4] {
         let n = &self.nodes[t.0 as usize];
         let head = n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16;

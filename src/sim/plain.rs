@@ -1,0 +1,351 @@
+//! Straight code: instructions that touch nothing but registers and memory, run after run.
+//!
+//! The problem: most of what a kernel executes is unguarded arithmetic, loads and stores, and the
+//! jumps of its loops. The general step asks each of them whether it waits for other lanes, is
+//! guarded by data, takes part of an address or reads a tensor product under way; the answers
+//! are the same each time. So each instruction gets a class when the machine is made, and those of
+//! a class are executed here one after the other, by the same functions as in the general step.
+//! A warp with one lane, which is what a reference by one thread has, takes the scalar forms of
+//! the commonest ones.
+//!
+//! Not claimed: a schedule of its own. The steps, their order and all that they note are those of
+//! the general step.
+
+use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
+
+use super::accumulate::accumulates;
+use super::bases::Use;
+use super::int;
+use super::machine::{Machine, Stop};
+use super::memory::{RegionKind, extend};
+use super::race::Kind;
+use super::step::UNCONDITIONAL;
+use super::value::{Val, open_head, real_head};
+
+/// How an instruction is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// By the general step.
+    General,
+    /// A lane-wise operation, or a move.
+    Lanes,
+    /// Integer arithmetic with one result, defined for all operands.
+    Int,
+    /// A multiply-add within one format.
+    Fma,
+    /// A number in another format.
+    Number,
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// A jump.
+    Jump,
+    /// A jump under a predicate.
+    Branch,
+}
+
+/// The classes of a kernel's instructions.
+pub fn classes(kernel: &Kernel, address_bits: &[Use]) -> Vec<Class> {
+    let insts = kernel.insts.iter().zip(address_bits);
+    insts
+        .map(|(inst, uses)| match &inst.op {
+            _ if uses.parts || uses.depends => Class::General,
+            Op::Bra { .. } if inst.guard.is_some() => Class::Branch,
+            _ if inst.guard.is_some() => Class::General,
+            op => class(kernel, op),
+        })
+        .collect()
+}
+
+fn class(kernel: &Kernel, op: &Op) -> Class {
+    match op {
+        Op::Bra { .. } => Class::Jump,
+        Op::Ld { .. } => Class::Load,
+        Op::St { .. } => Class::Store,
+        Op::Int {
+            op,
+            ty,
+            lanes: 1,
+            dst: Some(_),
+            dst2: None,
+            ..
+        } if !int::may_be_undefined(*op, *ty) => Class::Int,
+        Op::Float {
+            op: crate::kernel::FloatOp::Fma,
+            fmt,
+            src_fmt,
+            lanes: 1,
+            mods,
+            src: [Src::Reg(_), Src::Reg(_), Src::Reg(_)],
+            ..
+        } if fmt == src_fmt && accumulates(crate::kernel::FloatOp::Fma, mods) => Class::Fma,
+        Op::Cvt {
+            from: NumTy::Float(_),
+            to: NumTy::Float(to),
+            rnd,
+            sat: false,
+            satfinite: false,
+            relu: false,
+            dst,
+            src: Src::Reg(_),
+            ..
+        } if !matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi)
+            && to.bits() as u8 == kernel.reg_width[dst.0 as usize] =>
+        {
+            Class::Number
+        }
+        Op::Mov { .. }
+        | Op::Special { .. }
+        | Op::Pack { .. }
+        | Op::Unpack { .. }
+        | Op::Int { .. }
+        | Op::Float { .. }
+        | Op::Setp { .. }
+        | Op::Set { .. }
+        | Op::Testp { .. }
+        | Op::Selp { .. }
+        | Op::Slct { .. }
+        | Op::Lop3Bool { .. }
+        | Op::Cvt { .. }
+        | Op::CvtPack2 { .. }
+        | Op::CvtUnpack2 { .. }
+        | Op::CvtPackSat { .. }
+        | Op::Cvta { .. }
+        | Op::IsSpace { .. } => Class::Lanes,
+        _ => Class::General,
+    }
+}
+
+impl Machine<'_> {
+    /// Executes straight code from `pc` on, for as long as it is that and below `end`; gives the
+    /// instruction to go on with. Leaves the last instruction of a turn or of `left` to the general
+    /// step, which looks at limits.
+    pub fn run_plain(
+        &mut self,
+        w: usize,
+        mask: u32,
+        mut pc: Pc,
+        end: u32,
+        left: &mut u64,
+    ) -> Result<Pc, Stop> {
+        if self.products.busy(w) || self.fragments.any(w) || self.trace.is_some() {
+            return Ok(pc);
+        }
+        let lane = mask.trailing_zeros() as usize;
+        let one = mask.is_power_of_two();
+        let threads = mask.count_ones() as u64;
+        while pc.0 < end && self.budget > 1 && *left > 1 {
+            let class = self.classes[pc.0 as usize];
+            let inst = self.inst(pc);
+            let mut to = Pc(pc.0 + 1);
+            match (class, &inst.op) {
+                (Class::General, _) => break,
+                (Class::Branch, Op::Bra { target, .. }) => match self.all_jump(w, mask, pc) {
+                    Some(true) => to = *target,
+                    Some(false) => {}
+                    None => break,
+                },
+                (_, Op::Bra { target, .. }) => to = *target,
+                _ => {}
+            }
+            self.budget -= 1;
+            *left -= 1;
+            self.stats.warp_instructions += 1;
+            self.stats.thread_instructions += threads;
+            if !matches!(class, Class::Jump | Class::Branch) {
+                self.executed[pc.0 as usize] += threads;
+            }
+            match (class, &inst.op) {
+                (
+                    Class::Int,
+                    Op::Int {
+                        op, ty, dst, src, ..
+                    },
+                ) => {
+                    if !(one && self.int_one(w, lane, *op, *ty, *dst, src)) {
+                        self.int(w, mask, pc, *op, *ty, 1, *dst, None, src)?;
+                    }
+                }
+                (Class::Fma, Op::Float { .. }) => {
+                    if !(one && self.fma_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (Class::Number, Op::Cvt { .. }) => {
+                    if !(one && self.number_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (
+                    Class::Load,
+                    Op::Ld {
+                        access,
+                        dsts,
+                        addr,
+                        used,
+                    },
+                ) => {
+                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    if !(one && self.load_lane(w, lane, pc, &inst.op)) {
+                        self.load(w, mask, pc, access, dsts, *addr, *used, &UNCONDITIONAL)?;
+                        self.keep_trails();
+                    }
+                }
+                (Class::Store, Op::St { access, srcs, addr }) => {
+                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    self.store(w, mask, pc, access, srcs, *addr, &UNCONDITIONAL)?;
+                    self.keep_trails();
+                }
+                (_, Op::Bra { .. }) => {}
+                (_, op) => self.compute_shared(w, mask, pc, op)?,
+            }
+            pc = to;
+        }
+        Ok(pc)
+    }
+
+    /// Whether all lanes of a group jump, or none does; `None` where they part or data decides.
+    #[inline]
+    fn all_jump(&self, w: usize, mask: u32, pc: Pc) -> Option<bool> {
+        let guard = self.inst(pc).guard?;
+        let warp = &self.warps[w];
+        if warp.symbolic(guard.reg) & mask != 0 {
+            return None;
+        }
+        let words = warp.words(guard.reg);
+        if mask.is_power_of_two() {
+            let word = words[mask.trailing_zeros() as usize];
+            return Some((word & 1 == 1) != guard.negated);
+        }
+        let mut yes = 0u32;
+        for (lane, word) in words.iter().enumerate() {
+            yes |= ((*word & 1) as u32) << lane;
+        }
+        if guard.negated {
+            yes = !yes;
+        }
+        match yes & mask {
+            0 => Some(false),
+            y if y == mask => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Integer arithmetic in one lane whose operands are known bits.
+    #[inline]
+    fn int_one(
+        &mut self,
+        w: usize,
+        lane: usize,
+        op: IntOp,
+        ty: IntTy,
+        dst: Option<RegId>,
+        src: &[Src; 4],
+    ) -> bool {
+        let mut words = [0; 4];
+        for (word, s) in words.iter_mut().zip(src) {
+            match self.src(w, *s, lane) {
+                Val::Conc(b) => *word = b,
+                _ => return false,
+            }
+        }
+        let (v, _) = int::eval(op, ty, words);
+        if let Some(dst) = dst {
+            self.warps[w].set(dst, lane, Val::Conc(v));
+        }
+        true
+    }
+
+    /// A multiply-add in one lane, to an open sum.
+    #[inline]
+    fn fma_one(&mut self, w: usize, lane: usize, op: &Op) -> bool {
+        let Op::Float {
+            fmt,
+            dst,
+            src: [Src::Reg(a), Src::Reg(b), Src::Reg(c)],
+            ..
+        } = op
+        else {
+            return false;
+        };
+        let warp = &self.warps[w];
+        let symbolic = warp.symbolic(*a) & warp.symbolic(*b) & warp.symbolic(*c);
+        let [x, y, sum] = [*a, *b, *c].map(|r| warp.words(r)[lane]);
+        let (real, open) = (real_head(*fmt), open_head(*fmt));
+        if symbolic >> lane & 1 == 0 || [x >> 48, y >> 48, sum >> 48] != [real, real, open] {
+            return false;
+        }
+        let Some(sum) = self.values.extend_words(sum, x as u32, y as u32) else {
+            return false;
+        };
+        self.warps[w].set(*dst, lane, Val::Open(*fmt, sum));
+        true
+    }
+
+    /// A number in another format, in one lane.
+    #[inline]
+    fn number_one(&mut self, w: usize, lane: usize, op: &Op) -> bool {
+        let Op::Cvt {
+            from: NumTy::Float(from),
+            to: NumTy::Float(to),
+            dst,
+            src,
+            ..
+        } = op
+        else {
+            return false;
+        };
+        let v = self.src(w, *src, lane);
+        if v == Val::Unset {
+            return false;
+        }
+        let x = self.values.real(v, *from);
+        self.warps[w].set(*dst, lane, Val::Real(*to, x));
+        true
+    }
+
+    /// A load of one register in one lane, whose order with others nobody has to know.
+    #[inline]
+    fn load_lane(&mut self, w: usize, lane: usize, pc: Pc, op: &Op) -> bool {
+        let Op::Ld {
+            access,
+            dsts,
+            addr,
+            used: u32::MAX,
+        } = op
+        else {
+            return false;
+        };
+        let [Some(dst)] = dsts[..] else { return false };
+        let (word, width) = match addr.base {
+            Src::Reg(r) if self.warps[w].symbolic(r) >> lane & 1 == 0 => {
+                (self.warps[w].words(r)[lane], self.width(r))
+            }
+            _ => return false,
+        };
+        let size = access.ty.bits() / 8;
+        if self.fences.kind(access, false) != Kind::Read || self.footprint.on() {
+            return false;
+        }
+        let Some((region, off)) = self.place_of(access.space, word, width, addr.offset, size)
+        else {
+            return false;
+        };
+        match self.regions[region.0 as usize].kind {
+            RegionKind::Param => {}
+            RegionKind::Array(_) if !self.order.tracks(region) => {
+                self.order.note_untracked_read(region);
+            }
+            _ => return false,
+        }
+        self.stats.accesses += 1;
+        let mut v = self.load_one(w, lane, pc, region, off, access.ty);
+        let width = self.width(dst);
+        if size * 8 != width as u32 {
+            v = extend(&mut self.values, v, access.ty, width);
+        }
+        self.warps[w].set(dst, lane, v);
+        true
+    }
+}
