@@ -43,6 +43,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut deciding = equiv::Options {
         limits,
         exact_constants: options.exact_constants,
+        probabilistic: options.probabilistic,
         ..equiv::Options::default()
     };
     let running = deciding;
@@ -109,6 +110,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         }
         _ => Verdict::Unknown,
     };
+    let chance = decision.as_ref().and_then(|d| d.chance);
     let (outputs, counterexample, counts) = match decision {
         Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
         None => (Vec::new(), told_apart, None),
@@ -124,6 +126,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         outputs,
         assumptions: assumptions(setup.assumptions, found.assumptions),
         precision,
+        chance,
         counts,
         times: times(start, parsed, simulated),
     })

@@ -219,10 +219,10 @@ pub struct BindArgs {
     /// Take every float constant as it is written.
     #[arg(long)]
     pub exact_constants: bool,
-    /// Accept proofs by random evaluation.
+    /// Accept proofs by evaluation at random points, with a bound on the error, where forms are too large.
     #[arg(long)]
     pub probabilistic: bool,
-    /// Report where the optimized kernel rounds to a narrower format.
+    /// Report where the kernels round to narrow formats, and where the optimized one does more.
     #[arg(long)]
     pub precision: bool,
     /// Assume the wmma fragment layout of an architecture.

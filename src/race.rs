@@ -65,6 +65,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         outputs: Vec::new(),
         assumptions: assumptions(setup.assumptions, found.assumptions),
         precision: Precision::new(&[Rounds::of(ran, &covered.outcome)], options.precision),
+        chance: None,
         counts: None,
         times: times(start, parsed, simulated),
     })

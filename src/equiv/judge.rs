@@ -21,7 +21,7 @@ use super::prove::{Proof, Prover};
 use super::renaming::{Known, Reuse};
 use super::ruling::{Failure, Ruling, tally};
 use super::types::*;
-use super::{difference, explain, text, witness};
+use super::{difference, explain, probable, text, witness};
 use crate::progress;
 use crate::sim::UnknownKind;
 use crate::spec::Arrays;
@@ -54,7 +54,7 @@ struct Chunk {
 
 /// Proves every pair of a condition; the flag says that arguments of logarithms are taken to be
 /// positive. The failure is the first that says more than a doubt about definedness.
-fn prove_all(
+pub(super) fn prove_all(
     c: &Condition,
     mut prove: impl FnMut(TermId, TermId) -> Proof,
 ) -> Result<bool, Failure> {
@@ -111,10 +111,14 @@ impl Judge<'_> {
     pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
         let mut rulings = self.first(conditions, decision);
         let refuted = matches!(rulings.last(), Some(Ruling::Refuted(..)));
+        if !refuted {
+            probable::settle(self, conditions, &mut rulings, &mut decision.chance);
+        }
         if !refuted && rulings.iter().any(Ruling::is_open) {
             if !self.options.exact_constants && !self.late() {
                 self.second(conditions, &mut rulings, decision);
             }
+            probable::retry_exactly(self, conditions, &mut rulings);
             self.last(conditions, &mut rulings, decision);
             if !matches!(rulings.last(), Some(Ruling::Refuted(..))) {
                 self.named(conditions, &mut rulings, decision);
@@ -334,7 +338,12 @@ impl Judge<'_> {
                 chunk.iter().enumerate().map(rule).collect()
             })
             .collect();
-        let results: Vec<(usize, Ruling)> = results.into_iter().flatten().collect();
+        let (places, mut results): (Vec<usize>, Vec<Ruling>) =
+            results.into_iter().flatten().unzip();
+        let mut chance = decision.chance;
+        let again: Vec<Condition> = again.into_iter().map(|(_, c)| c).collect();
+        probable::settle(&judge, &again, &mut results, &mut chance);
+        let results: Vec<(usize, Ruling)> = places.into_iter().zip(results).collect();
         let lost = results
             .iter()
             .any(|(i, r)| r.is_open() && !rulings[*i].is_open());
@@ -348,12 +357,13 @@ impl Judge<'_> {
         for (i, r) in results.into_iter().filter(|(_, r)| !r.is_open()) {
             rulings[i] = r;
         }
+        decision.chance = chance;
         decision.assumptions.extend(idioms.assumptions());
         decision.assumptions.extend(readings.assumptions());
     }
 
     /// Proof without a search for a witness.
-    fn prove(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
+    pub(super) fn prove(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
         if self.late() {
             return self.out_of_time(c);
         }
@@ -450,7 +460,7 @@ impl Judge<'_> {
         )
     }
 
-    fn late(&self) -> bool {
+    pub(super) fn late(&self) -> bool {
         self.options.limits.reached().is_some()
     }
 

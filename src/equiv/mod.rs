@@ -12,7 +12,8 @@
 //! reference element has to be defined where it is compared; the others need not be.
 //!
 //! What stays open is tried again with rounded constants read as the numbers that they stand for
-//! (`constants`), unless the user forbids it.
+//! (`constants`), unless the user forbids it. Evaluation at random points (`probable`) is tried only if the
+//! user asks for it, and the answer then says how likely it is to be wrong.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +33,7 @@ mod linear;
 mod minimise;
 mod monotone;
 mod needs;
+mod probable;
 mod prove;
 mod refute;
 mod renaming;
@@ -91,14 +93,15 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
         });
         return decision;
     }
+    let work = match options.exact_constants {
+        true => None,
+        false => judge::first_work(&store, &conditions),
+    };
     let judge = Judge {
         store: &store,
         arrays,
         options,
-        work: match options.exact_constants {
-            true => None,
-            false => judge::first_work(&store, &conditions),
-        },
+        work: probable::first_work(work, options),
     };
     judge.all(&conditions, &mut decision);
     decision
@@ -135,6 +138,7 @@ fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Deci
         unknowns: Vec::new(),
         warnings: Vec::new(),
         assumptions: Vec::new(),
+        chance: None,
         counts: Counts {
             conditions: conditions.len() as u64,
             terms: store.len() as u64,

@@ -133,7 +133,8 @@ impl<'s> Prover<'s> {
         }
     }
 
-    fn defined(&mut self, a: TermId, b: TermId) -> Proof {
+    /// Whether `b` is defined wherever `a` is, given that they are equal wherever both are.
+    pub(super) fn defined(&mut self, a: TermId, b: TermId) -> Proof {
         if self.store.is_total(b) {
             return Proof::Yes {
                 positive_logarithms: false,

@@ -24,6 +24,10 @@ pub(super) enum Ruling {
     ByCases {
         positive_logarithms: bool,
     },
+    /// By evaluation at random points.
+    Probable {
+        positive_logarithms: bool,
+    },
     /// Refuted by an element that one kernel writes, or by an input, whose search is kept for the
     /// report.
     Refuted(Box<Counterexample>, Option<Box<Found>>),
@@ -104,6 +108,12 @@ pub(super) fn tally(
                 counts.by_cases += 1;
                 logarithms |= positive_logarithms;
             }
+            Ruling::Probable {
+                positive_logarithms,
+            } => {
+                counts.by_evaluation += 1;
+                logarithms |= positive_logarithms;
+            }
             Ruling::Refuted(w, _) => {
                 decision.counterexample = Some(*w);
                 continue;
@@ -151,6 +161,10 @@ pub(super) fn tally(
         decision
             .assumptions
             .push("arguments of logarithms are positive, not 0".to_string());
+    }
+    if let Some(chance) = &mut decision.chance {
+        chance.elements = decision.counts.by_evaluation;
+        decision.assumptions.push(chance.assumption());
     }
     decision.verdict = if decision.counterexample.is_some() {
         Verdict::NotEquivalent

@@ -36,6 +36,8 @@ pub struct Options {
     pub limits: Limits,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
+    /// Proofs by evaluation at random points count, where the others end.
+    pub probabilistic: bool,
     /// Seed of the random candidates of the witness search.
     pub seed: u64,
 }
@@ -50,6 +52,7 @@ impl Default for Options {
                 memory: None,
             },
             exact_constants: false,
+            probabilistic: false,
             seed: 0x9e37_79b9_7f4a_7c15,
         }
     }
@@ -157,10 +160,30 @@ pub struct Counts {
     pub by_renaming: u64,
     /// Decided by a case split.
     pub by_cases: u64,
+    /// Decided by evaluation at random points.
+    pub by_evaluation: u64,
     /// Terms of both kernels together.
     pub terms: u64,
     /// Inputs that were tried in search of a witness.
     pub candidates: u64,
+}
+
+/// What a proof by evaluation at random points may be wrong by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chance {
+    /// Number of elements that were proved that way.
+    pub elements: u64,
+    /// Number of points.
+    pub points: usize,
+    /// Binary logarithm of a bound on the chance that any of them differs.
+    pub error: f64,
+}
+
+impl Chance {
+    /// The bound as a power of 2 that is not below it.
+    pub fn bound(&self) -> String {
+        format!("2^{}", self.error.ceil())
+    }
 }
 
 /// The answer about a pair, with everything that a report needs.
@@ -178,6 +201,8 @@ pub struct Decision {
     pub warnings: Vec<(WarningKind, String)>,
     /// What the proof took for granted.
     pub assumptions: Vec<String>,
+    /// The error of proofs by evaluation, where there are any.
+    pub chance: Option<Chance>,
     /// Counts.
     pub counts: Counts,
 }

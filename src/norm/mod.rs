@@ -14,7 +14,7 @@
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
 //! exp, tanh, floor), `max`, `select`, `bits`, `sweep` (the pass over terms), `prove` and
-//! `obligations` (definedness), `recover` (rounded constants), `display`.
+//! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
@@ -34,6 +34,7 @@ mod max;
 mod monomial;
 mod obligations;
 mod poly;
+pub mod probable;
 mod prove;
 mod rat;
 mod ring;

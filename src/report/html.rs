@@ -173,8 +173,17 @@ impl Page {
             _ => "open",
         };
         let name = answer.verdict.name();
+        let error = match answer.object["probabilistic"]["error"].as_str() {
+            Some(error) if answer.verdict == super::Verdict::Equivalent => {
+                format!(
+                    " <span class=\"dim\">with a probability of error of at most {}</span>",
+                    xml(error)
+                )
+            }
+            _ => String::new(),
+        };
         self.add(format_args!(
-            "<{tag}><span class=\"v {class}\">{name}</span></{tag}>"
+            "<{tag}><span class=\"v {class}\">{name}</span>{error}</{tag}>"
         ));
     }
 

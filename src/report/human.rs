@@ -39,7 +39,15 @@ pub fn report(r: &Report) -> String {
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     let style = style(r.verdict);
-    writeln!(out, "{style}{}{style:#}: {}", r.verdict.name(), claim(r))?;
+    write!(out, "{style}{}{style:#}: {}", r.verdict.name(), claim(r))?;
+    if let (Verdict::Equivalent, Some(chance)) = (r.verdict, &r.chance) {
+        write!(
+            out,
+            "; with a probability of error of at most {}",
+            chance.bound()
+        )?;
+    }
+    writeln!(out)?;
     for k in &r.kernels {
         write_kernel(out, k)?;
     }

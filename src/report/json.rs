@@ -48,6 +48,15 @@ pub fn report(r: &Report) -> Value {
             .iter()
             .map(|o| json!({"name": o.name, "elements": o.elements, "proved": o.proved}));
         put("outputs", outputs.collect());
+        let chance = r.chance.as_ref().map(|c| {
+            json!({
+                "elements": c.elements,
+                "points": c.points,
+                "error": c.bound(),
+                "log2_error": c.error.ceil(),
+            })
+        });
+        put("probabilistic", json!(chance));
     }
     put("assumptions", json!(r.assumptions));
     put("precision", precision(&r.precision));
@@ -212,6 +221,7 @@ fn stats(r: &Report) -> Value {
             "by_form": c.by_form,
             "by_renaming": c.by_renaming,
             "by_cases": c.by_cases,
+            "by_evaluation": c.by_evaluation,
             "terms": c.terms,
             "candidates": c.candidates,
         });

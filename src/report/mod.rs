@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diag::{Diagnostic, Source, Span};
-use crate::equiv::{Counterexample, Counts, Difference, OutputSummary};
+use crate::equiv::{Chance, Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
@@ -94,6 +94,8 @@ pub struct Report {
     pub assumptions: Vec<String>,
     /// Where the kernels round to narrow formats.
     pub precision: precision::Precision,
+    /// What proofs by evaluation at random points may be wrong by, where there are any.
+    pub chance: Option<Chance>,
     /// Counts of the decision.
     pub counts: Option<Counts>,
     /// Time of each stage.

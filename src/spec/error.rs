@@ -8,8 +8,6 @@ use crate::diag::Span;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)] // The fields are what the sentences say.
 pub enum SpecError {
-    #[error("{flag} is not built yet")]
-    NotBuilt { flag: &'static str },
     #[error(
         "`{arch}` is not an architecture whose wmma layout is known: --wmma-layout takes sm_80"
     )]

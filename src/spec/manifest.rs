@@ -65,7 +65,7 @@ pub struct Settings {
     /// No recovery of constants.
     #[serde(alias = "exact_constants")]
     pub exact_constants: Option<bool>,
-    /// Accept probabilistic proofs.
+    /// Accept proofs by evaluation at random points.
     pub probabilistic: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
@@ -345,10 +345,6 @@ impl Layers<'_> {
             memory_limit: None,
         };
         for layer in self.0 {
-            if layer.probabilistic == Some(true) {
-                let flag = "--probabilistic";
-                return Err(SpecError::NotBuilt { flag });
-            }
             if let Some(strict) = layer.strict {
                 out.strict = strict;
             }

@@ -3,6 +3,7 @@
 use super::eval;
 use super::*;
 use crate::norm::poly::PolyId;
+use crate::norm::probable;
 use crate::norm::sweep::Entry;
 use proptest::prelude::*;
 
@@ -284,6 +285,50 @@ proptest! {
         });
         if differs {
             prop_assert_ne!(n.equal(t, u), Equality::Equal);
+        }
+    }
+
+    /// Evaluation at random points claims only what holds.
+    #[test]
+    fn evaluation_is_sound(p in program(7), q in program(7), i in any::<prop::sample::Index>(), c in 0i8..4, seed in any::<u64>()) {
+        let mut b = Build::default();
+        let mut r = p.clone();
+        let i = i.index(r.len());
+        r[i].c = r[i].c.wrapping_add(c);
+        r[i].op = r[i].op.wrapping_add(c as u8);
+        let (t, u, v) = (build(&mut b, &p, 7), build(&mut b, &q, seed), build(&mut b, &r, seed));
+        let Some(a) = probable::equal(&b.s, &[(t, u), (t, v)], &small()) else { return Ok(()) };
+        prop_assert!(a.error <= -60.0);
+        for (other, equal) in [u, v].into_iter().zip(a.equal) {
+            for at in points() {
+                let x = |_: u32, i: u64| at[i as usize];
+                let (v, w) = (eval::term(&b.s, t, &x), eval::term(&b.s, other, &x));
+                prop_assert!(!equal || close(v, w), "{v} {w} for {p:?} and {q:?}");
+            }
+        }
+    }
+
+    /// Terms that are rewritten by the laws of fields and of powers have the same values.
+    #[test]
+    fn rewriting_keeps_the_values(p in program(8), seed in any::<u64>(), other in any::<u64>()) {
+        // The other operations are atoms, whose own laws are not known.
+        let mut p = p;
+        for s in &mut p {
+            s.op %= 7;
+        }
+        // In exponents powers are atoms, and fractions are multiplied out, not brought over one
+        // denominator.
+        if p.iter().filter(|s| s.op == 5).count() > 1 {
+            return Ok(());
+        }
+        if p.iter().any(|s| s.op == 5) {
+            p.retain(|s| s.op != 6);
+        }
+        let mut b = Build::default();
+        let t = build(&mut b, &p, seed);
+        let u = build(&mut b, &p, other);
+        if let Some(a) = probable::equal(&b.s, &[(t, u)], &small()) {
+            prop_assert!(a.equal[0], "{}\n{}", eval::text(&b.s, t), eval::text(&b.s, u));
         }
     }
 
