@@ -314,7 +314,7 @@ impl Judge<'_> {
         // What has no name after all, or is not the function, is left to the search for witnesses.
         let judge = Judge {
             store: &store,
-            work: self.work.map(|_| NAMED_WORK),
+            work: probable::first_work(self.work.map(|_| NAMED_WORK), self.options),
             ..*self
         };
         let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();

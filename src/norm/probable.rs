@@ -67,7 +67,7 @@ pub fn equal(store: &TermStore, pairs: &[(TermId, TermId)], limits: &Limits) -> 
     let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
     let cone = store.reachable(&roots);
     // The scratch of a point is a few words for each term.
-    if cone.len() > limits.max_held / 2 {
+    if cone.len() > limits.max_held / 8 {
         return None;
     }
     let draws = Draws::new(seed(store, &cone));

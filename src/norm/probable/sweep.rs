@@ -35,6 +35,8 @@ pub(super) struct Sweep<'s> {
     known: Vec<bool>,
     sizes: Vec<Size>,
     table: Sizes,
+    /// Sizes of 1 over what is divided by: a term, or the root of a node.
+    inverses: FxHashMap<(bool, u32), Size>,
     classes: Classes,
     /// By place: the node of what is no real.
     node_of: Vec<u32>,
@@ -79,6 +81,7 @@ impl<'s> Sweep<'s> {
             known: vec![false; n],
             sizes: vec![Size::number(0.0, 0.0); n],
             table: Sizes::new(),
+            inverses: FxHashMap::default(),
             classes: Classes::new(points, draws.clone()),
             draws,
             node_of: vec![0; n],
@@ -314,7 +317,7 @@ impl<'s> Sweep<'s> {
                 let below = self.inverse(b)?;
                 let values = self.value(a)?.iter().zip(&below).zip(&self.fields);
                 let values = values.map(|((x, y), f)| f.p.mul(*x, *y)).collect();
-                let below = self.table.inverse(self.size(b));
+                let below = self.inverse_size(b);
                 (values, self.table.mul(self.size(a), below))
             }
             Term::Fun(Fun::Exp2, a) => match self.power(a) {
@@ -357,7 +360,18 @@ impl<'s> Sweep<'s> {
         let values = self.drawn(atom);
         let all = values.iter().zip(&self.fields);
         let values: Option<Vec<u64>> = all.map(|(x, f)| f.p.inverse(*x)).collect();
-        Some((values?, self.table.inverse(Size::variable())))
+        let table = &mut self.table;
+        let size = self.inverses.entry((true, atom));
+        let size = *size.or_insert_with(|| table.inverse(Size::variable()));
+        Some((values?, size))
+    }
+
+    /// The size of 1 over a term, with one denominator wherever it is divided by.
+    fn inverse_size(&mut self, t: TermId) -> Size {
+        let own = self.size(t);
+        let table = &mut self.table;
+        let size = self.inverses.entry((false, t.0));
+        *size.or_insert_with(|| table.inverse(own))
     }
 
     fn number(&mut self, x: &BigRational) -> Option<(Vec<u64>, Size)> {
@@ -537,7 +551,7 @@ impl<'s> Sweep<'s> {
                 }
                 (Term::Div(a, b), _) => {
                     let below = self.inverse(b)?;
-                    let size = self.table.inverse(self.size(b));
+                    let size = self.inverse_size(b);
                     let below = self.classes.of(&below, self.table.total(size));
                     let m = self.times(m, below);
                     factors.push(a);

@@ -125,6 +125,26 @@ fn softmax_of_a_long_row() {
     assert!(!decide(&b, plain, wrong));
 }
 
+/// A thousand and more quotients with one denominator are one fraction.
+#[test]
+fn many_quotients_by_one_sum() {
+    let mut b = Build::default();
+    let x: Vec<TermId> = (0..1500).map(|i| b.x(0, i)).collect();
+    let e: Vec<TermId> = x.iter().map(|x| b.fun(Fun::Exp2, *x)).collect();
+    let sum = b.total(&e);
+    let mut parts = Vec::new();
+    let mut whole = Vec::new();
+    for (i, e) in e.iter().enumerate() {
+        let v = b.x(1, i as u64);
+        let p = b.div(*e, sum);
+        parts.push(b.mul(p, v));
+        whole.push(b.mul(v, *e));
+    }
+    let (p, q) = (b.total(&parts), b.total(&whole));
+    let q = b.div(q, sum);
+    assert!(decide(&b, p, q));
+}
+
 /// The forms of these have more terms than there are atoms in the universe.
 #[test]
 fn products_of_many_sums() {
