@@ -31,6 +31,9 @@ const BOUNDS: Bounds = Bounds {
     chars: 120,
 };
 
+/// Characters of a formula that a sentence quotes.
+const SHORT: usize = 60;
+
 /// Where two terms differ.
 pub(super) fn between(
     store: &TermStore,
@@ -123,10 +126,15 @@ fn short(arrays: &Arrays, array: ArrayId, off: u64, bytes: u64) -> String {
 /// The smallest terms that differ, without their canonical forms.
 fn followed(store: &TermStore, arrays: &Arrays, pair: (TermId, TermId)) -> Difference {
     let (a, b) = smallest(store, pair.0, pair.1);
+    let [reference, optimized] = [a, b].map(|t| text::formula(store, arrays, t, BOUNDS));
+    let message = match reference != optimized && reference.len().max(optimized.len()) <= SHORT {
+        true => format!("the optimized kernel has `{optimized}` instead of `{reference}`"),
+        false => "the expressions differ".to_string(),
+    };
     Difference {
-        message: "the expressions differ".to_string(),
-        reference: text::formula(store, arrays, a, BOUNDS),
-        optimized: text::formula(store, arrays, b, BOUNDS),
+        message,
+        reference,
+        optimized,
     }
 }
 

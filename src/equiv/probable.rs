@@ -73,7 +73,7 @@ pub(super) fn settle(
         .par_chunks(CHUNK)
         .flat_map_iter(|chunk| {
             let limits = judge.options.limits;
-            let mut prover = Prover::bounded(judge.store, limits, judge.work);
+            let mut prover = Prover::new(judge.store, limits);
             let rule = |(i, c): &(usize, &Condition)| {
                 let proof = prove_all(c, |a, b| match a == b {
                     true => Proof::Yes {

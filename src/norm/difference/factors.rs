@@ -9,6 +9,20 @@ use super::super::ring::{Atom, Fail};
 use super::sums::scaled;
 use super::{Finder, Pair, Step, more};
 
+/// What is left of two lists of powers when each atom's common power is taken out.
+fn beyond(x: &Powers, y: &Powers) -> (Powers, Powers) {
+    let rest = |x: &Powers, y: &Powers| -> Powers {
+        let power = |a: u32| y.iter().find(|e| e.0 == a).map_or(0, |e| e.1);
+        let left = x.iter().map(|&(a, p)| match (p, power(a)) {
+            (p, q) if p > 0 && q > 0 => (a, (p - q).max(0)),
+            (p, q) if p < 0 && q < 0 => (a, (p - q).min(0)),
+            (p, _) => (a, p),
+        });
+        left.filter(|e| e.1 != 0).collect()
+    };
+    (rest(x, y), rest(y, x))
+}
+
 impl Finder<'_, '_> {
     /// The powers of atoms that each side has and the other has not.
     pub(super) fn own_powers(&self, s: PTerm, t: PTerm) -> (Powers, Powers) {
@@ -26,7 +40,10 @@ impl Finder<'_, '_> {
 
     /// Two products.
     pub(super) fn terms(&mut self, s: PTerm, t: PTerm) -> Result<Step, Fail> {
-        let (x, y) = self.own_powers(s, t);
+        let (mut x, mut y) = self.own_powers(s, t);
+        if x.len() + y.len() > 2 {
+            (x, y) = beyond(&x, &y);
+        }
         let exponents = s.exp != t.exp;
         let atoms = !x.is_empty() || !y.is_empty();
         if !exponents && !atoms {

@@ -143,6 +143,7 @@ impl Finder<'_, '_> {
         }
         let specific = message.is_some();
         let message = message.or_else(|| self.short(pair));
+        let message = message.or_else(|| self.instead(pair));
         let mut message = message.unwrap_or("the expressions differ".to_string());
         for place in places.iter().rev().take(MAX_PLACES) {
             message.push_str(", ");
@@ -170,6 +171,19 @@ impl Finder<'_, '_> {
         };
         (a.len().max(b.len()) <= QUOTED.chars)
             .then(|| format!("the optimized kernel has `{b}` instead of `{a}`"))
+    }
+
+    /// Both parts in brief, where that tells them apart.
+    fn instead(&self, pair: Pair) -> Option<String> {
+        let (a, b) = match pair {
+            Pair::Real(p, q) => match self.apart(p, q) {
+                Some(text) => return Some(text),
+                None => (self.show(p, QUOTED), self.show(q, QUOTED)),
+            },
+            Pair::Bits(n, m) => (self.show_bits(n, QUOTED), self.show_bits(m, QUOTED)),
+            Pair::Truth(..) => return None,
+        };
+        (a != b).then(|| format!("the optimized kernel has `{b}` instead of `{a}`"))
     }
 
     fn step(&mut self, pair: Pair) -> Result<Step, Fail> {

@@ -99,6 +99,27 @@ impl Finder<'_, '_> {
         }
     }
 
+    /// The summands of two sums that only one of them has.
+    pub(super) fn apart(&self, p: PolyId, q: PolyId) -> Option<String> {
+        if p.is_infinite() || q.is_infinite() {
+            return None;
+        }
+        let m = self.merge(p, q);
+        let (n, k) = (m.left.len(), m.right.len());
+        if n == 0 || k == 0 || n.max(k) == 1 {
+            return None;
+        }
+        let (left, right) = (self.list(&m.left), self.list(&m.right));
+        let s = |n| if n == 1 { "" } else { "s" };
+        let also = also(m.coefs.len());
+        (left != right).then(|| {
+            format!(
+                "the optimized kernel has the summand{} {right} instead of {left}{also}",
+                s(k)
+            )
+        })
+    }
+
     fn merge(&self, p: PolyId, q: PolyId) -> Merged {
         let polys = &self.norm.ring.polys;
         let (x, y) = (polys.get(p), polys.get(q));
@@ -157,7 +178,12 @@ impl Finder<'_, '_> {
         if size > MAX_FACTORED {
             return Ok(Step::Unlike);
         }
-        let ((c, x), (d, y)) = (ring.primitive(p)?, ring.primitive(q)?);
+        let ((c, x), (mut d, mut y)) = (ring.primitive(p)?, ring.primitive(q)?);
+        // What comes first, and so the sign, depends on the common factor.
+        if ring.scale(PTerm::constant(Coef::MINUS_ONE), y)? == x {
+            d.coef = ring.coefs.mul(d.coef, Coef::MINUS_ONE);
+            y = x;
+        }
         if x == y && c != d {
             return self.terms(c, d);
         }

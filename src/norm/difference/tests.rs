@@ -289,3 +289,49 @@ proptest! {
         }
     }
 }
+
+/// Sums without a summand, a factor or a partner in common.
+#[test]
+fn sums_that_are_unlike() {
+    let mut p = pair();
+    let e: Vec<TermId> = (0..6).map(|i| p.s.fun(Fun::Exp2, p.x[i])).collect();
+    let sum = |p: &mut Pair, terms: &[TermId]| {
+        let zero = p.s.integer(0);
+        terms.iter().fold(zero, |a, b| p.s.add(a, *b))
+    };
+    let d = sum(&mut p, &e);
+    let parts: Vec<TermId> = e.iter().map(|e| p.s.div(*e, d)).collect();
+    let a = sum(&mut p, &parts[..5]);
+    let f: Vec<TermId> = (0..6).map(|i| p.s.fun(Fun::Sin, p.y[i])).collect();
+    let b = sum(&mut p, &f);
+    let found = difference(&p.s, a, b).expect("they differ");
+    assert!(!found.specific);
+    let text =
+        "the optimized kernel has the summands `sin(y[0])`, `sin(y[1])` and 4 more instead of ";
+    assert!(found.message.starts_with(text), "{found:?}");
+}
+
+/// A factor that is taken twice, in front of a difference whose sign depends on the factor.
+#[test]
+fn a_factor_instead_of_another() {
+    let (mut messages, mut specific) = (Vec::new(), true);
+    for swapped in [false, true] {
+        let mut p = pair();
+        let (x, y, z) = (p.x[0], p.x[1], p.x[2]);
+        let one = p.s.integer(1);
+        let e = p.s.fun(Fun::Exp2, z);
+        let below = p.s.add(e, one);
+        let part = |p: &mut Pair, a: TermId, b: TermId| {
+            let ab = p.s.mul(a, b);
+            let q = p.s.div(ab, below);
+            p.s.sub(ab, q)
+        };
+        let (a, b) = (part(&mut p, x, y), part(&mut p, x, x));
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        let found = difference(&p.s, a, b).expect("they differ");
+        specific &= found.specific;
+        messages.push(found.message);
+    }
+    assert!(specific, "{messages:?}");
+    assert!(messages[0].starts_with("another index"), "{messages:?}");
+}
