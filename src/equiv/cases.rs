@@ -71,6 +71,10 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
         if a == b || Canon::new(&scratch, limits).equal(a, b) {
             continue;
         }
+        let facts = facts(&scratch, &region.signs);
+        if !facts.is_empty() && Canon::under(&scratch, &facts, limits).equal(a, b) {
+            continue;
+        }
         if regions > MAX_REGIONS || region.depth >= MAX_DEPTH {
             return false;
         }
@@ -80,6 +84,26 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
         }
     }
     true
+}
+
+/// The signs of input elements in a region.
+fn facts(store: &TermStore, signs: &[(TermId, Sign)]) -> Vec<(TermId, crate::norm::Sign)> {
+    use crate::norm::Sign as Known;
+    let fact = |&(t, sign): &(TermId, Sign)| {
+        let form = linear::linear(store, t)?;
+        let (&x, k) = form.terms.first_key_value()?;
+        let alone = form.terms.len() == 1 && num_traits::Zero::is_zero(&form.constant);
+        if !alone || !matches!(store.get(x), Term::Elem { .. }) {
+            return None;
+        }
+        let known = match (sign, num_traits::Signed::is_negative(k)) {
+            (Sign::Zero, _) => return None,
+            (Sign::Positive, false) | (Sign::Negative, true) => Known::POS,
+            _ => Known::NEG,
+        };
+        Some((x, known))
+    };
+    signs.iter().filter_map(fact).collect()
 }
 
 /// What a term switches on, where both sides of the comparison are total.

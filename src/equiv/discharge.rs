@@ -77,6 +77,7 @@ fn settle(
         let budget = witness::Budget {
             steps,
             deadline: options.limits.deadline,
+            climb: false,
         };
         witness::search(store, pairs, arrays, options.seed, budget)
     };

@@ -87,6 +87,9 @@ const MAX_NAMED: usize = 200_000;
 /// Work of a comparison whose terms have functions in them that a compiler has expanded.
 const EXPANDED_WORK: u64 = 1 << 18;
 
+/// Terms and edges that a search for a witness of such a pair may evaluate.
+const NAMED_STEPS: u64 = 8_000_000;
+
 /// Work of a comparison in the second round of such a pair.
 const NAMED_WORK: u64 = 1 << 22;
 
@@ -222,7 +225,7 @@ impl Judge<'_> {
             let c = Condition { pairs, ..c.clone() };
             let candidates = &mut decision.counts.candidates;
             if let Some(Ruling::Refuted(mut example, found)) =
-                judge.witness(&c, QUICK_STEPS, candidates).0
+                judge.witness(&c, NAMED_STEPS, candidates).0
             {
                 judge.present(&c, &mut example, found);
                 rulings.truncate(i);
@@ -516,6 +519,7 @@ impl Judge<'_> {
         let budget = witness::Budget {
             steps,
             deadline: self.options.limits.deadline,
+            climb: steps > QUICK_STEPS,
         };
         let search = witness::search(self.store, &c.pairs, self.arrays, self.options.seed, budget);
         *candidates += search.tried;

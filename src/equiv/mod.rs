@@ -22,6 +22,7 @@ use rustc_hash::FxHashSet;
 mod canon;
 mod cases;
 mod cells;
+mod climb;
 mod constants;
 mod difference;
 mod discharge;

@@ -92,6 +92,35 @@ fn a_missing_summand_is_refuted_with_a_small_input() {
 }
 
 #[test]
+fn rounding_to_the_nearest_is_one_function_by_trunc_and_by_floor() {
+    use crate::term::{Fun, RCmp};
+    // trunc(x + (x < 0 ? -h : h)) against (x < 0 ? -y : y) with y = floor(|x| + h).
+    let by_trunc = |s: &mut TermStore, [a, ..]: [TermId; 4]| {
+        let (zero, h, minus) = (s.integer(0), ratio(1, 2), ratio(-1, 2));
+        let (h, minus) = (s.rational(h), s.rational(minus));
+        let below = s.rcmp(RCmp::Lt, a, zero);
+        let k = s.select(below, minus, h);
+        let t = s.add(a, k);
+        vec![s.fun(Fun::Trunc, t)]
+    };
+    let by_floor = |h: num_rational::BigRational| {
+        move |s: &mut TermStore, [a, ..]: [TermId; 4]| {
+            let (zero, h) = (s.integer(0), s.rational(h));
+            let m = s.fun(Fun::Abs, a);
+            let t = s.add(m, h);
+            let y = s.fun(Fun::Floor, t);
+            let n = s.neg(y);
+            let below = s.rcmp(RCmp::Lt, a, zero);
+            vec![s.select(below, n, y)]
+        }
+    };
+    let d = run(by_trunc, by_floor(ratio(1, 2)));
+    assert_eq!(d.verdict, Verdict::Equivalent);
+    let d = run(by_trunc, by_floor(ratio(1, 4)));
+    assert_eq!(d.verdict, Verdict::NotEquivalent);
+}
+
+#[test]
 fn log2_e_is_a_number_and_no_input() {
     // exp(x) against exp(2 x), by the exact log2(e).
     let exp = |k: i64| {
@@ -314,6 +343,7 @@ fn witnesses_hold_when_evaluated_again() {
         let budget = super::witness::Budget {
             steps: 1_000_000,
             deadline: None,
+            climb: false,
         };
         let found = super::witness::search(&store, &pairs, &arrays(None), 7, budget).found;
         let Some(found) = found else { continue };

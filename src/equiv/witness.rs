@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigInt;
 
 use super::cells::{self, Cell, Random};
+use super::climb;
 use super::elements::Pairs;
 use super::special::{self, Special};
 use crate::spec::{Arrays, Limits};
@@ -51,6 +52,8 @@ pub(super) struct Budget {
     pub steps: u64,
     /// When to stop.
     pub deadline: Option<std::time::Instant>,
+    /// Make small differences larger: worth it for what nothing else decides.
+    pub climb: bool,
 }
 
 /// An input on which the terms differ.
@@ -136,6 +139,7 @@ pub(super) fn search(
     let mut random = Random(seed);
     let mut left = budget.steps;
     let (mut rigorous, mut first) = (0, true);
+    let mut starts: Vec<(f64, Vec<u64>)> = Vec::new();
     for pattern in cells::patterns(hunt.cells.len(), near.len()) {
         let cost = hunt.cone.size() as u64;
         let limits = Limits {
@@ -151,6 +155,14 @@ pub(super) fn search(
         let values = cells::candidate(&hunt.cells, pattern, &near, &mut random);
         out.tried += 1;
         let difference = hunt.difference(&values);
+        if budget.climb {
+            let score = hunt.score(&values);
+            if score >= climb::LEAST && score.is_finite() {
+                starts.push((score, values.clone()));
+                starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+                starts.truncate(climb::STARTS);
+            }
+        }
         if difference < SEEN {
             out.within_rounding |= difference > NOISE;
             continue;
@@ -165,6 +177,16 @@ pub(super) fn search(
             }
             Checked::Close => out.within_rounding = true,
             Checked::No => {}
+        }
+    }
+    let limits = Limits {
+        deadline: budget.deadline,
+        memory: None,
+    };
+    for (_, values) in starts {
+        out.found = climb::climb(&mut hunt, values, &mut random, &mut left, limits);
+        if out.found.is_some() {
+            break;
         }
     }
     out
@@ -216,6 +238,27 @@ impl<'s> Hunt<'s> {
     /// What one evaluation in doubles costs.
     pub(super) fn cost(&self) -> u64 {
         self.cone.size() as u64
+    }
+
+    /// How far a pair is apart in doubles, where 1 is the least that counts: more than rounding and
+    /// more than a number that is as good as zero.
+    pub(super) fn score(&mut self, values: &[u64]) -> f64 {
+        let inputs = cells::inputs(&self.cells, values);
+        let v = self
+            .cone
+            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
+        let (least, part) = (
+            2f64.powi(self.floor as i32),
+            2f64.powi(-self.relative as i32),
+        );
+        let pairs = self.pairs.iter().enumerate();
+        let scores = pairs.map(|(i, &(a, _))| {
+            let (x, y) = (v[2 * i].f, v[2 * i + 1].f);
+            let known = matches!(self.store.sort(a), Sort::Real) && x.is_finite() && y.is_finite();
+            let allowed = least.max(part * x.abs().max(y.abs()));
+            if known { (x - y).abs() / allowed } else { 0.0 }
+        });
+        scores.fold(0.0, f64::max)
     }
 
     /// The largest relative difference of a pair in doubles.

@@ -11,6 +11,7 @@ use super::monomial::Powers;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::sign::Sign;
 use super::value::Val;
 use crate::term::Fun;
 
@@ -110,6 +111,9 @@ impl Ring {
     /// `ceil(x)`: `-floor(-x)`; because that holds for all reals. The sign that is kept is that of
     /// the first coefficient.
     ///
+    /// match `trunc(x)` for x of known sign; result `floor(x)` or `-floor(-x)`; because that is what
+    /// rounding towards 0 is on each side of it.
+    ///
     /// match `floor(x + n)`; result `floor(x) + n` for an integer n; likewise `ceil`.
     fn opaque(&mut self, f: Fun, p: PolyId) -> Result<Val, Fail> {
         if f == Fun::Ceil {
@@ -117,8 +121,17 @@ impl Ring {
             let v = self.opaque_floor(n)?;
             return self.val_times(Coef::MINUS_ONE, v);
         }
-        if f == Fun::Floor {
+        let sign = match f {
+            Fun::Trunc => self.poly_sign(p),
+            _ => Sign::ALL,
+        };
+        if f == Fun::Floor || sign.is_nonneg() {
             return self.opaque_floor(p);
+        }
+        if sign.is_nonpos() {
+            let n = self.negate(p)?;
+            let v = self.opaque_floor(n)?;
+            return self.val_times(Coef::MINUS_ONE, v);
         }
         if let Some(c) = self.as_constant(p)
             && let Some(v) = self.constant_fun(f, c)

@@ -263,7 +263,7 @@ impl Machine<'_> {
         }
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
         let s = &mut self.values.store;
-        match cmp {
+        let t = match cmp {
             Cmp::Eq | Cmp::Equ => s.rcmp(RCmp::Eq, a, b),
             Cmp::Ne | Cmp::Neu => {
                 let e = s.rcmp(RCmp::Eq, a, b);
@@ -276,7 +276,15 @@ impl Machine<'_> {
             // Only a NaN constant is a NaN: reals are numbers.
             Cmp::Num => s.bool(true),
             Cmp::Nan => s.bool(false),
+        };
+        // `x != x` and `|x| <= inf` are such tests too.
+        let infinite = |t| matches!(s.get(t), Term::Inf { .. });
+        let open = |t| s.as_const(t).is_none() && !infinite(t);
+        let tests = a == b || infinite(a) || infinite(b);
+        if tests && (open(a) || open(b)) && s.as_bool(t).is_some() {
+            self.tests_for_nan();
         }
+        t
     }
 
     /// `slct`.

@@ -194,6 +194,9 @@ pub fn may_round(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> bool {
 /// match x + c within one binade / result c + u * round(x / u), u the distance of floats there /
 /// because the sum is rounded to a multiple of u and c is one; to nearest, ties go to even
 /// multiples, which an odd c / u shifts by one.
+///
+/// match x + c within one binade, c no multiple of u / result u * round((x + c) / u) / because an
+/// even multiple of u is a float whose significand is even.
 pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId) -> Option<TermId> {
     if !matches!(s.sort(a), Sort::Real) || fmt.bits() < 16 {
         return None;
@@ -225,9 +228,11 @@ pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId)
     }
     let u = e - p + 1;
     let steps = &k / pow2(u);
-    if !steps.is_integer() {
-        return None;
-    }
+    // Where the constant is no multiple of the unit, only the whole sum can be rounded.
+    let (x, steps) = match steps.is_integer() {
+        true => (x, steps),
+        false => (s.add(x, c), BigRational::zero()),
+    };
     let (f, odd) = match rnd {
         Rnd::None | Rnd::Rn => (Fun::RoundEven, steps.to_integer().is_odd()),
         Rnd::Rm => (Fun::Floor, false),

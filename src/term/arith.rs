@@ -257,7 +257,14 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
     }
     let integral = |g: fn(&BigRational) -> BigRational| match n {
         Value::Exact(q) => Value::Exact(g(q)),
-        _ => Value::of(enclosed(n, prec).integral(g)),
+        // All numbers of an enclosure may have one integer, which is then exact.
+        _ => match Value::of(enclosed(n, prec).integral(g)) {
+            Value::Interval(i) if i.lo == i.hi => {
+                i.lo.floor()
+                    .map_or(Value::Interval(i), |n| Value::Exact(n.into()))
+            }
+            v => v,
+        },
     };
     let i = |n: &Value| enclosed(n, prec);
     match f {

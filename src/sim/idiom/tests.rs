@@ -257,6 +257,33 @@ proptest! {
     }
 
     #[test]
+    fn rounding_additions_of_odd_constants(i in 0i32..=2048, c in 0u32..64, rnd in 0usize..4, minus in any::<bool>()) {
+        // The sum lies above 2^24, where floats are two apart, and the constant may be odd.
+        let x = i as f32 / 4.0;
+        let (magic, first) = (12_582_912i64 + c as i64, 8_388_607i64);
+        let sign = if minus { -1 } else { 1 };
+        let s = &mut TermStore::new();
+        let elem = s.elem(ArrayId(0), Fmt::F32, 0);
+        let (lo, hi) = (s.integer(0), s.integer(512));
+        let t = s.max(elem, lo);
+        let t = s.min(t, hi);
+        let (near, by) = (s.integer(first), s.integer(sign));
+        let t = s.add(t, near);
+        let t = s.mul(t, by);
+        let k = s.integer(sign * magic);
+        let rnd = [Rnd::Rn, Rnd::Rm, Rnd::Rp, Rnd::Rz][rnd];
+        let v = sign as f64 * (x as f64 + (first + magic) as f64);
+        let want = 2.0 * match rnd {
+            Rnd::Rn => (v / 2.0).round_ties_even(),
+            Rnd::Rp => (v / 2.0).ceil(),
+            Rnd::Rm => (v / 2.0).floor(),
+            _ => (v / 2.0).trunc(),
+        };
+        let r = rounding_sum(s, Fmt::F32, rnd, t, k).unwrap();
+        prop_assert_eq!(real(s, r, &[x.to_bits() as u64]), want);
+    }
+
+    #[test]
     fn exponents_from_integers(n in any::<i8>()) {
         // (n + 127) << 23.
         let s = &mut TermStore::new();
