@@ -255,6 +255,13 @@ impl Machine<'_> {
                 if sum.is_zero() || encode_exact(fmt, &sum).is_some() {
                     return store.add(a, b);
                 }
+                let magic = idiom::is_magic(fmt, x) || idiom::is_magic(fmt, y);
+                if let Some(t) = magic
+                    .then(|| idiom::rounding_sum(store, fmt, rnd, a, b))
+                    .flatten()
+                {
+                    return t;
+                }
             } else if let Some(t) = idiom::rounding_sum(store, fmt, rnd, a, b) {
                 return t;
             }

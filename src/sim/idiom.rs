@@ -185,6 +185,14 @@ pub fn may_round(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> bool {
     large(a) || large(b)
 }
 
+/// True for the constants that programs add only to round: 2^(p-1), and 3 * 2^(p-2) with a little on
+/// top that becomes an exponent. With any other, the sum of two known numbers is one of reals.
+pub fn is_magic(fmt: Fmt, c: &BigRational) -> bool {
+    let p = fmt.precision() as i64;
+    let (c, middle) = (c.abs(), pow2(p - 1) + pow2(p - 2));
+    c == pow2(p - 1) || c >= middle && c <= middle + pow2(8) && c.is_integer()
+}
+
 /// The sum of a constant and a real in a float format where [`may_round`] says that it may be a
 /// rounding; `None` if it is not recognised.
 ///

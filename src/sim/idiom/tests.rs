@@ -284,6 +284,27 @@ proptest! {
     }
 
     #[test]
+    fn rounding_additions_of_known_numbers(i in 0i32..=2048, c in 0u32..128, rnd in 0usize..4) {
+        let (x, magic) = (i as f32 / 4.0, 12_582_912.0f32 + c as f32);
+        let s = &mut TermStore::new();
+        let exact = |v: f32| BigRational::from_float(v).unwrap();
+        prop_assert!(is_magic(Fmt::F32, &exact(-magic)) && !is_magic(Fmt::F32, &exact(x)));
+        prop_assert!(!is_magic(Fmt::F32, &exact(1e7)));
+        let (a, b) = (s.rational(exact(x)), s.rational(exact(magic)));
+        let rnd = [Rnd::Rn, Rnd::Rm, Rnd::Rp, Rnd::Rz][rnd];
+        let v = x as f64 + magic as f64;
+        let want = match rnd {
+            Rnd::Rn => v.round_ties_even(),
+            Rnd::Rp => v.ceil(),
+            _ => v.floor(),
+        };
+        for (a, b) in [(a, b), (b, a)] {
+            let r = rounding_sum(s, Fmt::F32, rnd, a, b).unwrap();
+            prop_assert_eq!(real(s, r, &[0]), want);
+        }
+    }
+
+    #[test]
     fn exponents_from_integers(n in any::<i8>()) {
         // (n + 127) << 23.
         let s = &mut TermStore::new();
