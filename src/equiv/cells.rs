@@ -260,6 +260,8 @@ pub(super) enum Pattern {
     Scaled(i32),
     /// Numbers of very different sizes.
     Wild,
+    /// Integers of any size; other numbers as in [`Pattern::Wild`].
+    Bits,
     /// Numbers at and between those that the terms compare with, in turn from the k-th on.
     Near(usize),
 }
@@ -309,6 +311,7 @@ pub(super) fn patterns(cells: usize, near: usize) -> Vec<Pattern> {
             Pattern::Wild,
         ]);
     }
+    out.extend([Pattern::Bits; 3]);
     out
 }
 
@@ -351,6 +354,9 @@ pub(super) fn candidate(
         .iter()
         .enumerate()
         .map(|(i, c)| {
+            if let (Pattern::Bits, ElemTy::Int { width, .. }) = (pattern, c.ty) {
+                return random.next() >> (64 - width.clamp(1, 64) as u32);
+            }
             let v = match pattern {
                 Pattern::All(v) => v,
                 Pattern::OneHot(k, hot, rest) => {
@@ -368,7 +374,7 @@ pub(super) fn candidate(
                     (random.below(n + 1) as f64 - (n / 2) as f64) / (1u64 << k) as f64
                 }
                 Pattern::Scaled(k) => (random.below(31) as f64 - 15.0) * 2f64.powi(k),
-                Pattern::Wild => {
+                Pattern::Wild | Pattern::Bits => {
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
