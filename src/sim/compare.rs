@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
-use crate::term::{NotFinite, RCmp, TermId, decode, encode_exact};
+use crate::term::{NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::int_sym;
 use super::machine::Machine;
