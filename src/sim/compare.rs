@@ -10,10 +10,12 @@ use num_rational::BigRational;
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
 use crate::term::{NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
-use super::int_sym;
+use super::convert::BY_ROUNDING;
 use super::machine::Machine;
+use super::rounding::Found;
 use super::value::Val;
 use super::warp::lanes;
+use super::{UnknownKind, int_sym};
 
 impl Machine<'_> {
     /// `setp`, `set`, `testp`.
@@ -61,11 +63,11 @@ impl Machine<'_> {
                     }
                     let (mut r, mut nr);
                     if *n == 1 {
-                        r = self.comparison(*cmp, *ty, x, y);
+                        r = self.comparison((w, lane, pc), *cmp, *ty, x, y);
                         nr = self.values.store.not(r);
                     } else {
                         // Packed halves: the two destinations are the two halves.
-                        let h = self.halves(*cmp, *ty, x, y);
+                        let h = self.halves((w, lane, pc), *cmp, *ty, x, y);
                         (r, nr) = (h[0], h[1]);
                     }
                     if let Some((op, g)) = combine {
@@ -100,9 +102,9 @@ impl Machine<'_> {
                         self.note_unset(w, pc);
                     }
                     let rs = if *n == 1 {
-                        vec![self.comparison(*cmp, *ty, x, y)]
+                        vec![self.comparison((w, lane, pc), *cmp, *ty, x, y)]
                     } else {
-                        self.halves(*cmp, *ty, x, y).to_vec()
+                        self.halves((w, lane, pc), *cmp, *ty, x, y).to_vec()
                     };
                     let width = dty.bits() as u8;
                     let mut parts = Vec::new();
@@ -162,7 +164,14 @@ impl Machine<'_> {
         }
     }
 
-    fn halves(&mut self, cmp: Cmp, ty: NumTy, x: Val, y: Val) -> [TermId; 2] {
+    fn halves(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        ty: NumTy,
+        x: Val,
+        y: Val,
+    ) -> [TermId; 2] {
         let width = ty.bits() as u8;
         let (x, y) = (
             self.values.bits(x, width * 2),
@@ -173,7 +182,7 @@ impl Machine<'_> {
                 let e = self.values.store.extract(t, low, width);
                 self.values.of_bits(e)
             });
-            self.comparison(cmp, ty, a, b)
+            self.comparison(at, cmp, ty, a, b)
         })
     }
 
@@ -188,9 +197,16 @@ impl Machine<'_> {
     }
 
     /// A comparison as a truth term.
-    pub fn comparison(&mut self, cmp: Cmp, ty: NumTy, x: Val, y: Val) -> TermId {
+    pub fn comparison(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        ty: NumTy,
+        x: Val,
+        y: Val,
+    ) -> TermId {
         match ty {
-            NumTy::Float(f) => self.compare_floats(cmp, f, x, y),
+            NumTy::Float(f) => self.compare_floats(at, cmp, f, x, y),
             NumTy::Int(t) => {
                 if t.width == 1 {
                     let (a, b) = (self.values.pred(x), self.values.pred(y));
@@ -248,7 +264,14 @@ impl Machine<'_> {
             .insert("values that a kernel tests for NaN or infinity are finite numbers".into());
     }
 
-    fn compare_floats(&mut self, cmp: Cmp, f: Fmt, x: Val, y: Val) -> TermId {
+    fn compare_floats(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        f: Fmt,
+        x: Val,
+        y: Val,
+    ) -> TermId {
         let nan = self.is_nan(f, x) || self.is_nan(f, y);
         let unordered = matches!(
             cmp,
@@ -262,6 +285,51 @@ impl Machine<'_> {
             self.tests_for_nan();
         }
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
+        let store = &self.values.store;
+        let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
+        if tests || !store.is_rational(a) || !store.is_rational(b) {
+            return self.compare_numbers(cmp, a, b);
+        }
+        let (xs, ys) = (self.numbers(f, x, a), self.numbers(f, y, b));
+        let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
+        let pairs: Vec<(TermId, TermId)> = pairs.collect();
+        let mut answers = |cmp| -> Vec<TermId> {
+            let answer = |&(a, b): &(TermId, TermId)| self.compare_numbers(cmp, a, b);
+            let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
+            all.dedup();
+            all
+        };
+        // What is less at the ends is so between them; what is equal must not change its side.
+        let equality = matches!(cmp, Cmp::Eq | Cmp::Equ | Cmp::Ne | Cmp::Neu);
+        let steady = !equality || answers(Cmp::Lt).len() == 1;
+        if let [only] = answers(cmp)[..]
+            && steady
+        {
+            return only;
+        }
+        let site = self.site(at.2, at.0, 1 << at.1, "compares");
+        self.unknown(UnknownKind::Undecided, vec![site], || BY_ROUNDING.into());
+        let bit = self.fresh_bits(1);
+        self.values.pred(Val::Bits(bit))
+    }
+
+    /// What the machine may find in a register that holds a number; none where that is open.
+    fn numbers(&mut self, f: Fmt, v: Val, t: TermId) -> Vec<TermId> {
+        let found = match v {
+            Val::Conc(_) => Found::Exact,
+            _ => self.values.rounded.find(f, t),
+        };
+        match found {
+            Found::Exact => vec![t],
+            Found::Anything => Vec::new(),
+            Found::Among(all) => {
+                let number = |v| self.values.store.rational(v);
+                all.into_iter().map(number).collect()
+            }
+        }
+    }
+
+    fn compare_numbers(&mut self, cmp: Cmp, a: TermId, b: TermId) -> TermId {
         let s = &mut self.values.store;
         let t = match cmp {
             Cmp::Eq | Cmp::Equ => s.rcmp(RCmp::Eq, a, b),
@@ -307,7 +375,7 @@ impl Machine<'_> {
             let p = match cty {
                 // -0.0 counts as 0; a NaN picks b.
                 NumTy::Float(f) if self.is_nan(*f, k) => self.values.store.bool(false),
-                _ => self.comparison(Cmp::Ge, *cty, k, Val::Conc(0)),
+                _ => self.comparison((w, lane, pc), Cmp::Ge, *cty, k, Val::Conc(0)),
             };
             let v = self.values.select(p, x, y, *width);
             self.set(w, *dst, lane, v);

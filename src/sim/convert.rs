@@ -9,9 +9,31 @@ use crate::term::{Fun, NotFinite, TermId, decode};
 
 use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
-use super::value::Val;
+use super::rounding::{Arg, Found};
+use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{int, int_sym};
+
+/// Why the integer or truth value that comes of a number is open.
+pub const BY_ROUNDING: &str = "whether this number is above or below a whole or another one depends on how \
+     the machine rounds constants";
+
+impl Values {
+    /// The number `to` comes of another format or of an integer.
+    fn convert_number(&mut self, from: Arg, rnd: Rnd, to: (Fmt, TermId)) {
+        // Rounding to an integer was done; what is left rounds to nearest.
+        let rnd = match rnd {
+            Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => Rnd::Rn,
+            r => r,
+        };
+        let Values { store, rounded, .. } = self;
+        if from.t == to.1 {
+            rounded.convert(store, from, rnd, to);
+        } else if store.is_rational(to.1) {
+            rounded.clamped(store, from, to);
+        }
+    }
+}
 
 impl Machine<'_> {
     /// `cvt`.
@@ -42,17 +64,31 @@ impl Machine<'_> {
                     let x = match (from, to) {
                         (NumTy::Float(f), NumTy::Float(t)) => {
                             let x = self.values.real(v, *f);
-                            let x = self.round(*rnd, x);
+                            let bits = matches!(v, Val::Conc(_));
+                            let from = Arg {
+                                fmt: *f,
+                                t: x,
+                                bits,
+                            };
+                            let x = self.round_number((w, lane, pc), *rnd, from);
+                            let from = Arg { t: x, ..from };
                             let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            self.values.convert_number(from, *rnd, (*t, x));
                             Val::Real(*t, x)
                         }
                         (NumTy::Float(f), NumTy::Int(t)) => {
-                            self.float_to_int(*f, *t, *rnd, v, width)
+                            self.float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
                         }
                         (NumTy::Int(f), NumTy::Float(t)) => {
                             let b = self.values.bits(v, f.width);
                             let x = self.values.store.of_int(f.signed, b);
+                            let from = Arg {
+                                fmt: *t,
+                                t: x,
+                                bits: true,
+                            };
                             let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            self.values.convert_number(from, *rnd, (*t, x));
                             Val::Real(*t, x)
                         }
                         (NumTy::Int(f), NumTy::Int(t)) => self.int_to_int(*f, *t, *sat, v, width),
@@ -180,7 +216,40 @@ impl Machine<'_> {
         x
     }
 
-    fn float_to_int(&mut self, f: Fmt, t: IntTy, rnd: Rnd, v: Val, width: u8) -> Val {
+    /// A number rounded to an integer as the machine finds it.
+    fn round_number(&mut self, at: (usize, usize, Pc), rnd: Rnd, x: Arg) -> TermId {
+        let rounds = matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi);
+        let found = match rounds && !x.bits {
+            true => self.values.rounded.find(x.fmt, x.t),
+            false => Found::Exact,
+        };
+        let all = match found {
+            Found::Exact => return self.round(rnd, x.t),
+            Found::Among(all) => all,
+            Found::Anything => Vec::new(),
+        };
+        let mut results: Vec<TermId> = all
+            .into_iter()
+            .map(|v| {
+                let t = self.values.store.rational(v);
+                self.round(rnd, t)
+            })
+            .collect();
+        results.dedup();
+        match results[..] {
+            [only] => only,
+            _ => self.opaque(at.0, at.1, at.2, BY_ROUNDING),
+        }
+    }
+
+    fn float_to_int(
+        &mut self,
+        at: (usize, usize, Pc),
+        (f, t): (Fmt, IntTy),
+        rnd: Rnd,
+        v: Val,
+        width: u8,
+    ) -> Val {
         if let Val::Conc(b) = v
             && decode(f, b) == Err(NotFinite::Nan)
         {
@@ -193,7 +262,12 @@ impl Machine<'_> {
             return Val::Conc(int::cvt_int(t, t, false, x, width));
         }
         let x = self.values.real(v, f);
-        let x = self.round(if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
+        let x = Arg {
+            fmt: f,
+            t: x,
+            bits: matches!(v, Val::Conc(_)),
+        };
+        let x = self.round_number(at, if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
         let b = self.values.store.clamp(t.width, t.signed, x);
         let v = self.values.of_bits(b);
         self.int_to_int(t, t, false, v, width)

@@ -14,7 +14,8 @@ use crate::term::{Fun, ICmp, NotFinite, RCmp, Term, TermId, decode, encode_exact
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::rounding::Arg;
+use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{UnknownKind, idiom};
 
@@ -119,10 +120,12 @@ impl Machine<'_> {
         }
         if op == FloatOp::Copysign {
             let p = self.sign(fmt, v[0]);
-            let b = self.values.real(v[1], fmt);
+            let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
             let s = &mut self.values.store;
             let m = s.fun(Fun::Abs, b);
-            return Val::Real(fmt, self.signed(p, m));
+            let t = self.signed(p, m);
+            self.follow(op, mods, [(fmt, a), (fmt, b), (fmt, a)], v, (fmt, t));
+            return Val::Real(fmt, t);
         }
         if mods.xorsign_abs && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
             let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v));
@@ -158,7 +161,31 @@ impl Machine<'_> {
         };
         let t = self.float_term(w, lane, pc, op, fmt, mods, [a, b, c]);
         let t = self.saturate(t, mods.sat, mods.relu);
+        self.follow(op, mods, [(src_fmt, a), (b_fmt, b), (fmt, c)], v, (fmt, t));
         Val::Real(fmt, t)
+    }
+
+    /// Notes what the machine makes of an operation on known numbers.
+    #[inline]
+    fn follow(
+        &mut self,
+        op: FloatOp,
+        mods: &FloatMods,
+        terms: [(Fmt, TermId); 3],
+        v: [Val; 3],
+        result: (Fmt, TermId),
+    ) {
+        if !self.values.store.is_rational(result.1) {
+            return;
+        }
+        let mut i = 0;
+        let args = terms.map(|(fmt, t)| {
+            let bits = matches!(v[i], Val::Conc(_));
+            i += 1;
+            Arg { fmt, t, bits }
+        });
+        let Values { store, rounded, .. } = &mut self.values;
+        rounded.follow(store, op, mods, &args[..arity(op)], result);
     }
 
     /// `.sat` clamps to [0, 1], `.relu` below at 0.

@@ -49,6 +49,7 @@ mod plain;
 mod proxy;
 mod quads;
 pub mod race;
+mod rounding;
 mod run;
 mod schedule;
 pub mod shadow;

@@ -103,6 +103,8 @@ pub struct Values {
     memo: Memo,
     /// The sums that are still growing.
     pub open: OpenSums,
+    /// What registers may hold for known numbers that roundings have touched.
+    pub rounded: super::rounding::Rounded,
     /// The real constant 1, once it is needed.
     pub(super) one: Option<TermId>,
     consts: FxHashMap<(Fmt, u64), TermId>,
