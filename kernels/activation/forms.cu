@@ -7,6 +7,13 @@ static __device__ __forceinline__ float mish_fraction(float v) {
     float e = __expf(v), n = e * e + 2.f * e;
     return v * n / (n + 2.f);
 }
+static __device__ __forceinline__ float mish_wrong(float v) {
+    float e = __expf(v), n = e * e + 2.f * e;
+    return v * n / (n + 1.f);
+}
+static __device__ __forceinline__ float round_plain(float v) { return roundf(v); }
+static __device__ __forceinline__ float round_floor(float v) { return copysignf(floorf(fabsf(v) + 0.5f), v); }
+static __device__ __forceinline__ float round_wrong(float v) { return floorf(v + 0.5f); }
 static __device__ __forceinline__ float elu_plain(float v) { return v > 0.f ? v : expf(v) - 1.f; }
 static __device__ __forceinline__ float elu_sum(float v) { return fmaxf(v, 0.f) + fminf(0.f, expm1f(v)); }
 static __device__ __forceinline__ float elu_wrong(float v) { return fmaxf(v, 0.f) + fminf(0.f, expm1f(0.5f * v)); }
