@@ -152,6 +152,31 @@ fn a_tile_that_is_written_last_is_not_read_before() {
 }
 
 #[test]
+fn a_register_is_written_again() {
+    // What is stored is not what was rounded.
+    assert_eq!(
+        found("cvt.rn.f16.f32 %h1, %f1; mov.b16 %h1, 0; st.global.b16 [%rd1], %h1;"),
+        []
+    );
+    // It may be, under a guard and in a loop.
+    assert_eq!(
+        found(
+            "setp.lt.f32 %p1, %f2, %f3; cvt.rn.f16.f32 %h1, %f1; @%p1 mov.b16 %h1, 0; \
+             st.global.b16 [%rd1], %h1;"
+        ),
+        [("f16", "conversion", "stored")]
+    );
+    assert_eq!(
+        found(
+            "mov.b16 %h1, 0; mov.u32 %r1, 0; next: st.global.b16 [%rd1], %h1; \
+             cvt.rn.f16.f32 %h1, %f1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 4; \
+             @%p1 bra next;"
+        ),
+        [("f16", "conversion", "stored")]
+    );
+}
+
+#[test]
 fn products_of_matrices() {
     let loads = "mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r3, 0; mov.u32 %r4, 0;";
     let f16 = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r5, %r6}, {%r1, %r2}, {%r3}, {%r5, %r6}; \

@@ -3,8 +3,9 @@
 //! Problem: which instructions can write what an instruction reads, directly or on from there. The
 //! method is a backward closure over definitions and uses, as in program slicing (Weiser, "Program
 //! Slicing", ICSE 1981), with two differences: a definition counts only if control can come from
-//! it to the use, and memory is a few places rather than bytes: cells of local memory at constant
-//! addresses, the rest of local memory, shared memory, tensor memory.
+//! it to the use and no other one hides it in the block of the use, and memory is a few places
+//! rather than bytes: cells of local memory at constant addresses, the rest of local memory, shared
+//! memory, tensor memory.
 //!
 //! Sound: a value that can come from one instruction to another does so in the closure
 //! ([`Ways::closure`]) with [`Order::Threads`]. A closure may hold more. [`Order::Program`] leaves
@@ -22,6 +23,9 @@ use crate::kernel::operands::{Next, defs, next};
 use crate::kernel::{
     Addr, AsyncOp, BulkFar, BulkOp, Kernel, NumTy, Op, Pc, RegId, Space, TensorOp,
 };
+
+/// Pairs of a write and a read of one place beyond which their order in the code is not looked at.
+const MAX_PAIRS: usize = 1 << 22;
 
 /// Basic blocks beyond which every instruction is taken to come after every other.
 const MAX_BLOCKS: usize = 4096;
@@ -62,6 +66,8 @@ pub(super) struct Ways<'k> {
     stores: HashMap<Place, Vec<Pc>, FxBuildHasher>,
     /// Instructions that write any local memory.
     local: Vec<Pc>,
+    /// Places that so many instructions write and read that their order is not looked at.
+    crowded: Vec<Place>,
 }
 
 impl<'k> Ways<'k> {
@@ -76,7 +82,9 @@ impl<'k> Ways<'k> {
             writers: vec![Vec::new(); kernel.reg_width.len()],
             stores: HashMap::default(),
             local: Vec::new(),
+            crowded: Vec::new(),
         };
+        let mut loads: HashMap<Place, usize, FxBuildHasher> = HashMap::default();
         for (i, inst) in kernel.insts.iter().enumerate() {
             let pc = Pc(i as u32);
             defs(&inst.op, |r| {
@@ -92,6 +100,17 @@ impl<'k> Ways<'k> {
                     ways.local.push(pc);
                 }
                 ways.stores.entry(place).or_default().push(pc);
+            }
+            ways.places(&inst.op, false, |p| *loads.entry(p).or_default() += 1);
+        }
+        for place in [Place::Local, Place::Shared, Place::Tensor] {
+            let stores = match place {
+                Place::Local => ways.local.len(),
+                _ => ways.stores.get(&place).map_or(0, Vec::len),
+            };
+            let loads = loads.get(&place).copied().unwrap_or(0);
+            if stores.saturating_mul(loads) > MAX_PAIRS {
+                ways.crowded.push(place);
             }
         }
         ways
@@ -119,23 +138,39 @@ impl<'k> Ways<'k> {
     ) -> Vec<bool> {
         let mut marked = vec![false; self.kernel.insts.len()];
         let mut work = Vec::new();
-        let mut seen: FxHashSet<(u32, Pc)> = FxHashSet::default();
+        // What comes from other blocks is the same for all reads of a block.
+        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
         let mut read = |reg: RegId, at: Pc, work: &mut Vec<Pc>, marked: &mut Vec<bool>| {
-            if !seen.insert((reg.0, at)) {
+            let Some(writers) = self.writers.get(reg.0 as usize) else {
                 return;
-            }
-            for &w in self.writers.get(reg.0 as usize).into_iter().flatten() {
-                if !marked[w.0 as usize] && self.follows(w, at) {
-                    marked[w.0 as usize] = true;
+            };
+            let mut mark = |w: Pc| {
+                if !std::mem::replace(&mut marked[w.0 as usize], true) {
                     work.push(w);
                 }
+            };
+            let block = self.block_of[at.0 as usize];
+            let before = writers.partition_point(|w| *w < at);
+            for &w in writers[..before].iter().rev() {
+                if self.block_of[w.0 as usize] != block {
+                    break;
+                }
+                mark(w);
+                // Nothing that was there before is left.
+                if self.kernel.insts[w.0 as usize].guard.is_none() {
+                    return;
+                }
+            }
+            if seen.insert((reg.0, block)) {
+                let others = writers.iter().filter(|w| self.follows(**w, at));
+                others.for_each(|w| mark(*w));
             }
         };
         let mut loads: FxHashSet<(Place, u32)> = FxHashSet::default();
         let mut load = |at: Pc, work: &mut Vec<Pc>, marked: &mut Vec<bool>| {
             self.places(&self.kernel.insts[at.0 as usize].op, false, |place| {
                 let shared = matches!(place, Place::Shared | Place::Tensor);
-                let any = shared && order == Order::Threads;
+                let any = (shared && order == Order::Threads) || self.crowded.contains(&place);
                 let key = if any { 0 } else { at.0 };
                 if !loads.insert((place, key)) {
                     return;
