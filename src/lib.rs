@@ -9,7 +9,10 @@
 //! error, and every output element is the same real-valued expression. `not-equivalent` comes with
 //! an input on which an output differs, `defective` with both sides of the defect. Everything
 //! else is `unknown` with its reasons: nothing that is not modelled is ever skipped, and whatever
-//! an answer takes for granted stands in its report.
+//! an answer takes for granted stands in its report. Only where the user accepts it
+//! (`--probabilistic`) may `equivalent` rest on evaluation at random points, and then it names the
+//! chance of its error. Roundings to narrow formats are listed beside the answer
+//! ([`kernel::precision`]), which is about real numbers.
 //!
 //! Two results carry the claim, both from "Equivalence Checking of ML GPU Kernels": one schedule
 //! stands for all of them when it is free of races and deadlocks, and equality of sums of
