@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::types::{Coverage, Options};
@@ -45,6 +44,9 @@ pub(super) struct Only {
     /// in a CTA that was not run.
     pub certain: bool,
 }
+
+/// Selects that are searched for a zero with a sign.
+const MAX_SELECTS: usize = 1 << 12;
 
 /// True for arrays whose content after the run is part of the claim.
 pub(super) fn is_compared(a: &Array) -> bool {
@@ -146,35 +148,6 @@ fn encoded_format(store: &TermStore, mut t: TermId) -> Option<Fmt> {
     }
 }
 
-/// The real that bits encode in a format; selects of bits become selects of reals.
-pub(super) fn as_real(store: &mut TermStore, fmt: Fmt, bits: TermId) -> TermId {
-    let mut selects: BTreeSet<TermId> = BTreeSet::new();
-    let mut stack = vec![bits];
-    while let Some(t) = stack.pop() {
-        if let Term::BitsSelect(_, a, b) = store.get(t)
-            && selects.insert(t)
-        {
-            stack.extend([a, b]);
-        }
-    }
-    let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
-    for t in selects {
-        let Term::BitsSelect(p, a, b) = store.get(t) else {
-            continue;
-        };
-        let x = done.get(&a).copied();
-        let x = x.unwrap_or_else(|| store.of_bits(fmt, a));
-        let y = done.get(&b).copied();
-        let y = y.unwrap_or_else(|| store.of_bits(fmt, b));
-        let s = store.select(p, x, y);
-        done.insert(t, s);
-    }
-    match done.get(&bits) {
-        Some(&t) => t,
-        None => store.of_bits(fmt, bits),
-    }
-}
-
 /// Bit positions where a term is put together from parts.
 fn seams(store: &TermStore, t: TermId, out: &mut BTreeSet<u8>) {
     if let Term::Concat(_) = store.get(t) {
@@ -186,9 +159,16 @@ fn seams(store: &TermStore, t: TermId, out: &mut BTreeSet<u8>) {
     }
 }
 
-/// What must be equal for two bit terms of one width to be equal. `fmt` is the format that the
-/// user bound, if any.
-pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, fmt: Option<Fmt>) -> Pairs {
+/// What must be equal for two bit terms of one width to be equal. `bound` is the type that the
+/// user bound, if any: as an integer, a zero with a sign is not zero.
+pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, bound: Option<ElemTy>) -> Pairs {
+    let (fmt, integer) = match bound {
+        Some(ElemTy::Float(f)) => (Some(f), false),
+        other => (None, other.is_some()),
+    };
+    let differs = |s: &TermStore, f: Fmt, x: TermId, y: TermId| {
+        integer && [x, y].iter().any(|&t| s.has_signed_zero(f, t, MAX_SELECTS))
+    };
     if a == b {
         return SmallVec::from_slice(&[(a, b)]);
     }
@@ -202,8 +182,10 @@ pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, fmt: Option<Fmt
     let own = encoded_format(store, a).or_else(|| encoded_format(store, b));
     if let Some(f) = fmt.filter(fits).or(own).filter(fits)
         && (cuts.is_empty() || own.is_some())
+        && !differs(store, f, a, b)
     {
-        return SmallVec::from_slice(&[(as_real(store, f, a), as_real(store, f, b))]);
+        let [x, y] = [a, b].map(|t| store.of_selected_bits(f, t));
+        return SmallVec::from_slice(&[(x, y)]);
     }
     cuts.insert(0);
     let cuts: Vec<u8> = cuts.into_iter().collect();
@@ -215,8 +197,11 @@ pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, fmt: Option<Fmt
         let f = encoded_format(store, x).or_else(|| encoded_format(store, y));
         match f.filter(|f| f.bits() == (high - low) as u32) {
             _ if x == y => {}
-            Some(f) => out.push((as_real(store, f, x), as_real(store, f, y))),
-            None => out.push((x, y)),
+            Some(f) if !differs(store, f, x, y) => {
+                let [x, y] = [x, y].map(|t| store.of_selected_bits(f, t));
+                out.push((x, y));
+            }
+            _ => out.push((x, y)),
         }
     }
     out
@@ -253,17 +238,13 @@ pub(super) fn conditions(
             let off = e * bytes;
             let (x, wrote_r) = content(store, r, array, off, bytes);
             let (y, wrote_o) = content(store, o, array, off, bytes);
-            let fmt = match a.elem {
-                Some(ElemTy::Float(f)) => Some(f),
-                _ => None,
-            };
             let only = (wrote_r != wrote_o)
                 .then(|| only(a, wrote_r, wrote_o, options))
                 .flatten();
             let pairs = if only.is_some() {
                 SmallVec::from_slice(&[(x, y)])
             } else {
-                pairs(store, x, y, fmt)
+                pairs(store, x, y, a.elem)
             };
             let ty = a.elem.or_else(|| {
                 let f = encoded_format(store, x).or_else(|| encoded_format(store, y))?;

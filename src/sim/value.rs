@@ -149,7 +149,7 @@ impl Values {
                     return known;
                 }
                 let b = self.low(t, fmt.bits() as u8);
-                let real = self.store.of_bits(fmt, b);
+                let real = self.store.of_selected_bits(fmt, b);
                 self.memo.keep(key, real);
                 real
             }
@@ -267,7 +267,14 @@ impl Values {
             _ => None,
         };
         // A select that involves a float is a select of reals, so that arithmetic sees it; bits
-        // that the format cannot denote (a NaN pattern) keep it a select of bits.
+        // that are not those of the real that they denote (a NaN pattern, a zero with a sign) keep it
+        // a select of bits.
+        let signed = |f: Fmt, v| match v {
+            Val::Conc(bits) => bits == 1 << (f.bits() - 1),
+            Val::Bits(t) => self.store.has_signed_zero(f, t, MAX_NESTED),
+            _ => false,
+        };
+        let fmt = fmt.filter(|&f| !signed(f, a) && !signed(f, b));
         if let Some(f) = fmt {
             let (x, y) = (self.real(a, f), self.real(b, f));
             let finite =

@@ -23,9 +23,12 @@
 //! What is not claimed: the sign bit of a float that may be zero is not a function of the real;
 //! a sign used on its own stays an opaque bit. Bits cut off anywhere else are no rounding.
 
+use std::collections::BTreeSet;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::view::{self, BitsOp, Fun, ICmp, Term, node};
 use super::{NotFinite, TermId, TermStore, decode, pow2};
@@ -49,6 +52,62 @@ impl TermStore {
     /// The number that bits denote in a format of the same width.
     pub fn of_bits(&mut self, fmt: Fmt, bits: TermId) -> TermId {
         self.read_bits(fmt, bits, DEPTH)
+    }
+
+    /// The number that bits denote, where selects of bits become selects of numbers however they
+    /// are nested.
+    pub fn of_selected_bits(&mut self, fmt: Fmt, bits: TermId) -> TermId {
+        let mut selects: BTreeSet<TermId> = BTreeSet::new();
+        let mut stack = vec![bits];
+        while let Some(t) = stack.pop() {
+            if let Term::BitsSelect(_, a, b) = self.get(t)
+                && selects.insert(t)
+            {
+                stack.extend([a, b]);
+            }
+        }
+        // Children are older than their parents.
+        let mut done: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for t in selects {
+            let Term::BitsSelect(p, a, b) = self.get(t) else {
+                continue;
+            };
+            let [x, y] = [a, b].map(|c| match done.get(&c) {
+                Some(&r) => r,
+                None => self.of_bits(fmt, c),
+            });
+            let s = self.select(p, x, y);
+            done.insert(t, s);
+        }
+        match done.get(&bits) {
+            Some(&t) => t,
+            None => self.of_bits(fmt, bits),
+        }
+    }
+
+    /// True if one of the constants that bits are selected among is the zero with a sign of a
+    /// format: as a number it is zero, as bits it is not. At most `limit` selects are looked at, and
+    /// true stands for more.
+    pub fn has_signed_zero(&self, fmt: Fmt, bits: TermId, limit: usize) -> bool {
+        let sign = 1u64 << (fmt.bits() - 1);
+        if let Term::BitsConst { value, .. } = self.get(bits) {
+            return value == sign;
+        }
+        let mut seen: FxHashSet<TermId> = FxHashSet::default();
+        let mut stack = vec![bits];
+        while let Some(t) = stack.pop() {
+            match self.get(t) {
+                Term::BitsConst { value, .. } if value == sign => return true,
+                Term::BitsSelect(_, a, b) if seen.insert(t) => {
+                    if seen.len() > limit {
+                        return true;
+                    }
+                    stack.extend([a, b]);
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     fn read_bits(&mut self, fmt: Fmt, bits: TermId, depth: u32) -> TermId {
