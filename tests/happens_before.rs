@@ -204,7 +204,12 @@ fn kind() -> impl Strategy<Value = Kind> {
         width: 32,
         signed: false,
     });
-    let atomic = move |op, used| Kind::Atomic { op, ty, used };
+    let atomic = move |op, used| Kind::Atomic {
+        op,
+        ty,
+        used,
+        operand: None,
+    };
     prop_oneof![
         3 => Just(Kind::Read),
         4 => Just(Kind::Write),

@@ -282,7 +282,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => Just(Kind::Write),
         1 => Just(Kind::StrongRead),
         1 => Just(Kind::StrongWrite),
-        1 => any::<bool>().prop_map(move |used| Kind::Atomic { op: AtomOp::Add, ty, used }),
+        1 => any::<bool>().prop_map(move |used| Kind::Atomic { op: AtomOp::Add, ty, used, operand: None }),
     ]
 }
 

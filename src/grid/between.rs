@@ -293,8 +293,6 @@ fn between(a: &Class, b: &Class, fenced: bool) -> Verdict {
         Rule::Fine if !a.kind.writes() && !b.kind.writes() => Verdict::Fine,
         _ if strong && (a.wide.is_none() || b.wide.is_none()) => Verdict::Trouble(Trouble::Cluster),
         _ if strong && (a.wide != Some(true) || b.wide != Some(true)) => Verdict::Trouble(race),
-        // What an atomic under a guard adds depends on the guard, which memory does not tell.
-        Rule::Fine if conditional => Verdict::Trouble(Trouble::Unordered(Conflict::Conditional)),
         Rule::Fine => Verdict::Combine,
         Rule::SameBytes if conditional => Verdict::Trouble(race),
         Rule::SameBytes => Verdict::Compare,

@@ -3,18 +3,26 @@
 //! The schedule that runs fixes an order of the operations; `race` says which of them may come in
 //! any order, and the old values that depend on it are followed as such.
 //!
+//! An atomic under a condition that depends on input data happens in both worlds: it combines memory
+//! with a select of its operand and of the value that changes nothing (0 for a sum), so that updates
+//! under different conditions are still a sum in any order; where there is no such value, memory
+//! becomes a select of new and old. An address that is a select among a few is as many atomics, each
+//! under its condition.
+//!
 //! Source: PTX ISA 9.0, sections 9.7.13.6 (`atom`) and 9.7.13.7 (`red`).
 //!
-//! Not claimed: what `inc` and `dec` do to data-dependent bits; atomics under a guard that depends
-//! on input data. Both are `unknown`.
+//! Not claimed: what unordered operations leave whose old values are used. A ticket that the last
+//! of many draws is a matter of the schedule.
 
-use crate::kernel::{AtomOp, IntOp, IntTy, NumTy, Op, Pc};
+use crate::kernel::{AtomOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
+use crate::term::{BitsOp, ICmp, TermId};
 
 use super::machine::{Machine, Stop};
 use super::memory::extend;
 use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
+use super::warp::lanes;
 
 impl Machine<'_> {
     /// `atom` and `red`, one lane after the other.
@@ -40,50 +48,112 @@ impl Machine<'_> {
         self.check(w, pc, &mut targets, size, true);
         let kind = Kind::Atomic {
             op: *op,
-            ty: access.ty,
+            ty: plain_type(*op, access.ty),
             used,
+            operand: self.one_operand(w, exec, *op, srcs),
         };
         self.order_accesses(w, pc, &targets, elems, kind, false)?;
-        for t in targets {
-            self.strong_accesses(w, std::slice::from_ref(&t), size, kind, access.sem);
-            self.note_role(w, pc, &t);
-            if t.cond.is_some() {
-                self.unsupported(w, 1 << t.lane, pc, "an atomic under a data-dependent guard");
-                return Err(Stop::Finding);
-            }
+        let word = NumTy::Int(IntTy {
+            width: (elem * 8) as u8,
+            signed: false,
+        });
+        let ty = if *packed == 1 { access.ty } else { word };
+        // The old values of the targets of a lane, of which one is its target.
+        let mut olds: Vec<(TermId, Val)> = Vec::new();
+        for (i, t) in targets.iter().enumerate() {
+            self.strong_accesses(w, std::slice::from_ref(t), size, kind, access.sem);
+            self.note_role(w, pc, t);
+            let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
             for (k, s) in srcs.iter().enumerate() {
                 let at = t.off as u64 + (k as u32 * elem) as u64;
-                let word = NumTy::Int(IntTy {
-                    width: (elem * 8) as u8,
-                    signed: false,
-                });
-                let ty = if *packed == 1 { access.ty } else { word };
                 let old = self.load_one(w, t.lane, pc, t.region, at, ty);
                 let b = self.src(w, *s, t.lane);
                 self.note_unset(w, pc);
                 let c = cas.map(|c| self.src(w, c, t.lane));
-                let new = self.atomic_value(w, t.lane, pc, *op, access.ty, *packed, old, b, c)?;
+                let what = (*op, access.ty, *packed);
+                let new = match t.cond {
+                    None => self.atomic_value((w, t.lane, pc), what, old, b, c)?,
+                    Some(cond) => self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?,
+                };
                 self.effects += u64::from(new != old);
-                if let Some(d) = dsts.get(k) {
-                    let width = self.width(*d);
-                    let v = extend(&mut self.values, old, ty, width);
-                    self.set(w, *d, t.lane, v);
-                }
                 self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new);
+                if let (Some(d), Some(cond)) = (dsts.get(k), t.cond) {
+                    olds.push((cond, old));
+                    if last {
+                        let of_this = olds.iter().skip(k).step_by(dsts.len());
+                        let of_this: Vec<(TermId, Val)> = of_this.copied().collect();
+                        let old = self.values.choose(&of_this, (elem * 8) as u8);
+                        self.atomic_result(w, t.lane, *d, old, ty);
+                    }
+                } else if let Some(d) = dsts.get(k) {
+                    self.atomic_result(w, t.lane, *d, old, ty);
+                }
+            }
+            if last {
+                olds.clear();
             }
         }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
+    fn atomic_result(&mut self, w: usize, lane: usize, dst: RegId, old: Val, ty: NumTy) {
+        let width = self.width(dst);
+        let v = extend(&mut self.values, old, ty, width);
+        self.set(w, dst, lane, v);
+    }
+
+    /// The operand of an operation that commutes with itself at one operand only, if it is known and
+    /// the same in all lanes.
+    fn one_operand(&self, w: usize, exec: u32, op: AtomOp, srcs: &[Src]) -> Option<u32> {
+        let [src] = srcs else { return None };
+        if !matches!(op, AtomOp::Exch | AtomOp::Inc | AtomOp::Dec) {
+            return None;
+        }
+        let mut found = None;
+        for lane in lanes(exec) {
+            let Val::Conc(bits) = self.src(w, *src, lane) else {
+                return None;
+            };
+            let bits = u32::try_from(bits).ok()?;
+            if found.is_some_and(|f| f != bits) {
+                return None;
+            }
+            found = Some(bits);
+        }
+        found
+    }
+
+    /// What memory holds after an atomic that happens if `cond` holds.
+    fn guarded_value(
+        &mut self,
+        place: (usize, usize, Pc),
+        what: (AtomOp, NumTy, u8),
+        cond: TermId,
+        old: Val,
+        b: Val,
+        cas: Option<Val>,
+    ) -> Result<Val, Stop> {
+        let (op, ty, packed) = what;
+        let bits = (ty.bits() * packed as u32) as u8;
+        // A float as the operand of an integer operation is an idiom of its own.
+        let plain = !matches!((ty, b), (NumTy::Int(_), Val::Real(..) | Val::Open(..)));
+        if let Some(neutral) = neutral(op, ty).filter(|_| plain) {
+            let b = match ty {
+                NumTy::Float(f) if packed == 1 => Val::Real(f, self.values.real(b, f)),
+                _ => b,
+            };
+            let b = self.values.select(cond, b, Val::Conc(neutral), bits);
+            return self.atomic_value(place, what, old, b, cas);
+        }
+        let new = self.atomic_value(place, what, old, b, cas)?;
+        Ok(self.values.select(cond, new, old, bits))
+    }
+
+    /// What memory holds after an atomic.
     pub fn atomic_value(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        op: AtomOp,
-        ty: NumTy,
-        packed: u8,
+        (w, lane, pc): (usize, usize, Pc),
+        (op, ty, packed): (AtomOp, NumTy, u8),
         old: Val,
         b: Val,
         cas: Option<Val>,
@@ -137,14 +207,51 @@ impl Machine<'_> {
                     AtomOp::And => IntOp::And,
                     AtomOp::Or => IntOp::Or,
                     AtomOp::Xor => IntOp::Xor,
-                    _ => {
-                        self.unsupported(w, 1 << lane, pc, "inc or dec of data-dependent bits");
-                        return Err(Stop::Finding);
+                    AtomOp::Inc | AtomOp::Dec => {
+                        let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
+                        let new = self.wrapping_step(op == AtomOp::Inc, bits, x, y);
+                        return Ok(self.values.of_bits(new));
                     }
+                    AtomOp::Exch | AtomOp::Cas => return Ok(b),
                 };
                 let zero = Val::Conc(0);
                 self.int_values(w, lane, pc, op, t, [old, b, zero, zero])
             }
         }
     }
+
+    /// match `inc(x, n)` / result `x >= n ? 0 : x + 1`; match `dec(x, n)` / result
+    /// `x == 0 or x > n ? n : x - 1` / because the manual defines them so.
+    fn wrapping_step(&mut self, up: bool, bits: u8, x: TermId, n: TermId) -> TermId {
+        let s = &mut self.values.store;
+        let step = s.bits(bits, if up { 1 } else { u64::MAX });
+        let next = s.bits_op(BitsOp::Add, x, step);
+        let zero = s.bits(bits, 0);
+        if up {
+            let wraps = s.icmp(ICmp::ULe, n, x);
+            return s.select(wraps, zero, next);
+        }
+        let (least, beyond) = (s.icmp(ICmp::Eq, x, zero), s.icmp(ICmp::ULt, n, x));
+        let wraps = s.or(least, beyond);
+        s.select(wraps, n, next)
+    }
+}
+
+/// The type of an operation to which signedness does not matter.
+fn plain_type(op: AtomOp, ty: NumTy) -> NumTy {
+    match (op, ty) {
+        (AtomOp::Min | AtomOp::Max, _) | (_, NumTy::Float(_)) => ty,
+        (_, NumTy::Int(t)) => NumTy::Int(IntTy { signed: false, ..t }),
+    }
+}
+
+/// The operand with which an operation changes nothing, as bits.
+fn neutral(op: AtomOp, ty: NumTy) -> Option<u64> {
+    Some(match (op, ty) {
+        (AtomOp::Add, _) | (AtomOp::Or | AtomOp::Xor, NumTy::Int(_)) => 0,
+        (AtomOp::And, NumTy::Int(t)) => u64::MAX >> (64 - t.width),
+        (AtomOp::Min, NumTy::Int(t)) => u64::MAX >> (64 - t.width + t.signed as u8),
+        (AtomOp::Max, NumTy::Int(t)) => (t.signed as u64) << (t.width - 1),
+        _ => return None,
+    })
 }

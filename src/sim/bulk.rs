@@ -333,6 +333,7 @@ impl Machine<'_> {
                 op,
                 ty,
                 used: false,
+                operand: None,
             },
             None => Kind::Write,
         };
@@ -400,7 +401,7 @@ impl Machine<'_> {
             };
             if let Some((op, ty)) = how.reduce {
                 let old = self.load_one(w, lane, pc, to.region, to.off as u64, ty);
-                v = self.atomic_value(w, lane, pc, op, ty, 1, old, v, None)?;
+                v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
             }
             let region = &mut self.regions[to.region.0 as usize];
             region.store(&mut self.values, to.off as u64, unit, v);

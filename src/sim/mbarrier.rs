@@ -43,6 +43,7 @@ pub const TOUCH: Kind = Kind::Atomic {
     op: AtomOp::Add,
     ty: WORD,
     used: false,
+    operand: None,
 };
 
 /// Arrivals or waits of lanes of a warp.

@@ -45,6 +45,9 @@ pub enum Kind {
         ty: NumTy,
         /// True if the old value is used.
         used: bool,
+        /// What all lanes give to an exchange, an increment or a decrement, if it is the same and
+        /// known: such an operation is one function of memory, and commutes with itself.
+        operand: Option<u32>,
     },
 }
 
@@ -72,16 +75,23 @@ impl Kind {
         }
     }
 
-    /// Does the order of these two not matter? `inc` and `dec` commute only with themselves at
-    /// one bound, which is not known here.
+    /// Does the order of these two not matter? `exch`, `inc` and `dec` commute only with themselves
+    /// at one operand.
     fn commutes(self, other: Kind) -> bool {
         let Kind::Atomic {
-            op, used: false, ..
+            op,
+            used: false,
+            operand,
+            ..
         } = self
         else {
             return false;
         };
-        let fixed = matches!(op, AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec);
+        let fixed = match op {
+            AtomOp::Cas => true,
+            AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => operand.is_none(),
+            _ => false,
+        };
         !fixed && self == other
     }
 }

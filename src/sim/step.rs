@@ -401,7 +401,6 @@ pub fn is_selectable(op: &Op) -> bool {
             | Op::Redux { .. }
             | Op::Elect { .. }
             | Op::ActiveMask { .. }
-            | Op::Atom { .. }
             | Op::Fence { .. }
             | Op::Printf { .. }
             | Op::Mma(_)
