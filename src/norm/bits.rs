@@ -1,14 +1,15 @@
 //! Bit-vector terms over canonical reals.
 //!
 //! Problem: an integer that depends on input data meets the reals as an opaque atom. Two such
-//! atoms are the same when their bits are the same up to the order of commutative operands and up
-//! to equal canonical forms of the reals and predicates inside.
+//! atoms are the same when their bits are the same up to the order of commutative operands
+//! (`joint`) and up to equal canonical forms of the reals and predicates inside.
 //!
 //! What is not claimed: a normal form of bit-vector arithmetic; different nodes may be equal.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
+use super::joint::Joint;
 use super::monomial::flag;
 use super::poly::PolyId;
 use super::ring::Ring;
@@ -30,6 +31,8 @@ pub(super) enum Node {
     Concat(Box<[NodeId]>),
     Extract(NodeId, u8, u8),
     Op(BitsOp, NodeId, NodeId),
+    /// Operands of an operation whose order does not matter, ascending; at least two.
+    Set(Joint, u8, Box<[NodeId]>),
     Select(Lit, NodeId, NodeId),
     OfBool(u8, Lit),
     Clamp(u8, bool, PolyId),
@@ -76,7 +79,7 @@ impl Ring {
         let partial = match &node {
             Node::Const(..) | Node::Bytes(..) | Node::Fresh(..) => 0,
             Node::OfReal(_, p) | Node::Clamp(_, _, p) => self.polys.flags(*p),
-            Node::Concat(list) => list.iter().fold(0, |f, n| f | of(n)),
+            Node::Concat(list) | Node::Set(_, _, list) => list.iter().fold(0, |f, n| f | of(n)),
             Node::Extract(n, ..) => of(n),
             Node::Op(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, ..) => {
                 flag::PARTIAL

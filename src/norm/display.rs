@@ -6,6 +6,7 @@
 use super::CanonId;
 use super::bits::{Node, NodeId};
 use super::difference::op_name;
+use super::joint::Joint;
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
 use super::rat::Rat;
@@ -318,6 +319,26 @@ impl<'a, 's> Printer<'a, 's> {
                 self.node(*a, depth + 1);
                 self.out.push_str(&format!(" {} ", op_name(*op)));
                 self.node(*b, depth + 1);
+                self.out.push(')');
+            }
+            Node::Set(op, _, list) => {
+                let infix = matches!(op, Joint::And | Joint::Or | Joint::Xor);
+                if !infix {
+                    self.out.push_str(op.name());
+                }
+                self.out.push('(');
+                for (i, c) in list.iter().enumerate() {
+                    match (i, infix) {
+                        (0, _) => {}
+                        (_, true) => self.out.push_str(&format!(" {} ", op.name())),
+                        (_, false) => self.out.push_str(", "),
+                    }
+                    self.node(*c, depth + 1);
+                    if self.out.len() >= self.bounds.chars {
+                        self.out.push_str(", ...");
+                        break;
+                    }
+                }
                 self.out.push(')');
             }
             Node::Select(c, a, b) => {

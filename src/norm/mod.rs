@@ -13,7 +13,7 @@
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
-//! exp, tanh, floor), `max`, `select`, `bits`, `sweep` (the pass over terms), `prove` and
+//! exp, tanh, floor), `max`, `select`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
@@ -30,6 +30,7 @@ mod expand;
 mod fingerprint;
 mod fraction;
 mod fun;
+mod joint;
 mod max;
 mod monomial;
 mod obligations;

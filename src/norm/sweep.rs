@@ -7,6 +7,7 @@
 //! operand.
 
 use super::bits::{Node, NodeId};
+use super::joint::Joint;
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
 use super::prove::Reach;
@@ -17,7 +18,7 @@ use super::value::Val;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
-use crate::term::{ArrayId, Term, TermId, TermStore};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -393,6 +394,7 @@ impl<'s> Normalizer<'s> {
 
     fn step_bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
         let store = self.store;
+        let fail = |f: Fail| error(f, t);
         let node = match store.get(t) {
             Term::BitsConst { width, value } => Node::Const(width, value),
             Term::Bytes { array, off, width } => Node::Bytes(array, off, width),
@@ -406,9 +408,21 @@ impl<'s> Normalizer<'s> {
                 Node::Concat(parts.into_boxed_slice())
             }
             Term::Extract { bits, low, width } => Node::Extract(self.bits(bits)?, low, width),
-            Term::BitsOp(op, a, b) => Node::Op(op, self.bits(a)?, self.bits(b)?),
+            Term::BitsOp(op, a, b) => {
+                let (x, y) = (self.bits(a)?, self.bits(b)?);
+                match (Joint::of(op), store.sort(t)) {
+                    (Some(op), Sort::Bits(width)) => {
+                        return self.ring.join(op, width, &[x, y]).map_err(fail);
+                    }
+                    _ => Node::Op(op, x, y),
+                }
+            }
             Term::BitsSelect(p, a, b) => {
-                Node::Select(self.literal(p)?, self.bits(a)?, self.bits(b)?)
+                let (p, x, y) = (self.literal(p)?, self.bits(a)?, self.bits(b)?);
+                let Sort::Bits(width) = store.sort(t) else {
+                    return Err(NormError::Undefined(t));
+                };
+                return self.ring.bits_select(p, width, x, y).map_err(fail);
             }
             Term::OfBool { width, p } => Node::OfBool(width, self.literal(p)?),
             Term::Clamp {

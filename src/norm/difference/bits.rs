@@ -1,6 +1,7 @@
 //! Two bit vectors, and two conditions.
 
 use super::super::bits::{Node, NodeId};
+use super::super::joint::Joint;
 use super::super::ring::Fail;
 use super::super::select::{Lit, Pred};
 use super::{Finder, Pair, Step, more};
@@ -112,6 +113,10 @@ impl Finder<'_, '_> {
                 }
                 _ => Ok(Step::Unlike),
             },
+            (Node::Set(f, w, s), Node::Set(g, v, t)) if (f, w) != (g, v) && s == t => found(
+                format!("`{}` against `{}` of the same operands", f.name(), g.name()),
+            ),
+            (Node::Set(f, ..), Node::Set(g, ..)) if f == g => self.sets(f, n, m),
             (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations(f, (a, b), g, (x, y), n, m),
             (_, Node::Const(_, v)) => found(format!(
                 "the optimized kernel has the constant {v} instead of {}",
@@ -123,6 +128,8 @@ impl Finder<'_, '_> {
             )),
             (Node::Op(f, ..), _) => self.chains(f, n, m),
             (_, Node::Op(g, ..)) => self.chains(g, n, m),
+            (Node::Set(f, ..), _) => self.sets(f, n, m),
+            (_, Node::Set(g, ..)) => self.sets(g, n, m),
             _ => Ok(Step::Unlike),
         }
     }
@@ -194,12 +201,26 @@ impl Finder<'_, '_> {
         let (Some(s), Some(t)) = (self.chain(op, n), self.chain(op, m)) else {
             return Ok(Step::Unlike);
         };
-        let (x, y) = (without(&s, &t), without(&t, &s));
+        self.operands(op_name(op), &s, &t)
+    }
+
+    /// Two sets under one operation, of which one may be a single operand.
+    fn sets(&mut self, op: Joint, n: NodeId, m: NodeId) -> Result<Step, Fail> {
+        let of = |n: NodeId| match self.norm.ring.nodes.get(n) {
+            Node::Set(f, _, list) if *f == op => list.to_vec(),
+            _ => vec![n],
+        };
+        let (s, t) = (of(n), of(m));
+        self.operands(op.name(), &s, &t)
+    }
+
+    /// The operands that only one of two sorted lists has.
+    fn operands(&mut self, name: &str, s: &[NodeId], t: &[NodeId]) -> Result<Step, Fail> {
+        let (x, y) = (without(s, t), without(t, s));
         let list = |v: &[NodeId]| {
             let quoted: Vec<String> = v.iter().take(2).map(|&n| self.quote_bits(n)).collect();
             quoted.join(", ") + &more(v.len().saturating_sub(2))
         };
-        let name = op_name(op);
         match (&x[..], &y[..]) {
             (&[a], &[b]) if s.len() > 1 || t.len() > 1 => into(a, b, None),
             (x, []) => found(format!(
