@@ -138,6 +138,17 @@ impl Ring {
         })
     }
 
+    /// True if `n` is a constant, and `k` the same or the one below it.
+    fn is_bound(&self, signed: bool, k: NodeId, n: NodeId) -> bool {
+        let (&Node::Const(w, k), &Node::Const(_, n)) = (self.nodes.get(k), self.nodes.get(n))
+        else {
+            return false;
+        };
+        let ones = u64::MAX >> (64 - w as u32);
+        let greatest = ones >> signed as u32;
+        n == k || k != greatest && n == k.wrapping_add(1) & ones
+    }
+
     /// p ? a : b.
     ///
     /// match `a < b ? a : b`; result `min(a, b)`, and `a < b ? b : a`: `max(a, b)`; because where
@@ -165,6 +176,13 @@ impl Ring {
                 return self.join(Joint::Min(signed), width, &[a, b]);
             }
             if (a, b) == (y, x) {
+                return self.join(Joint::Max(signed), width, &[a, b]);
+            }
+            // A comparison with a constant may be one with the next.
+            if self.is_bound(signed, x, a) && b == y {
+                return self.join(Joint::Min(signed), width, &[a, b]);
+            }
+            if self.is_bound(signed, x, b) && a == y {
                 return self.join(Joint::Max(signed), width, &[a, b]);
             }
         }

@@ -11,7 +11,7 @@
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
-use super::bits::NodeId;
+use super::bits::{Node, NodeId};
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
@@ -175,6 +175,9 @@ impl Ring {
     /// A comparison of bit vectors.
     ///
     /// match `a <= b`; result `not (b < a)`; because both orders are total.
+    ///
+    /// match `a < c` with a constant; result `not (c - 1 < a)`, or false where c is the least;
+    /// because nothing lies between. match `c < a` with the greatest; result false.
     pub(super) fn compare_bits(&mut self, op: ICmp, a: NodeId, b: NodeId) -> Lit {
         if a == b {
             return Lit::of(matches!(op, ICmp::Eq | ICmp::ULe | ICmp::SLe));
@@ -185,6 +188,29 @@ impl Ring {
             ICmp::ULe => (ICmp::ULt, b, a, true),
             ICmp::SLe => (ICmp::SLt, b, a, true),
         };
+        let (a, b, negated) = match *self.nodes.get(b) {
+            Node::Const(w, c) if op != ICmp::Eq => {
+                let least = match op {
+                    ICmp::SLt => 1 << (w - 1),
+                    _ => 0,
+                };
+                if c == least {
+                    return Lit::of(negated);
+                }
+                let below = c.wrapping_sub(1) & (u64::MAX >> (64 - w as u32));
+                (self.node(Node::Const(w, below)), a, !negated)
+            }
+            _ => (a, b, negated),
+        };
+        if let Node::Const(w, c) = *self.nodes.get(a)
+            && op != ICmp::Eq
+        {
+            let ones = u64::MAX >> (64 - w as u32);
+            // Nothing is above the greatest.
+            if c == ones >> (op == ICmp::SLt) as u32 {
+                return Lit::of(negated);
+            }
+        }
         let partial = self.nodes.partial(a) | self.nodes.partial(b);
         let l = self.preds.literal(Pred::Bits(op, a, b), partial);
         if negated { l.negated() } else { l }

@@ -111,13 +111,17 @@ impl Order {
         self.clocks.warp_sync(w as u32, members);
     }
 
-    /// A warp goes to its next instruction: with lock-step warps that orders its lanes.
+    /// Lanes of a warp go to their next instruction together: with lock-step warps that orders
+    /// them. Which side of a branch goes first, nothing says.
+    pub fn step(&mut self, w: usize, together: u32) {
+        let live = self.clocks.live(w as u32);
+        self.clocks.warp_sync(w as u32, live & together);
+    }
+
+    /// True if warps run in lock-step.
     #[inline]
-    pub fn step(&mut self, w: usize) {
-        if self.warp_sync {
-            let live = self.clocks.live(w as u32);
-            self.clocks.warp_sync(w as u32, live);
-        }
+    pub fn in_lock_step(&self) -> bool {
+        self.warp_sync
     }
 
     /// The lanes of a warp access one region; returns the unordered writes to compare.
@@ -138,7 +142,6 @@ impl Order {
         if self.has_nc && region != SHARED {
             self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
         }
-        self.step(w);
         if region == SHARED && kind.writes() {
             let bytes = (elem * count) as u64;
             let by = match (self.bulk, self.agent.is_some()) {

@@ -102,6 +102,9 @@ impl Machine<'_> {
     pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
         self.prelude(w, mask, pc)?;
         let inst = self.inst(pc);
+        if self.order.in_lock_step() && !computes(&inst.op) {
+            self.order.step(w, mask);
+        }
         if inst.guard.is_none() {
             return match inst.op {
                 Op::Bra { target, .. } => Ok(Flow::Jump(target)),
@@ -382,6 +385,12 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
+
+/// True if an instruction neither accesses memory nor says which comes next.
+#[inline]
+fn computes(op: &Op) -> bool {
+    !matches!(op, Op::Ld { .. } | Op::St { .. } | Op::Atom { .. }) && is_selectable(op)
 }
 
 /// True if an instruction may run under a data-dependent condition.

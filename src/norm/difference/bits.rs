@@ -113,9 +113,15 @@ impl Finder<'_, '_> {
                 }
                 _ => Ok(Step::Unlike),
             },
-            (Node::Set(f, w, s), Node::Set(g, v, t)) if (f, w) != (g, v) && s == t => found(
-                format!("`{}` against `{}` of the same operands", f.name(), g.name()),
-            ),
+            (Node::Set(f, _, s), Node::Set(g, _, t)) if f != g && s == t => found(format!(
+                "`{}` against `{}` of {}",
+                f.name(),
+                g.name(),
+                match s[..] {
+                    [a, b] => format!("{} and {}", self.quote_bits(a), self.quote_bits(b)),
+                    _ => "the same operands".to_string(),
+                }
+            )),
             (Node::Set(f, ..), Node::Set(g, ..)) if f == g => self.sets(f, n, m),
             (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations(f, (a, b), g, (x, y), n, m),
             (_, Node::Const(_, v)) => found(format!(

@@ -1,6 +1,7 @@
 //! Pairs that must be equal, pairs that must not, and random terms against an evaluator.
 
 mod eval;
+mod joint;
 mod kernels;
 mod random;
 
