@@ -10,8 +10,9 @@ use super::minimise::minimise;
 use super::prove::{Proof, Prover};
 use super::types::Options;
 use super::{explain, text, witness};
-use crate::sim::{DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
+use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
 use crate::spec::Arrays;
+use crate::term::eval::Value;
 
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
@@ -30,6 +31,9 @@ enum Settled {
 /// Settles every obligation of an outcome; none is left. Findings of one kind at the same places
 /// are merged.
 pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
+    for c in std::mem::take(&mut outcome.conditionals) {
+        settle_conditional(outcome, c, arrays, options);
+    }
     let obligations = std::mem::take(&mut outcome.obligations);
     if obligations.is_empty() {
         return;
@@ -60,6 +64,32 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
             Settled::Defect(f) => merge(&mut outcome.defects, f),
             Settled::Unknown(f) => merge(&mut outcome.unknowns, f),
         }
+    }
+}
+
+/// A defect if an input satisfies its condition, and open if none was found. That none does says
+/// nothing: the finding stands for other pairs too, with conditions of their own.
+fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, options: &Options) {
+    let store = &mut outcome.store;
+    let (holds, never) = (store.of_bool(8, c.cond), store.bits(8, 0));
+    let pairs: elements::Pairs = [(holds, never)].into_iter().collect();
+    let budget = witness::Budget {
+        steps: FIRST_STEPS,
+        deadline: options.limits.deadline,
+    };
+    let search = witness::search(store, &pairs, arrays, options.seed, budget);
+    let certain = |f: &witness::Found| matches!(f.reference, Value::Bits(1));
+    match search.found.filter(certain) {
+        Some(found) => {
+            let found = minimise(store, &pairs, arrays, found, options.limits);
+            let mut defect = c.defect;
+            let given = given(&found, arrays);
+            defect
+                .message
+                .push_str(&format!("; both happen with {given}"));
+            merge(&mut outcome.defects, defect);
+        }
+        None => merge(&mut outcome.unknowns, c.open),
     }
 }
 
@@ -137,6 +167,17 @@ fn settle(
 fn differing(o: &Obligation, found: &witness::Found, arrays: &Arrays) -> Finding<DefectKind> {
     let mut defect = o.defect.clone();
     let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
+    let given = given(found, arrays);
+    defect.message.push_str(&format!(
+        "; the values differ: {} and {} with {given}",
+        show(&found.reference),
+        show(&found.optimized)
+    ));
+    defect
+}
+
+/// The inputs that were found, in words.
+fn given(found: &witness::Found, arrays: &Arrays) -> String {
     let inputs: Vec<String> = found
         .inputs
         .iter()
@@ -146,17 +187,11 @@ fn differing(o: &Obligation, found: &witness::Found, arrays: &Arrays) -> Finding
             format!("{name} = {}", text::bits(*bits, Some(c.ty)).text)
         })
         .collect();
-    let given = match (&inputs[..], found.inputs.len()) {
+    match (&inputs[..], found.inputs.len()) {
         ([], _) => "all inputs 0".to_string(),
         (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
         (list, _) => list.join(", "),
-    };
-    defect.message.push_str(&format!(
-        "; the values differ: {} and {} with {given}",
-        show(&found.reference),
-        show(&found.optimized)
-    ));
-    defect
+    }
 }
 
 /// Adds a finding; one of the same kind at the same instructions is counted.

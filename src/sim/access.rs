@@ -258,6 +258,7 @@ impl Machine<'_> {
         kind: Kind,
         nc: bool,
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
+        self.note_conditions(w, pc, targets, elems.0 * elems.1);
         let mut out = Vec::new();
         let mut i = 0;
         while i < targets.len() {

@@ -92,6 +92,10 @@ pub struct Machine<'k> {
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
+    /// Findings that are defects if some input satisfies a condition.
+    pub conditionals: Vec<super::Conditional>,
+    /// The conditions of accesses under guards that depend on data.
+    pub guarded: super::guarded::Guarded,
     /// What each warp did last.
     pub trails: super::trail::Trails,
     /// What fences and flags have published.
@@ -350,6 +354,8 @@ impl<'k> Machine<'k> {
             unset_sites: BTreeMap::new(),
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
+            conditionals: Vec::new(),
+            guarded: super::guarded::Guarded::default(),
             compared: FxHashSet::default(),
             operands: super::uniform::Operands::new(&kernel.insts),
             global_regions,

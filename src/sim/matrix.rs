@@ -439,13 +439,13 @@ impl Machine<'_> {
                         false => self.src(w, src, 4 * row + word),
                     };
                     for c in upon(at) {
-                        self.same_value(target.region, at, 4, v, WORD, c);
+                        self.same_value(target.region, at, 4, (v, v), WORD, c);
                     }
                 } else {
                     for (at, t) in [at, at + 2].into_iter().zip(halves) {
                         let v = self.values.of_bits(t);
                         for c in upon(at) {
-                            self.same_value(target.region, at, 2, v, HALF, c);
+                            self.same_value(target.region, at, 2, (v, v), HALF, c);
                         }
                     }
                 }

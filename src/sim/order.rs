@@ -16,7 +16,7 @@ use super::proxy::Through;
 use super::race::{self, Conflict, Kind, Party, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Site, Tid, UnknownKind};
+use super::{Conditional, DefectKind, Finding, Site, Tid, UnknownKind};
 
 /// Who accessed what, and what happens before what.
 pub struct Order {
@@ -260,6 +260,7 @@ impl Machine<'_> {
     pub fn collect_races(&mut self) {
         // The last step of a run that stopped.
         self.trails.keep(self.order.report.findings());
+        self.keep_conditions();
         let found: Vec<race::Finding> = self.order.report.findings().cloned().collect();
         for f in found {
             let r = RegionId(f.region.0);
@@ -291,11 +292,7 @@ impl Machine<'_> {
                         format!("{what}: nothing orders them; {apart}")
                     });
                 }
-                Conflict::Conditional => {
-                    self.unknown(UnknownKind::Undecided, sites, || {
-                        format!("{what}: nothing orders them, if input data makes both happen")
-                    });
-                }
+                Conflict::Conditional => self.conditional_race(&f, what, sites),
                 Conflict::ByExit => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: only the exit of a thread orders them")
@@ -338,6 +335,31 @@ impl Machine<'_> {
                 )
             });
         }
+    }
+
+    /// A pair that is a race if some input makes both accesses happen.
+    fn conditional_race(&mut self, f: &race::Finding, what: String, sites: Vec<Site>) {
+        let open = format!("{what}: nothing orders them, if input data makes both happen");
+        let Some((a, b)) = self.guarded.of(f) else {
+            return self.unknown(UnknownKind::Undecided, sites, || open);
+        };
+        let r = RegionId(f.region.0);
+        let hint = self.synchronisation_hint(r, f.earlier.thread.0, f.later.thread.0);
+        self.conditionals.push(Conditional {
+            cond: self.values.store.and(a, b),
+            defect: Finding {
+                kind: DefectKind::DataRace,
+                message: format!("{what}: nothing orders them; {hint}"),
+                count: f.count,
+                sites: sites.clone(),
+            },
+            open: Finding {
+                kind: UnknownKind::Undecided,
+                message: open,
+                count: f.count,
+                sites,
+            },
+        });
     }
 
     /// What should have ended an agent before a later access: its issuer's wait, or a barrier

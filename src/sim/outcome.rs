@@ -126,6 +126,17 @@ pub struct Obligation {
     pub defect: Finding<DefectKind>,
 }
 
+/// A finding that is a defect if some input satisfies a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conditional {
+    /// The condition.
+    pub cond: TermId,
+    /// The defect if there is such an input.
+    pub defect: Finding<DefectKind>,
+    /// What is said while it is open.
+    pub open: Finding<UnknownKind>,
+}
+
 /// The final content of the written bytes of one array, in address order: byte offset to the
 /// bits written there. Pieces do not overlap.
 pub type Writes = BTreeMap<u64, TermId>;
@@ -161,6 +172,8 @@ pub struct Outcome {
     pub unknowns: Vec<Finding<UnknownKind>>,
     /// To be discharged by `equiv`.
     pub obligations: Vec<Obligation>,
+    /// To be settled by `equiv` too.
+    pub conditionals: Vec<Conditional>,
     /// What the run took for granted, as sentences.
     pub assumptions: Vec<String>,
     /// Counts.
@@ -186,7 +199,8 @@ impl Outcome {
     /// obligation was proved.
     #[allow(clippy::result_large_err)]
     pub fn into_clean(self, discharged: bool) -> Result<Clean, Outcome> {
-        let open = !discharged && !self.obligations.is_empty();
+        let settled = self.obligations.is_empty() && self.conditionals.is_empty();
+        let open = !discharged && !settled;
         if self.defects.is_empty() && self.unknowns.is_empty() && !open {
             Ok(Clean(self))
         } else {

@@ -146,6 +146,8 @@ pub struct Party {
     pub thread: Tid,
     /// True if an asynchronous operation made the access.
     pub agent: bool,
+    /// True if it happens under a condition that depends on input data.
+    pub conditional: bool,
     /// The agent, where the later of two accesses does not know that it ended; true if that does
     /// know of its start.
     pub loose: Option<(super::clock::Actor, bool)>,

@@ -277,6 +277,7 @@ impl Machine<'_> {
     #[inline]
     pub fn keep_trails(&mut self) {
         if self.order.report.len() != self.trails.seen {
+            self.keep_conditions();
             self.trails.keep(self.order.report.findings());
         }
     }
@@ -444,6 +445,7 @@ impl Machine<'_> {
         out.warnings = self.found.warnings.into_values().collect();
         out.unknowns = self.found.unknowns.into_values().collect();
         out.obligations = self.pending;
+        out.conditionals = self.conditionals;
         out.stats = self.stats;
         out.executed = self.executed;
         out.fresh = self.fresh - self.first_fresh;

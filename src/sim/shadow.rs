@@ -301,6 +301,7 @@ impl Access<'_> {
         Party {
             thread: self.thread(lane),
             agent: self.agent,
+            conditional: self.conditional,
             loose: None,
             pc: self.pc,
             kind: self.kind,
@@ -381,6 +382,7 @@ fn compare(
         let earlier = Party {
             thread: a.clocks.thread_of(who),
             agent: a.clocks.is_agent(who),
+            conditional: e.conditional,
             loose: a.clocks.is_agent(who).then(|| {
                 let issuer = a.clocks.thread_of(who);
                 (who, a.clocks.ordered(issuer.into(), Tick(e.tick), t))

@@ -99,9 +99,13 @@ impl Machine<'_> {
                         signed: false,
                     })
                 };
+                let raw = v;
                 let v = match cond {
                     None => v,
                     Some(c) => {
+                        if srcs.len() == 1 {
+                            self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
+                        }
                         let old = self.regions[region.0 as usize].load(
                             &mut self.values,
                             at,
@@ -112,7 +116,7 @@ impl Machine<'_> {
                     }
                 };
                 for c in overlap.iter().filter(|c| c.offset == at) {
-                    self.same_value(region, at, elem, v, same_size, c);
+                    self.same_value(region, at, elem, (v, raw), same_size, c);
                 }
                 self.regions[region.0 as usize].store(&mut self.values, at, elem, v);
             }
@@ -179,13 +183,14 @@ impl Machine<'_> {
     }
 
     /// An unordered write over another unordered write: equal values are a warning, others a
-    /// defect, undecided ones an obligation.
+    /// defect, undecided ones an obligation. `v` is what memory holds then, and what was written, if
+    /// it was.
     pub fn same_value(
         &mut self,
         region: RegionId,
         at: u64,
         bytes: u32,
-        v: Val,
+        (v, written): (Val, Val),
         ty: NumTy,
         c: &SameWrite,
     ) {
@@ -204,6 +209,10 @@ impl Machine<'_> {
             .into();
         let same =
             || format!("{place} is written by threads that nothing orders, with the same value");
+        if c.otherwise == Conflict::Conditional {
+            let v = self.values.bits(written, width);
+            return self.guarded_same_value(c, a, v, (sites, same()));
+        }
         if c.current && a == b {
             self.warn(WarningKind::SameValueWrite, sites, same);
             return;

@@ -1,0 +1,202 @@
+//! Conditions of the accesses that input data decides about.
+//!
+//! The problem: an access under a guard that depends on data happens for some inputs only, so that a
+//! pair of accesses that nothing orders is a race only if some input makes both happen. What the
+//! shadow remembers of an access is thread and instruction; here is the condition under which the
+//! latest of them touched an address, and what it wrote.
+//!
+//! A pair is handed on with the conjunction of its conditions: a data race if an input is found
+//! that satisfies it, nothing if none can, `unknown` otherwise. Two writes of one value are compared
+//! where both happen.
+//!
+//! Sound: what is not known for certain (a second access of the same thread, instruction and
+//! address that may not have been ordered before the first was looked at; too many) gives no
+//! condition, and the pair stays `unknown`.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Pc;
+use crate::term::{ICmp, TermId};
+
+use super::access::Target;
+use super::machine::{Machine, RegionId};
+use super::race::{Conflict, Finding, Party, SameWrite};
+use super::value::Val;
+use super::warp::LANES;
+use super::{Site, Tid, WarningKind};
+
+/// Accesses that are remembered.
+const MOST: usize = 1 << 18;
+
+/// Bytes of the widest access.
+const WIDEST: u64 = 32;
+
+type Key = (Pc, Tid, RegionId, u64);
+
+/// The latest access of a thread to an address by one instruction.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    tick: u32,
+    bytes: u32,
+    /// `None` if there were several.
+    cond: Option<TermId>,
+    /// The bits that it wrote; `None` if there were several, or none.
+    value: Option<TermId>,
+}
+
+/// What is remembered of accesses under conditions.
+#[derive(Debug, Default)]
+pub struct Guarded {
+    seen: FxHashMap<Key, Seen>,
+    /// True once something was not remembered.
+    full: bool,
+    /// Of pairs of instructions: the conditions of the example.
+    conds: FxHashMap<(Pc, Pc), Option<(TermId, TermId)>>,
+}
+
+impl Guarded {
+    /// The condition of one side of a pair at a byte; `yes` for an access without one.
+    fn cond(&self, p: &Party, region: RegionId, at: u64, yes: TermId) -> Option<TermId> {
+        match p.conditional {
+            false => Some(yes),
+            true => self.find(p, region, at)?.cond,
+        }
+    }
+
+    fn find(&self, p: &Party, region: RegionId, at: u64) -> Option<&Seen> {
+        if self.full {
+            return None;
+        }
+        let covers = |d: u64| {
+            let seen = self.seen.get(&(p.pc, p.thread, region, at - d))?;
+            (d < seen.bytes as u64).then_some(seen)
+        };
+        let mut found = (0..WIDEST.min(at + 1)).filter_map(covers);
+        // Accesses of one instruction that overlap in part are not told apart.
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    /// The conditions of the example of a finding, as they were when it was found.
+    pub fn of(&self, f: &Finding) -> Option<(TermId, TermId)> {
+        self.conds
+            .get(&(f.earlier.pc, f.later.pc))
+            .copied()
+            .flatten()
+    }
+}
+
+impl Machine<'_> {
+    /// Remembers the accesses of an instruction that happen under a condition.
+    pub fn note_conditions(&mut self, w: usize, pc: Pc, targets: &[Target], bytes: u32) {
+        if targets.iter().all(|t| t.cond.is_none()) {
+            return;
+        }
+        let tick = self.order.clocks.stamp(w as u32).0;
+        let floor = self.order.clocks.floor().0;
+        for t in targets {
+            let Some(cond) = t.cond else { continue };
+            let g = &mut self.guarded;
+            if g.seen.len() >= MOST {
+                g.full = true;
+                return;
+            }
+            let key = (pc, Tid((w * LANES + t.lane) as u32), t.region, t.off as u64);
+            let new = Seen {
+                tick,
+                bytes,
+                cond: Some(cond),
+                value: None,
+            };
+            g.seen
+                .entry(key)
+                .and_modify(|old| {
+                    // What all know of cannot be part of a pair any more.
+                    let over = old.tick < floor;
+                    old.tick = tick;
+                    if over {
+                        *old = new;
+                    } else if old.cond != new.cond {
+                        old.cond = None;
+                    }
+                })
+                .or_insert(new);
+        }
+    }
+
+    /// Remembers what a store of one element under a condition wrote.
+    pub fn note_guarded_value(&mut self, w: usize, pc: Pc, t: &Target, bits: u8, v: Val) {
+        let value = self.values.bits(v, bits);
+        let key = (pc, Tid((w * LANES + t.lane) as u32), t.region, t.off as u64);
+        let Some(seen) = self.guarded.seen.get_mut(&key) else {
+            return;
+        };
+        seen.value = match seen.value {
+            Some(old) if old != value => None,
+            // After several conditions there may have been several values.
+            None if seen.cond.is_none() => None,
+            _ => Some(value),
+        };
+    }
+
+    /// Looks up the conditions of pairs that were just found.
+    pub fn keep_conditions(&mut self) {
+        let yes = self.values.store.bool(true);
+        let guarded = &mut self.guarded;
+        for f in self.order.report.findings() {
+            let key = (f.earlier.pc, f.later.pc);
+            if f.conflict != Conflict::Conditional || guarded.conds.contains_key(&key) {
+                continue;
+            }
+            let region = RegionId(f.region.0);
+            let of = |p| guarded.cond(p, region, f.offset, yes);
+            let both = of(&f.earlier).zip(of(&f.later));
+            guarded.conds.insert(key, both);
+        }
+    }
+
+    /// Two writes that nothing orders and of which input data decides one at least: `memory` is what
+    /// was there before the later one, `v` what that writes. The same value is a warning, whatever
+    /// the conditions; others are a race where both happen and they differ.
+    pub fn guarded_same_value(
+        &mut self,
+        c: &SameWrite,
+        memory: TermId,
+        v: TermId,
+        warning: (Vec<Site>, String),
+    ) {
+        let key = (c.earlier.pc, c.later.pc);
+        let Some((cond, earlier)) = self.guarded_pair(c, memory) else {
+            self.guarded.conds.entry(key).or_insert(None);
+            return self.add_race(c.otherwise, c);
+        };
+        if earlier == v {
+            if self.values.store.as_bool(cond) != Some(false) {
+                self.warn(WarningKind::SameValueWrite, warning.0, || warning.1);
+            }
+            return;
+        }
+        let s = &mut self.values.store;
+        let same = s.icmp(ICmp::Eq, earlier, v);
+        let differ = s.not(same);
+        self.guarded
+            .conds
+            .entry(key)
+            .or_insert(Some((cond, differ)));
+        self.add_race(c.otherwise, c);
+    }
+
+    /// The condition under which both writes happen, and the bits that the earlier one writes then.
+    fn guarded_pair(&mut self, c: &SameWrite, memory: TermId) -> Option<(TermId, TermId)> {
+        let yes = self.values.store.bool(true);
+        let region = RegionId(c.region.0);
+        let of = |p| self.guarded.cond(p, region, c.offset, yes);
+        let (a, b) = (of(&c.earlier)?, of(&c.later)?);
+        let value = match c.earlier.conditional {
+            true => self.guarded.find(&c.earlier, region, c.offset)?.value?,
+            false if c.current => memory,
+            false => return None,
+        };
+        Some((self.values.store.and(a, b), value))
+    }
+}
