@@ -215,24 +215,24 @@ impl Machine<'_> {
                     AtomOp::Exch | AtomOp::Cas => return Ok(b),
                 };
                 let zero = Val::Conc(0);
-                self.int_values(w, lane, pc, op, t, [old, b, zero, zero])
+                self.int_values_as_they_are(w, lane, pc, op, t, [old, b, zero, zero])
             }
         }
     }
 
-    /// match `inc(x, n)` / result `x >= n ? 0 : x + 1`; match `dec(x, n)` / result
-    /// `x == 0 or x > n ? n : x - 1` / because the manual defines them so.
+    /// match `inc(x, n)` / result `x >= n ? 0 : x + 1` / because the manual defines it so.
+    ///
+    /// match `dec(x, n)` / result the smaller of n and x - 1 as unsigned numbers / because the manual
+    /// defines it as `x == 0 or x > n ? n : x - 1`, and 0 - 1 is the greatest of all.
     fn wrapping_step(&mut self, up: bool, bits: u8, x: TermId, n: TermId) -> TermId {
         let s = &mut self.values.store;
         let step = s.bits(bits, if up { 1 } else { u64::MAX });
         let next = s.bits_op(BitsOp::Add, x, step);
-        let zero = s.bits(bits, 0);
         if up {
-            let wraps = s.icmp(ICmp::ULe, n, x);
+            let (wraps, zero) = (s.icmp(ICmp::ULe, n, x), s.bits(bits, 0));
             return s.select(wraps, zero, next);
         }
-        let (least, beyond) = (s.icmp(ICmp::Eq, x, zero), s.icmp(ICmp::ULt, n, x));
-        let wraps = s.or(least, beyond);
+        let wraps = s.icmp(ICmp::ULt, n, next);
         s.select(wraps, n, next)
     }
 }

@@ -4,7 +4,7 @@
 //! operand goes through terms.
 
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
-use crate::term::TermId;
+use crate::term::{BitsOp, Term, TermId};
 
 use super::machine::{Machine, Stop};
 use super::value::Val;
@@ -437,6 +437,20 @@ impl Machine<'_> {
         } else if let Some(v) = self.choices(op, ty, vals) {
             return Ok(v);
         }
+        self.int_values_as_they_are(w, lane, pc, op, ty, vals)
+    }
+
+    /// The same, but values that are selects among few known ones are not tried out: counts that
+    /// grow under conditions are sums.
+    pub fn int_values_as_they_are(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        op: IntOp,
+        ty: IntTy,
+        vals: [Val; 4],
+    ) -> Result<Val, Stop> {
         let mut i = 0;
         let args = vals.map(|v| {
             i += 1;
@@ -466,8 +480,17 @@ impl Machine<'_> {
     }
 
     /// An operation on values that are selects among few known ones is a select among few
-    /// results.
+    /// results. A sum of two such values stays a sum, so that counts are the same in any order.
     fn choices(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
+        let known = |v: &Val| matches!(v, Val::Conc(_));
+        let sum = |v: &Val| {
+            let store = &self.values.store;
+            matches!(v, Val::Bits(t) if matches!(store.get(*t), Term::BitsOp(BitsOp::Add, ..)))
+        };
+        let [a, b, ..] = &v;
+        if op == IntOp::Add && (!known(a) && !known(b) || sum(a) || sum(b)) {
+            return None;
+        }
         let mut options: Vec<(TermId, [u64; 4])> = vec![(self.values.store.bool(true), [0; 4])];
         for (i, v) in v.into_iter().enumerate() {
             let leaves = match v {

@@ -8,13 +8,16 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Fmt;
-use crate::term::{Sort, Term, TermId, TermStore};
+use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
 use super::memo::{self, Memo};
 use super::open::{OpenSum, OpenSums};
 
 /// Selects within selects that are looked at when a condition is known.
 const MAX_NESTED: usize = 128;
+
+/// Sums within sums that are looked through for the constants that they may be.
+const MAX_SUMS: usize = 6;
 
 /// The value of one lane of one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,8 +357,17 @@ impl Values {
     }
 
     /// The constants that a bit term selects among, each with its condition; `None` if it is not
-    /// a select among at most `cap` constants.
+    /// a select among at most `cap` constants, or a sum of a few of those.
     pub fn leaves(&mut self, t: TermId, cap: usize) -> Option<Vec<(TermId, u64)>> {
+        self.leaves_of_sums(t, cap, MAX_SUMS)
+    }
+
+    fn leaves_of_sums(
+        &mut self,
+        t: TermId,
+        cap: usize,
+        depth: usize,
+    ) -> Option<Vec<(TermId, u64)>> {
         let yes = self.store.bool(true);
         let mut work = vec![(yes, t)];
         let mut out: Vec<(TermId, u64)> = Vec::new();
@@ -382,6 +394,28 @@ impl Values {
                     let (ca, cb) = (self.store.and(cond, p), self.store.and(cond, n));
                     out.push((ca, 1));
                     out.push((cb, 0));
+                }
+                Term::BitsOp(BitsOp::Add, a, b) if depth > 0 => {
+                    let Sort::Bits(width) = self.store.sort(t) else {
+                        return None;
+                    };
+                    let x = self.leaves_of_sums(a, cap, depth - 1)?;
+                    let y = self.leaves_of_sums(b, cap, depth - 1)?;
+                    if x.len() * y.len() > cap {
+                        return None;
+                    }
+                    for (ca, va) in x {
+                        for &(cb, vb) in &y {
+                            let both = self.store.and(ca, cb);
+                            let c = self.store.and(cond, both);
+                            let v = va.wrapping_add(vb) & (u64::MAX >> (64 - width as u32));
+                            match out.iter().position(|l| l.1 == v) {
+                                _ if self.store.as_bool(c) == Some(false) => {}
+                                Some(i) => out[i].0 = self.store.or(out[i].0, c),
+                                None => out.push((c, v)),
+                            }
+                        }
+                    }
                 }
                 _ => return None,
             }

@@ -142,7 +142,7 @@ proptest! {
         let mut s = TermStore::default();
         let op = [BitsOp::And, BitsOp::Or, BitsOp::Xor][which as usize];
         let zero = s.bits(8, 0);
-        let mut chain = |s: &mut TermStore, order: &[usize]| {
+        let chain = |s: &mut TermStore, order: &[usize]| {
             let mut m = s.bytes(ArrayId(0), 100, 8);
             for &i in order {
                 let (v, g) = (s.bytes(ArrayId(0), i as u64, 8), s.bytes(ArrayId(1), i as u64, 8));
