@@ -53,6 +53,29 @@ impl Lowerer<'_> {
             | O::Tanh
             | O::Copysign => self.decode_float(sig),
             O::Dp4a | O::Dp2a => self.decode_dot(sig),
+            O::Vadd
+            | O::Vsub
+            | O::Vabsdiff
+            | O::Vmin
+            | O::Vmax
+            | O::Vshl
+            | O::Vshr
+            | O::Vmad
+            | O::Vset
+            | O::Vadd2
+            | O::Vsub2
+            | O::Vavrg2
+            | O::Vabsdiff2
+            | O::Vmin2
+            | O::Vmax2
+            | O::Vset2
+            | O::Vadd4
+            | O::Vsub4
+            | O::Vavrg4
+            | O::Vabsdiff4
+            | O::Vmin4
+            | O::Vmax4
+            | O::Vset4 => self.decode_video(sig),
             O::Lop3 => self.decode_lop3(sig),
             O::Prmt => self.decode_prmt(sig),
             O::Shf => self.decode_shf(sig),

@@ -43,6 +43,7 @@ mod decode_mem;
 mod decode_mov;
 mod decode_sync;
 mod decode_tensor;
+mod decode_video;
 mod decode_wmma;
 mod entry;
 mod flow;

@@ -129,7 +129,9 @@ impl Machine<'_> {
         end: u32,
         left: &mut u64,
     ) -> Result<Pc, Stop> {
-        if self.products.busy(w) || self.fragments.any(w) || self.trace.is_some() {
+        let watched = self.products.busy(w) || self.fragments.any(w) || self.trace.is_some();
+        // In lock-step every instruction orders the lanes.
+        if watched || self.order.in_lock_step() {
             return Ok(pc);
         }
         let lane = mask.trailing_zeros() as usize;

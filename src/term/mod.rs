@@ -42,7 +42,7 @@ mod series;
 pub mod show;
 mod view;
 
-pub(crate) use bits::{fold_bits, fold_compare};
+pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
 pub use view::{BitsOp, Fun, ICmp, RCmp, Term};
 

@@ -19,6 +19,7 @@ import tables
 import tables2  # noqa: F401
 import tables3  # noqa: F401
 import tables4  # noqa: F401
+import tables5  # noqa: F401
 
 WIDTH = {"p": 1, "h": 16, "r": 32, "l": 64}
 HEAD = ".version 9.0\n.target {target}\n.address_size 64\n"
