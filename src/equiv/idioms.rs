@@ -232,10 +232,13 @@ impl Pattern {
         if !outcome.unknowns.is_empty() || !outcome.defects.is_empty() {
             return None;
         }
-        let store = outcome.store;
-        let written = outcome.writes.values().next()?.values().next()?;
-        let Term::OfReal { real: root, .. } = store.get(*written) else {
-            return None;
+        let mut store = outcome.store;
+        let written = *outcome.writes.values().next()?.values().next()?;
+        let root = match store.get(written) {
+            Term::OfReal { real, .. } => real,
+            // A zero with a sign among numbers.
+            Term::BitsSelect(..) => store.of_selected_bits(Fmt::F32, written),
+            _ => return None,
         };
         let below = store.reachable(&[root]);
         // The argument is the product of two elements, or a power of it.
