@@ -237,7 +237,7 @@ impl Pattern {
         let root = match store.get(written) {
             Term::OfReal { real, .. } => real,
             // A zero with a sign among numbers.
-            Term::BitsSelect(..) => store.of_selected_bits(Fmt::F32, written),
+            Term::BitsSelect(..) => store.of_selected_bits(kernel::Fmt::F32, written),
             _ => return None,
         };
         let below = store.reachable(&[root]);
