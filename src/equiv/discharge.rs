@@ -76,6 +76,7 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
     let budget = witness::Budget {
         steps: FIRST_STEPS,
         deadline: options.limits.deadline,
+        climb: false,
     };
     let search = witness::search(store, &pairs, arrays, options.seed, budget);
     let certain = |f: &witness::Found| matches!(f.reference, Value::Bits(1));
