@@ -44,7 +44,7 @@
 //! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline.
+//!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
 //!
 //! # Invariants
 //!

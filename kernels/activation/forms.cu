@@ -14,6 +14,11 @@ static __device__ __forceinline__ float mish_wrong(float v) {
 static __device__ __forceinline__ float round_plain(float v) { return roundf(v); }
 static __device__ __forceinline__ float round_floor(float v) { return copysignf(floorf(fabsf(v) + 0.5f), v); }
 static __device__ __forceinline__ float round_wrong(float v) { return floorf(v + 0.5f); }
+static __device__ __forceinline__ float celu_plain(float v) {
+    return fmaxf(0.f, v) + fminf(0.f, 0.5f * (expf(v / 0.5f) - 1.f));
+}
+static __device__ __forceinline__ float celu_branches(float v) { return v > 0.f ? v : 0.5f * (__expf(2.f * v) - 1.f); }
+static __device__ __forceinline__ float celu_wrong(float v) { return v > 0.f ? v : 0.5f * (__expf(v) - 1.f); }
 static __device__ __forceinline__ float elu_plain(float v) { return v > 0.f ? v : expf(v) - 1.f; }
 static __device__ __forceinline__ float elu_sum(float v) { return fmaxf(v, 0.f) + fminf(0.f, expm1f(v)); }
 static __device__ __forceinline__ float elu_wrong(float v) { return fmaxf(v, 0.f) + fminf(0.f, expm1f(0.5f * v)); }

@@ -58,7 +58,9 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
     }
     // All regions share one store, so that forms mean the same in all of them.
     let mut scratch = TermStore::new();
-    let roots = rebuild(store, &[a, b], &mut scratch, |_, _, _| None);
+    let roots = rebuild(store, &[a, b], &mut scratch, |s, t, map| {
+        one_power(store, t, s, map)
+    });
     let mut open = vec![Region {
         pair: (roots[0], roots[1]),
         signs: Vec::new(),
@@ -84,6 +86,30 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
         }
     }
     true
+}
+
+/// A product of powers as one power, in which the integers cancel that an expanded exponential takes
+/// from its argument: nothing has to be split on the bounds that they are kept in.
+///
+/// match `2^a * 2^b`, total / result `2^(a + b)` / because that holds for all reals.
+fn one_power(
+    store: &TermStore,
+    t: TermId,
+    into: &mut TermStore,
+    map: &FxHashMap<TermId, TermId>,
+) -> Option<TermId> {
+    if !matches!(store.get(t), Term::Mul(..)) || !store.is_total(t) {
+        return None;
+    }
+    let form = monotone::exponent(store, t)?;
+    let terms = form.terms.iter().map(|(v, k)| Some((*map.get(v)?, k)));
+    let mut sum = into.rational(form.constant.clone());
+    for term in terms.collect::<Option<Vec<_>>>()? {
+        let k = into.rational(term.1.clone());
+        let p = into.mul(k, term.0);
+        sum = into.add(sum, p);
+    }
+    Some(into.fun(Fun::Exp2, sum))
 }
 
 /// The signs of input elements in a region.

@@ -120,7 +120,7 @@ fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
 }
 
 /// The exponent of a power of 2, or of a product of some.
-fn exponent(store: &TermStore, t: TermId) -> Option<Linear> {
+pub(super) fn exponent(store: &TermStore, t: TermId) -> Option<Linear> {
     let mut sum = Linear::default();
     let mut factors = 0;
     let mut stack = vec![t];

@@ -121,6 +121,39 @@ fn rounding_to_the_nearest_is_one_function_by_trunc_and_by_floor() {
 }
 
 #[test]
+fn an_expanded_power_is_one_power_in_every_region() {
+    use crate::term::{Fun, RCmp};
+    // max(0, x) + min(0, p - 1) with p = 2^(t - n) * 2^n, t = 3/2 x and n = floor(t) within bounds,
+    // against (0 < x ? x : 2^(3/2 x) - 1).
+    let expanded = |s: &mut TermStore, [x, ..]: [TermId; 4]| {
+        let (zero, one, k) = (s.integer(0), s.integer(1), ratio(3, 2));
+        let (k, lo, hi) = (s.rational(k), s.integer(-100), s.integer(100));
+        let t = s.mul(x, k);
+        let n = s.max(t, lo);
+        let n = s.min(n, hi);
+        let n = s.fun(Fun::Floor, n);
+        let rest = s.sub(t, n);
+        let (p, q) = (s.fun(Fun::Exp2, rest), s.fun(Fun::Exp2, n));
+        let p = s.mul(p, q);
+        let p = s.sub(p, one);
+        let (a, b) = (s.max(x, zero), s.min(p, zero));
+        vec![s.add(a, b)]
+    };
+    let plain = |k: i64| {
+        move |s: &mut TermStore, [x, ..]: [TermId; 4]| {
+            let (zero, one, k) = (s.integer(0), s.integer(1), s.rational(ratio(k, 2)));
+            let t = s.mul(x, k);
+            let p = s.fun(Fun::Exp2, t);
+            let p = s.sub(p, one);
+            let above = s.rcmp(RCmp::Lt, zero, x);
+            vec![s.select(above, x, p)]
+        }
+    };
+    assert_eq!(run(expanded, plain(3)).verdict, Verdict::Equivalent);
+    assert_eq!(run(expanded, plain(4)).verdict, Verdict::NotEquivalent);
+}
+
+#[test]
 fn log2_e_is_a_number_and_no_input() {
     // exp(x) against exp(2 x), by the exact log2(e).
     let exp = |k: i64| {
