@@ -81,6 +81,10 @@ pub(super) struct Judge<'a> {
     pub(super) work: Option<u64>,
 }
 
+/// Conditions that are tried in advance, and the number of conditions that makes this worth it.
+const PROBES: usize = 2;
+const WORTH_PROBING: usize = 64;
+
 /// Terms of a pair in which functions are looked for before the first round.
 const MAX_NAMED: usize = 200_000;
 
@@ -236,12 +240,57 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether a sample of conditions says that those which resist wait for the second round.
+    ///
+    /// A search costs more than a thousand proofs. Where all that the sample leaves open is proved
+    /// once rounded constants are read as what they stand for, so is the rest, most likely, and
+    /// nothing has to be searched. This orders the work only: what stays open is searched last.
+    fn patient(&self, conditions: &[Condition]) -> bool {
+        if self.options.exact_constants || conditions.len() < WORTH_PROBING {
+            return false;
+        }
+        let differs = |c: &&Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
+        let forward = conditions.iter().filter(differs).take(1);
+        let backward = conditions.iter().rev().filter(differs).take(PROBES - 1);
+        let work = Some(self.work.unwrap_or(NAMED_WORK));
+        let mut prover = Prover::bounded(self.store, self.options.limits, work);
+        let open: Vec<&Condition> = forward
+            .chain(backward)
+            .filter(|c| prove_all(c, |a, b| prover.implied(a, b)).is_err())
+            .collect();
+        drop(prover);
+        let roots: Vec<TermId> = open
+            .iter()
+            .flat_map(|c| &c.pairs)
+            .flat_map(|&(a, b)| [a, b])
+            .collect();
+        if roots.is_empty() || self.late() {
+            return false;
+        }
+        let idioms = Idioms::of(self.store, &roots);
+        let mut named = TermStore::new();
+        let roots = idioms.apply(self.store, &roots, &mut named);
+        let readings = Readings::of(&named, &roots);
+        if readings.is_empty() && idioms.is_empty() {
+            return false;
+        }
+        let mut store = TermStore::new();
+        let read = readings.apply(&named, &roots, &mut store);
+        let mut prover = Prover::bounded(&store, self.options.limits, Some(NAMED_WORK));
+        read.chunks_exact(2)
+            .all(|p| matches!(prover.implied(p[0], p[1]), Proof::Yes { .. }))
+    }
+
     /// The rulings in order, up to and including the first refutation.
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
         let all: Vec<&Condition> = conditions.iter().collect();
         let reuse = self.reuse(&all);
         let size = self.chunk_size(conditions.iter());
+        let searches = match self.patient(conditions) {
+            true => 0,
+            false => FIRST_SEARCHES,
+        };
         progress::begin(progress::Stage::Decide, conditions.len() as u64);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
@@ -250,7 +299,7 @@ impl Judge<'_> {
                 if refuted.load(Ordering::Relaxed) < i {
                     return None;
                 }
-                let chunk = self.chunk(c, i * size, reuse.known());
+                let chunk = self.chunk(c, i * size, reuse.known(), searches);
                 progress::add(c.len() as u64);
                 if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
@@ -409,8 +458,15 @@ impl Judge<'_> {
         })
     }
 
-    /// Rules on conditions; `first` is the number of the first of them.
-    fn chunk(&self, conditions: &[Condition], first: usize, mut known: Known<'_, '_>) -> Chunk {
+    /// Rules on conditions; `first` is the number of the first of them, and `searches` bounds those
+    /// that are searched in vain.
+    fn chunk(
+        &self,
+        conditions: &[Condition],
+        first: usize,
+        mut known: Known<'_, '_>,
+        searches: usize,
+    ) -> Chunk {
         let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
@@ -423,7 +479,7 @@ impl Judge<'_> {
                 None => self.form(c, &mut prover),
             };
             if let Ruling::Deferred(failure) = &ruling
-                && failed < FIRST_SEARCHES
+                && failed < searches
             {
                 let (failure, tried) = (*failure, &mut out.candidates);
                 ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);

@@ -11,9 +11,10 @@
 //! images.
 
 use super::exp::ExpId;
-use super::poly::PolyId;
+use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::value::Val;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -75,6 +76,9 @@ impl Ring {
         if let Atom::Inv(d) = atom {
             let image = self.image_below(*d);
             return Image(inverse(image.0, P), inverse(image.1, Q));
+        }
+        if let Atom::Let(p) = atom {
+            return self.image_below(*p);
         }
         Image(
             scatter(id as u64 * 2 + 1) % P,
@@ -147,18 +151,29 @@ impl Ring {
         let (mut s, mut u) = (0, 0);
         for i in 0..self.polys.len(p) {
             let t = self.polys.term(p, i);
-            let Image(mut x, mut y) = self.image_of_coef(t.coef);
-            for (a, k) in self.monos.powers(t.mono) {
-                let v = self.atom_power(a, k);
-                (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
-            }
-            if t.exp != ExpId::ZERO {
-                let v = self.image_of_exp(t.exp);
-                (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
-            }
+            let Image(x, y) = self.image_of_term(t);
             (s, u) = (add(s, x, P), add(u, y, Q));
         }
         Image(s, u)
+    }
+
+    fn image_of_term(&mut self, t: PTerm) -> Image {
+        let Image(mut x, mut y) = self.image_of_coef(t.coef);
+        for (a, k) in self.monos.powers(t.mono) {
+            let v = self.atom_power(a, k);
+            (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
+        }
+        if t.exp != ExpId::ZERO {
+            let v = self.image_of_exp(t.exp);
+            (x, y) = (mul(x, v.0, P), mul(y, v.1, Q));
+        }
+        Image(x, y)
+    }
+
+    /// The image of a finite value modulo P.
+    pub(super) fn image_of_val(&mut self, v: Val) -> Result<u64, Fail> {
+        let factor = self.image_of_term(v.factor).0;
+        Ok(mul(factor, self.image_of_poly(v.poly)?, P))
     }
 
     /// The image of a polynomial modulo P.

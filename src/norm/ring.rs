@@ -81,6 +81,8 @@ pub(super) struct Ring {
     pub(super) atom_images: Vec<Image>,
     /// True once an atom is anything but an input element.
     pub(super) special: bool,
+    /// True once an atom is a square root or a logarithm.
+    pub(super) rooted: bool,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
     pub(super) limits: Limits,
@@ -110,6 +112,7 @@ impl Ring {
             atom_signs: Vec::new(),
             atom_images: Vec::new(),
             special: false,
+            rooted: false,
             binaries: FxHashMap::default(),
             limits,
             work: 0,
@@ -174,6 +177,7 @@ impl Ring {
         let id = self.atoms.len() as u32;
         let image = self.image_of_atom(id, &atom);
         self.special |= !matches!(atom, Atom::Symbol(_));
+        self.rooted |= matches!(atom, Atom::Sqrt(_) | Atom::Log2(_));
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {

@@ -124,6 +124,9 @@ impl<'s> Normalizer<'s> {
                 if v == w {
                     return Ok(true);
                 }
+                if self.ring.surely_differ(v, w).map_err(|f| error(f, b))? {
+                    return Ok(false);
+                }
                 let p = self.ring.canon(v).map_err(|f| error(f, a))?;
                 let q = self.ring.canon(w).map_err(|f| error(f, b))?;
                 (p, q)

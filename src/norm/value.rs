@@ -16,6 +16,9 @@ use super::ring::{Atom, Fail, Ring};
 /// Shared sums of at least this many terms get a stand-in.
 const MIN_LET: usize = 16;
 
+/// Terms of a product of two sums from which on it is not expanded before it has to be.
+const MIN_PRODUCT: usize = 1 << 10;
+
 /// factor * polynomial, or an infinity.
 ///
 /// The polynomial is 1, or has at least two terms, or is 0 or infinite with factor 1.
@@ -143,9 +146,50 @@ impl Ring {
         let (a, b) = self.cancel(a, b)?;
         let (b, a) = self.cancel(b, a)?;
         let factor = self.term_mul(a.factor, b.factor)?;
+        if self.is_long_product(a.poly, b.poly) {
+            let x = self.stand_in(a.poly)?;
+            let y = self.stand_in(b.poly)?;
+            let product = self.term_mul(x, y)?;
+            return Ok(Val::term(self.term_mul(factor, product)?));
+        }
         let p = self.poly_mul(a.poly, b.poly)?;
         let v = self.val_scaled(factor, p)?;
         self.settle(v)
+    }
+
+    /// Whether the product of two sums has so many terms that it is left until it is needed: most
+    /// pairs that multiply such sums multiply the same ones, and compare equal by the factors.
+    fn is_long_product(&self, a: PolyId, b: PolyId) -> bool {
+        let (n, m) = (self.polys.len(a), self.polys.len(b));
+        let rewrites = flag::REDUCIBLE | flag::LET | flag::SQRT | flag::INV;
+        n.min(m) >= MIN_LET
+            && n.saturating_mul(m) >= MIN_PRODUCT
+            && (self.polys.flags(a) | self.polys.flags(b)) & rewrites == 0
+    }
+
+    /// A term with one atom in the place of a canonical polynomial; multiples of one polynomial
+    /// have one atom.
+    fn stand_in(&mut self, p: PolyId) -> Result<PTerm, Fail> {
+        let (content, primitive) = self.primitive(p)?;
+        let mono = self.atom_mono(Atom::Let(primitive));
+        self.term_mul(content, PTerm::mono(mono))
+    }
+
+    /// True if two values surely have different forms, found without expanding what stands for a
+    /// polynomial. Says nothing where there are no stand-ins, or where a root or a logarithm was
+    /// made, whose image does not follow its powers.
+    pub(super) fn surely_differ(&mut self, v: Val, w: Val) -> Result<bool, Fail> {
+        if self.rooted || v.infinite().is_some() || w.infinite().is_some() {
+            return Ok(false);
+        }
+        let mut flags = 0;
+        for x in [v, w] {
+            flags |= self.term_flags(x.factor) | self.polys.flags(x.poly);
+        }
+        if flags & flag::LET == 0 || flags & flag::REDUCIBLE != 0 {
+            return Ok(false);
+        }
+        Ok(self.image_of_val(v)? != self.image_of_val(w)?)
     }
 
     /// Rewrites powers in the factor that can be rewritten, so that they meet what they cancel.

@@ -412,7 +412,8 @@ fn relu(s: &mut TermStore, a: TermId, ty: IntTy, apply: bool) -> TermId {
 }
 
 /// A sum or difference in `wide` bits, signed, clamped to the range of a type of half the width.
-fn saturate(s: &mut TermStore, sum: TermId, ty: IntTy, wide: u8) -> TermId {
+/// A sum of width `wide`, as signed, cut to the range of a type.
+pub fn saturate(s: &mut TermStore, sum: TermId, ty: IntTy, wide: u8) -> TermId {
     let (lo, hi) = range(ty);
     let (l, h) = (s.bits(wide, lo as u64), s.bits(wide, hi as u64));
     let (below, above) = (s.icmp(ICmp::SLt, sum, l), s.icmp(ICmp::SLt, h, sum));

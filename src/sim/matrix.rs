@@ -171,30 +171,9 @@ impl Machine<'_> {
                     }
                     NumTy::Int(_) => {
                         let c = self.accumulator(w, lane, i, m);
-                        let s = &mut self.values.store;
-                        let mut acc = c;
-                        for &(x, y) in &products {
-                            let p = match m.form {
-                                MmaForm::Bits { xor } => {
-                                    let op = if xor { BitsOp::Xor } else { BitsOp::And };
-                                    let both = s.bits_op(op, x, y);
-                                    int_sym::ones(s, both, 32)
-                                }
-                                _ => s.bits_op(BitsOp::Mul, x, y),
-                            };
-                            acc = s.bits_op(BitsOp::Add, acc, p);
-                        }
-                        let t = if m.clamp {
-                            match self.clamped(c, &products) {
-                                Some(t) => t,
-                                None => {
-                                    let what = "a saturating product of data-dependent integers";
-                                    self.unsupported(w, u32::MAX, pc, what);
-                                    return Err(Stop::Finding);
-                                }
-                            }
-                        } else {
-                            acc
+                        let t = match m.form {
+                            MmaForm::Bits { xor } => self.bit_products(c, &products, xor),
+                            _ => self.integer_sum(c, &products, (m.a_ty, m.b_ty), m.clamp),
                         };
                         self.values.of_bits(t)
                     }
@@ -327,16 +306,17 @@ impl Machine<'_> {
         }
     }
 
-    /// The saturated sum of known integers.
-    pub fn clamped(&mut self, c: TermId, products: &[(TermId, TermId)]) -> Option<TermId> {
+    /// c and the number of ones in each product of single bits.
+    fn bit_products(&mut self, c: TermId, products: &[(TermId, TermId)], xor: bool) -> TermId {
         let s = &mut self.values.store;
-        let known = |t: TermId| s.as_bits(t).map(|v| v as u32 as i32 as i64);
-        let mut sum = known(c)?;
+        let op = if xor { BitsOp::Xor } else { BitsOp::And };
+        let mut acc = c;
         for &(x, y) in products {
-            sum += known(x)? * known(y)?;
+            let both = s.bits_op(op, x, y);
+            let ones = int_sym::ones(s, both, 32);
+            acc = s.bits_op(BitsOp::Add, acc, ones);
         }
-        let sum = sum.clamp(i32::MIN as i64, i32::MAX as i64);
-        Some(s.bits(32, sum as u64))
+        acc
     }
 
     /// The rows of the matrices: their targets in order, eight for each matrix.

@@ -38,6 +38,7 @@ pub mod idiom;
 pub mod int;
 pub mod int_sym;
 mod machine;
+mod integer_sum;
 mod matrix;
 mod mbarrier;
 mod memo;

@@ -14,7 +14,7 @@
 use crate::kernel::{
     Addr, Fmt, Guard, Lanes, MatTy, Pc, Space, Src, TensorA, TensorKind, TensorOp,
 };
-use crate::term::{BitsOp, TermId};
+use crate::term::TermId;
 
 use super::UnknownKind;
 use super::clock::Actor;
@@ -387,7 +387,10 @@ impl Machine<'_> {
                     _ => Val::Conc(0),
                 };
                 let v = if about.int {
-                    self.integer_products(by, c, &products, about.clamp)?
+                    let c = self.values.bits(c, 32);
+                    let types = (about.ty[0], about.ty[1]);
+                    let t = self.integer_sum(c, &products, types, about.clamp);
+                    self.values.of_bits(t)
                 } else {
                     self.values.accumulate(Fmt::F32, c, &products)
                 };
@@ -395,30 +398,6 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-
-    fn integer_products(
-        &mut self,
-        by: &Issue,
-        c: Val,
-        products: &[(TermId, TermId)],
-        clamp: bool,
-    ) -> Result<Val, Stop> {
-        let mut acc = self.values.bits(c, 32);
-        if clamp {
-            let Some(t) = self.clamped(acc, products) else {
-                let what = "a saturating product of data-dependent integers";
-                self.unsupported(by.w, 1 << by.lane, by.pc, what);
-                return Err(Stop::Finding);
-            };
-            return Ok(self.values.of_bits(t));
-        }
-        let s = &mut self.values.store;
-        for &(x, y) in products {
-            let p = s.bits_op(BitsOp::Mul, x, y);
-            acc = s.bits_op(BitsOp::Add, acc, p);
-        }
-        Ok(self.values.of_bits(acc))
     }
 
     /// The first factor in tensor memory, row by row.

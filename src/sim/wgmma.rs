@@ -19,7 +19,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
-use crate::term::{BitsOp, TermId};
+use crate::term::TermId;
 
 use super::access::Target;
 use super::clock::{Actor, EventId};
@@ -530,22 +530,9 @@ impl Machine<'_> {
                             false => Val::Conc(0),
                             true => self.src(w, Src::Reg(m.d[i]), lane),
                         };
-                        let mut acc = self.values.bits(c, 32);
-                        if m.clamp {
-                            let Some(t) = self.clamped(acc, &products) else {
-                                let what = "a saturating product of data-dependent integers";
-                                self.unsupported(w, u32::MAX, pc, what);
-                                return Err(Stop::Finding);
-                            };
-                            acc = t;
-                        } else {
-                            let s = &mut self.values.store;
-                            for &(x, y) in &products {
-                                let p = s.bits_op(BitsOp::Mul, x, y);
-                                acc = s.bits_op(BitsOp::Add, acc, p);
-                            }
-                        }
-                        let v = self.values.of_bits(acc);
+                        let c = self.values.bits(c, 32);
+                        let t = self.integer_sum(c, &products, (m.a_ty, m.b_ty), m.clamp);
+                        let v = self.values.of_bits(t);
                         self.set(w, m.d[i], lane, v);
                     }
                 }

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{
     Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
-use crate::term::{BitsOp, TermId};
+use crate::term::TermId;
 
 use super::UnknownKind;
 use super::access::Target;
@@ -488,22 +488,9 @@ impl Machine<'_> {
                     self.values.accumulate(f, c, &products)
                 }
                 MatTy::Int { .. } => {
-                    let mut acc = self.values.bits(c, 32);
-                    if m.clamp {
-                        let Some(t) = self.clamped(acc, &products) else {
-                            let what = "a saturating product of data-dependent integers";
-                            self.unsupported(w, u32::MAX, pc, what);
-                            return Err(Stop::Finding);
-                        };
-                        acc = t;
-                    } else {
-                        let s = &mut self.values.store;
-                        for &(x, y) in &products {
-                            let p = s.bits_op(BitsOp::Mul, x, y);
-                            acc = s.bits_op(BitsOp::Add, acc, p);
-                        }
-                    }
-                    self.values.of_bits(acc)
+                    let c = self.values.bits(c, 32);
+                    let t = self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp);
+                    self.values.of_bits(t)
                 }
             });
         }
