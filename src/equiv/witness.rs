@@ -395,7 +395,14 @@ fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
                 _ => Gap::No,
             }
         }
-        (Value::Exact(_) | Value::Interval(_), Value::PosInf | Value::NegInf) => Gap::Apart,
+        // Where the reference's number is beyond the largest float, its kernel gives infinity too.
+        (Value::Exact(_) | Value::Interval(_), Value::PosInf | Value::NegInf) => {
+            let large = Dyadic::new(BigInt::from(1), 127);
+            match x.interval(PRECISION) {
+                Some(x) if x.hi < large && x.lo > large.neg() => Gap::Apart,
+                _ => Gap::No,
+            }
+        }
         (Value::Bits(a), Value::Bits(b)) if a != b => Gap::Apart,
         (Value::Bool(a), Value::Bool(b)) if a != b => Gap::Apart,
         (

@@ -186,7 +186,7 @@ impl Ring {
         for x in [v, w] {
             flags |= self.term_flags(x.factor) | self.polys.flags(x.poly);
         }
-        if flags & flag::LET == 0 || flags & flag::REDUCIBLE != 0 {
+        if flags & flag::LET == 0 {
             return Ok(false);
         }
         Ok(self.image_of_val(v)? != self.image_of_val(w)?)

@@ -31,7 +31,10 @@ const RANGE: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
 /// The smallest and the largest product of two elements of these types.
 fn product_range(a: MatTy, b: MatTy) -> (i64, i64) {
     let ends = |ty: MatTy| match ty {
-        MatTy::Int { width, signed: true } => (-(1i64 << (width - 1)), (1 << (width - 1)) - 1),
+        MatTy::Int {
+            width,
+            signed: true,
+        } => (-(1i64 << (width - 1)), (1 << (width - 1)) - 1),
         _ => (0, (1i64 << ty.bits().min(31)) - 1),
     };
     let ((p, q), (r, s)) = (ends(a), ends(b));

@@ -277,7 +277,7 @@ impl Machine<'_> {
         let d = self.descriptor(w, pc, m.b)?;
         let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
         let b = self.shared_operand(w, pc, agents, None, m.b_ty, (m.n as usize, depth), place)?;
-        self.product(w, pc, m, scale == 1, &a, &b)
+        self.product(w, m, scale == 1, &a, &b)
     }
 
     /// Marks the registers of a product as its own.
@@ -473,7 +473,6 @@ impl Machine<'_> {
     fn product(
         &mut self,
         w: usize,
-        pc: Pc,
         m: &Wgmma,
         keep: bool,
         a: &[TermId],
