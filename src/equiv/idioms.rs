@@ -57,7 +57,7 @@ macro_rules! function {
 }
 
 /// The second of a name is what is left of its code where the argument is known to be positive.
-const FUNCTIONS: [Function; 24] = [
+const FUNCTIONS: [Function; 32] = [
     function!("logf", "logf", logarithm),
     function!("logf", "logf_positive", logarithm),
     function!("logf", "logf_negated", |s, u| {
@@ -82,11 +82,7 @@ const FUNCTIONS: [Function; 24] = [
         let x = logarithm_plus(s, u);
         s.neg(x)
     }),
-    function!("expm1f", "expm1f", |s, u| {
-        let one = s.integer(1);
-        let x = exponential(s, u);
-        s.sub(x, one)
-    }),
+    function!("expm1f", "expm1f", exponential_minus),
     function!("tanhf", "tanhf", |s, u| s.fun(Fun::Tanh, u)),
     function!("sinhf", "sinhf", |s, u| hyperbolic(s, u, true)),
     function!("coshf", "coshf", |s, u| hyperbolic(s, u, false)),
@@ -97,14 +93,7 @@ const FUNCTIONS: [Function; 24] = [
         let (one, x) = (s.integer(1), s.fun(Fun::Erf, u));
         s.sub(one, x)
     }),
-    function!("normcdff", "normcdff", |s, u| {
-        let (one, two) = (s.integer(1), s.integer(2));
-        let root = s.fun(Fun::Sqrt, two);
-        let x = s.div(u, root);
-        let x = s.fun(Fun::Erf, x);
-        let x = s.add(one, x);
-        s.div(x, two)
-    }),
+    function!("normcdff", "normcdff", normal),
     function!("powf", "powf_2", |s, u| s.mul(u, u)),
     function!("powf", "powf_3", |s, u| {
         let x = s.mul(u, u);
@@ -114,6 +103,18 @@ const FUNCTIONS: [Function; 24] = [
         let x = s.mul(u, u);
         s.mul(x, x)
     }),
+    // As the bitcode library has them, which other compilers link.
+    function!("erff", "libdevice_erf", |s, u| s.fun(Fun::Erf, u)),
+    function!("erfcf", "libdevice_erfc", |s, u| {
+        let (one, x) = (s.integer(1), s.fun(Fun::Erf, u));
+        s.sub(one, x)
+    }),
+    function!("normcdff", "libdevice_normcdf", normal),
+    function!("tanhf", "libdevice_tanh", |s, u| s.fun(Fun::Tanh, u)),
+    function!("sinhf", "libdevice_sinh", |s, u| hyperbolic(s, u, true)),
+    function!("expm1f", "libdevice_expm1", exponential_minus),
+    function!("sinf", "libdevice_sin", |s, u| s.fun(Fun::Sin, u)),
+    function!("cosf", "libdevice_cos", |s, u| s.fun(Fun::Cos, u)),
 ];
 
 fn logarithm(s: &mut TermStore, u: TermId) -> TermId {
@@ -137,6 +138,21 @@ fn exponential(s: &mut TermStore, u: TermId) -> TermId {
     let e = s.log2_e();
     let x = s.mul(u, e);
     s.fun(Fun::Exp2, x)
+}
+
+fn exponential_minus(s: &mut TermStore, u: TermId) -> TermId {
+    let one = s.integer(1);
+    let x = exponential(s, u);
+    s.sub(x, one)
+}
+
+fn normal(s: &mut TermStore, u: TermId) -> TermId {
+    let (one, two) = (s.integer(1), s.integer(2));
+    let root = s.fun(Fun::Sqrt, two);
+    let x = s.div(u, root);
+    let x = s.fun(Fun::Erf, x);
+    let x = s.add(one, x);
+    s.div(x, two)
 }
 
 fn hyperbolic(s: &mut TermStore, u: TermId, odd: bool) -> TermId {

@@ -262,11 +262,14 @@ fn conjuncts(s: &TermStore, cond: Option<TermId>) -> Vec<TermId> {
     out
 }
 
-/// A comparison of the magnitude of a float with a constant, where the free bits hold its exponent.
+/// A comparison of the magnitude of a float with a constant, where the free bits hold its exponent,
+/// or the upper bits of it.
 struct Magnitude {
-    /// First bit of the exponent in a trial, and its width.
+    /// First of the free bits in a trial, and how many there are.
     from: u8,
     width: u8,
+    /// Lower bits of the exponent, which are not among them.
+    rest: u8,
     bias: i64,
     op: RCmp,
     /// True if the constant is the first operand.
@@ -287,23 +290,31 @@ impl Magnitude {
             return None;
         };
         // The exponent is read from the bytes of an input element, or from what a number was
-        // rounded to.
-        let exponent = |l: &&(TermId, u8)| match s.get(x) {
-            Term::Elem { array, fmt, off } => layout(fmt).is_some_and(|(width, mantissa)| {
-                field(s, l.0) == Some(((array, off * 8 + mantissa as u64), width))
-            }),
-            _ => matches!(s.get(l.0), Term::Extract { bits, low, width }
-                if matches!(s.get(bits), Term::OfReal { fmt, real }
-                    if real == x && layout(fmt) == Some((width, low)))),
+        // rounded to: the bits from `at` on, `width` of them, up to the sign.
+        let upper = |at: u64, width: u8, start: u64, fmt| {
+            let (exponent, mantissa) = layout(fmt)?;
+            let rest = u8::try_from(at.checked_sub(start + mantissa as u64)?).ok()?;
+            (rest.checked_add(width)? == exponent).then_some((exponent, rest))
         };
-        let leaf = leaves.iter().find(exponent)?;
-        let Sort::Bits(width) = s.sort(leaf.0) else {
-            return None;
+        let exponent = |l: &(TermId, u8)| match s.get(x) {
+            Term::Elem { array, fmt, off } => match field(s, l.0)? {
+                ((a, at), width) if a == array => upper(at, width, off * 8, fmt),
+                _ => None,
+            },
+            _ => match s.get(l.0) {
+                Term::Extract { bits, low, width } => match s.get(bits) {
+                    Term::OfReal { fmt, real } if real == x => upper(low as u64, width, 0, fmt),
+                    _ => None,
+                },
+                _ => None,
+            },
         };
-        let bias = (1 << (width - 1)) - 1;
+        let (from, (exponent, rest)) = leaves.iter().find_map(|l| Some((l.1, exponent(l)?)))?;
+        let bias = (1 << (exponent - 1)) - 1;
         Some(Magnitude {
-            from: leaf.1,
-            width,
+            from,
+            width: exponent - rest,
+            rest,
             bias,
             op,
             constant_first,
@@ -313,17 +324,19 @@ impl Magnitude {
 
     /// True if no float with the exponent of this trial is as the comparison says.
     fn excludes(&self, trial: u64) -> bool {
-        let e = low(trial >> self.from, self.width) as i64;
+        let first = (low(trial >> self.from, self.width) as i64) << self.rest;
+        let last = first + (1 << self.rest) - 1;
         // What is read from an input is finite, and so is what a real is rounded to.
-        if e == (1 << self.width) - 1 {
+        let last = last.min((1 << (self.width + self.rest)) - 2);
+        if first > last {
             return true;
         }
-        let least = if e == 0 {
+        let least = if first == 0 {
             BigRational::zero()
         } else {
-            pow2(e - self.bias)
+            pow2(first - self.bias)
         };
-        let below = pow2(e.max(1) - self.bias + (e != 0) as i64);
+        let below = pow2(last.max(1) - self.bias + (last != 0) as i64);
         let c = &self.constant;
         let twice = c + c;
         // least <= |x| < below, or rather what x is rounded to: rounding is monotone and leaves
