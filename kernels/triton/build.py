@@ -43,6 +43,11 @@ MAPS = {
 BOX = {"depth": 64, "tile": 64, "step": 32}
 HEADS = {"q": H, "k": H, "v": H, "o": H, "n": C, "d": C, "step": C, "rescale": C}
 HEAD = {"n": 64, "d": 16, "step": 32, "rescale": 1}
+BYTES = {"a": "*i8", "b": "*i8", "left": P, "right": P, "c": P, "k": C, "tile": C, "step": C, "swap": C}
+FEW = {"k": 64, "tile": 16, "step": 32, "swap": 0}
+GATED = {"x": H, "gate": H, "up": H, "out": P, "k": C, "tile": C, "step": C, "swap": C}
+GATE = {"k": 32, "tile": 16, "step": 16, "swap": 0}
+GELU = {"x": P, "y": P, "n": C, "scale": C}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
 BUILDS = [
@@ -78,6 +83,13 @@ BUILDS = [
     ("product_boxes_late", kernels.product_described, BOXES, {**BOX, "late": 32}, 4, 90, 2),
     *[(f"product_maps_sm_{arch}", kernels.product_mapped, MAPS, BOX, 4, arch, 2) for arch in (90, 100)],
     *[(f"attention_64_sm_{arch}", kernels.attention, HEADS, HEAD, 4, arch, 2) for arch in (80, 90, 100)],
+    ("product_bytes", kernels.product_bytes, BYTES, FEW, 4, 80, 1),
+    ("product_bytes_stages", kernels.product_bytes, BYTES, FEW, 4, 80, 3),
+    ("product_bytes_swapped", kernels.product_bytes, BYTES, {**FEW, "swap": 1}, 4, 80, 1),
+    ("gelu_64", kernels.gelu, GELU, {"n": 64, "scale": 0.7071067811865476}, 2),
+    ("gelu_64_wrong_scale", kernels.gelu, GELU, {"n": 64, "scale": 0.75}, 2),
+    ("gated_16", kernels.gated, GATED, GATE, 4, 80, 2),
+    ("gated_16_swapped", kernels.gated, GATED, {**GATE, "swap": 1}, 4, 80, 2),
     ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
 ]
 

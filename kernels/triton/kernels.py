@@ -147,3 +147,46 @@ def attention(q, k, v, o, n: tl.constexpr, d: tl.constexpr, step: tl.constexpr, 
         acc = tl.dot(p.to(tl.float16), values, acc)
         top = higher
     tl.store(o + r[:, None] * d + e[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def product_bytes(a, b, left, right, c, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr, swap: tl.constexpr):
+    """c[i, j] = left[i] * right[j] * (a @ b)[i, j] for bytes; the mutant swaps the scales"""
+    r = tl.arange(0, tile)
+    s = tl.arange(0, step)
+    acc = tl.zeros((tile, tile), dtype=tl.int32)
+    for k0 in range(0, k, step):
+        x = tl.load(a + r[:, None] * k + (k0 + s)[None, :])
+        y = tl.load(b + (k0 + s)[:, None] * tile + r[None, :])
+        acc = tl.dot(x, y, acc, out_dtype=tl.int32)
+    x, y = tl.load(left + r), tl.load(right + r)
+    if swap:
+        scale = x[None, :] * y[:, None]
+    else:
+        scale = x[:, None] * y[None, :]
+    tl.store(c + r[:, None] * tile + r[None, :], acc.to(tl.float32) * scale)
+
+
+@triton.jit
+def gelu(x, y, n: tl.constexpr, scale: tl.constexpr):
+    """y = x (1 + erf(scale x)) / 2"""
+    i = tl.arange(0, n)
+    v = tl.load(x + i)
+    tl.store(y + i, 0.5 * v * (1.0 + tl.erf(v * scale)))
+
+
+@triton.jit
+def gated(x, gate, up, out, k: tl.constexpr, tile: tl.constexpr, step: tl.constexpr, swap: tl.constexpr):
+    """out = silu(x @ gate) * (x @ up); the mutant swaps gate and up"""
+    r = tl.arange(0, tile)
+    s = tl.arange(0, step)
+    g = tl.zeros((tile, tile), dtype=tl.float32)
+    u = tl.zeros((tile, tile), dtype=tl.float32)
+    for k0 in range(0, k, step):
+        left = tl.load(x + r[:, None] * k + (k0 + s)[None, :])
+        g = tl.dot(left, tl.load(gate + (k0 + s)[:, None] * tile + r[None, :]), g)
+        u = tl.dot(left, tl.load(up + (k0 + s)[:, None] * tile + r[None, :]), u)
+    if swap:
+        tl.store(out + r[:, None] * tile + r[None, :], u * tl.sigmoid(u) * g)
+    else:
+        tl.store(out + r[:, None] * tile + r[None, :], g * tl.sigmoid(g) * u)
