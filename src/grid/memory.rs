@@ -209,6 +209,8 @@ fn combine(
                         _ => store.select(p, y, x),
                     }
                 }
+                // All gave the same operand.
+                AtomOp::Exch if x == y => x,
                 _ => return None,
             })
         }

@@ -308,7 +308,7 @@ impl<'a> Whole<'a> {
             out.outcome.unknowns.push(Finding {
                 kind: UnknownKind::Undecided,
                 message: format!(
-                    "several CTAs update {name} at byte {off}, whose initial content is not known"
+                    "several CTAs update {name} at byte {off}, and what they leave together is not known"
                 ),
                 count: self.memory.lost.len() as u64,
                 sites: Vec::new(),

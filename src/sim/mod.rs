@@ -67,6 +67,7 @@ pub mod value;
 pub mod warp;
 mod wgmma;
 mod wmma;
+mod written;
 
 pub use footprint::{Footprint, Noting, Seen, Watch};
 pub use outcome::*;

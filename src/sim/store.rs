@@ -112,7 +112,8 @@ impl Machine<'_> {
                             same_size,
                             pc.0,
                         );
-                        self.values.select(c, v, old, (elem * 8) as u8)
+                        let v = self.values.select(c, v, old, (elem * 8) as u8);
+                        self.values.where_written(v)
                     }
                 };
                 for c in overlap.iter().filter(|c| c.offset == at) {

@@ -1,0 +1,108 @@
+//! Memory that is written on every way.
+//!
+//! The problem: where each of several ways of a branch stores to the same place, what the place holds is
+//! a select within a select, and the last one still names what was there before, though no input
+//! leaves it. The conditions are formulas over comparisons; what stands under a path that no truth
+//! values of the comparisons satisfy is never reached.
+//!
+//! Sound: comparisons are taken as independent of each other, so that what is left out cannot be
+//! reached; what is kept may be.
+
+use crate::term::{Term, TermId, TermStore};
+
+use super::value::{Val, Values};
+
+/// Most selects within each other, terms of the conditions on a path, and comparisons in them.
+const MAX_DEPTH: usize = 12;
+const MAX_FORMULA: usize = 96;
+const MAX_ATOMS: usize = 10;
+
+type Path = Vec<(TermId, bool)>;
+
+impl Values {
+    /// match a select that may be something never written / result the same without it, if it cannot be
+    /// reached / because the conditions on the way to it exclude each other.
+    pub fn where_written(&mut self, v: Val) -> Val {
+        let (Val::Bits(t) | Val::Real(_, t)) = v else {
+            return v;
+        };
+        if self.store.is_total(t) {
+            return v;
+        }
+        match (self.reached(t, &mut Path::new()), v) {
+            (Some(new), Val::Real(f, _)) => Val::Real(f, new),
+            (Some(new), _) => self.of_bits(new),
+            (None, _) => v,
+        }
+    }
+
+    /// The term without what was never written and is not reached; `None` if it is all of that.
+    fn reached(&mut self, t: TermId, path: &mut Path) -> Option<TermId> {
+        match self.store.get(t) {
+            Term::Poison { .. } if !may_hold(&self.store, path) => None,
+            Term::OfBits { bits, .. }
+                if matches!(self.store.get(bits), Term::Poison { .. })
+                    && !may_hold(&self.store, path) =>
+            {
+                None
+            }
+            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) if path.len() < MAX_DEPTH => {
+                path.push((p, true));
+                let x = self.reached(a, path);
+                path.pop();
+                path.push((p, false));
+                let y = self.reached(b, path);
+                path.pop();
+                match (x, y) {
+                    (Some(x), Some(y)) if (x, y) == (a, b) => Some(t),
+                    (Some(x), Some(y)) => Some(self.store.select(p, x, y)),
+                    (x, y) => x.or(y),
+                }
+            }
+            _ => Some(t),
+        }
+    }
+}
+
+/// True unless no truth values of the comparisons satisfy all conditions of a path.
+fn may_hold(s: &TermStore, path: &Path) -> bool {
+    let mut atoms: Vec<TermId> = Vec::new();
+    let mut stack: Vec<TermId> = path.iter().map(|l| l.0).collect();
+    let mut seen = 0;
+    while let Some(t) = stack.pop() {
+        seen += 1;
+        match s.get(t) {
+            Term::And(a, b) | Term::Or(a, b) | Term::Xor(a, b) => stack.extend([a, b]),
+            Term::Not(a) => stack.push(a),
+            Term::Bool(_) => {}
+            _ if atoms.iter().any(|&a| a == t || s.opposite(a, t)) => {}
+            _ => atoms.push(t),
+        }
+        if atoms.len() > MAX_ATOMS || seen > MAX_FORMULA {
+            return true;
+        }
+    }
+    (0..1u32 << atoms.len()).any(|values| {
+        path.iter()
+            .all(|&(t, side)| truth(s, t, &atoms, values) == side)
+    })
+}
+
+/// The value of a formula; it has at most [`MAX_FORMULA`] terms.
+fn truth(s: &TermStore, t: TermId, atoms: &[TermId], values: u32) -> bool {
+    let of = |t| truth(s, t, atoms, values);
+    match s.get(t) {
+        Term::And(a, b) => of(a) && of(b),
+        Term::Or(a, b) => of(a) || of(b),
+        Term::Xor(a, b) => of(a) != of(b),
+        Term::Not(a) => !of(a),
+        Term::Bool(b) => b,
+        _ => match atoms.iter().position(|&a| a == t) {
+            Some(i) => values >> i & 1 == 1,
+            None => {
+                let other = atoms.iter().position(|&a| s.opposite(a, t));
+                other.is_some_and(|i| values >> i & 1 == 0)
+            }
+        },
+    }
+}
