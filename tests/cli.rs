@@ -95,7 +95,9 @@ fn check_has_the_documented_shape() {
         "unknown",
         "counterexample",
         "outputs",
+        "probabilistic",
         "assumptions",
+        "precision",
         "stats",
     ];
     assert_eq!(keys, expected);
