@@ -253,12 +253,14 @@ impl Judge<'_> {
         let forward = conditions.iter().filter(differs).take(1);
         let backward = conditions.iter().rev().filter(differs).take(PROBES - 1);
         let work = Some(self.work.unwrap_or(NAMED_WORK));
-        let mut prover = Prover::bounded(self.store, self.options.limits, work);
-        let open: Vec<&Condition> = forward
-            .chain(backward)
-            .filter(|c| prove_all(c, |a, b| prover.implied(a, b)).is_err())
+        let probes: Vec<&Condition> = forward.chain(backward).collect();
+        let open: Vec<&Condition> = probes
+            .into_par_iter()
+            .filter(|c| {
+                let mut prover = Prover::bounded(self.store, self.options.limits, work);
+                prove_all(c, |a, b| prover.implied(a, b)).is_err()
+            })
             .collect();
-        drop(prover);
         let roots: Vec<TermId> = open
             .iter()
             .flat_map(|c| &c.pairs)

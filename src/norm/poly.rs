@@ -88,7 +88,11 @@ fn hash_terms(terms: &[PTerm]) -> u64 {
         h.write_u64(t.mono.word());
         h.write_u64((t.exp.0 as u64) << 32 | t.coef.word() as u64);
     }
-    h.finish()
+    // Monomials of one atom differ in their upper bits only, and products keep that: spread it, since
+    // the table looks at both ends.
+    let h = h.finish();
+    let h = (h ^ h >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h ^ h >> 32
 }
 
 impl Default for Polys {
