@@ -12,7 +12,7 @@ use crate::term::{NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::machine::Machine;
-use super::rounding::Found;
+use super::rounding::Arg;
 use super::value::Val;
 use super::warp::lanes;
 use super::{UnknownKind, int_sym};
@@ -290,7 +290,8 @@ impl Machine<'_> {
         if tests || !store.is_rational(a) || !store.is_rational(b) {
             return self.compare_numbers(cmp, a, b);
         }
-        let (xs, ys) = (self.numbers(f, x, a), self.numbers(f, y, b));
+        let xs = self.values.numbers(Arg::of(x, f, a));
+        let ys = self.values.numbers(Arg::of(y, f, b));
         let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
         let pairs: Vec<(TermId, TermId)> = pairs.collect();
         let mut answers = |cmp| -> Vec<TermId> {
@@ -311,22 +312,6 @@ impl Machine<'_> {
         self.unknown(UnknownKind::Undecided, vec![site], || BY_ROUNDING.into());
         let bit = self.fresh_bits(1);
         self.values.pred(Val::Bits(bit))
-    }
-
-    /// What the machine may find in a register that holds a number; none where that is open.
-    fn numbers(&mut self, f: Fmt, v: Val, t: TermId) -> Vec<TermId> {
-        let found = match v {
-            Val::Conc(_) => Found::Exact,
-            _ => self.values.rounded.find(f, t),
-        };
-        match found {
-            Found::Exact => vec![t],
-            Found::Anything => Vec::new(),
-            Found::Among(all) => {
-                let number = |v| self.values.store.rational(v);
-                all.into_iter().map(number).collect()
-            }
-        }
     }
 
     fn compare_numbers(&mut self, cmp: Cmp, a: TermId, b: TermId) -> TermId {

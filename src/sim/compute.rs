@@ -3,6 +3,8 @@
 //! Known bits take the machine's own arithmetic, all lanes at once; a lane with a symbolic
 //! operand goes through terms.
 
+use std::array::from_fn;
+
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
 use crate::term::{BitsOp, Term, TermId};
 
@@ -317,15 +319,13 @@ impl Machine<'_> {
 
     /// Result and carry out of an operation on packed lanes or with a carry, as terms.
     fn int_terms(&mut self, op: IntOp, ty: IntTy, n: u8, vals: [Val; 4]) -> Option<(Val, Val)> {
-        let mut i = 0;
-        let args = vals.map(|v| {
-            i += 1;
+        let args = from_fn(|i| {
             let width = if n > 1 {
                 ty.width * n
             } else {
-                operand_width(op, ty, i - 1)
+                operand_width(op, ty, i)
             };
-            self.values.bits(v, width)
+            self.values.bits(vals[i], width)
         });
         let s = &mut self.values.store;
         let t = int_sym::symbolic_packed(s, op, ty, n, args)?;
@@ -419,11 +419,7 @@ impl Machine<'_> {
         ty: IntTy,
         vals: [Val; 4],
     ) -> Result<Val, Stop> {
-        let mut i = 0;
-        let vals = vals.map(|v| {
-            i += 1;
-            self.plain(v, operand_width(op, ty, i - 1))
-        });
+        let vals = from_fn(|i| self.plain(vals[i], operand_width(op, ty, i)));
         if let [Val::Conc(a), Val::Conc(b), Val::Conc(c), Val::Conc(d)] = vals {
             if int::is_undefined(op, ty, [a, b, c, d]) {
                 self.undefined(w, 1 << lane, pc, op)?;
@@ -451,11 +447,7 @@ impl Machine<'_> {
         ty: IntTy,
         vals: [Val; 4],
     ) -> Result<Val, Stop> {
-        let mut i = 0;
-        let args = vals.map(|v| {
-            i += 1;
-            self.values.bits(v, operand_width(op, ty, i - 1))
-        });
+        let args = from_fn(|i| self.values.bits(vals[i], operand_width(op, ty, i)));
         if let Some(t) = super::idiom::recognise(&mut self.values.store, op, ty, args) {
             return Ok(self.values.of_bits(t));
         }

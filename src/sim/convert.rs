@@ -9,7 +9,7 @@ use crate::term::{Fun, NotFinite, TermId, decode};
 
 use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
-use super::rounding::{Arg, Found};
+use super::rounding::Arg;
 use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{int, int_sym};
@@ -20,7 +20,7 @@ pub const BY_ROUNDING: &str = "whether this number is above or below a whole or 
 
 impl Values {
     /// The number `to` comes of another format or of an integer.
-    fn convert_number(&mut self, from: Arg, rnd: Rnd, to: (Fmt, TermId)) {
+    pub fn convert_number(&mut self, from: Arg, rnd: Rnd, to: (Fmt, TermId)) {
         // Rounding to an integer was done; what is left rounds to nearest.
         let rnd = match rnd {
             Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => Rnd::Rn,
@@ -64,12 +64,7 @@ impl Machine<'_> {
                     let x = match (from, to) {
                         (NumTy::Float(f), NumTy::Float(t)) => {
                             let x = self.values.real(v, *f);
-                            let bits = matches!(v, Val::Conc(_));
-                            let from = Arg {
-                                fmt: *f,
-                                t: x,
-                                bits,
-                            };
+                            let from = Arg::of(v, *f, x);
                             let x = self.round_number((w, lane, pc), *rnd, from);
                             let from = Arg { t: x, ..from };
                             let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
@@ -218,23 +213,11 @@ impl Machine<'_> {
 
     /// A number rounded to an integer as the machine finds it.
     fn round_number(&mut self, at: (usize, usize, Pc), rnd: Rnd, x: Arg) -> TermId {
-        let rounds = matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi);
-        let found = match rounds && !x.bits {
-            true => self.values.rounded.find(x.fmt, x.t),
-            false => Found::Exact,
-        };
-        let all = match found {
-            Found::Exact => return self.round(rnd, x.t),
-            Found::Among(all) => all,
-            Found::Anything => Vec::new(),
-        };
-        let mut results: Vec<TermId> = all
-            .into_iter()
-            .map(|v| {
-                let t = self.values.store.rational(v);
-                self.round(rnd, t)
-            })
-            .collect();
+        if !matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi) {
+            return x.t;
+        }
+        let all = self.values.numbers(x);
+        let mut results: Vec<TermId> = all.into_iter().map(|t| self.round(rnd, t)).collect();
         results.dedup();
         match results[..] {
             [only] => only,
@@ -262,11 +245,7 @@ impl Machine<'_> {
             return Val::Conc(int::cvt_int(t, t, false, x, width));
         }
         let x = self.values.real(v, f);
-        let x = Arg {
-            fmt: f,
-            t: x,
-            bits: matches!(v, Val::Conc(_)),
-        };
+        let x = Arg::of(v, f, x);
         let x = self.round_number(at, if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
         let b = self.values.store.clamp(t.width, t.signed, x);
         let v = self.values.of_bits(b);

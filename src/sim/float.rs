@@ -6,6 +6,8 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.3 to 9.7.5.
 
+use std::array::from_fn;
+
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -178,12 +180,7 @@ impl Machine<'_> {
         if !self.values.store.is_rational(result.1) {
             return;
         }
-        let mut i = 0;
-        let args = terms.map(|(fmt, t)| {
-            let bits = matches!(v[i], Val::Conc(_));
-            i += 1;
-            Arg { fmt, t, bits }
-        });
+        let args: [Arg; 3] = from_fn(|i| Arg::of(v[i], terms[i].0, terms[i].1));
         let Values { store, rounded, .. } = &mut self.values;
         rounded.follow(store, op, mods, &args[..arity(op)], result);
     }

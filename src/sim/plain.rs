@@ -19,7 +19,9 @@ use super::int;
 use super::machine::{Machine, Stop};
 use super::memory::{RegionKind, extend};
 use super::race::Kind;
+use super::rounding::Arg;
 use super::step::UNCONDITIONAL;
+use super::uniform::is_lane_wise;
 use super::value::{Val, open_head, real_head};
 
 /// How an instruction is executed.
@@ -95,24 +97,8 @@ fn class(kernel: &Kernel, op: &Op) -> Class {
         {
             Class::Number
         }
-        Op::Mov { .. }
-        | Op::Special { .. }
-        | Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Int { .. }
-        | Op::Float { .. }
-        | Op::Setp { .. }
-        | Op::Set { .. }
-        | Op::Testp { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Lop3Bool { .. }
-        | Op::Cvt { .. }
-        | Op::CvtPack2 { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. }
-        | Op::Cvta { .. }
-        | Op::IsSpace { .. } => Class::Lanes,
+        Op::Mov { .. } | Op::Special { .. } | Op::Cvta { .. } | Op::IsSpace { .. } => Class::Lanes,
+        op if is_lane_wise(op) => Class::Lanes,
         _ => Class::General,
     }
 }
@@ -215,19 +201,11 @@ impl Machine<'_> {
         if warp.symbolic(guard.reg) & mask != 0 {
             return None;
         }
-        let words = warp.words(guard.reg);
         if mask.is_power_of_two() {
-            let word = words[mask.trailing_zeros() as usize];
+            let word = warp.words(guard.reg)[mask.trailing_zeros() as usize];
             return Some((word & 1 == 1) != guard.negated);
         }
-        let mut yes = 0u32;
-        for (lane, word) in words.iter().enumerate() {
-            yes |= ((*word & 1) as u32) << lane;
-        }
-        if guard.negated {
-            yes = !yes;
-        }
-        match yes & mask {
+        match warp.holds(guard) & mask {
             0 => Some(false),
             y if y == mask => Some(true),
             _ => None,
@@ -291,6 +269,7 @@ impl Machine<'_> {
         let Op::Cvt {
             from: NumTy::Float(from),
             to: NumTy::Float(to),
+            rnd,
             dst,
             src,
             ..
@@ -303,6 +282,8 @@ impl Machine<'_> {
             return false;
         }
         let x = self.values.real(v, *from);
+        self.values
+            .convert_number(Arg::of(v, *from, x), *rnd, (*to, x));
         self.warps[w].set(*dst, lane, Val::Real(*to, x));
         true
     }

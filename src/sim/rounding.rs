@@ -26,6 +26,8 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::{TermId, TermStore, layout, pow2};
 
+use super::value::{Val, Values};
+
 /// Values beyond which only the ends are kept.
 const MOST: usize = 8;
 
@@ -66,6 +68,32 @@ pub struct Arg {
     pub t: TermId,
     /// True if the register holds known bits: exactly this number.
     pub bits: bool,
+}
+
+impl Arg {
+    /// The number that a register holds.
+    pub fn of(v: Val, fmt: Fmt, t: TermId) -> Arg {
+        let bits = matches!(v, Val::Conc(_));
+        Arg { fmt, t, bits }
+    }
+}
+
+impl Values {
+    /// What the machine may find in a register that holds a number; none where that is open.
+    pub fn numbers(&mut self, x: Arg) -> Vec<TermId> {
+        let found = match x.bits {
+            true => Found::Exact,
+            false => self.rounded.find(x.fmt, x.t),
+        };
+        match found {
+            Found::Exact => vec![x.t],
+            Found::Anything => Vec::new(),
+            Found::Among(all) => {
+                let number = |v| self.store.rational(v);
+                all.into_iter().map(number).collect()
+            }
+        }
+    }
 }
 
 impl Rounded {

@@ -70,15 +70,7 @@ impl Machine<'_> {
             return (mask, Under::none());
         };
         let sym = self.warps[w].symbolic(g.reg) & mask;
-        let words = self.warps[w].words(g.reg);
-        let mut yes = 0u32;
-        for (lane, word) in words.iter().enumerate() {
-            yes |= ((*word & 1) as u32) << lane;
-        }
-        if g.negated {
-            yes = !yes;
-        }
-        yes &= mask & !sym;
+        let mut yes = self.warps[w].holds(g) & mask & !sym;
         let mut under = Under::none();
         for lane in lanes(sym) {
             match self.truth(w, g, lane) {

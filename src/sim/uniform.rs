@@ -21,7 +21,7 @@ pub struct Operands {
 }
 
 /// True if the result in a lane depends on the sources of that lane alone.
-fn is_lane_wise(op: &Op) -> bool {
+pub fn is_lane_wise(op: &Op) -> bool {
     matches!(
         op,
         Op::Float { .. }

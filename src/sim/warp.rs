@@ -3,7 +3,7 @@
 //! One decode serves all lanes that stand at the same pc. Registers are words of 32 lanes; a mask
 //! for each register tells which lanes hold a packed symbolic [`Val`] instead of plain bits.
 
-use crate::kernel::{Pc, RegId};
+use crate::kernel::{Guard, Pc, RegId};
 
 use super::value::{UNSET_LANE, Val};
 
@@ -89,6 +89,16 @@ impl Warp {
     #[inline]
     pub fn words(&self, r: RegId) -> &[u64; LANES] {
         &self.regs[r.0 as usize]
+    }
+
+    /// The lanes in which a guard holds, as far as its predicate is plain bits.
+    #[inline]
+    pub fn holds(&self, g: Guard) -> u32 {
+        let mut yes = 0u32;
+        for (lane, word) in self.words(g.reg).iter().enumerate() {
+            yes |= ((*word & 1) as u32) << lane;
+        }
+        if g.negated { !yes } else { yes }
     }
 
     /// The value of a lane.
