@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
@@ -81,10 +80,6 @@ pub(super) struct Judge<'a> {
     pub(super) work: Option<u64>,
 }
 
-/// Conditions that are tried in advance, and the number of conditions that makes this worth it.
-const PROBES: usize = 2;
-const WORTH_PROBING: usize = 64;
-
 /// Terms of a pair in which functions are looked for before the first round.
 const MAX_NAMED: usize = 200_000;
 
@@ -93,9 +88,6 @@ const EXPANDED_WORK: u64 = 1 << 18;
 
 /// Terms and edges that a search for a witness of such a pair may evaluate.
 const NAMED_STEPS: u64 = 8_000_000;
-
-/// Work of a comparison in the second round of such a pair.
-const NAMED_WORK: u64 = 1 << 22;
 
 /// The bound on the work of a comparison in the first round.
 ///
@@ -240,56 +232,13 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a sample of conditions says that those which resist wait for the second round.
-    ///
-    /// A search costs more than a thousand proofs. Where all that the sample leaves open is proved
-    /// once rounded constants are read as what they stand for, so is the rest, most likely, and
-    /// nothing has to be searched. This orders the work only: what stays open is searched last.
-    fn patient(&self, conditions: &[Condition]) -> bool {
-        if self.options.exact_constants || conditions.len() < WORTH_PROBING {
-            return false;
-        }
-        let differs = |c: &&Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
-        let forward = conditions.iter().filter(differs).take(1);
-        let backward = conditions.iter().rev().filter(differs).take(PROBES - 1);
-        let work = Some(self.work.unwrap_or(NAMED_WORK));
-        let probes: Vec<&Condition> = forward.chain(backward).collect();
-        let open: Vec<&Condition> = probes
-            .into_par_iter()
-            .filter(|c| {
-                let mut prover = Prover::bounded(self.store, self.options.limits, work);
-                prove_all(c, |a, b| prover.implied(a, b)).is_err()
-            })
-            .collect();
-        let roots: Vec<TermId> = open
-            .iter()
-            .flat_map(|c| &c.pairs)
-            .flat_map(|&(a, b)| [a, b])
-            .collect();
-        if roots.is_empty() || self.late() {
-            return false;
-        }
-        let idioms = Idioms::of(self.store, &roots);
-        let mut named = TermStore::new();
-        let roots = idioms.apply(self.store, &roots, &mut named);
-        let readings = Readings::of(&named, &roots);
-        if readings.is_empty() && idioms.is_empty() {
-            return false;
-        }
-        let mut store = TermStore::new();
-        let read = readings.apply(&named, &roots, &mut store);
-        let mut prover = Prover::bounded(&store, self.options.limits, Some(NAMED_WORK));
-        read.chunks_exact(2)
-            .all(|p| matches!(prover.implied(p[0], p[1]), Proof::Yes { .. }))
-    }
-
     /// The rulings in order, up to and including the first refutation.
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
         let all: Vec<&Condition> = conditions.iter().collect();
         let reuse = self.reuse(&all);
         let size = self.chunk_size(conditions.iter());
-        let searches = match self.patient(conditions) {
+        let searches = match self.patient(conditions, &reuse) {
             true => 0,
             false => FIRST_SEARCHES,
         };
@@ -318,104 +267,6 @@ impl Judge<'_> {
         out
     }
 
-    /// Tries again with rounded constants read as what they stand for.
-    fn second(&self, conditions: &[Condition], rulings: &mut [Ruling], decision: &mut Decision) {
-        let roots = |keep: fn(&Ruling) -> bool| -> Vec<TermId> {
-            let kept = conditions.iter().zip(rulings.iter());
-            let kept = kept.filter(|(c, r)| c.only.is_none() && keep(r));
-            kept.flat_map(|(c, _)| &c.pairs)
-                .flat_map(|&(a, b)| [a, b])
-                .collect()
-        };
-        // Equal terms stay equal however their constants are read.
-        let differing: fn(&Ruling) -> bool = |r| !matches!(r, Ruling::Identical);
-        let all = roots(differing);
-        let idioms = Idioms::of(self.store, &all);
-        let mut named = TermStore::new();
-        let all = idioms.apply(self.store, &all, &mut named);
-        // Readings come from what is open; what is proved must stay so under them.
-        let mut open = Vec::new();
-        let mut at = 0;
-        for (c, r) in conditions.iter().zip(rulings.iter()) {
-            if c.only.is_some() || !differing(r) {
-                continue;
-            }
-            let n = 2 * c.pairs.len();
-            if r.is_open() {
-                open.extend_from_slice(&all[at..at + n]);
-            }
-            at += n;
-        }
-        let readings = Readings::of(&named, &open);
-        if readings.is_empty() && idioms.is_empty() {
-            return;
-        }
-        let mut store = TermStore::new();
-        let read = readings.apply(&named, &all, &mut store);
-        drop(named);
-        let mut at = 0;
-        let mut again: Vec<(usize, Condition)> = Vec::new();
-        for (i, (c, r)) in conditions.iter().zip(rulings.iter()).enumerate() {
-            if c.only.is_some() || !differing(r) {
-                continue;
-            }
-            let pairs: Pairs = (0..c.pairs.len())
-                .map(|k| (read[at + 2 * k], read[at + 2 * k + 1]))
-                .collect();
-            at += 2 * pairs.len();
-            again.push((i, Condition { pairs, ..c.clone() }));
-        }
-        // What has no name after all, or is not the function, is left to the search for witnesses.
-        let judge = Judge {
-            store: &store,
-            work: probable::first_work(self.work.map(|_| NAMED_WORK), self.options),
-            ..*self
-        };
-        let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();
-        let reuse = judge.reuse(&all);
-        let size = judge.chunk_size(all.iter().copied());
-        let results: Vec<Vec<(usize, Ruling)>> = again
-            .par_chunks(size)
-            .enumerate()
-            .map(|(n, chunk)| {
-                let mut prover = Prover::bounded(&store, self.options.limits, judge.work);
-                let mut known = reuse.known();
-                let rule = |(k, (i, c)): (usize, &(usize, Condition))| {
-                    let k = n * size + k;
-                    let ruling = match known.proof(k) {
-                        Some(found) => found.into(),
-                        None => judge.prove(c, &mut prover),
-                    };
-                    ruling.remember(k, &mut known);
-                    (*i, ruling)
-                };
-                chunk.iter().enumerate().map(rule).collect()
-            })
-            .collect();
-        let (places, mut results): (Vec<usize>, Vec<Ruling>) =
-            results.into_iter().flatten().unzip();
-        let mut chance = decision.chance;
-        let again: Vec<Condition> = again.into_iter().map(|(_, c)| c).collect();
-        probable::settle(&judge, &again, &mut results, &mut chance);
-        let results: Vec<(usize, Ruling)> = places.into_iter().zip(results).collect();
-        let lost = results
-            .iter()
-            .any(|(i, r)| r.is_open() && !rulings[*i].is_open());
-        let won = results
-            .iter()
-            .any(|(i, r)| !r.is_open() && rulings[*i].is_open());
-        if lost || !won {
-            return;
-        }
-        // What stays open keeps its failure in the store that everybody knows.
-        for (i, r) in results.into_iter().filter(|(_, r)| !r.is_open()) {
-            rulings[i] = r;
-        }
-        decision.chance = chance;
-        decision.assumptions.extend(idioms.assumptions());
-        decision.assumptions.extend(readings.assumptions());
-    }
-
     /// Proof without a search for a witness.
     pub(super) fn prove(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
         if self.late() {
@@ -441,7 +292,10 @@ impl Judge<'_> {
 
     /// Number of conditions of a chunk. Each chunk has a scratch of its own, in which what its
     /// conditions share is normalised once; so there are few chunks, and little work is one chunk.
-    fn chunk_size<'c>(&self, conditions: impl ExactSizeIterator<Item = &'c Condition>) -> usize {
+    pub(super) fn chunk_size<'c>(
+        &self,
+        conditions: impl ExactSizeIterator<Item = &'c Condition>,
+    ) -> usize {
         let count = conditions.len();
         let pairs = conditions.flat_map(|c| &c.pairs);
         let open = pairs.filter(|(a, b)| a != b).flat_map(|&(a, b)| [a, b]);
@@ -451,7 +305,7 @@ impl Judge<'_> {
     }
 
     /// What was proved of the first of many like conditions.
-    fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
+    pub(super) fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
         let open = |c: &Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
         Reuse::new(self.store, all, open, |c| {
             let mut prover = Prover::bounded(self.store, self.options.limits, self.work);

@@ -40,6 +40,7 @@ mod refute;
 mod renaming;
 mod residues;
 mod ruling;
+mod second;
 mod special;
 mod text;
 pub mod trial;

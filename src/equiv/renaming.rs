@@ -355,6 +355,13 @@ impl<'s, 'c> Reuse<'s, 'c> {
         }
     }
 
+    /// The first conditions of classes that have no proof; `None` if there are no classes.
+    pub(super) fn unproved(&self) -> Option<Vec<&'c Condition>> {
+        let first = &self.classes.as_ref()?.first;
+        let open = first.iter().zip(&self.first).filter(|(_, p)| p.is_none());
+        Some(open.map(|(&i, _)| self.conditions[i]).collect())
+    }
+
     /// For ruling on a part of the conditions in order.
     pub(super) fn known(&self) -> Known<'_, 's> {
         let tables = self.tables.lock().ok().and_then(|mut t| t.pop());
