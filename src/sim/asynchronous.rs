@@ -5,10 +5,10 @@
 use crate::kernel::{AsyncOp, Pc};
 
 use super::DefectKind;
-use super::access::Target;
 use super::clock::Actor;
 use super::machine::{Machine, SHARED, Stop};
 use super::mbarrier::TOUCH;
+use super::place::Target;
 use super::race::Kind;
 use super::step::{Flow, Under};
 

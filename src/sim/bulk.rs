@@ -14,9 +14,9 @@
 
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
 
-use super::access::Target;
 use super::clock::Actor;
 use super::machine::{Machine, RegionId, SHARED, Stop, locate};
+use super::place::Target;
 use super::race::Kind;
 use super::step::Under;
 use super::tensor_box::{CHUNK, Chunk};

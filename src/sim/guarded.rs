@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 use crate::kernel::Pc;
 use crate::term::{ICmp, TermId};
 
-use super::access::Target;
 use super::machine::{Machine, RegionId};
+use super::place::Target;
 use super::race::{Conflict, Finding, Party, SameWrite};
 use super::value::Val;
 use super::warp::LANES;

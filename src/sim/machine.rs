@@ -532,7 +532,7 @@ impl<'k> Machine<'k> {
             }
             RegionKind::Local => {
                 let n = self.kernel.local_bytes;
-                let at = off % super::access::local_stride(n);
+                let at = off % super::place::local_stride(n);
                 format!("local memory at byte {at} of {n}")
             }
             RegionKind::Param => format!("parameter space at byte {off}"),

@@ -15,9 +15,9 @@
 use crate::kernel::{Addr, IntTy, MatTy, Mma, MmaForm, NumTy, Op, Pc, RegId, Space, Src};
 use crate::term::{BitsOp, TermId};
 
-use super::access::Target;
 use super::int_sym;
 use super::machine::{Machine, Stop};
+use super::place::Target;
 use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;

@@ -47,6 +47,7 @@ mod missing;
 pub mod open;
 mod order;
 mod outcome;
+mod place;
 mod plain;
 mod proxy;
 mod quads;

@@ -8,9 +8,10 @@
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Sem, Space, Src};
 use crate::spec::Role;
 
-use super::access::{Target, later_lane, local_stride};
+use super::access::later_lane;
 use super::machine::{LOCAL, Machine, RegionId, Stop};
 use super::memory::RegionKind;
+use super::place::{Target, local_stride};
 use super::race::{Conflict, Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;

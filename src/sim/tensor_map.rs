@@ -16,10 +16,10 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{Addr, IntTy, MapField, NumTy, Pc, Space, Src};
 use crate::term::TermId;
 
-use super::access::Target;
 use super::clock::{Actor, Tick};
 use super::machine::{Machine, PARAM, RegionId, Stop};
 use super::memory::RegionKind;
+use super::place::Target;
 use super::race::Kind;
 use super::tensor_box::{Refusal, TensorMap};
 use super::value::Val;

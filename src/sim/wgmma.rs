@@ -21,11 +21,11 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::term::TermId;
 
-use super::access::Target;
 use super::clock::{Actor, EventId};
 use super::descriptor::Descriptor;
 use super::int_sym;
 use super::machine::{Machine, SHARED, Stop};
+use super::place::Target;
 use super::race::Kind;
 use super::step::Flow;
 use super::value::Val;

@@ -25,9 +25,9 @@ use crate::kernel::{
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::access::Target;
 use super::int_sym;
 use super::machine::{Machine, Stop};
+use super::place::Target;
 use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
