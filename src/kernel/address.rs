@@ -9,7 +9,7 @@ use super::error::LowerError;
 use super::lower::Lowerer;
 use super::scope::{At, Binding, Place};
 use super::sig::{Decoded, num_type, unsupported};
-use super::{Addr, IntOp, IntTy, NumTy, Op, Rnd, Space, Src};
+use super::{Addr, IntOp, IntTy, NumTy, Op, Space, Src};
 use crate::diag::Span;
 use crate::ptx::{
     Address, Base, Binary, Expr, ExprKind, Id, List, Module, Name, Offset, Operand, OperandKind,
@@ -180,17 +180,7 @@ impl Lowerer<'_> {
         if ty.bits() < 64 {
             wide = self.temp(Type::B64);
             let from = num_type(ty).map_or(NumTy::Int(u64_type), |t| t.0);
-            self.emit(Op::Cvt {
-                from,
-                to: NumTy::Int(u64_type),
-                rnd: Rnd::None,
-                sat: false,
-                satfinite: false,
-                relu: false,
-                ftz: false,
-                dst: wide,
-                src: Src::Reg(reg),
-            });
+            self.emit_cvt(from, NumTy::Int(u64_type), wide, Src::Reg(reg));
         }
         let sum = self.temp(Type::B64);
         self.emit(Op::Int {

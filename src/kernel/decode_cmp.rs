@@ -10,7 +10,7 @@ use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
 use super::{BoolOp, Cmp, Fmt, Guard, IntTy, NumTy, Op};
 use crate::ptx::{Mod, Type, TypeClass};
 
-const COMPARISONS: &[(Mod, Cmp)] = &[
+pub(super) const COMPARISONS: &[(Mod, Cmp)] = &[
     (Mod::Eq, Cmp::Eq),
     (Mod::Ne, Cmp::Ne),
     (Mod::Lt, Cmp::Lt),

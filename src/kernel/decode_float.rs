@@ -161,15 +161,15 @@ impl Lowerer<'_> {
         let src = self.src(i, narrow)?;
         let from = if narrow == F16 { Fmt::F16 } else { Fmt::Bf16 };
         let dst = self.temp(F32);
-        self.emit_float_cvt(from, Fmt::F32, dst, src);
+        self.emit_cvt(NumTy::Float(from), NumTy::Float(Fmt::F32), dst, src);
         Ok(Src::Reg(dst))
     }
 
-    /// A conversion to a wider float format.
-    pub(super) fn emit_float_cvt(&mut self, from: Fmt, to: Fmt, dst: RegId, src: Src) {
+    /// A conversion that needs no rounding: to a wider format, or between integers.
+    pub(super) fn emit_cvt(&mut self, from: NumTy, to: NumTy, dst: RegId, src: Src) {
         self.emit(Op::Cvt {
-            from: NumTy::Float(from),
-            to: NumTy::Float(to),
+            from,
+            to,
             rnd: Rnd::None,
             sat: false,
             satfinite: false,

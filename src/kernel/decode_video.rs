@@ -10,20 +10,12 @@
 //! Not claimed: `.min` and `.max` as second operation without `.sat`, where the first result need not
 //! be a value of the type that is compared; products whose sum may have more than 64 bits.
 
+use super::decode_cmp::COMPARISONS;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
-use super::{Cmp, Guard, IntOp, IntTy, NumTy, Op, RegId, Rnd, Src};
+use super::{Cmp, Guard, IntOp, IntTy, NumTy, Op, RegId, Src};
 use crate::ptx::{Component, Mod, Op as Opcode, Operand, OperandKind, Type};
-
-const COMPARISONS: &[(Mod, Cmp)] = &[
-    (Mod::Eq, Cmp::Eq),
-    (Mod::Ne, Cmp::Ne),
-    (Mod::Lt, Cmp::Lt),
-    (Mod::Le, Cmp::Le),
-    (Mod::Gt, Cmp::Gt),
-    (Mod::Ge, Cmp::Ge),
-];
 
 const SECOND: &[(Mod, IntOp)] = &[
     (Mod::Add, IntOp::Add),
@@ -65,40 +57,34 @@ type Part = (u8, u8);
 
 const WHOLE: Part = (0, 32);
 
-/// An integer type for temporaries.
-#[derive(Clone, Copy, Debug)]
-struct Wide {
-    width: u8,
-    signed: bool,
-}
-
-const LONG: Wide = Wide {
+/// Types of temporaries.
+const LONG: IntTy = IntTy {
     width: 64,
     signed: true,
 };
-const WORD: Wide = Wide {
+const WORD: IntTy = IntTy {
     width: 32,
     signed: true,
 };
-const BITS: Wide = Wide {
+const BITS: IntTy = IntTy {
     width: 32,
     signed: false,
 };
 
-impl Wide {
-    fn int(self) -> IntTy {
-        IntTy {
-            width: self.width,
-            signed: self.signed,
-        }
+/// The type of a register for a temporary.
+fn register(ty: IntTy) -> Type {
+    match ty.width {
+        64 => Type::B64,
+        _ => Type::B32,
     }
+}
 
-    fn ty(self) -> Type {
-        match self.width {
-            64 => Type::B64,
-            _ => Type::B32,
-        }
-    }
+/// True if an operand has a sign in front of it.
+fn is_negated(o: &Operand) -> bool {
+    matches!(
+        o.kind,
+        OperandKind::Neg(_) | OperandKind::NegComponent { .. }
+    )
 }
 
 impl<'a> Lowerer<'a> {
@@ -134,15 +120,9 @@ impl<'a> Lowerer<'a> {
             _ => return unsupported(""),
         };
         sig.only(KNOWN)?;
-        let signs = |o: &Operand| {
-            matches!(
-                o.kind,
-                OperandKind::Neg(_) | OperandKind::NegComponent { .. }
-            )
-        };
         let shifts = matches!(primary, Primary::Shift(_));
         let compares = matches!(primary, Primary::Compare(_));
-        if self.ops.iter().any(signs)
+        if self.ops.iter().any(is_negated)
             || (sig.has(Mod::Clamp) || sig.has(Mod::Wrap)) && !shifts
             || compares && sig.has(Mod::Sat)
         {
@@ -278,12 +258,7 @@ impl<'a> Lowerer<'a> {
         };
         self.expect(4)?;
         let operands = [self.operand(1)?, self.operand(2)?, self.operand(3)?];
-        let negated = operands.map(|o| {
-            matches!(
-                o.kind,
-                OperandKind::Neg(_) | OperandKind::NegComponent { .. }
-            )
-        });
+        let negated = operands.map(is_negated);
         let product = negated[0] != negated[1];
         let minus = product || negated[2];
         if product && negated[2] || sig.has(Mod::Po) && negated.contains(&true) {
@@ -301,7 +276,7 @@ impl<'a> Lowerer<'a> {
         {
             return unsupported("a product of unsigned words with a sign");
         }
-        let wide = Wide { width: 64, signed };
+        let wide = IntTy { width: 64, signed };
         let x = self.part_value(1, ta, wide)?;
         let y = self.part_value(2, tb, wide)?;
         let c = self.part_value(3, if signed { Type::S32 } else { Type::U32 }, wide)?;
@@ -328,7 +303,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The first operation, in a type that holds every result.
-    fn primary(&mut self, op: Primary, wide: Wide, x: Src, y: Src) -> Src {
+    fn primary(&mut self, op: Primary, wide: IntTy, x: Src, y: Src) -> Src {
         match op {
             Primary::Add => self.int(IntOp::Add, wide, &[x, y]),
             Primary::Sub => self.int(IntOp::Sub, wide, &[x, y]),
@@ -341,7 +316,7 @@ impl<'a> Lowerer<'a> {
             // Half of the sum, a half rounded away from zero: up where the sum is not negative.
             Primary::Average => {
                 let sum = self.int(IntOp::Add, wide, &[x, y]);
-                let unsigned = Wide {
+                let unsigned = IntTy {
                     signed: false,
                     ..wide
                 };
@@ -362,7 +337,7 @@ impl<'a> Lowerer<'a> {
                 let p = self.temp(Type::Pred);
                 self.emit(Op::Setp {
                     cmp,
-                    ty: NumTy::Int(wide.int()),
+                    ty: NumTy::Int(wide),
                     lanes: 1,
                     ftz: false,
                     combine: None,
@@ -371,7 +346,7 @@ impl<'a> Lowerer<'a> {
                     a: x,
                     b: y,
                 });
-                let dst = self.temp(wide.ty());
+                let dst = self.temp(register(wide));
                 self.emit(Op::Selp {
                     width: wide.width,
                     dst,
@@ -388,7 +363,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A signed value in the range of an integer type.
-    fn clamped(&mut self, wide: Wide, t: Src, signed: bool, width: u8) -> Src {
+    fn clamped(&mut self, wide: IntTy, t: Src, signed: bool, width: u8) -> Src {
         let (least, greatest) = match signed {
             true => (-1i64 << (width - 1), (1i64 << (width - 1)) - 1),
             false => (0, (1i64 << width) - 1),
@@ -399,8 +374,8 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Part of an operand, extended by its type.
-    fn part_value(&mut self, i: usize, ty: Type, wide: Wide) -> Decoded<Src> {
-        let from = Wide {
+    fn part_value(&mut self, i: usize, ty: Type, wide: IntTy) -> Decoded<Src> {
+        let from = IntTy {
             width: 32,
             signed: ty.is_signed(),
         };
@@ -415,14 +390,14 @@ impl<'a> Lowerer<'a> {
             WHOLE => src,
             _ => self.extract(src, part, from.signed),
         };
-        let dst = self.temp(wide.ty());
+        let dst = self.temp(register(wide));
         self.convert(dst, from, wide, word);
         Ok(Src::Reg(dst))
     }
 
     /// Bits of a word, extended to a word.
     fn extract(&mut self, src: Src, (low, width): Part, signed: bool) -> Src {
-        let wide = Wide { width: 32, signed };
+        let wide = IntTy { width: 32, signed };
         let (pos, len) = (Src::Imm(low as u64), Src::Imm(width as u64));
         self.int(IntOp::Bfe, wide, &[src, pos, len])
     }
@@ -433,32 +408,22 @@ impl<'a> Lowerer<'a> {
         self.int_to(dst, IntOp::Bfi, BITS, &[t, into, pos, len]);
     }
 
-    fn convert(&mut self, dst: RegId, from: Wide, to: Wide, src: Src) {
-        self.emit(Op::Cvt {
-            from: NumTy::Int(from.int()),
-            to: NumTy::Int(to.int()),
-            rnd: Rnd::None,
-            sat: false,
-            satfinite: false,
-            relu: false,
-            ftz: false,
-            dst,
-            src,
-        });
+    fn convert(&mut self, dst: RegId, from: IntTy, to: IntTy, src: Src) {
+        self.emit_cvt(NumTy::Int(from), NumTy::Int(to), dst, src);
     }
 
-    fn int(&mut self, op: IntOp, wide: Wide, srcs: &[Src]) -> Src {
-        let dst = self.temp(wide.ty());
+    fn int(&mut self, op: IntOp, wide: IntTy, srcs: &[Src]) -> Src {
+        let dst = self.temp(register(wide));
         self.int_to(dst, op, wide, srcs);
         Src::Reg(dst)
     }
 
-    fn int_to(&mut self, dst: RegId, op: IntOp, wide: Wide, srcs: &[Src]) {
+    fn int_to(&mut self, dst: RegId, op: IntOp, wide: IntTy, srcs: &[Src]) {
         let mut src = [Src::Imm(0); 4];
         src[..srcs.len()].copy_from_slice(srcs);
         self.emit(Op::Int {
             op,
-            ty: wide.int(),
+            ty: wide,
             lanes: 1,
             dst: Some(dst),
             dst2: None,
