@@ -34,7 +34,7 @@ impl TermStore {
             v as u32,
             (v >> 32) as u32,
         );
-        self.insert(n, &[], true)
+        self.insert(n, true)
     }
 
     /// Bytes of an input array.
@@ -52,13 +52,13 @@ impl TermStore {
 
     /// An unknown that nothing else equals.
     pub fn fresh(&mut self, width: u8, serial: u32) -> TermId {
-        self.insert(node(view::FRESH, 0, width as u16, serial, 0, 0), &[], true)
+        self.insert(node(view::FRESH, 0, width as u16, serial, 0, 0), true)
     }
 
     /// Uninitialised bits, read at the place with this number.
     pub fn poison(&mut self, width: u8, site: u32) -> TermId {
         let n = node(view::POISON, 0, width as u16, site, 0, 0);
-        self.insert(n, &[], false)
+        self.insert(n, false)
     }
 
     /// The encoding of a real in a format. The encoding of an element in its own format is the
@@ -90,7 +90,7 @@ impl TermStore {
             _ => {}
         }
         let (w, total) = (fmt.bits() as u16, self.is_total(real));
-        self.insert(node(view::OF_REAL, fmt as u8, w, real.0, 0, 0), &[], total)
+        self.insert(node(view::OF_REAL, fmt as u8, w, real.0, 0, 0), total)
     }
 
     /// Concatenation, low bits first; adjacent constants, bytes and fields are joined.
@@ -114,8 +114,9 @@ impl TermStore {
         }
         let width: u16 = out.iter().map(|&t| self.nodes[t.0 as usize].width).sum();
         let total = out.iter().all(|&t| self.is_total(t));
-        let list: Vec<u32> = out.iter().map(|t| t.0).collect();
-        self.insert(node(view::CONCAT, 0, width, 0, 0, 0), &list, total)
+        let start = self.lists.len();
+        self.lists.extend(out.iter().map(|t| t.0));
+        self.insert_list((view::CONCAT, width), start, total)
     }
 
     fn join(&mut self, low: TermId, high: TermId) -> Option<TermId> {
@@ -193,7 +194,7 @@ impl TermStore {
             return Some(bytes);
         }
         let n = node(view::EXTRACT, low, width as u16, bytes.0, 0, 0);
-        Some(self.insert(n, &[], true))
+        Some(self.insert(n, true))
     }
 
     /// `width` bits of `bits` from bit `low`.
@@ -247,7 +248,7 @@ impl TermStore {
         }
         let total = self.is_total(bits);
         let n = node(view::EXTRACT, low, width as u16, bits.0, 0, 0);
-        self.insert(n, &[], total)
+        self.insert(n, total)
     }
 
     /// Arithmetic or logic on two bit vectors of one width. Division by a constant zero stays as
@@ -371,7 +372,7 @@ impl TermStore {
                 BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem
             );
         let n = node(view::BITS_OP, op as u8, w as u16, a.0, b.0, 0);
-        self.insert(n, &[], total)
+        self.insert(n, total)
     }
 
     /// 1 or 0 in `width` bits.
@@ -380,7 +381,7 @@ impl TermStore {
             return self.bits(width, b as u64);
         }
         let total = self.is_total(p);
-        self.insert(node(view::OF_BOOL, 0, width as u16, p.0, 0, 0), &[], total)
+        self.insert(node(view::OF_BOOL, 0, width as u16, p.0, 0, 0), total)
     }
 
     /// An integral real as an integer of a type, clamped to its range.
@@ -410,7 +411,7 @@ impl TermStore {
         }
         let total = self.is_total(real);
         let n = node(view::CLAMP, signed as u8, width as u16, real.0, 0, 0);
-        self.insert(n, &[], total)
+        self.insert(n, total)
     }
 }
 

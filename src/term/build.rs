@@ -27,17 +27,17 @@ impl TermStore {
             (a, b)
         };
         let total = self.is_total(a) && self.is_total(b);
-        self.insert(node(tag, 0, 0, a.0, b.0, 0), &[], total)
+        self.insert(node(tag, 0, 0, a.0, b.0, 0), total)
     }
 
     /// An infinity.
     pub fn infinity(&mut self, neg: bool) -> TermId {
-        self.insert(node(view::INF, neg as u8, 0, 0, 0, 0), &[], false)
+        self.insert(node(view::INF, neg as u8, 0, 0, 0, 0), false)
     }
 
     /// The undefined real.
     pub fn undefined(&mut self) -> TermId {
-        self.insert(node(view::UNDEFINED, 0, 0, 0, 0, 0), &[], false)
+        self.insert(node(view::UNDEFINED, 0, 0, 0, 0, 0), false)
     }
 
     /// An element of an input array.
@@ -105,7 +105,7 @@ impl TermStore {
             Term::Neg(x) => x,
             _ => {
                 let total = self.is_total(a);
-                self.insert(node(view::NEG, 0, 0, a.0, 0, 0), &[], total)
+                self.insert(node(view::NEG, 0, 0, a.0, 0, 0), total)
             }
         }
     }
@@ -157,7 +157,7 @@ impl TermStore {
         if self.inf_sign(b).is_some() && self.is_total(a) {
             return self.integer(0);
         }
-        self.insert(node(view::DIV, 0, 0, a.0, b.0, 0), &[], false)
+        self.insert(node(view::DIV, 0, 0, a.0, b.0, 0), false)
     }
 
     /// The sum of the products a * b over the given pairs.
@@ -167,12 +167,14 @@ impl TermStore {
             [(a, b)] => return self.mul(*a, *b),
             _ => {}
         }
-        let mut list: Vec<u32> = products.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
-        view::sort_products(&mut list);
+        let start = self.lists.len();
+        self.lists
+            .extend(products.iter().flat_map(|(a, b)| [a.0, b.0]));
+        view::sort_products(&mut self.lists[start..]);
         let total = products
             .iter()
             .all(|(a, b)| self.is_total(*a) && self.is_total(*b));
-        self.insert(node(view::SUM, 0, 0, 0, 0, 0), &list, total)
+        self.insert_list((view::SUM, 0), start, total)
     }
 
     /// A function of one argument; exact values of constants are folded.
@@ -199,7 +201,7 @@ impl TermStore {
             return a;
         }
         let total = self.is_total(a) && !matches!(f, Fun::Sqrt | Fun::Rsqrt | Fun::Log2);
-        self.insert(node(view::FUN, f as u8, 0, a.0, 0, 0), &[], total)
+        self.insert(node(view::FUN, f as u8, 0, a.0, 0, 0), total)
     }
 
     fn extremum(&mut self, tag: u8, a: TermId, b: TermId) -> TermId {
@@ -263,7 +265,7 @@ impl TermStore {
             }
             Sort::Real => (view::SELECT, 0),
         };
-        self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), &[], total)
+        self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), total)
     }
 
     /// What a branch is where `p` has this value, if it is a select by `p` or its negation.
@@ -289,7 +291,7 @@ impl TermStore {
 
     /// A truth value.
     pub fn bool(&mut self, b: bool) -> TermId {
-        self.insert(node(view::BOOL, b as u8, 0, 0, 0, 0), &[], true)
+        self.insert(node(view::BOOL, b as u8, 0, 0, 0, 0), true)
     }
 
     /// Comparison of reals.
@@ -325,7 +327,7 @@ impl TermStore {
             (a, b)
         };
         let total = self.is_total(a) && self.is_total(b);
-        self.insert(node(view::RCMP, op as u8, 0, a.0, b.0, 0), &[], total)
+        self.insert(node(view::RCMP, op as u8, 0, a.0, b.0, 0), total)
     }
 
     /// Comparison of bit vectors of one width.
@@ -366,7 +368,7 @@ impl TermStore {
             (a, b)
         };
         let total = self.is_total(a) && self.is_total(b);
-        self.insert(node(view::ICMP, op as u8, 0, a.0, b.0, 0), &[], total)
+        self.insert(node(view::ICMP, op as u8, 0, a.0, b.0, 0), total)
     }
 
     /// Negation.
@@ -382,7 +384,7 @@ impl TermStore {
             Term::ICmp(ICmp::SLe, x, y) => self.icmp(ICmp::SLt, y, x),
             _ => {
                 let total = self.is_total(a);
-                self.insert(node(view::NOT, 0, 0, a.0, 0, 0), &[], total)
+                self.insert(node(view::NOT, 0, 0, a.0, 0, 0), total)
             }
         }
     }

@@ -138,7 +138,7 @@ impl TermStore {
             }
             _ => {}
         }
-        self.insert(node(view::OF_BITS, fmt as u8, 0, bits.0, 0, 0), &[], false)
+        self.insert(node(view::OF_BITS, fmt as u8, 0, bits.0, 0, 0), false)
     }
 
     fn read_fields(&mut self, fmt: Fmt, bits: TermId, depth: u32) -> Option<TermId> {

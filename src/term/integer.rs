@@ -76,7 +76,7 @@ impl TermStore {
     fn opaque_int(&mut self, signed: bool, bits: TermId) -> TermId {
         let total = self.is_total(bits);
         let n = node(view::OF_INT, signed as u8, 0, bits.0, 0, 0);
-        self.insert(n, &[], total)
+        self.insert(n, total)
     }
 
     fn int_const(&mut self, v: i128) -> Int {

@@ -33,6 +33,7 @@ pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 mod fields;
+mod import;
 mod inputs;
 mod integer;
 pub mod interval;
@@ -97,26 +98,24 @@ pub struct TermStore {
     consts: IndexSet<BigRational, FxBuildHasher>,
 }
 
-fn hash_node(n: &Node, list: &[u32]) -> u64 {
+fn hash_node(n: &Node) -> u64 {
     let mut h = FxHasher::default();
     (n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16).hash(&mut h);
-    if list.is_empty() {
+    // Where a list stands says nothing.
+    if !view::is_list(n.tag) {
         n.a.hash(&mut h);
-        n.b.hash(&mut h);
-        n.c.hash(&mut h);
-    } else {
-        list.hash(&mut h);
     }
+    n.b.hash(&mut h);
+    n.c.hash(&mut h);
     h.finish()
 }
 
-fn hash_at(nodes: &[Node], lists: &[u32], i: u32) -> u64 {
-    let n = &nodes[i as usize];
-    if view::is_list(n.tag) {
-        hash_node(n, &lists[n.a as usize..n.a as usize + n.b as usize])
-    } else {
-        hash_node(n, &[])
-    }
+/// What the node of a list keeps of what is in it: lists are long, and hashed once.
+fn hash_list(list: &[u32]) -> u32 {
+    let mut h = FxHasher::default();
+    list.hash(&mut h);
+    let h = h.finish();
+    (h ^ h >> 32) as u32
 }
 
 impl TermStore {
@@ -183,36 +182,52 @@ impl TermStore {
         }
     }
 
-    fn insert(&mut self, node: Node, list: &[u32], total: bool) -> TermId {
-        let hash = hash_node(&node, list);
-        let (nodes, lists) = (&self.nodes, &self.lists);
-        let same = |&i: &u32| {
-            let n = &nodes[i as usize];
-            if list.is_empty() {
-                *n == node
-            } else {
-                n.tag == node.tag
-                    && n.aux == node.aux
-                    && n.width == node.width
-                    && n.b as usize == list.len()
-                    && &lists[n.a as usize..n.a as usize + n.b as usize] == list
-            }
-        };
+    fn insert(&mut self, node: Node, total: bool) -> TermId {
+        let hash = hash_node(&node);
+        let nodes = &self.nodes;
+        let same = |&i: &u32| nodes[i as usize] == node;
         if let Some(&i) = self.table.find(hash, same) {
             return TermId(i);
         }
-        let id = self.nodes.len() as u32;
-        let mut node = node;
-        if !list.is_empty() {
-            node.a = self.lists.len() as u32;
-            node.b = list.len() as u32;
-            self.lists.extend_from_slice(list);
+        self.append(hash, node, total)
+    }
+
+    /// Inserts the list that stands at the end of all lists, from `start` on.
+    fn insert_list(&mut self, (tag, width): (u8, u16), start: usize, total: bool) -> TermId {
+        let hash = hash_list(&self.lists[start..]);
+        self.insert_hashed((tag, width), start, hash, total)
+    }
+
+    /// As [`insert_list`](Self::insert_list) with what [`hash_list`] says of it.
+    fn insert_hashed(
+        &mut self,
+        (tag, width): (u8, u16),
+        start: usize,
+        of_list: u32,
+        total: bool,
+    ) -> TermId {
+        let (nodes, lists) = (&self.nodes, &self.lists);
+        let list = &lists[start..];
+        let node = view::node(tag, 0, width, start as u32, list.len() as u32, of_list);
+        let hash = hash_node(&node);
+        let same = |&i: &u32| {
+            let n = nodes[i as usize];
+            Node { a: node.a, ..n } == node && &lists[n.a as usize..][..n.b as usize] == list
+        };
+        if let Some(&i) = self.table.find(hash, same) {
+            self.lists.truncate(start);
+            return TermId(i);
         }
+        self.append(hash, node, total)
+    }
+
+    fn append(&mut self, hash: u64, node: Node, total: bool) -> TermId {
+        let id = self.nodes.len() as u32;
         self.nodes.push(node);
         self.total.push(total);
-        let (nodes, lists) = (&self.nodes, &self.lists);
+        let nodes = &self.nodes;
         self.table
-            .insert_unique(hash, id, |&i| hash_at(nodes, lists, i));
+            .insert_unique(hash, id, |&i| hash_node(&nodes[i as usize]));
         TermId(id)
     }
 
@@ -220,7 +235,7 @@ impl TermStore {
     #[inline]
     fn insert_input(&mut self, node: Node, off: u64, bytes: u64) -> TermId {
         let Some(index) = inputs::Inputs::index(off, bytes) else {
-            return self.insert(node, &[], true);
+            return self.insert(node, true);
         };
         let key = (node.a as u64) << 32
             | (node.width as u64) << 16
@@ -229,76 +244,9 @@ impl TermStore {
         if let Some(id) = self.inputs.get(key, index) {
             return TermId(id);
         }
-        let t = self.insert(node, &[], true);
+        let t = self.insert(node, true);
         self.inputs.keep(key, index, t.0);
         t
-    }
-
-    /// Copies every term of `other` into this store, in id order; the result maps ids of `other`
-    /// to ids here. Array ids mean the same in both.
-    pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
-        self.import_shifted(other, 0)
-    }
-
-    /// As [`import`](Self::import), with `shift` added to the serials of fresh symbols: runs that
-    /// number theirs alike share none then.
-    pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
-        let mut map: Vec<TermId> = Vec::with_capacity(other.len());
-        self.nodes.reserve(other.len());
-        let (nodes, lists) = (&self.nodes, &self.lists);
-        let hash = |&i: &u32| hash_at(nodes, lists, i);
-        self.table.reserve(other.len(), hash);
-        let mut list = Vec::new();
-        for i in 0..other.len() {
-            let id = self.import_node(other, TermId(i as u32), &map, shift, &mut list);
-            map.push(id);
-        }
-        map
-    }
-
-    fn import_node(
-        &mut self,
-        other: &TermStore,
-        t: TermId,
-        map: &[TermId],
-        shift: u32,
-        list: &mut Vec<u32>,
-    ) -> TermId {
-        let mut n = other.nodes[t.0 as usize];
-        let total = other.total[t.0 as usize];
-        let m = |i: u32| map[i as usize].0;
-        list.clear();
-        if view::is_list(n.tag) {
-            let old = &other.lists[n.a as usize..n.a as usize + n.b as usize];
-            list.extend(old.iter().map(|&i| m(i)));
-            // The order inside products and sums follows ids, which the import changes.
-            if n.tag == view::SUM {
-                view::sort_products(list);
-            }
-            (n.a, n.b) = (0, 0);
-            return self.insert(n, list, total);
-        }
-        if n.tag == view::FRESH {
-            n.a = n.a.wrapping_add(shift);
-        } else if n.tag == view::CONST {
-            let id = self.const_id(other.consts[n.a as usize].clone());
-            n.a = id.0;
-        } else {
-            let children = view::child_count(n.tag);
-            if children > 0 {
-                n.a = m(n.a);
-            }
-            if children > 1 {
-                n.b = m(n.b);
-            }
-            if children > 2 {
-                n.c = m(n.c);
-            }
-            if view::is_commutative(n.tag, n.aux) && n.a > n.b {
-                std::mem::swap(&mut n.a, &mut n.b);
-            }
-        }
-        self.insert(n, &[], total)
     }
 
     fn const_id(&mut self, value: BigRational) -> ConstId {
@@ -308,7 +256,7 @@ impl TermStore {
     /// The real constant `value`.
     pub fn rational(&mut self, value: BigRational) -> TermId {
         let c = self.const_id(value);
-        self.insert(view::node(view::CONST, 0, 0, c.0, 0, 0), &[], true)
+        self.insert(view::node(view::CONST, 0, 0, c.0, 0, 0), true)
     }
 
     /// The real constant `value`.

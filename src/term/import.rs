@@ -1,0 +1,234 @@
+//! Bringing the terms of one store into another.
+//!
+//! The problem: two kernels are simulated side by side, each into a store of its own, and one
+//! store must hold both before equal terms have equal ids. Terms are copied in id order, children
+//! before parents. What takes long are long sums, whose products are mapped, put in order and
+//! hashed; that is done for many of them at once, in parallel.
+//!
+//! To have many at once the terms are taken by level: the number of long sums below them, one
+//! on another. A level's other terms come first, in id order, then its long sums. The order
+//! depends on nothing but the store that is copied, so that the ids do not either.
+
+use rayon::prelude::*;
+
+use super::{Node, TermId, TermStore, hash_list, view};
+
+/// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
+const LONG: usize = 128;
+const AT_ONCE: usize = 1 << 22;
+
+/// Levels that are told apart; what has more long sums below it comes last, one by one.
+const LEVELS: u8 = 32;
+
+/// The entries of a node's list.
+fn list_of<'s>(store: &'s TermStore, n: &Node) -> &'s [u32] {
+    &store.lists[n.a as usize..][..n.b as usize]
+}
+
+fn is_long(n: &Node) -> bool {
+    n.tag == view::SUM && n.b as usize >= LONG
+}
+
+/// The level of each term; `None` if no sum is long.
+fn levels(store: &TermStore) -> Option<Vec<u8>> {
+    let first = store.nodes.iter().position(is_long)?;
+    let mut levels = vec![0; store.len()];
+    for i in first..store.len() {
+        let mut level = 0;
+        store.children(TermId(i as u32), |c| {
+            let below = c.0 as usize;
+            let long = is_long(&store.nodes[below]) as u8;
+            level = level.max(levels[below] + long);
+        });
+        levels[i] = level.min(LEVELS - 1);
+    }
+    Some(levels)
+}
+
+impl TermStore {
+    /// Copies every term of `other` into this store, children before parents; the result maps ids of
+    /// `other` to ids here. Array ids mean the same in both.
+    pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
+        self.import_shifted(other, 0)
+    }
+
+    /// As [`import`](Self::import), with `shift` added to the serials of fresh symbols: runs that
+    /// number theirs alike share none then.
+    pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
+        let mut map = vec![TermId(u32::MAX); other.len()];
+        self.nodes.reserve(other.len());
+        let nodes = &self.nodes;
+        self.table
+            .reserve(other.len(), |&i| super::hash_node(&nodes[i as usize]));
+        let Some(levels) = levels(other) else {
+            for i in 0..other.len() {
+                map[i] = self.import_node(other, i, &map, shift);
+            }
+            return map;
+        };
+        let mut order: Vec<u32> = (0..other.len() as u32).collect();
+        let step = |i: u32| {
+            let level = levels[i as usize];
+            let last = level == LEVELS - 1;
+            (level, is_long(&other.nodes[i as usize]) && !last)
+        };
+        order.sort_by_key(|&i| step(i));
+        for terms in order.chunk_by(|&i, &j| step(i) == step(j)) {
+            if step(terms[0]).1 {
+                self.import_sums(other, terms, &mut map);
+                continue;
+            }
+            for &i in terms {
+                map[i as usize] = self.import_node(other, i as usize, &map, shift);
+            }
+        }
+        map
+    }
+
+    /// Copies sums whose children are all there.
+    fn import_sums(&mut self, other: &TermStore, sums: &[u32], map: &mut [TermId]) {
+        let node = |i: u32| &other.nodes[i as usize];
+        let mut rest = sums;
+        while !rest.is_empty() {
+            let mut entries = 0;
+            let fits = |&&i: &&u32| {
+                entries += node(i).b as usize;
+                entries <= AT_ONCE
+            };
+            let n = rest.iter().take_while(fits).count().max(1);
+            let (now, later) = rest.split_at(n);
+            rest = later;
+            let mapped: Vec<(Vec<u32>, u32)> = now
+                .par_iter()
+                .map(|&i| {
+                    let list = list_of(other, node(i)).iter();
+                    let mut list: Vec<u32> = list.map(|&c| map[c as usize].0).collect();
+                    view::sort_products(&mut list);
+                    let hash = hash_list(&list);
+                    (list, hash)
+                })
+                .collect();
+            for (&i, (list, hash)) in now.iter().zip(mapped) {
+                let start = self.lists.len();
+                self.lists.extend_from_slice(&list);
+                let total = other.total[i as usize];
+                map[i as usize] = self.insert_hashed((view::SUM, 0), start, hash, total);
+            }
+        }
+    }
+
+    fn import_node(&mut self, other: &TermStore, i: usize, map: &[TermId], shift: u32) -> TermId {
+        let mut n = other.nodes[i];
+        let total = other.total[i];
+        let m = |i: u32| map[i as usize].0;
+        if view::is_list(n.tag) {
+            let start = self.lists.len();
+            self.lists.extend(list_of(other, &n).iter().map(|&i| m(i)));
+            // The order inside products and sums follows ids, which the import changes.
+            if n.tag == view::SUM {
+                view::sort_products(&mut self.lists[start..]);
+            }
+            return self.insert_list((n.tag, n.width), start, total);
+        }
+        if n.tag == view::FRESH {
+            n.a = n.a.wrapping_add(shift);
+        } else if n.tag == view::CONST {
+            let id = self.const_id(other.consts[n.a as usize].clone());
+            n.a = id.0;
+        } else {
+            let children = view::child_count(n.tag);
+            if children > 0 {
+                n.a = m(n.a);
+            }
+            if children > 1 {
+                n.b = m(n.b);
+            }
+            if children > 2 {
+                n.c = m(n.c);
+            }
+            if view::is_commutative(n.tag, n.aux) && n.a > n.b {
+                std::mem::swap(&mut n.a, &mut n.b);
+            }
+        }
+        self.insert(n, total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernel::Fmt;
+    use crate::term::{ArrayId, Term};
+
+    const PRIME: u64 = (1 << 31) - 1;
+
+    /// Every term at one point, modulo a prime.
+    fn residues(s: &TermStore) -> Vec<u64> {
+        let mut v: Vec<u64> = Vec::new();
+        for i in 0..s.len() {
+            let at = |t: u32| v[t as usize];
+            let value = match s.get(TermId(i as u32)) {
+                Term::Elem { off, .. } => (off + 3) * (off + 7) % PRIME,
+                Term::Add(a, b) => at(a.0) + at(b.0),
+                Term::Mul(a, b) => at(a.0) * at(b.0),
+                Term::Sum(list) => {
+                    let (pairs, _) = list.as_chunks::<2>();
+                    let products = pairs.iter().map(|&[a, b]| at(a) * at(b) % PRIME);
+                    products.sum()
+                }
+                other => panic!("{other:?}"),
+            };
+            v.push(value % PRIME);
+        }
+        v
+    }
+
+    /// Sums of products of what was there before, each built on the last few.
+    fn store(seeds: &[(u32, u32, bool)], reversed: bool) -> TermStore {
+        let mut s = TermStore::new();
+        let place = |i: u64| 4 * if reversed { 299 - i } else { i };
+        let mut all: Vec<TermId> = (0..300)
+            .map(|i| s.elem(ArrayId(0), Fmt::F32, place(i)))
+            .collect();
+        for &(seed, n, nested) in seeds {
+            let newest = all.len() - 1;
+            let pick = |k: u32| all[seed.wrapping_mul(k + 1) as usize % 300];
+            let mut products: Vec<(TermId, TermId)> =
+                (0..n).map(|k| (pick(2 * k), pick(2 * k + 1))).collect();
+            if nested {
+                products[0].0 = all[newest];
+            }
+            let sum = s.sum(&products);
+            let more = s.mul(sum, all[newest / 2]);
+            all.extend([sum, more]);
+        }
+        s
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_copied_is_the_same(
+            seeds in proptest::collection::vec((1u32.., 2u32..200, any::<bool>()), 1..60),
+            reversed in any::<bool>(),
+        ) {
+            let from = store(&seeds, false);
+            let mut to = store(&seeds[..1], reversed);
+            let before = to.len();
+            let map = to.import(&from);
+            let (a, b) = (residues(&from), residues(&to));
+            for (i, t) in map.iter().enumerate() {
+                prop_assert_eq!(a[i], b[t.0 as usize]);
+            }
+            for i in 0..to.len() {
+                to.children(TermId(i as u32), |c| assert!((c.0 as usize) < i));
+            }
+            // What is there is found again.
+            let n = to.len();
+            prop_assert!(n >= before);
+            prop_assert_eq!(to.import(&from), map);
+            prop_assert_eq!(to.len(), n);
+        }
+    }
+}
