@@ -37,7 +37,7 @@ impl<'s> Canon<'s> {
         }
     }
 
-    /// An empty scratch for the inputs on which these elements have these signs.
+    /// An empty scratch for the inputs on which these terms have these signs, elements first.
     pub(super) fn under(
         store: &'s TermStore,
         facts: &[(TermId, Sign)],

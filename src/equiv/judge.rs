@@ -114,7 +114,7 @@ impl Judge<'_> {
             probable::settle(self, conditions, &mut rulings, &mut decision.chance);
         }
         if !refuted && rulings.iter().any(Ruling::is_open) {
-            if !self.options.exact_constants && !self.late() {
+            if !self.late() {
                 self.second(conditions, &mut rulings, decision);
             }
             probable::retry_exactly(self, conditions, &mut rulings);

@@ -29,6 +29,7 @@ mod discharge;
 mod elements;
 mod explain;
 mod idioms;
+mod infinite;
 mod judge;
 mod linear;
 mod minimise;

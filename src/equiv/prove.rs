@@ -42,6 +42,9 @@ pub(super) struct Prover<'s> {
 /// large as the store.
 const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 
+/// Denominators of the reference that are taken not to be 0.
+const MAX_DENOMINATORS: usize = 16;
+
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
     pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
@@ -73,15 +76,20 @@ impl<'s> Prover<'s> {
         }
     }
 
-    /// The same with what the needs of the reference say about the signs of input elements.
+    /// The same with what the needs of the reference say about the signs of input elements, and with
+    /// its denominators, which are not 0.
     ///
     /// match `log(x) + log(y)` in the reference / result `log(x * y)` may replace it / because the
     /// reference has no value unless x and y are positive.
+    ///
+    /// match `p ? x / y : 0` / result `(p ? x : 0) / y` / because the reference has no value where y
+    /// is 0, whatever p says.
     fn implied_under_needs(&mut self, a: TermId, b: TermId) -> Proof {
         if self.store.is_total(a) || self.store.len() > MAX_TERMS_UNDER_NEEDS {
             return Proof::Differs;
         }
         let mut facts: BTreeMap<TermId, Sign> = BTreeMap::new();
+        let mut denominators: BTreeMap<TermId, Sign> = BTreeMap::new();
         let mut logarithms = false;
         for need in Given::of(self.store, a).needs {
             let (x, sign) = match need {
@@ -94,12 +102,17 @@ impl<'s> Prover<'s> {
                 logarithms |= matches!(need, Need::Logarithm(_));
                 let known = facts.entry(x).or_insert(Sign::ALL);
                 *known = known.and(sign);
+            } else if matches!(need, Need::NonZero(_)) && denominators.len() < MAX_DENOMINATORS {
+                denominators.insert(x, sign);
             }
         }
-        if facts.is_empty() {
+        if !self.chooses_partial(&[a, b]) {
+            denominators.clear();
+        }
+        if facts.is_empty() && denominators.is_empty() {
             return Proof::Differs;
         }
-        let facts: Vec<(TermId, Sign)> = facts.into_iter().collect();
+        let facts: Vec<(TermId, Sign)> = facts.into_iter().chain(denominators).collect();
         if self.under.as_ref().is_none_or(|(f, _)| *f != facts) {
             let canon = Canon::under(self.store, &facts, &self.limits);
             self.under = Some((facts, canon));
@@ -122,6 +135,16 @@ impl<'s> Prover<'s> {
             },
             _ => Proof::Differs,
         }
+    }
+
+    /// True if a term chooses between two of which one has no value on some inputs.
+    fn chooses_partial(&self, roots: &[TermId]) -> bool {
+        let store = self.store;
+        let partial = |t: &TermId| match store.get(*t) {
+            Term::Select(_, x, y) => !(store.is_total(x) && store.is_total(y)),
+            _ => false,
+        };
+        store.reachable(roots).iter().any(partial)
     }
 
     /// The same by a case split: dearer, and worth it only when no input refutes.

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
+use super::infinite;
 use super::judge::{Judge, prove_all};
 use super::probable;
 use super::prove::{Proof, Prover};
@@ -26,33 +27,70 @@ const WORTH_PROBING: usize = 64;
 /// Work of a comparison in the second round of such a pair.
 const NAMED_WORK: u64 = 1 << 22;
 
-/// Terms in which expanded functions have their names and rounded constants are read as what they
-/// stand for.
+/// Terms in which expanded functions have their names, infinities are conditions, and rounded constants
+/// are read as what they stand for.
 struct Reread {
     store: TermStore,
-    roots: Vec<TermId>,
+    /// For each pair of roots the pairs that say the same.
+    pairs: Vec<Pairs>,
     idioms: Idioms,
     readings: Readings,
 }
 
+/// The pairs, with each its number of times, of terms that stand two by two.
+fn in_pairs(terms: &[TermId], lengths: impl Iterator<Item = usize>) -> Vec<Pairs> {
+    let (pairs, _) = terms.as_chunks::<2>();
+    let mut pairs = pairs.iter().map(|&[a, b]| (a, b));
+    lengths.map(|n| pairs.by_ref().take(n).collect()).collect()
+}
+
 impl Reread {
-    /// Reads the roots anew; the readings come from those that are `open`. `None` if there is
-    /// nothing to read.
-    fn of(store: &TermStore, roots: &[TermId], open: impl Fn(usize) -> bool) -> Option<Reread> {
-        let idioms = Idioms::of(store, roots);
+    /// Reads pairs of roots anew; the readings come from those that are `open`. With `exact`, constants
+    /// and functions stay what they are. `None` if there is nothing to read.
+    fn of(
+        store: &TermStore,
+        roots: &[TermId],
+        exact: bool,
+        open: impl Fn(usize) -> bool,
+    ) -> Option<Reread> {
+        let has_infinities = infinite::stand_below(store, roots);
+        let idioms = match exact {
+            true => Idioms::default(),
+            false => Idioms::of(store, roots),
+        };
         let mut named = TermStore::new();
-        let roots = idioms.apply(store, roots, &mut named);
-        let asked = roots.iter().enumerate().filter(|&(k, _)| open(k));
-        let asked: Vec<TermId> = asked.map(|(_, &t)| t).collect();
-        let readings = Readings::of(&named, &asked);
-        if readings.is_empty() && idioms.is_empty() {
+        let mut roots = idioms.apply(store, roots, &mut named);
+        let mut lengths = vec![1; roots.len() / 2];
+        if has_infinities {
+            let mut lifted = TermStore::new();
+            let pairs = infinite::without(&named, &roots, &mut lifted);
+            lengths = pairs.iter().map(|p| p.len()).collect();
+            roots = pairs
+                .into_iter()
+                .flatten()
+                .flat_map(|(a, b)| [a, b])
+                .collect();
+            named = lifted;
+        }
+        let readings = match exact {
+            true => Readings::default(),
+            false => {
+                let asked = in_pairs(&roots, lengths.iter().copied())
+                    .into_iter()
+                    .enumerate();
+                let asked = asked.filter(|&(k, _)| open(k)).flat_map(|(_, p)| p);
+                let asked: Vec<TermId> = asked.flat_map(|(a, b)| [a, b]).collect();
+                Readings::of(&named, &asked)
+            }
+        };
+        if readings.is_empty() && idioms.is_empty() && !has_infinities {
             return None;
         }
         let mut store = TermStore::new();
         let roots = readings.apply(&named, &roots, &mut store);
         Some(Reread {
             store,
-            roots,
+            pairs: in_pairs(&roots, lengths.into_iter()),
             idioms,
             readings,
         })
@@ -76,12 +114,12 @@ impl Judge<'_> {
         if roots.is_empty() || self.late() {
             return false;
         }
-        let Some(reread) = Reread::of(self.store, &roots, |_| true) else {
+        let Some(reread) = Reread::of(self.store, &roots, false, |_| true) else {
             return false;
         };
         let mut prover = Prover::bounded(&reread.store, self.options.limits, Some(NAMED_WORK));
-        let mut pairs = reread.roots.chunks_exact(2);
-        pairs.all(|p| matches!(prover.implied(p[0], p[1]), Proof::Yes { .. }))
+        let mut pairs = reread.pairs.iter().flatten();
+        pairs.all(|&(a, b)| matches!(prover.implied(a, b), Proof::Yes { .. }))
     }
 
     /// What a sample of conditions leaves open.
@@ -116,27 +154,29 @@ impl Judge<'_> {
         let differing: fn(&Ruling) -> bool = |r| !matches!(r, Ruling::Identical);
         let all = roots(differing);
         // Readings come from what is open; what is proved must stay so under them.
-        let mut open = Vec::with_capacity(all.len());
+        let mut open = Vec::with_capacity(all.len() / 2);
         for (c, r) in conditions.iter().zip(rulings.iter()) {
             if c.only.is_none() && differing(r) {
-                open.extend(std::iter::repeat_n(r.is_open(), 2 * c.pairs.len()));
+                open.extend(std::iter::repeat_n(r.is_open(), c.pairs.len()));
             }
         }
-        let Some(reread) = Reread::of(self.store, &all, |k| open[k]) else {
+        let exact = self.options.exact_constants;
+        let Some(reread) = Reread::of(self.store, &all, exact, |k| open[k]) else {
             return;
         };
-        let (store, read) = (&reread.store, &reread.roots);
-        let mut at = 0;
+        let store = &reread.store;
+        let mut read = reread.pairs.iter();
         let mut again: Vec<(usize, Condition)> = Vec::new();
         for (i, (c, r)) in conditions.iter().zip(rulings.iter()).enumerate() {
-            if c.only.is_some() || !differing(r) {
-                continue;
+            if c.only.is_none() && differing(r) {
+                let pairs = read
+                    .by_ref()
+                    .take(c.pairs.len())
+                    .flatten()
+                    .copied()
+                    .collect();
+                again.push((i, Condition { pairs, ..c.clone() }));
             }
-            let pairs: Pairs = (0..c.pairs.len())
-                .map(|k| (read[at + 2 * k], read[at + 2 * k + 1]))
-                .collect();
-            at += 2 * pairs.len();
-            again.push((i, Condition { pairs, ..c.clone() }));
         }
         // What has no name after all, or is not the function, is left to the search for witnesses.
         let judge = Judge {

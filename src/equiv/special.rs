@@ -39,18 +39,76 @@ fn is_negative(v: &Value) -> bool {
     }
 }
 
+/// The sign of an infinity.
+fn infinite(v: &Value) -> Option<bool> {
+    match v {
+        Value::NegInf => Some(true),
+        Value::PosInf => Some(false),
+        _ => None,
+    }
+}
+
+/// The sign of an infinite product of two values.
+fn infinite_product(a: &Value, b: &Value) -> Option<bool> {
+    let negative = |v: &Value| match v {
+        Value::Interval(i) if i.lo.signum() <= 0 && i.hi.signum() >= 0 => None,
+        v if is_zero(v) => None,
+        v if is_number(v) => Some(is_negative(v)),
+        v => infinite(v),
+    };
+    infinite(a).or(infinite(b))?;
+    Some(negative(a)? != negative(b)?)
+}
+
+/// True if infinities of both signs are among the summands of a term.
+///
+/// match `inf + -inf`; result NaN; because IEEE 754, section 7.2, says so.
+fn infinities_meet(t: &Term, values: &[&Value]) -> bool {
+    let signs: Vec<bool> = match t {
+        Term::Add(..) => values.iter().filter_map(|v| infinite(v)).collect(),
+        Term::Sum(_) => {
+            let (products, _) = values.as_chunks::<2>();
+            let signs = products.iter().filter_map(|[a, b]| infinite_product(a, b));
+            signs.collect()
+        }
+        _ => return false,
+    };
+    signs.contains(&true) && signs.contains(&false)
+}
+
+/// True if the infinite value of a term is one for the machine too: it comes from a constant, and
+/// not from the logarithm of what may be 0 for the reals alone.
+fn is_written(t: &Term, mut of: impl Iterator<Item = (bool, bool)>) -> bool {
+    match t {
+        Term::Inf { .. } => true,
+        Term::Fun(..) | Term::Div(..) => false,
+        // Pairs of whether an operand is infinite, and whether by what is written.
+        _ => of.all(|(infinite, written)| written || !infinite),
+    }
+}
+
 /// What is sure of each term of a cone, given its values.
 pub(super) fn specials(store: &TermStore, cone: &Cone, values: &[Value]) -> Vec<Special> {
     let mut out: Vec<Special> = Vec::with_capacity(values.len());
+    let mut written: Vec<bool> = Vec::with_capacity(values.len());
     for (i, (&t, v)) in cone.ids().iter().zip(values).enumerate() {
         let kids = cone.kids(i);
         let of = |k: usize| out[kids[k] as usize];
         let value = |k: usize| &values[kids[k] as usize];
         let all = || kids.iter().map(|&k| out[k as usize]);
+        let term = store.get(t);
+        let operands = kids.iter().map(|&k| k as usize);
+        let infinities = operands.map(|k| (infinite(&values[k]).is_some(), written[k]));
+        written.push(is_written(&term, infinities));
+        let meet = || {
+            let operands: Vec<&Value> = kids.iter().map(|&k| &values[k as usize]).collect();
+            written[i] && infinities_meet(&term, &operands)
+        };
         let special = match (v, store.get(t)) {
             (Value::PosInf | Value::NegInf, _) => Special::NotFinite,
             (Value::Undefined, term) => match term {
                 Term::Undefined => Special::Nan,
+                Term::Add(..) | Term::Sum(_) if meet() => Special::Nan,
                 Term::Div(..) if is_number(value(0)) && is_zero(value(1)) => Special::NotFinite,
                 // A number divided by an infinity is 0.
                 Term::Div(..) if of(1) == Special::Nan => Special::Nan,
@@ -125,6 +183,48 @@ mod tests {
                 s.fun(Fun::Exp2, r)
             }),
             Special::Nan
+        );
+    }
+
+    #[test]
+    fn infinities_of_both_signs_are_no_number() {
+        let masked = |s: &mut TermStore, x: TermId| {
+            let (p, low) = (s.rcmp(RCmp::Eq, x, x), s.infinity(true));
+            let zero = s.integer(0);
+            let one = s.integer(1);
+            let more = s.add(x, one);
+            let p = match s.get(p) {
+                Term::Bool(_) => s.rcmp(RCmp::Lt, x, more),
+                _ => p,
+            };
+            let q = s.rcmp(RCmp::Le, x, zero);
+            let p = s.and(p, q);
+            s.select(p, low, x)
+        };
+        assert_eq!(
+            at_zero(|s, x| {
+                let m = masked(s, x);
+                let minus = s.neg(m);
+                let d = s.add(m, minus);
+                s.fun(Fun::Exp2, d)
+            }),
+            Special::Nan
+        );
+        assert_eq!(
+            at_zero(|s, x| {
+                let m = masked(s, x);
+                let (two, minus) = (s.integer(2), s.integer(-2));
+                let d = s.sum(&[(m, two), (m, minus)]);
+                s.fun(Fun::Exp2, d)
+            }),
+            Special::Nan
+        );
+        assert_eq!(
+            at_zero(|s, x| {
+                let m = masked(s, x);
+                s.add(m, x)
+            }),
+            Special::NotFinite
         );
     }
 

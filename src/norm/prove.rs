@@ -31,15 +31,20 @@ fn finite(sign: Sign) -> Reach {
 }
 
 impl Normalizer<'_> {
-    /// Takes an input element to have one of these signs: what is found from then on holds where it
-    /// has. To be called before anything is normalised.
-    pub fn assume(&mut self, element: TermId, sign: Sign) {
-        let Term::Elem { .. } = self.store.get(element) else {
-            return;
-        };
-        let atom = self.symbol(element);
-        self.ring.atom_signs[atom as usize] = sign;
-        self.signs.insert(element, finite(sign));
+    /// Takes a term to have one of these signs: what is found from then on holds where it has. Of
+    /// terms other than input elements only that they are not 0 is used. To be called before
+    /// anything is normalised, for elements first.
+    pub fn assume(&mut self, t: TermId, sign: Sign) {
+        if let Term::Elem { .. } = self.store.get(t) {
+            let atom = self.symbol(t);
+            self.ring.atom_signs[atom as usize] = sign;
+            self.signs.insert(t, finite(sign));
+        } else if !sign.may_be_zero()
+            && let Ok(p) = self.canon(t)
+            && let Ok((_, primitive)) = self.ring.primitive(p)
+        {
+            self.ring.nonzero.insert(primitive);
+        }
     }
 
     /// True only if the term is not 0 wherever it is defined.

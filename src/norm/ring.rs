@@ -85,6 +85,8 @@ pub(super) struct Ring {
     pub(super) rooted: bool,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
+    /// Denominators that are not 0 by assumption.
+    pub(super) nonzero: rustc_hash::FxHashSet<PolyId>,
     pub(super) limits: Limits,
     pub(super) work: u64,
     /// Set once the deadline has passed.
@@ -114,6 +116,7 @@ impl Ring {
             special: false,
             rooted: false,
             binaries: FxHashMap::default(),
+            nonzero: rustc_hash::FxHashSet::default(),
             limits,
             work: 0,
             late: false,
@@ -196,7 +199,10 @@ impl Ring {
         match atom {
             Atom::Symbol(_) | Atom::Log2E => 0,
             Atom::Let(p) => flag::LET | partial(*p),
-            Atom::Inv(p) => flag::INV | unless(!sign.may_be_zero(), *p),
+            Atom::Inv(p) => {
+                let nonzero = !sign.may_be_zero() || self.nonzero.contains(p);
+                flag::INV | unless(nonzero, *p)
+            }
             Atom::Sqrt(p) => flag::SQRT | unless(self.poly_sign(*p).is_nonneg(), *p),
             Atom::Log2(p) => unless(self.poly_sign(*p).is_positive(), *p),
             Atom::Fun(_, p) => partial(*p),

@@ -59,6 +59,8 @@ impl ArrayId {
     /// The array whose element 0 is log2(e), a real that no kernel can hold: what a rounded
     /// constant may be read as.
     pub const CONSTANTS: ArrayId = ArrayId(u32::MAX);
+    /// The array whose element 0 stands for a real below all others, which no kernel holds either.
+    pub const LOWEST: ArrayId = ArrayId(u32::MAX - 1);
 }
 
 /// Index of a constant in the store's table.

@@ -26,7 +26,8 @@ pub fn rebuild(
     roots.iter().map(|r| map[r]).collect()
 }
 
-fn copy(
+/// Builds a term again, of what `map` says of its children.
+pub fn copy(
     from: &TermStore,
     t: TermId,
     into: &mut TermStore,

@@ -1,0 +1,657 @@
+//! Infinities that depend on data, taken out of terms.
+//!
+//! The problem: where a mask is data, a masked score is `p ? x : -inf`, its maximum is -inf where all
+//! are masked, and the difference of both is minus infinity, a number, or undefined. Canonical forms
+//! are forms of real numbers. So a term becomes four: the condition under which it has no value, those
+//! under which it is -inf or +inf, and a term of numbers that is its value elsewhere:
+//!
+//! * `exp2(t)` is `neg ? 0 : exp2(value)`, a number again;
+//! * a sum is infinite where an operand is, and has no value where two are with different signs;
+//! * a maximum is -inf where all its operands are. Elsewhere it is that of `neg ? L : value` for all
+//!   operands, where L is a symbol that stands for a number below all others.
+//!
+//! Two terms are equal if their conditions are and their values are for every L: at a given input
+//! every low enough L gives the values of the terms. The value of a term is defined wherever the
+//! term has one that is finite, for low enough L, since what is infinite there stands in branches that
+//! are not taken.
+//!
+//! Not claimed: products, quotients and functions other than these where an operand is infinite. A term
+//! for which such a place may matter stays as it is.
+
+use num_traits::{Signed, Zero};
+use rustc_hash::FxHashMap;
+
+use super::elements::Pairs;
+use crate::kernel::Fmt;
+use crate::term::rebuild::{copy, rebuild};
+use crate::term::{ArrayId, Fun, RCmp, Term, TermId, TermStore};
+
+/// Entries of all sets of literals together.
+const MAX_ENTRIES: usize = 1 << 22;
+
+/// A condition. Sets hold literals, a term and whether it is negated, and are ascending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cond {
+    Never,
+    Always,
+    /// All literals of a set.
+    All(u32),
+    /// One literal of a set at least, which has two or more.
+    Any(u32),
+    Other(TermId),
+}
+
+/// A literal: twice the term, plus one if it is negated.
+type Literal = u64;
+
+fn literal(t: TermId, holds: bool) -> Literal {
+    (t.0 as u64) << 1 | !holds as u64
+}
+
+/// What a term is.
+#[derive(Clone, Copy, Debug)]
+struct Extended {
+    /// Nothing is known of it.
+    wild: Cond,
+    /// It has no value.
+    undefined: Cond,
+    neg: Cond,
+    pos: Cond,
+    /// Its value where none of the conditions holds.
+    value: TermId,
+    /// The value is L wherever the term is -inf.
+    is_low: bool,
+}
+
+impl Extended {
+    fn plain(value: TermId) -> Extended {
+        Extended {
+            wild: Cond::Never,
+            undefined: Cond::Never,
+            neg: Cond::Never,
+            pos: Cond::Never,
+            value,
+            is_low: false,
+        }
+    }
+
+    fn is_finite(&self) -> bool {
+        self.neg == Cond::Never && self.pos == Cond::Never
+    }
+
+    fn is_plain(&self) -> bool {
+        self.is_finite() && self.undefined == Cond::Never && self.wild == Cond::Never
+    }
+}
+
+/// Conditions over the terms of a store.
+struct Lift<'a> {
+    store: &'a mut TermStore,
+    sets: indexmap::IndexSet<Box<[Literal]>, rustc_hash::FxBuildHasher>,
+    entries: usize,
+    /// What each term became; `None` where there is no form.
+    done: FxHashMap<TermId, Option<Extended>>,
+    /// The value of each term, for what copies it.
+    values: FxHashMap<TermId, TermId>,
+}
+
+fn is_below(a: &[Literal], b: &[Literal]) -> bool {
+    a.iter().all(|l| b.binary_search(l).is_ok())
+}
+
+impl Lift<'_> {
+    fn set(&mut self, literals: Vec<Literal>) -> Option<u32> {
+        let found = self.sets.get_index_of(&literals[..]);
+        if found.is_none() {
+            self.entries += literals.len();
+            if self.entries > MAX_ENTRIES {
+                return None;
+            }
+        }
+        let (i, _) = self.sets.insert_full(literals.into_boxed_slice());
+        Some(i as u32)
+    }
+
+    fn literals(&self, set: u32) -> &[Literal] {
+        &self.sets[set as usize]
+    }
+
+    /// All of some literals, in any order.
+    fn all(&mut self, mut literals: Vec<Literal>) -> Option<Cond> {
+        literals.sort_unstable();
+        literals.dedup();
+        if literals.windows(2).any(|w| w[0] ^ 1 == w[1]) {
+            return Some(Cond::Never);
+        }
+        match literals.is_empty() {
+            true => Some(Cond::Always),
+            false => self.set(literals).map(Cond::All),
+        }
+    }
+
+    fn not(&mut self, c: Cond) -> Option<Cond> {
+        let opposite = |l: &[Literal]| -> Vec<Literal> { l.iter().map(|l| l ^ 1).collect() };
+        Some(match c {
+            Cond::Never => Cond::Always,
+            Cond::Always => Cond::Never,
+            Cond::All(s) => {
+                let set = opposite(self.literals(s));
+                match set.len() {
+                    1 => Cond::All(self.set(set)?),
+                    _ => Cond::Any(self.set(set)?),
+                }
+            }
+            Cond::Any(s) => {
+                let set = opposite(self.literals(s));
+                Cond::All(self.set(set)?)
+            }
+            Cond::Other(t) => Cond::Other(self.store.not(t)),
+        })
+    }
+
+    /// Both of two conditions.
+    fn and(&mut self, a: Cond, b: Cond) -> Option<Cond> {
+        Some(match (a, b) {
+            _ if a == b => a,
+            (Cond::Never, _) | (_, Cond::Never) => Cond::Never,
+            (Cond::Always, c) | (c, Cond::Always) => c,
+            (Cond::All(s), Cond::All(t)) => {
+                let mut both = self.literals(s).to_vec();
+                both.extend_from_slice(self.literals(t));
+                self.all(both)?
+            }
+            (Cond::All(s), Cond::Any(t)) | (Cond::Any(t), Cond::All(s)) => {
+                let (s, t) = (self.literals(s), self.literals(t));
+                if t.iter().any(|l| s.binary_search(l).is_ok()) {
+                    return Some(if let Cond::All(_) = a { a } else { b });
+                }
+                let open = |l: &&Literal| s.binary_search(&(**l ^ 1)).is_err();
+                let open: Vec<Literal> = t.iter().filter(open).copied().collect();
+                match open[..] {
+                    [] => Cond::Never,
+                    [l] => {
+                        let mut all = s.to_vec();
+                        all.push(l);
+                        self.all(all)?
+                    }
+                    _ => self.both(a, b),
+                }
+            }
+            (Cond::Any(s), Cond::Any(t)) if is_below(self.literals(s), self.literals(t)) => a,
+            (Cond::Any(s), Cond::Any(t)) if is_below(self.literals(t), self.literals(s)) => b,
+            _ => self.both(a, b),
+        })
+    }
+
+    fn both(&mut self, a: Cond, b: Cond) -> Cond {
+        let (x, y) = (self.term(a), self.term(b));
+        Cond::Other(self.store.and(x, y))
+    }
+
+    fn or(&mut self, a: Cond, b: Cond) -> Option<Cond> {
+        let (x, y) = (self.not(a)?, self.not(b)?);
+        let neither = self.and(x, y)?;
+        self.not(neither)
+    }
+
+    /// The condition as a term.
+    fn term(&mut self, c: Cond) -> TermId {
+        match c {
+            Cond::Never => self.store.bool(false),
+            Cond::Always => self.store.bool(true),
+            Cond::Other(t) => t,
+            Cond::All(s) | Cond::Any(s) => {
+                let any = matches!(c, Cond::Any(_));
+                let mut out = None;
+                for &l in &self.sets[s as usize] {
+                    let t = TermId((l >> 1) as u32);
+                    let t = match l & 1 == 1 {
+                        true => self.store.not(t),
+                        false => t,
+                    };
+                    out = Some(match out {
+                        None => t,
+                        Some(o) if any => self.store.or(o, t),
+                        Some(o) => self.store.and(o, t),
+                    });
+                }
+                out.unwrap_or_else(|| self.store.bool(!any))
+            }
+        }
+    }
+
+    /// A term as a condition; only one that has a value for all inputs, since conditions are looked at
+    /// together.
+    fn cond(&mut self, p: TermId) -> Option<Cond> {
+        if !self.store.is_total(p) {
+            return None;
+        }
+        // What a conjunction, or the opposite of a disjunction, consists of.
+        let parts = |root: TermId, any: bool| {
+            let mut literals = Vec::new();
+            let mut stack = vec![(root, true)];
+            while let Some((t, holds)) = stack.pop() {
+                match self.store.get(t) {
+                    Term::Not(q) => stack.push((q, !holds)),
+                    Term::And(a, b) if holds != any => stack.extend([(a, holds), (b, holds)]),
+                    Term::Or(a, b) if holds == any => stack.extend([(a, holds), (b, holds)]),
+                    _ => literals.push(literal(t, holds)),
+                }
+            }
+            literals
+        };
+        match self.store.get(p) {
+            Term::Bool(b) => Some(if b { Cond::Always } else { Cond::Never }),
+            Term::Not(q) if matches!(self.store.get(q), Term::And(..)) => {
+                let literals = parts(q, false);
+                let all = self.all(literals)?;
+                self.not(all)
+            }
+            Term::Or(..) => {
+                let mut literals = parts(p, true);
+                literals.iter_mut().for_each(|l| *l ^= 1);
+                let none = self.all(literals)?;
+                self.not(none)
+            }
+            _ => {
+                let literals = parts(p, false);
+                self.all(literals)
+            }
+        }
+    }
+
+    /// The number below all others.
+    fn lowest(&mut self) -> TermId {
+        self.store.elem(ArrayId::LOWEST, Fmt::F64, 0)
+    }
+
+    /// The value, with a low number where the term is -inf.
+    fn low(&mut self, x: Extended) -> TermId {
+        if x.is_low {
+            return x.value;
+        }
+        let lowest = self.lowest();
+        self.choose(x.neg, lowest, x.value)
+    }
+
+    /// The value, with a number where the term is infinite.
+    fn guarded(&mut self, x: Extended) -> Option<TermId> {
+        let infinite = self.or(x.neg, x.pos)?;
+        let zero = self.store.integer(0);
+        Some(self.choose(infinite, zero, x.value))
+    }
+
+    fn choose(&mut self, c: Cond, yes: TermId, no: TermId) -> TermId {
+        match c {
+            Cond::Never => no,
+            Cond::Always => yes,
+            c => {
+                let p = self.term(c);
+                self.store.select(p, yes, no)
+            }
+        }
+    }
+
+    /// The term for an operation of which nothing is known where its operand is infinite.
+    fn tamed(&mut self, x: Extended) -> Option<Extended> {
+        let infinite = self.or(x.neg, x.pos)?;
+        Some(Extended {
+            wild: self.or(x.wild, infinite)?,
+            neg: Cond::Never,
+            pos: Cond::Never,
+            ..x
+        })
+    }
+
+    /// Where the result of an operation on two has no value, or nothing is known of it.
+    fn troubles(&mut self, a: Extended, b: Extended) -> Option<(Cond, Cond)> {
+        Some((self.or(a.wild, b.wild)?, self.or(a.undefined, b.undefined)?))
+    }
+
+    fn negated(&mut self, x: Extended) -> Extended {
+        Extended {
+            neg: x.pos,
+            pos: x.neg,
+            value: self.store.neg(x.value),
+            is_low: false,
+            ..x
+        }
+    }
+
+    /// match `max(a, b)`; result: -inf where both are, +inf where one is; because -inf is below and
+    /// +inf above all.
+    fn max(&mut self, a: Extended, b: Extended) -> Option<Extended> {
+        let (wild, undefined) = self.troubles(a, b)?;
+        let of = |x: Extended| Extended {
+            wild,
+            undefined,
+            ..x
+        };
+        match (a.neg, b.neg) {
+            (Cond::Always, _) => return Some(of(b)),
+            (_, Cond::Always) => return Some(of(a)),
+            _ => {}
+        }
+        let (x, y) = (self.low(a), self.low(b));
+        Some(Extended {
+            wild,
+            undefined,
+            neg: self.and(a.neg, b.neg)?,
+            pos: self.or(a.pos, b.pos)?,
+            value: self.store.max(x, y),
+            is_low: true,
+        })
+    }
+
+    /// The infinities of a sum: of operands with theirs, of any number.
+    fn add(&mut self, parts: &[Extended], value: TermId) -> Option<Extended> {
+        let mut out = Extended::plain(value);
+        for x in parts {
+            out.wild = self.or(out.wild, x.wild)?;
+            out.undefined = self.or(out.undefined, x.undefined)?;
+            out.neg = self.or(out.neg, x.neg)?;
+            out.pos = self.or(out.pos, x.pos)?;
+        }
+        let both = self.and(out.neg, out.pos)?;
+        out.undefined = self.or(out.undefined, both)?;
+        // Where both hold there is no value: one of them is enough.
+        if both != Cond::Never {
+            let not_neg = self.not(out.neg)?;
+            out.pos = self.and(out.pos, not_neg)?;
+        }
+        Some(out)
+    }
+
+    /// A product; of what may be infinite only with a constant.
+    fn mul(&mut self, a: Extended, b: Extended) -> Option<Extended> {
+        let factor = |s: &TermStore, x: &Extended, y: &Extended| {
+            let k = s.as_const(y.value).filter(|_| y.is_finite())?;
+            (!x.is_finite() && !k.is_zero()).then(|| k.is_negative())
+        };
+        let signs = (factor(self.store, &a, &b), factor(self.store, &b, &a));
+        let (x, y, negative) = match signs {
+            (Some(n), _) => (a, b, n),
+            (_, Some(n)) => (b, a, n),
+            _ => (self.tamed(a)?, self.tamed(b)?, false),
+        };
+        let (wild, undefined) = self.troubles(x, y)?;
+        Some(Extended {
+            wild,
+            undefined,
+            neg: if negative { x.pos } else { x.neg },
+            pos: if negative { x.neg } else { x.pos },
+            value: self.store.mul(a.value, b.value),
+            is_low: false,
+        })
+    }
+
+    /// match `a < b` (`<=`, `=`); result by cases of what is infinite; because -inf is below and +inf
+    /// above all numbers, and each equal to itself.
+    fn compare(&mut self, op: RCmp, a: Extended, b: Extended) -> Option<Extended> {
+        let (x, y) = (self.guarded(a)?, self.guarded(b)?);
+        let numbers = self.store.rcmp(op, x, y);
+        let mut holds = self.cond(numbers)?;
+        for c in [a.neg, a.pos, b.neg, b.pos] {
+            let not = self.not(c)?;
+            holds = self.and(holds, not)?;
+        }
+        // Pairs of conditions under which it holds where one side is infinite.
+        let mut cases = Vec::new();
+        if op == RCmp::Eq {
+            cases.extend([(a.neg, b.neg), (a.pos, b.pos)]);
+        } else {
+            let (above, below) = (self.not(b.neg)?, self.not(a.pos)?);
+            cases.extend([(a.neg, above), (b.pos, below)]);
+            if op == RCmp::Le {
+                cases.extend([(a.neg, b.neg), (a.pos, b.pos)]);
+            }
+        }
+        for (x, y) in cases {
+            let both = self.and(x, y)?;
+            holds = self.or(holds, both)?;
+        }
+        let value = self.term(holds);
+        let (wild, undefined) = self.troubles(a, b)?;
+        Some(Extended {
+            wild,
+            undefined,
+            ..Extended::plain(value)
+        })
+    }
+
+    /// match `p ? a : b`; result: each condition of the branch that is taken.
+    fn select(&mut self, p: Extended, a: Extended, b: Extended) -> Option<Extended> {
+        let yes = self.cond(p.value)?;
+        let no = self.not(yes)?;
+        let mut taken = |x: Cond, y: Cond| {
+            if x == y {
+                return Some(x);
+            }
+            let (x, y) = (self.and(yes, x)?, self.and(no, y)?);
+            self.or(x, y)
+        };
+        let (wild, undefined) = (taken(a.wild, b.wild)?, taken(a.undefined, b.undefined)?);
+        let (neg, pos) = (taken(a.neg, b.neg)?, taken(a.pos, b.pos)?);
+        let infinite = |x: &Extended| x.neg == Cond::Always || x.pos == Cond::Always;
+        let (value, is_low) = match (infinite(&a), infinite(&b)) {
+            (true, _) => (b.value, false),
+            (_, true) => (a.value, false),
+            _ => self.chosen(p.value, a, b),
+        };
+        Some(Extended {
+            wild: self.or(p.wild, wild)?,
+            undefined: self.or(p.undefined, undefined)?,
+            neg,
+            pos,
+            value,
+            is_low,
+        })
+    }
+
+    /// match `p ? max(x, y) : y`; result `max(p ? x : L, y)`, where one of them may be -inf; because L is
+    /// below all.
+    fn chosen(&mut self, p: TermId, a: Extended, b: Extended) -> (TermId, bool) {
+        let (x, y) = (self.low(a), self.low(b));
+        if !(a.is_finite() && b.is_finite()) {
+            let lowest = self.lowest();
+            for (larger, other, holds) in [(x, y, true), (y, x, false)] {
+                let Term::Max(u, v) = self.store.get(larger) else {
+                    continue;
+                };
+                if u != other && v != other {
+                    continue;
+                }
+                let more = if u == other { v } else { u };
+                let masked = match holds {
+                    true => self.store.select(p, more, lowest),
+                    false => self.store.select(p, lowest, more),
+                };
+                return (self.store.max(masked, other), true);
+            }
+        }
+        let value = self.store.select(p, a.value, b.value);
+        (value, a.is_low && b.is_low)
+    }
+
+    /// match `exp2(x)`; result `neg ? 0 : exp2(value)`; because 2^-inf is 0. The other functions have
+    /// their limits: -1 and 1, or +inf.
+    fn fun(&mut self, f: Fun, x: Extended) -> Option<Extended> {
+        let value = self.store.fun(f, x.value);
+        let mut out = Extended {
+            wild: x.wild,
+            undefined: x.undefined,
+            ..Extended::plain(value)
+        };
+        match f {
+            _ if x.is_finite() => {}
+            Fun::Exp2 => {
+                let zero = self.store.integer(0);
+                out.value = self.choose(x.neg, zero, value);
+                out.pos = x.pos;
+            }
+            Fun::Tanh | Fun::Erf => {
+                let (one, minus) = (self.store.integer(1), self.store.integer(-1));
+                out.value = self.choose(x.neg, minus, value);
+                out.value = self.choose(x.pos, one, out.value);
+            }
+            Fun::Abs => out.pos = self.or(x.neg, x.pos)?,
+            _ => {
+                let tame = self.tamed(x)?;
+                out.wild = tame.wild;
+            }
+        }
+        Some(out)
+    }
+
+    /// What a term of `from` is, whose children are done.
+    fn step(&mut self, from: &TermStore, t: TermId) -> Option<Extended> {
+        let mut plain = true;
+        let mut fails = false;
+        from.children(t, |c| match self.done[&c] {
+            Some(x) => plain &= x.is_plain(),
+            None => fails = true,
+        });
+        if fails {
+            return None;
+        }
+        let of = |l: &Self, t: TermId| l.done[&t];
+        match from.get(t) {
+            Term::Inf { neg } => {
+                let mut x = Extended::plain(self.store.integer(0));
+                *(if neg { &mut x.neg } else { &mut x.pos }) = Cond::Always;
+                return Some(x);
+            }
+            Term::Undefined => {
+                let undefined = Cond::Always;
+                let zero = self.store.integer(0);
+                return Some(Extended {
+                    undefined,
+                    ..Extended::plain(zero)
+                });
+            }
+            _ if plain => return Some(Extended::plain(copy(from, t, self.store, &self.values))),
+            _ => {}
+        }
+        match from.get(t) {
+            Term::Add(a, b) => {
+                let (x, y) = (of(self, a)?, of(self, b)?);
+                let value = self.store.add(x.value, y.value);
+                self.add(&[x, y], value)
+            }
+            Term::Neg(a) => {
+                let x = of(self, a)?;
+                Some(self.negated(x))
+            }
+            Term::Sum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                let mut products = Vec::new();
+                for &[a, b] in pairs {
+                    let (x, y) = (of(self, TermId(a))?, of(self, TermId(b))?);
+                    if !(x.is_plain() && y.is_plain()) {
+                        products.push(self.mul(x, y)?);
+                    }
+                }
+                let value = copy(from, t, self.store, &self.values);
+                self.add(&products, value)
+            }
+            Term::Mul(a, b) => {
+                let (x, y) = (of(self, a)?, of(self, b)?);
+                self.mul(x, y)
+            }
+            Term::Max(a, b) => {
+                let (x, y) = (of(self, a)?, of(self, b)?);
+                self.max(x, y)
+            }
+            Term::Min(a, b) => {
+                let (x, y) = (of(self, a)?, of(self, b)?);
+                let (x, y) = (self.negated(x), self.negated(y));
+                let m = self.max(x, y)?;
+                Some(self.negated(m))
+            }
+            Term::Select(p, a, b) => {
+                let (p, x, y) = (of(self, p)?, of(self, a)?, of(self, b)?);
+                self.select(p, x, y)
+            }
+            Term::RCmp(op, a, b) => {
+                let (x, y) = (of(self, a)?, of(self, b)?);
+                self.compare(op, x, y)
+            }
+            Term::Fun(f, a) => {
+                let x = of(self, a)?;
+                self.fun(f, x)
+            }
+            // Anything else has no value where an operand has none.
+            _ => {
+                let mut out = Extended::plain(copy(from, t, self.store, &self.values));
+                let mut children = Vec::new();
+                from.children(t, |c| children.push(c));
+                for c in children {
+                    let x = of(self, c)?;
+                    let x = self.tamed(x)?;
+                    (out.wild, out.undefined) = self.troubles(out, x)?;
+                }
+                Some(out)
+            }
+        }
+    }
+
+    fn run(&mut self, from: &TermStore, roots: &[TermId]) {
+        for t in from.reachable(roots) {
+            let x = self.step(from, t);
+            if let Some(x) = x {
+                self.values.insert(t, x.value);
+            }
+            self.done.insert(t, x);
+        }
+    }
+
+    /// The pairs that say that `b` is `a` wherever `a` has a value.
+    fn pairs(&mut self, a: TermId, b: TermId) -> Option<Pairs> {
+        let (x, y) = (self.done[&a]?, self.done[&b]?);
+        if x.wild != Cond::Never || y.wild != Cond::Never {
+            return None;
+        }
+        let mut out = Pairs::new();
+        for (c, d) in [(x.neg, y.neg), (x.pos, y.pos)] {
+            if c != d {
+                out.push((self.term(c), self.term(d)));
+            }
+        }
+        if y.undefined != Cond::Never && x.undefined != y.undefined {
+            out.push((self.term(x.undefined), self.term(y.undefined)));
+        }
+        out.push((x.value, y.value));
+        Some(out)
+    }
+}
+
+/// True if an infinity, or what has no value, stands below a term.
+pub(super) fn stand_below(store: &TermStore, roots: &[TermId]) -> bool {
+    let infinite = |t: &TermId| matches!(store.get(*t), Term::Inf { .. } | Term::Undefined);
+    store.reachable(roots).iter().any(infinite)
+}
+
+/// For each pair of roots of `from` the pairs of `into` that say the same without infinities.
+pub(super) fn without(from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<Pairs> {
+    let mut lift = Lift {
+        store: into,
+        sets: indexmap::IndexSet::default(),
+        entries: 0,
+        done: FxHashMap::default(),
+        values: FxHashMap::default(),
+    };
+    lift.run(from, roots);
+    let (pairs, _) = roots.as_chunks::<2>();
+    let lifted: Vec<Option<Pairs>> = pairs.iter().map(|&[a, b]| lift.pairs(a, b)).collect();
+    let kept = lifted.iter().zip(pairs).filter(|(l, _)| l.is_none());
+    let kept: Vec<TermId> = kept.flat_map(|(_, p)| *p).collect();
+    let mut kept = rebuild(from, &kept, into, |_, _, _| None).into_iter();
+    let mut original = || -> Option<Pairs> { Some([(kept.next()?, kept.next()?)].into()) };
+    lifted
+        .into_iter()
+        .map(|l| l.or_else(&mut original).unwrap_or_default())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

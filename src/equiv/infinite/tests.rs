@@ -1,0 +1,140 @@
+//! What is said of infinities against the evaluator, which knows extended reals.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::term::eval::{Inputs, Mode, Value, evaluate};
+
+const EXACT: Mode = Mode {
+    prec: 128,
+    tolerant: false,
+    approximate: false,
+};
+
+const IN: ArrayId = ArrayId(0);
+
+type Step = (u8, u8, u8, u8);
+
+/// Terms of four inputs, masked by comparisons of them in many ways.
+fn build(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
+    let mut terms: Vec<TermId> = (0..4).map(|i| s.elem(IN, Fmt::F32, 4 * i)).collect();
+    let mut tests: Vec<TermId> = Vec::new();
+    for (i, j) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
+        let (a, b) = (terms[i], terms[j]);
+        tests.push(s.rcmp(RCmp::Lt, a, b));
+    }
+    let (low, high, bound) = (s.infinity(true), s.infinity(false), s.integer(3));
+    for &(op, a, b, p) in steps {
+        let a = terms[a as usize % terms.len()];
+        let b = terms[b as usize % terms.len()];
+        let p = tests[p as usize % tests.len()];
+        let t = match op {
+            0 => s.add(a, b),
+            1 => s.sub(a, b),
+            2 => {
+                let k = s.rational(num_rational::BigRational::new((-3).into(), 2.into()));
+                s.mul(a, k)
+            }
+            3 | 4 => s.max(a, b),
+            5 => s.min(a, b),
+            6 => {
+                let x = s.min(a, bound);
+                s.fun(Fun::Exp2, x)
+            }
+            7 => s.fun(Fun::Abs, a),
+            8..=11 => s.select(p, a, low),
+            12 => s.select(p, high, a),
+            13 => s.select(p, a, b),
+            14 => {
+                let m = s.max(a, b);
+                s.select(p, m, a)
+            }
+            15 => {
+                let (two, minus) = (s.integer(2), s.integer(-1));
+                s.sum(&[(a, two), (b, minus)])
+            }
+            16 => s.fun(Fun::Tanh, a),
+            20 => s.mul(a, b),
+            21 => s.div(a, b),
+            17 => {
+                let q = s.rcmp(RCmp::Eq, a, low);
+                tests.push(q);
+                let zero = s.integer(0);
+                s.select(q, zero, a)
+            }
+            18 => {
+                let q = s.rcmp(RCmp::Le, a, b);
+                let q = s.and(p, q);
+                tests.push(q);
+                s.select(q, b, low)
+            }
+            _ => {
+                let q = s.not(p);
+                let q = s.or(p, q);
+                let q = s.rcmp(RCmp::Lt, a, b).min(q);
+                tests.push(q);
+                s.select(q, a, b)
+            }
+        };
+        terms.push(t);
+    }
+    terms
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn conditions_and_values_are_those_of_the_term(
+        steps in proptest::collection::vec((0u8..22, any::<u8>(), any::<u8>(), any::<u8>()), 1..14),
+        x in proptest::array::uniform4(-3i32..=3),
+    ) {
+        let mut from = TermStore::new();
+        let roots = build(&mut from, &steps);
+        let mut inputs = Inputs::default();
+        for (k, v) in x.iter().enumerate() {
+            inputs.set(IN, 4 * k as u64, 4, (*v as f32 / 2.0).to_bits() as u64);
+        }
+        inputs.set(ArrayId::LOWEST, 0, 8, (-1e7f64).to_bits());
+        let mut into = TermStore::new();
+        let mut lift = Lift {
+            store: &mut into,
+            sets: indexmap::IndexSet::default(),
+            entries: 0,
+            done: FxHashMap::default(),
+            values: FxHashMap::default(),
+        };
+        lift.run(&from, &roots);
+        let expected = evaluate(&from, &roots, &inputs, EXACT);
+        for (&t, v) in roots.iter().zip(&expected) {
+            let Some(e) = lift.done[&t] else { continue };
+            let [undefined, neg, pos, wild] =
+                [e.undefined, e.neg, e.pos, e.wild].map(|c| lift.term(c));
+            let all = [undefined, neg, pos, e.value, wild];
+            let found = evaluate(lift.store, &all, &inputs, EXACT);
+            let holds = |k: usize| found[k] == Value::Bool(true);
+            if *v == Value::Undecided || found.contains(&Value::Undecided) {
+                continue;
+            }
+            if holds(4) {
+                continue;
+            }
+            // Partial operations are left in the value.
+            let partial = found[3] == Value::Undefined;
+            prop_assert!(!holds(0) || *v == Value::Undefined);
+            prop_assert!(*v != Value::Undefined || holds(0) || partial);
+            if *v == Value::Undefined {
+                continue;
+            }
+            prop_assert_eq!(holds(1), *v == Value::NegInf);
+            prop_assert_eq!(holds(2), *v == Value::PosInf);
+            if !holds(1) && !holds(2) {
+                let (Some(a), Some(b)) = (v.interval(128), found[3].interval(128)) else {
+                    prop_assert!(false, "{:?} and {:?}", v, found[3]);
+                    continue;
+                };
+                prop_assert!(!a.disjoint(&b), "{:?} and {:?}", v, found[3]);
+            }
+        }
+    }
+}
