@@ -85,6 +85,11 @@ impl<'s> Canon<'s> {
         self.fresh().prove_nonzero(t)
     }
 
+    /// Whether two terms are 0 on the same inputs, of those on which both are defined.
+    pub(super) fn vanish_together(&mut self, a: TermId, b: TermId) -> bool {
+        self.fresh().vanish_together(a, b)
+    }
+
     /// Whether the term is not below 0 wherever it is defined.
     pub(super) fn nonnegative(&mut self, t: TermId) -> bool {
         self.fresh().prove_nonneg(t)

@@ -240,7 +240,8 @@ impl<'s> Prover<'s> {
                 (Need::Logarithm(y), 3) => (y, true),
                 _ => continue,
             };
-            if x == y || self.canon.equal(x, y) {
+            let zeros = matches!((*g, strength), (Need::NonZero(_), 0));
+            if x == y || self.canon.equal(x, y) || zeros && self.canon.vanish_together(x, y) {
                 return Some(log);
             }
         }

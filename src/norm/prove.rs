@@ -52,6 +52,18 @@ impl Normalizer<'_> {
         self.prove(t, |s| !s.may_be_zero())
     }
 
+    /// True only if two terms are 0 on the same inputs, of those on which both are defined: they are the
+    /// same but for factors that are never 0.
+    pub fn vanish_together(&mut self, a: TermId, b: TermId) -> bool {
+        self.ring.refill();
+        let mut zero = |t: TermId| {
+            let p = self.canon(t).ok().filter(|p| !p.is_infinite())?;
+            self.ring.zero(p).ok()
+        };
+        let (x, y) = (zero(a), zero(b));
+        x.is_some() && x == y && !self.is_spoilt()
+    }
+
     /// True only if the term is above 0 wherever it is defined.
     pub fn prove_positive(&mut self, t: TermId) -> bool {
         self.prove(t, Sign::is_positive)

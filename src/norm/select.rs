@@ -12,6 +12,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use super::bits::{Node, NodeId};
+use super::exp::ExpId;
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
@@ -160,7 +161,7 @@ impl Ring {
     }
 
     /// match `f * p = 0` with f != 0; result `p = 0`.
-    fn zero(&mut self, p: PolyId) -> Result<Lit, Fail> {
+    pub(super) fn zero(&mut self, p: PolyId) -> Result<Lit, Fail> {
         if p == PolyId::ZERO {
             return Ok(Lit::TRUE);
         }
@@ -334,10 +335,12 @@ impl Ring {
     }
 
     /// The common atoms of positive power and the first coefficient of two polynomials, of those
-    /// that are defined for all inputs.
+    /// that are defined for all inputs; if one of them is 0, also the least exponential of the other.
     fn shared_factor(&mut self, x: PolyId, y: PolyId) -> Result<PTerm, Fail> {
         let all = || self.polys.get(x).iter().chain(self.polys.get(y));
-        let coef = all().next().map_or(Coef::ONE, |t| t.coef);
+        let (coef, first_exp) = all()
+            .next()
+            .map_or((Coef::ONE, ExpId::ZERO), |t| (t.coef, t.exp));
         let mut monos = all().map(|t| t.mono);
         let Some(first) = monos.next() else {
             return Ok(PTerm::ONE);
@@ -362,10 +365,18 @@ impl Ring {
         } else {
             self.monos.of(&shared, &self.atom_flags)
         };
-        Ok(PTerm {
-            mono,
-            coef,
-            ..PTerm::ONE
-        })
+        let mut exp = ExpId::ZERO;
+        if x == PolyId::ZERO || y == PolyId::ZERO {
+            let mut least = first_exp;
+            for t in self.polys.get(x).iter().chain(self.polys.get(y)) {
+                if t.exp != least && self.exp_less(t.exp, least) {
+                    least = t.exp;
+                }
+            }
+            if self.exps.flags(least) & flag::PARTIAL == 0 {
+                exp = least;
+            }
+        }
+        Ok(PTerm { mono, exp, coef })
     }
 }
