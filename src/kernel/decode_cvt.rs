@@ -1,11 +1,15 @@
 //! Decoder of conversions: `cvt`, `cvt.pack`.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.21 and 9.7.9.22. A conversion is told by the number of packed
-//! elements on each side: one to one, two floats packed into one register, two narrow floats
+//! elements on each side: one to one, two or four floats packed into one register, two narrow floats
 //! unpacked; a packed pair narrowed is unpacked and packed again. Rounding is demanded where the
 //! manual demands it, because a missing one has no meaning to fall back on.
 //!
-//! Not claimed: four-element forms and stochastic rounding.
+//! Stochastic rounding (`.rs`) goes to one of the two neighbours of a number in the format, as its random bits
+//! say. Over the reals both are the number itself, as for any other rounding, and a number of the
+//! format has no other neighbour; so the random bits are read, and no more is done with them.
+//!
+//! Not claimed: which neighbour is taken.
 
 use super::lower::Lowerer;
 use super::operand::Fit;
@@ -20,6 +24,7 @@ const ROUNDINGS: &[(Mod, Rnd)] = &[
     (Mod::Rm, Rnd::Rm),
     (Mod::Rp, Rnd::Rp),
     (Mod::Rna, Rnd::Rna),
+    (Mod::Rs, Rnd::Rs),
     (Mod::Rni, Rnd::Rni),
     (Mod::Rzi, Rnd::Rzi),
     (Mod::Rmi, Rnd::Rmi),
@@ -32,6 +37,7 @@ const KNOWN: ModSet = ModSet::of(&[
     Mod::Rm,
     Mod::Rp,
     Mod::Rna,
+    Mod::Rs,
     Mod::Rni,
     Mod::Rzi,
     Mod::Rmi,
@@ -49,7 +55,7 @@ impl Lowerer<'_> {
         sig.only(KNOWN)?;
         let (to, from) = sig.two_types()?;
         let (Some((to_num, to_lanes)), Some((from_num, from_lanes))) =
-            (num_type(to), num_type(from))
+            (packed_type(to), packed_type(from))
         else {
             return unsupported("no such types");
         };
@@ -58,7 +64,7 @@ impl Lowerer<'_> {
             return unsupported("no such types");
         }
         let narrow = |fmt| matches!(fmt, Fmt::F16 | Fmt::Bf16 | Fmt::Tf32);
-        let to_narrow = matches!(to_num, NumTy::Float(fmt) if to_lanes == 2 || narrow(fmt));
+        let to_narrow = matches!(to_num, NumTy::Float(fmt) if to_lanes > 1 || narrow(fmt));
         if (sig.has(Mod::Relu) || sig.has(Mod::Satfinite)) && !(to_narrow && from.is_float()) {
             return unsupported("no such modifier of these types");
         }
@@ -74,6 +80,7 @@ impl Lowerer<'_> {
         }
         let rnd = sig.pick(ROUNDINGS)?.unwrap_or_default();
         match (to_lanes, from_lanes) {
+            (1, 1) if rnd == Rnd::Rs => unsupported("no such rounding of these types"),
             (1, 1) => {
                 check_rounding(rnd, to_num, from_num)?;
                 self.expect(2)?;
@@ -92,6 +99,9 @@ impl Lowerer<'_> {
                     src,
                 });
                 Ok(())
+            }
+            (4, 1) if rnd == Rnd::Rs && from == Type::F32 && sig.has(Mod::Satfinite) => {
+                self.cvt_four(sig, to, to_num)
             }
             (2, _) => self.cvt_packed(sig, (to, to_num), (from, from_num, from_lanes), rnd),
             _ => unsupported("no such types"),
@@ -136,19 +146,25 @@ impl Lowerer<'_> {
             if from_fmt != Fmt::F32 || to_fmt == Fmt::F32 || rnd == Rnd::None {
                 return unsupported("no such types");
             }
-            self.expect(3)?;
+            let random = rnd == Rnd::Rs;
+            if random && !half(to_fmt) {
+                return unsupported("no such rounding of these types");
+            }
+            self.expect(if random { 4 } else { 3 })?;
             let dst = self.dst(0, to)?;
             let hi = self.src(1, from)?;
             let lo = self.src(2, from)?;
-            self.emit(Op::CvtPack2 {
+            if random {
+                self.src(3, Type::B32)?;
+            }
+            self.emit(Op::CvtNarrow {
                 from: from_fmt,
                 to: to_fmt,
                 rnd,
                 satfinite,
                 relu,
                 dst,
-                lo,
-                hi,
+                parts: vec![lo, hi],
             });
             return Ok(());
         }
@@ -164,7 +180,7 @@ impl Lowerer<'_> {
                 dst,
                 src,
             }),
-            (true, false) if to_fmt.bits() == 8 && rnd != Rnd::None => {
+            (true, false) if to_fmt.bits() == 8 && !matches!(rnd, Rnd::None | Rnd::Rs) => {
                 let lo = self.temp(Type::B16);
                 let hi = self.temp(Type::B16);
                 self.emit(Op::Unpack {
@@ -172,19 +188,43 @@ impl Lowerer<'_> {
                     part: 16,
                     src,
                 });
-                self.emit(Op::CvtPack2 {
+                self.emit(Op::CvtNarrow {
                     from: from_fmt,
                     to: to_fmt,
                     rnd,
                     satfinite,
                     relu,
                     dst,
-                    lo: Src::Reg(lo),
-                    hi: Src::Reg(hi),
+                    parts: vec![Src::Reg(lo), Src::Reg(hi)],
                 });
             }
             _ => return unsupported("no such types"),
         }
+        Ok(())
+    }
+
+    /// `cvt.rs{.relu}.satfinite.x4type.f32 d, {a, b, e, f}, rbits;` with `a` in the highest bits.
+    fn cvt_four(&mut self, sig: &Sig, to: Type, to_num: NumTy) -> Decoded<()> {
+        let NumTy::Float(to_fmt) = to_num else {
+            return unsupported("no such types");
+        };
+        if sig.has(Mod::Sat) || sig.has(Mod::Ftz) {
+            return unsupported("no such modifier of a packed conversion");
+        }
+        self.expect(3)?;
+        let dst = self.dst(0, to)?;
+        let mut parts = self.matrix_srcs(1, Type::F32, 4)?;
+        parts.reverse();
+        self.src(2, Type::B32)?;
+        self.emit(Op::CvtNarrow {
+            from: Fmt::F32,
+            to: to_fmt,
+            rnd: Rnd::Rs,
+            satfinite: true,
+            relu: sig.has(Mod::Relu),
+            dst,
+            parts,
+        });
         Ok(())
     }
 
@@ -256,4 +296,17 @@ fn widens(from: Fmt, to: Fmt) -> bool {
         Fmt::F32 => from != Fmt::F64,
         _ => false,
     }
+}
+
+/// A number type with its number of packed lanes; only `cvt` takes four.
+fn packed_type(ty: Type) -> Option<(NumTy, u8)> {
+    let fmt = match ty {
+        Type::E4m3x4 => Fmt::E4m3,
+        Type::E5m2x4 => Fmt::E5m2,
+        Type::E2m3x4 => Fmt::E2m3,
+        Type::E3m2x4 => Fmt::E3m2,
+        Type::E2m1x4 => Fmt::E2m1,
+        _ => return num_type(ty),
+    };
+    Some((NumTy::Float(fmt), 4))
 }

@@ -817,8 +817,9 @@ pub enum Op {
         /// Source.
         src: Src,
     },
-    /// `cvt` that packs two floats: element 0 (low) is the LAST source.
-    CvtPack2 {
+    /// `cvt` that packs two or four floats: element 0 (low) is the LAST source. The random bits of `.rs` are
+    /// no operand: they choose between the two neighbours of the number, which is one number over the reals.
+    CvtNarrow {
         /// Source format.
         from: Fmt,
         /// Element format of the result.
@@ -831,10 +832,8 @@ pub enum Op {
         relu: bool,
         /// Destination.
         dst: RegId,
-        /// Low element.
-        lo: Src,
-        /// High element.
-        hi: Src,
+        /// Elements, the lowest first.
+        parts: Vec<Src>,
     },
     /// `cvt` that unpacks two narrow floats into packed halves.
     CvtUnpack2 {

@@ -68,7 +68,7 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
             all(s, f);
             pred(q, f);
         }
-        Op::CvtPack2 { lo, hi, .. } => all(&[*lo, *hi], f),
+        Op::CvtNarrow { parts, .. } => all(parts, f),
         Op::Ld { addr: a, .. } => addr(a, f),
         Op::St { srcs, addr: a, .. } => {
             addr(a, f);
@@ -168,7 +168,7 @@ pub fn defs(op: &Op, mut f: impl FnMut(RegId)) {
         | Op::Selp { dst, .. }
         | Op::Slct { dst, .. }
         | Op::Cvt { dst, .. }
-        | Op::CvtPack2 { dst, .. }
+        | Op::CvtNarrow { dst, .. }
         | Op::CvtUnpack2 { dst, .. }
         | Op::CvtPackSat { dst, .. }
         | Op::Cvta { dst, .. }

@@ -177,8 +177,11 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
                 add(*to, Narrowing::Conversion, Some(*from), 1);
             }
         }
-        Op::CvtPack2 { from, to, .. } if narrow(*to) && to.precision() < from.precision() => {
-            add(*to, Narrowing::Conversion, Some(NumTy::Float(*from)), 2);
+        Op::CvtNarrow {
+            from, to, parts, ..
+        } if narrow(*to) && to.precision() < from.precision() => {
+            let from = Some(NumTy::Float(*from));
+            add(*to, Narrowing::Conversion, from, parts.len());
         }
         Op::Float { op, fmt, lanes, .. } if narrow(*fmt) && !exact(*op) => {
             add(*fmt, Narrowing::Arithmetic, None, *lanes as usize);
@@ -425,7 +428,7 @@ fn copied(op: &Op) -> Reads {
         | Op::Pack { .. }
         | Op::Unpack { .. }
         | Op::Movmatrix { .. }
-        | Op::CvtPack2 { .. }
+        | Op::CvtNarrow { .. }
         | Op::CvtUnpack2 { .. }
         | Op::Cvt {
             from: NumTy::Float(_),

@@ -252,26 +252,19 @@ impl Listing<'_> {
                 )?;
                 write!(w, " {}, {}", self.reg(*dst), self.src(*src))
             }
-            Op::CvtPack2 {
+            Op::CvtNarrow {
                 from,
                 to,
                 rnd,
                 satfinite,
                 relu,
                 dst,
-                lo,
-                hi,
+                parts,
             } => {
-                write!(w, "cvt.{}x2.{}", to.name(), from.name())?;
+                write!(w, "cvt.{}x{}.{}", to.name(), parts.len(), from.name())?;
                 rounding(w, *rnd)?;
                 flags(w, &[(*satfinite, "satfinite"), (*relu, "relu")])?;
-                write!(
-                    w,
-                    " {}, lo {}, hi {}",
-                    self.reg(*dst),
-                    self.src(*lo),
-                    self.src(*hi)
-                )
+                write!(w, " {}, low first {}", self.reg(*dst), self.srcs(parts))
             }
             Op::CvtUnpack2 {
                 from,

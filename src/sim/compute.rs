@@ -86,7 +86,7 @@ impl Machine<'_> {
                 }
             }
             Op::Cvt { .. }
-            | Op::CvtPack2 { .. }
+            | Op::CvtNarrow { .. }
             | Op::CvtUnpack2 { .. }
             | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op),
             Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,

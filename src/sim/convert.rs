@@ -98,20 +98,19 @@ impl Machine<'_> {
                     self.set(w, *dst, lane, x);
                 }
             }
-            Op::CvtPack2 {
+            Op::CvtNarrow {
                 from,
                 to,
                 satfinite,
                 relu,
                 dst,
-                lo,
-                hi,
+                parts,
                 ..
             } => {
                 for lane in lanes(exec) {
                     self.note_unset(w, pc);
-                    let parts = [*lo, *hi].map(|s| {
-                        let v = self.src(w, s, lane);
+                    let parts = parts.iter().map(|s| {
+                        let v = self.src(w, *s, lane);
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, *satfinite, *relu);
                         let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
@@ -120,6 +119,7 @@ impl Machine<'_> {
                             _ => b,
                         }
                     });
+                    let parts: Vec<TermId> = parts.collect();
                     let t = self.values.store.concat(&parts);
                     let width = self.width(*dst);
                     let v = self.values.of_bits_plain(Val::Bits(t), width);
@@ -357,7 +357,7 @@ impl Machine<'_> {
     }
 }
 
-/// Width in bits of an element of a packed pair: those of 4 bits share a byte.
+/// Width in bits of a packed element: two of 4 bits share a byte.
 fn packed_bits(f: Fmt) -> u8 {
     match f {
         Fmt::E2m1 => 4,

@@ -35,7 +35,7 @@ pub fn is_lane_wise(op: &Op) -> bool {
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::Cvt { .. }
-            | Op::CvtPack2 { .. }
+            | Op::CvtNarrow { .. }
             | Op::CvtUnpack2 { .. }
             | Op::CvtPackSat { .. }
     )

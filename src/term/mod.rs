@@ -331,7 +331,8 @@ pub fn decode(fmt: Fmt, bits: u64) -> Result<BigRational, NotFinite> {
 /// The bits of a rational in a float format, if it is exactly representable. Zero has no unique
 /// encoding (two signs) and gives `None`; so do values that only a rounding could represent.
 pub fn encode_exact(fmt: Fmt, value: &BigRational) -> Option<u64> {
-    if value.is_zero() || fmt.bits() < 16 {
+    // A real zero has no sign, and a format of exponents alone has other rules.
+    if value.is_zero() || fmt == Fmt::Ue8m0 {
         return None;
     }
     let neg = *value < BigRational::zero();
@@ -340,9 +341,16 @@ pub fn encode_exact(fmt: Fmt, value: &BigRational) -> Option<u64> {
         Fmt::F16 => (5, 10),
         Fmt::Bf16 => (8, 7),
         Fmt::F64 => (11, 52),
-        _ => (8, 23),
+        Fmt::F32 | Fmt::Tf32 | Fmt::Ue8m0 => (8, 23),
+        Fmt::E4m3 => (4, 3),
+        Fmt::E5m2 => (5, 2),
+        Fmt::E2m3 => (2, 3),
+        Fmt::E3m2 => (3, 2),
+        Fmt::E2m1 => (2, 1),
     };
     let bias = (1i64 << (eb - 1)) - 1;
+    // Formats without infinities use the largest exponent for numbers too.
+    let infinite = !matches!(fmt, Fmt::E4m3 | Fmt::E2m3 | Fmt::E3m2 | Fmt::E2m1);
     // v = n / 2^k for a finite float.
     let d = v.denom();
     let k = d.bits() as i64 - 1;
@@ -351,7 +359,7 @@ pub fn encode_exact(fmt: Fmt, value: &BigRational) -> Option<u64> {
     }
     let msb = v.numer().bits() as i64 - 1 - k;
     let e = msb.max(1 - bias);
-    if e > bias {
+    if e > bias + i64::from(!infinite) {
         return None;
     }
     let m = &v * pow2(mb as i64 - e);
@@ -360,7 +368,11 @@ pub fn encode_exact(fmt: Fmt, value: &BigRational) -> Option<u64> {
     }
     let m: u64 = m.to_integer().try_into().ok()?;
     let exp = if m >> mb == 0 { 0 } else { (e + bias) as u64 };
-    Some((neg as u64) << (eb + mb) | exp << mb | (m & ((1 << mb) - 1)))
+    let magnitude = exp << mb | (m & ((1 << mb) - 1));
+    if fmt == Fmt::E4m3 && magnitude == 0x7f {
+        return None;
+    }
+    Some((neg as u64) << (eb + mb) | magnitude)
 }
 
 /// Two to an integer power.

@@ -303,6 +303,53 @@ for f in ("e4m3", "e5m2", "e2m3", "e3m2"):
             return Open(both) if isinstance(hi, Open) or isinstance(lo, Open) else both
         add(f"cvt.rn.satfinite{relu}.{f}x2.f32 %h0, %r1, %r2;", "%h0", "%r1 %r2", [inputs] * 2, pair8, most=50,
             target="sm_100a" if "e2m3" in f or "e3m2" in f else "sm_90a")
+# Four at a time, and two with random bits: a number of the format stays what it is, whatever the bits.
+for f, many in [("f16", 2), ("bf16", 2)] + [(f, 4) for f in ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")]:
+    step = {"f16": 16, "bf16": 16, "e2m1": 4}.get(f, 8)
+    inputs = list(dict.fromkeys([m.encode(Fraction(x), "f32")[0] for x in (0, 1, -1, Fraction(3, 2), 2, -4, Fraction(1, 2), 6)] + finite("f32")[:4]))
+    for mods in ("satfinite", "relu.satfinite") + (("relu", "") if many == 2 else ()):
+        def stochastic(*xs, f=f, mods=mods, step=step):
+            got = [narrow("f32", f, "rz", finite="satfinite" in mods, relu="relu" in mods)(x) for x in xs[:-1]]
+            # The sign of a zero is open, and half a byte is no number of its own.
+            if any(isinstance(g, Open) for g in got) or f == "e2m1" and any(g & 7 == 0 for g in got):
+                return Open(None)
+            return sum(g << step * (len(got) - 1 - i) for i, g in enumerate(got))
+        operands = [f"%r{i + 1}" for i in range(many)]
+        d = "%h0" if f == "e2m1" else "%r0"
+        shown = ", ".join(operands) if many == 2 else "{" + ", ".join(operands) + "}"
+        add(f"cvt.rs{'.' * bool(mods)}{mods}.{f}x{many}.f32 {d}, {shown}, %r5;", d, " ".join(operands) + " %r5",
+            [inputs] * many + [[0, 0xffffffff, 0x12345678]], stochastic, most=40, target="sm_100a")
+# Pairs of bytes: the power of two at or next to a number; those are what they are.
+for source in ("f32", "bf16"):
+    for mode in ("rz", "rp"):
+        for mods in ("", ".satfinite"):
+            codes = [m.encode(Fraction(2) ** e, source)[0] for e in (0, 1, -1, 10, -100, 127, -126)]
+            def scale(hi, lo, source=source):
+                # The exponents of a power of two have the same bias.
+                return sum((x >> (23 if source == "f32" else 7)) << s for x, s in ((hi, 8), (lo, 0)))
+            if source == "f32":
+                add(f"cvt.{mode}{mods}.ue8m0x2.f32 %h0, %r1, %r2;", "%h0", "%r1 %r2", [codes] * 2, scale, most=20, target="sm_100a")
+            else:
+                add(f"cvt.{mode}{mods}.ue8m0x2.bf16x2 %h0, %r1;", "%h0", "%r1", [[a << 16 | b for a in codes for b in codes[::-1]]],
+                    lambda x: scale(x >> 16, x & 0xffff, "bf16"), most=20, target="sm_100a")
+for f in ("e4m3", "e5m2"):
+    for relu in ("", ".relu"):
+        halves = [m.encode(Fraction(x), "f16")[0] for x in (0, 1, -1, Fraction(3, 2), 448, -448, Fraction(1, 64), 65504, Fraction(1, 3))]
+        def narrower(x, f=f, relu=relu):
+            got = [narrow("f16", f, "rn", finite=True, relu=bool(relu))(x >> s & 0xffff) for s in (16, 0)]
+            if any(isinstance(g, Open) for g in got):
+                return Open(None)
+            return got[0] << 8 | got[1]
+        add(f"cvt.rn.satfinite{relu}.{f}x2.f16x2 %h0, %r1;", "%h0", "%r1", [[a << 16 | b for a in halves for b in halves]], narrower, most=40)
+for relu in ("", ".relu"):
+    def pair4(a, b, relu=relu):
+        got = [narrow("f32", "e2m1", "rn", finite=True, relu=bool(relu))(x) for x in (a, b)]
+        if any(isinstance(g, Open) or g & 7 == 0 for g in got):
+            return Open(None)
+        return got[0] << 4 | got[1]
+    inputs = [m.encode(Fraction(x), "f32")[0] for x in (0, 1, -1, Fraction(3, 2), 2, -4, Fraction(1, 2), 6, -6, 3, 100, Fraction(1, 3))]
+    add(f"{{ .reg .b8 t, u; mov.b16 {{t, u}}, 0; cvt.rn.satfinite{relu}.e2m1x2.f32 t, %r1, %r2; mov.b16 %h0, {{t, u}}; }}", "%h0", "%r1 %r2",
+        [inputs] * 2, pair4, most=40, target="sm_100a")
 for target in ("u16", "s16"):
     w = 16
     ends = [0, 1, 0xffffffff, 0x7fff, 0x8000, 0xffff, 0x10000, 0xffff8000, 0xffff7fff, 0x7fffffff, 0x80000000]

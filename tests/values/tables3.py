@@ -147,6 +147,12 @@ for f in ("f32", "f64", "f16", "bf16"):
         powers = [m.encode(Fraction(n), f)[0] for n in (0, 1, 2, 10, -1, -5, -126, 127)] + [0x7f800000, 0xff800000]
         add("ex2.approx.f32 %r0, %r1;", "%r0", "%r1", [powers],
             lambda a, d=d: result(m.INF if d(a) == m.INF else Fraction(0) if d(a) == m.NINF else Fraction(2) ** int(d(a)), "f32"), judged=False)
+        # The points where the approximations are exact; what lies between is not in a table.
+        zeros = [0, 0x80000000]
+        add("sin.approx.f32 %r0, %r1;", "%r0", "%r1", [zeros], lambda a: a, judged=False)
+        add("cos.approx.f32 %r0, %r1;", "%r0", "%r1", [zeros], lambda a: 0x3f800000, judged=False)
+        add("tanh.approx.f32 %r0, %r1;", "%r0", "%r1", [zeros + [0x7f800000, 0xff800000]],
+            lambda a: 0x3f800000 | a & 0x80000000 if a << 1 & 0xffffffff else a, judged=False)
         def log(a, d=d):
             v = d(a)
             if v == m.NAN or v != m.INF and v < 0:

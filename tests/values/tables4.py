@@ -5,7 +5,7 @@ import model as m
 from tables import Section, file, values
 import tables
 
-file("warp", "Collectives of a warp: PTX ISA 9.0, sections 9.7.9.6, 9.7.13.9, 9.7.13.10 and 9.7.13.12. Each template is run once, its rows are the 32 lanes.")
+file("warp", "Collectives of a warp: PTX ISA 9.0, sections 9.7.9.6, 9.7.13.9 to 9.7.13.12 and 9.7.13.14. Each template is run once, its rows are the 32 lanes.")
 
 LANES = range(32)
 RNG = random.Random(5)
@@ -81,3 +81,11 @@ for column in mixes:
             warp(f"redux.sync.{op}.{t} %r0, %r1, 0xffffffff;", "%r0", "%r1", [column], fold(fn))
     for op, fn in (("and", lambda a, b: a & b), ("or", lambda a, b: a | b), ("xor", lambda a, b: a ^ b)):
         warp(f"redux.sync.{op}.b32 %r0, %r1, 0xffffffff;", "%r0", "%r1", [column], fold(fn))
+# The elected lane is open in PTX; volta takes the lowest one of the mask and says so.
+for column in ([0xffffffff] * 32, [0xffff if i < 16 else 0xffff0000 for i in LANES], [0x55555555 << (i & 1) for i in LANES], [1 << i for i in LANES]):
+    first = [(c & -c).bit_length() - 1 for c in column]
+    warp("elect.sync %r0|%p0, %r1;", "%r0 %p0", "%r1", [column], lambda c, first=first: [first, [int(f == i) for i, f in enumerate(first)]])
+# Which lanes are active is open; what is known is what holds of every mask.
+warp("activemask.b32 %r0; and.b32 %r0, %r0, %r1;", "%r0", "%r1", [0], lambda c: [[0] * 32])
+warp("activemask.b32 %r0; or.b32 %r0, %r0, %r1;", "%r0", "%r1", [0xffffffff], lambda c: [[0xffffffff] * 32])
+warp("activemask.b32 %r0; xor.b32 %r0, %r0, %r0; add.u32 %r0, %r0, %r1;", "%r0", "%r1", [list(LANES)], lambda c: [c])
