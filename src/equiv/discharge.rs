@@ -13,6 +13,7 @@ use super::{explain, text, witness};
 use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
 use crate::spec::Arrays;
 use crate::term::eval::Value;
+use crate::term::{Term, TermId};
 
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
@@ -104,6 +105,14 @@ fn settle(
     options: &Options,
     prover: Option<&mut Prover<'_>>,
 ) -> Settled {
+    // A search looks for inputs on which the first of two values is a number; where that is infinite the
+    // other one may be, and which write came first does not matter.
+    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
+    let turned: elements::Pairs = pairs
+        .iter()
+        .map(|&(a, b)| if infinite(a) { (b, a) } else { (a, b) })
+        .collect();
+    let pairs = &turned;
     let look = |steps| {
         let budget = witness::Budget {
             steps,

@@ -59,6 +59,11 @@ impl Machine<'_> {
         }
         let each = |f: &dyn Fn(usize) -> bool| lanes(mask).any(f);
         let held = |s: Src, lane| self.held(w, s, lane);
+        // Does a mask change or keep such bits of an address only?
+        let low = |op: IntOp, mask: Src, lane| match self.src(w, mask, lane) {
+            Val::Conc(m) => m < 256 || op == IntOp::And && !m < 256,
+            _ => false,
+        };
         match &self.inst(pc).op {
             Op::Int {
                 op, lanes: 1, src, ..
@@ -70,6 +75,13 @@ impl Machine<'_> {
                         IntOp::Add => x != Held::Plain && y != Held::Plain,
                         IntOp::Sub => y != Held::Plain && (x != y || x == Held::Any),
                         IntOp::MadLo | IntOp::MadWide => x != Held::Plain || y != Held::Plain,
+                        // The low eight bits of an address are those of its offset.
+                        IntOp::And | IntOp::Or | IntOp::Xor => match (x, y) {
+                            (Held::Plain, Held::Plain) => false,
+                            (Held::Address(_), Held::Plain) => !low(*op, b, lane),
+                            (Held::Plain, Held::Address(_)) => !low(*op, a, lane),
+                            _ => true,
+                        },
                         _ => [a, b, c, d]
                             .into_iter()
                             .any(|s| held(s, lane) != Held::Plain),

@@ -5,9 +5,14 @@
 //! destination, or writes the source, in between conflicts with it. Completion is visible to the
 //! issuing thread only; others need a barrier after its wait.
 //!
+//! Input data may decide whether a copy happens, or how much of it is read: then its accesses happen under
+//! conditions, as those of a store do, and memory holds a select of what may have been written. A
+//! copy under way stays so for later accesses, whatever its condition says about them.
+//!
 //! Source: PTX ISA 9.0, section 9.7.9.25.3; `cp.async` is a weak access of the generic proxy.
 
-use crate::kernel::{IntTy, NumTy, Op, Pc, Space};
+use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
+use crate::term::TermId;
 
 use super::UnknownKind;
 use super::clock::Actor;
@@ -16,6 +21,19 @@ use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
+
+/// A number of bytes, and the condition under which it is the one.
+type Part = (TermId, u64);
+
+/// The width in bits and the type of an untyped unit of some bytes.
+fn word(bytes: u32) -> (u8, NumTy) {
+    let width = (bytes * 8) as u8;
+    let ty = IntTy {
+        width,
+        signed: false,
+    };
+    (width, NumTy::Int(ty))
+}
 
 /// Copies that one instruction of a warp issued and that are not waited for yet.
 #[derive(Clone, Copy, Debug)]
@@ -63,45 +81,39 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
-        if under.mask != 0 {
-            let site = self.site(pc, w, under.mask, "copies only if input data says so");
-            self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-                "an asynchronous copy is guarded by input data".into()
-            });
-            return Err(Stop::Finding);
-        }
+        self.effects += 1;
         let size = *bytes as u32;
         // How many bytes each lane reads; lanes that read alike go together.
         let mut sizes = [0u32; LANES];
+        let mut chosen: Vec<(usize, Vec<Part>)> = Vec::new();
         for lane in lanes(exec) {
-            let v = match (read, ignore) {
-                (Some(s), _) => {
-                    let v = self.src(w, *s, lane);
-                    self.values.of_bits_plain(v, 32)
-                }
-                (None, Some(g)) => match self.truth(w, *g, lane) {
-                    Val::Conc(b) => Val::Conc(if b == 1 { 0 } else { size as u64 }),
-                    v => v,
-                },
-                _ => Val::Conc(size as u64),
-            };
-            match v {
-                Val::Conc(n) if n <= size as u64 => sizes[lane] = n as u32,
-                Val::Conc(n) => {
-                    let site = self.site(pc, w, 1 << lane, format!("reads {n} of {size} bytes"));
-                    self.unknown(UnknownKind::Undefined, vec![site], || {
-                        "a copy that reads more than it writes is undefined".into()
-                    });
-                    return Err(Stop::Finding);
-                }
-                v => {
-                    self.data_dependent_address(w, 1 << lane, pc, v);
-                    return Err(Stop::Finding);
-                }
+            let mut parts = self.parts_read(w, lane, pc, size, (*read, *ignore))?;
+            if let Some(&(_, n)) = parts.iter().find(|(_, n)| *n > u64::from(size)) {
+                let site = self.site(pc, w, 1 << lane, format!("reads {n} of {size} bytes"));
+                self.unknown(UnknownKind::Undefined, vec![site], || {
+                    "a copy that reads more than it writes is undefined".into()
+                });
+                return Err(Stop::Finding);
+            }
+            match (&parts[..], under.mask >> lane & 1) {
+                (&[(_, n)], 0) => sizes[lane] = n as u32,
+                _ => chosen.push((lane, std::mem::take(&mut parts))),
             }
         }
         let agents = self.order.clocks.fork(w as u32);
-        let mut rest = exec;
+        for (lane, parts) in &chosen {
+            let group = self.copies[w].committed[*lane];
+            self.copies[w].issued.push(Issued {
+                agents,
+                mask: 1 << lane,
+                group,
+            });
+            self.order.agent = Some(agents);
+            let done = self.copy_chosen((w, *lane, pc), size, parts, (*to, *from), under);
+            self.order.agent = None;
+            done?;
+        }
+        let mut rest = chosen.iter().fold(exec, |m, (lane, _)| m & !(1 << lane));
         while rest != 0 {
             let first = rest.trailing_zeros() as usize;
             let (n, group) = (sizes[first], self.copies[w].committed[first]);
@@ -124,6 +136,123 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// How many bytes a lane reads, each with its condition; those exclude each other, and one holds.
+    fn parts_read(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        size: u32,
+        (read, ignore): (Option<Src>, Option<Guard>),
+    ) -> Result<Vec<Part>, Stop> {
+        let yes = self.values.store.bool(true);
+        let v = match (read, ignore) {
+            (Some(s), _) => {
+                let v = self.src(w, s, lane);
+                self.values.of_bits_plain(v, 32)
+            }
+            (None, Some(g)) => match self.truth(w, g, lane) {
+                Val::Conc(b) => Val::Conc(if b == 1 { 0 } else { size as u64 }),
+                v => {
+                    let (none, all) = (Val::Conc(0), Val::Conc(size as u64));
+                    let p = self.values.pred(v);
+                    self.values.select(p, none, all, 32)
+                }
+            },
+            _ => Val::Conc(size as u64),
+        };
+        match v {
+            Val::Conc(n) => Ok(vec![(yes, n)]),
+            Val::Bits(t) if self.is_poison(t) => {
+                self.poison_used(w, 1 << lane, pc, t, "a size");
+                Err(Stop::Finding)
+            }
+            Val::Bits(t) if let Some(all) = self.values.leaves(t, super::compute::MAX_CHOICES) => {
+                Ok(all)
+            }
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    /// The copy of one lane, which happens, or reads so many bytes, only if input data says so.
+    fn copy_chosen(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        size: u32,
+        parts: &[Part],
+        (to, from): (Addr, Addr),
+        under: &Under,
+    ) -> Result<(), Stop> {
+        self.stats.accesses += 2;
+        let sources = self.targets(w, 1 << lane, pc, Space::Global, from, under)?;
+        let mut dests = self.targets(w, 1 << lane, pc, Space::Shared, to, under)?;
+        if sources.len() != 1 || dests.len() != 1 {
+            return self.selected_addresses(w, 1 << lane, pc);
+        }
+        self.check(w, pc, &mut dests, size, true);
+        let reads_all = parts.iter().all(|(_, n)| n.is_multiple_of(4));
+        let unit: u32 = if reads_all { 4 } else { 1 };
+        // The sources that exist, each with the number of bytes that is read of it.
+        let mut found = Vec::new();
+        for &(c, n) in parts.iter().filter(|(_, n)| *n > 0) {
+            let n = n as u32;
+            let mut source = vec![sources[0]];
+            let store = &mut self.values.store;
+            let both = match sources[0].cond {
+                Some(guard) => store.and(guard, c),
+                None => c,
+            };
+            source[0].cond = (store.as_bool(both) != Some(true)).then_some(both);
+            self.check(w, pc, &mut source, n.next_power_of_two(), false);
+            if source.is_empty() {
+                return Err(Stop::Finding);
+            }
+            let elems = (unit, n / unit);
+            self.order_accesses(w, pc, &source, elems, Kind::Read, false)?;
+            found.push((c, n, source[0]));
+        }
+        let Some(&dest) = dests.first() else {
+            return Err(Stop::Finding);
+        };
+        let conflicts = self.order_accesses(w, pc, &dests, (4, size / 4), Kind::Write, false)?;
+        for (_, c) in &conflicts {
+            self.add_race(c.otherwise, c);
+        }
+        let (bits, ty) = word(unit);
+        for at in (0..size).step_by(unit as usize) {
+            let mut v = Val::Conc(0);
+            for &(c, n, source) in &found {
+                if at < n {
+                    let off = source.off as u64 + u64::from(at);
+                    let new = self.load_one(w, lane, pc, source.region, off, ty);
+                    v = self.values.select(c, new, v, bits);
+                }
+            }
+            let off = dest.off as u64 + u64::from(at);
+            if let Some(guard) = dest.cond {
+                let region = &mut self.regions[dest.region.0 as usize];
+                let old = region.load(&mut self.values, off, ty, pc.0);
+                v = self.values.select(guard, v, old, bits);
+                v = self.values.where_written(v);
+            }
+            let region = &mut self.regions[dest.region.0 as usize];
+            region.store(&mut self.values, off, unit, v);
+        }
+        Ok(())
+    }
+
+    /// Says that the addresses of a copy are not known.
+    fn selected_addresses(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let site = self.site(pc, w, mask, "copies between selected addresses");
+        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+            "an address of an asynchronous copy depends on input data".into()
+        });
+        Err(Stop::Finding)
+    }
+
     /// Copies the first `n` of `size` bytes and fills the rest with zeros.
     #[allow(clippy::too_many_arguments)]
     fn copy_lanes(
@@ -133,8 +262,8 @@ impl Machine<'_> {
         pc: Pc,
         size: u32,
         n: u32,
-        to: crate::kernel::Addr,
-        from: crate::kernel::Addr,
+        to: Addr,
+        from: Addr,
     ) -> Result<(), Stop> {
         let none = Under::none();
         self.stats.accesses += 2 * mask.count_ones() as u64;
@@ -142,11 +271,7 @@ impl Machine<'_> {
         let mut dests = self.targets(w, mask, pc, Space::Shared, to, &none)?;
         let wanted = mask.count_ones() as usize;
         if sources.len() != wanted || dests.len() != wanted {
-            let site = self.site(pc, w, mask, "copies between selected addresses");
-            self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-                "an address of an asynchronous copy depends on input data".into()
-            });
-            return Err(Stop::Finding);
+            return self.selected_addresses(w, mask, pc);
         }
         if n > 0 {
             self.check(w, pc, &mut sources, n.next_power_of_two(), false);
@@ -167,10 +292,7 @@ impl Machine<'_> {
         for (_, c) in &conflicts {
             self.add_race(c.otherwise, c);
         }
-        let ty = NumTy::Int(IntTy {
-            width: (unit * 8) as u8,
-            signed: false,
-        });
+        let (_, ty) = word(unit);
         for (s, d) in sources.iter().zip(&dests) {
             for i in 0..size / unit {
                 let v = if i < count {

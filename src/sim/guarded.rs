@@ -93,7 +93,11 @@ impl Machine<'_> {
             return;
         }
         let tick = self.order.clocks.stamp(w as u32).0;
-        let floor = self.order.clocks.floor().0;
+        // A copy that was issued before may still be under way, whatever is known of its issuer.
+        let floor = match self.order.agent {
+            Some(_) => 0,
+            None => self.order.clocks.floor().0,
+        };
         for t in targets {
             let Some(cond) = t.cond else { continue };
             let g = &mut self.guarded;

@@ -16,6 +16,7 @@ use super::warp::{LANES, lanes};
 use super::{DefectKind, Site, UnknownKind};
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
+#[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The lane.
     pub lane: usize,

@@ -382,7 +382,11 @@ impl Machine<'_> {
 /// True if an instruction neither accesses memory nor says which comes next.
 #[inline]
 fn computes(op: &Op) -> bool {
-    !matches!(op, Op::Ld { .. } | Op::St { .. } | Op::Atom { .. }) && is_selectable(op)
+    let memory = matches!(
+        op,
+        Op::Ld { .. } | Op::St { .. } | Op::Atom { .. } | Op::CpAsync { .. }
+    );
+    !memory && is_selectable(op)
 }
 
 /// True if an instruction may run under a data-dependent condition.
@@ -408,7 +412,6 @@ pub fn is_selectable(op: &Op) -> bool {
             | Op::Ldmatrix { .. }
             | Op::Stmatrix { .. }
             | Op::Movmatrix { .. }
-            | Op::CpAsync { .. }
             | Op::CpAsyncCommit
             | Op::CpAsyncWait { .. }
             | Op::Async(_)
