@@ -8,10 +8,17 @@
 //! The walk follows the code from the poll with its result known to be false, through the
 //! copies, selects and comparisons that compilers wrap it in; other branches go both ways. What is not
 //! understood counts as an effect.
+//!
+//! A library polls once, and where that fails goes into a loop with a poll of its own, which waits a while
+//! now and then. Such a poll of the same phase stands for the first: where it succeeds, the way must lead to
+//! where the first one leads when it succeeds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{AsyncOp, Cmp, Kernel, Op, Pc, RegId, Src, operands};
+
+/// Instructions that are followed after a poll that succeeds.
+const MOST_ONWARD: usize = 64;
 
 /// What a poll that loops finds again: constants that the loop puts into the operands of the poll,
 /// which must be what they are; `None` if the loop does more than poll.
@@ -25,19 +32,26 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     let AsyncOp::Wait { dst, .. } = &**op else {
         return None;
     };
+    let onward = onward(kernel, pc, *dst);
+    let (mut met, mut others) = (0, false);
     let mut walked: FxHashSet<u32> = FxHashSet::default();
     let mut written: FxHashSet<RegId> = FxHashSet::default();
-    let mut seen: FxHashSet<(u32, Vec<(RegId, u64)>)> = FxHashSet::default();
+    let mut seen: FxHashSet<(u32, bool, Vec<(RegId, u64)>)> = FxHashSet::default();
     let mut back: Vec<FxHashMap<RegId, u64>> = Vec::new();
-    let mut work = vec![(pc.0 + 1, FxHashMap::from_iter([(*dst, 0u64)]))];
-    while let Some((at, known)) = work.pop() {
+    // Where a way stands, whether a poll on it has succeeded, and what is known there.
+    let mut work = vec![(pc.0 + 1, false, FxHashMap::from_iter([(*dst, 0u64)]))];
+    while let Some((at, over, known)) = work.pop() {
         if at == pc.0 {
             back.push(known);
             continue;
         }
+        if over && let Some(i) = onward.iter().position(|p| *p == at) {
+            met = met.max(i + 1);
+            continue;
+        }
         let mut key: Vec<(RegId, u64)> = known.iter().map(|(r, v)| (*r, *v)).collect();
         key.sort_unstable_by_key(|k| k.0.0);
-        if !seen.insert((at, key)) {
+        if !seen.insert((at, over, key)) {
             continue;
         }
         if seen.len() > 1 << 10 {
@@ -51,15 +65,28 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         });
         if let Op::Bra { target, .. } = inst.op {
             if guard != Some(Some(false)) {
-                work.push((target.0, known.clone()));
+                work.push((target.0, over, known.clone()));
             }
             if matches!(guard, Some(None | Some(false))) {
-                work.push((at + 1, known));
+                work.push((at + 1, over, known));
             }
             continue;
         }
         if guard == Some(Some(false)) {
-            work.push((at + 1, known));
+            work.push((at + 1, over, known));
+            continue;
+        }
+        if let Some(other) = same_phase(op, &inst.op) {
+            if inst.guard.is_some() {
+                return None;
+            }
+            written.insert(other);
+            others = true;
+            for result in [0, 1] {
+                let mut known = known.clone();
+                known.insert(other, result);
+                work.push((at + 1, over || result == 1, known));
+            }
             continue;
         }
         if !quiet(&inst.op) {
@@ -77,7 +104,18 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         if let Some((r, v)) = value {
             known.insert(r, v);
         }
-        work.push((at + 1, known));
+        work.push((at + 1, over, known));
+    }
+    // From where a later success meets the first one's way on, nothing is of the loop.
+    if met > 0 {
+        if onward[met - 1..].iter().any(|p| walked.contains(p)) {
+            return None;
+        }
+        for p in &onward[..met - 1] {
+            operands::defs(&kernel.insts.get(*p as usize)?.op, |r| {
+                written.insert(r);
+            });
+        }
     }
     // What the loop leaves behind must not be read elsewhere.
     let mut read = false;
@@ -91,6 +129,12 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     }
     let mut again: Vec<(RegId, u64)> = Vec::new();
     let mut lost = false;
+    if others {
+        // Another poll asks the same only if nothing writes its operands.
+        operands::uses(&kernel.insts[pc.0 as usize], |r| {
+            lost |= written.contains(&r);
+        });
+    }
     operands::uses(&kernel.insts[pc.0 as usize], |r| {
         if written.contains(&r) {
             for known in &back {
@@ -102,6 +146,68 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         }
     });
     (!lost).then_some(again)
+}
+
+/// Where a poll that succeeds leads: the instructions after it, up to the first that does more than
+/// compute or whose branch is open.
+fn onward(kernel: &Kernel, pc: Pc, dst: RegId) -> Vec<u32> {
+    let mut known = FxHashMap::from_iter([(dst, 1u64)]);
+    let (mut at, mut out) = (pc.0 + 1, Vec::new());
+    while out.len() < MOST_ONWARD && !out.contains(&at) && at != pc.0 {
+        let Some(inst) = kernel.insts.get(at as usize) else {
+            break;
+        };
+        out.push(at);
+        let guard = match inst.guard {
+            None => true,
+            Some(g) => match known.get(&g.reg) {
+                Some(v) => (*v & 1 == 1) != g.negated,
+                None => break,
+            },
+        };
+        at = match inst.op {
+            Op::Bra { target, .. } if guard => target.0,
+            Op::Bra { .. } => at + 1,
+            _ if !guard => at + 1,
+            _ if quiet(&inst.op) => {
+                let value = evaluate(&inst.op, &known);
+                operands::defs(&inst.op, |r| {
+                    known.remove(&r);
+                });
+                known.extend(value);
+                at + 1
+            }
+            _ => break,
+        };
+    }
+    out
+}
+
+/// The result of another poll of the same phase of the same object.
+fn same_phase(poll: &AsyncOp, other: &Op) -> Option<RegId> {
+    let (
+        Op::Async(other),
+        AsyncOp::Wait {
+            space,
+            addr,
+            until,
+            acquire,
+            ..
+        },
+    ) = (other, poll)
+    else {
+        return None;
+    };
+    match &**other {
+        AsyncOp::Wait {
+            space: s,
+            addr: a,
+            until: u,
+            acquire: q,
+            dst,
+        } if (s, a, u, q) == (space, addr, until, acquire) => Some(*dst),
+        _ => None,
+    }
 }
 
 /// True if an instruction changes nothing but registers.

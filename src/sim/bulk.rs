@@ -349,16 +349,14 @@ impl Machine<'_> {
             if from == to {
                 continue;
             }
+            let mut fine = true;
             if t.region == SHARED {
                 let first = t.off as u64 & !3;
                 let bytes = (t.off as u64 + u64::from(to - from)) - first;
-                let fine = match kind {
+                fine = match kind {
                     Kind::Read => self.check_proxy(w, 1 << lane, pc, first, bytes),
                     _ => self.assume_proxy(w, lane, first, bytes),
                 };
-                if !fine {
-                    return Err(Stop::Finding);
-                }
             } else if kind == Kind::Read && self.regions[t.region.0 as usize].is_written(t.off) {
                 self.found.assumptions.insert(
                     "what the kernel wrote to global memory is visible to the bulk copies that \
@@ -379,6 +377,10 @@ impl Machine<'_> {
             self.order.agent = None;
             for (_, c) in &found? {
                 self.add_race(c.otherwise, c);
+            }
+            // What is not visible may not even be ordered, which says more.
+            if !fine {
+                return Err(Stop::Finding);
             }
         }
         let ty = match how.reduce {
@@ -454,8 +456,22 @@ impl Machine<'_> {
         });
     }
 
-    /// When all threads have exited: copies that still read shared memory.
+    /// When all threads have exited: copies that still read or write shared memory.
     pub fn check_bulk(&mut self) {
+        let fine = self.found.defects.is_empty() && self.order.report.is_empty();
+        if fine && let Some((at, phase)) = self.unseen_bytes() {
+            let place = self.place(SHARED, at, 8);
+            let sites = phase.map(|(pc, tid)| super::Site {
+                threads: vec![tid],
+                ..self.site(pc, 0, 1, format!("is part of a phase of {place}"))
+            });
+            self.unknown(UnknownKind::Undefined, sites.into_iter().collect(), || {
+                format!(
+                    "all threads exit before anyone has seen the end of the copies that the mbarrier {place} \
+                     counts: they may write shared memory that another CTA already has"
+                )
+            });
+        }
         let late = |b: &Bulk| b.issued.iter().any(|i| !i.read);
         if self.bulk.iter().any(late) {
             self.found.assumptions.insert(

@@ -9,8 +9,8 @@
 //! that satisfies it, nothing if none can, `unknown` otherwise. Two writes of one value are compared
 //! where both happen.
 //!
-//! Sound: what is not known for certain (a second access of the same thread, instruction and
-//! address that may not have been ordered before the first was looked at; too many) gives no
+//! Sound: what is not known for certain (two writes of the same thread, instruction and address that
+//! may not have been ordered before the first was looked at; too many) gives no
 //! condition, and the pair stays `unknown`.
 
 use rustc_hash::FxHashMap;
@@ -40,6 +40,8 @@ struct Seen {
     bytes: u32,
     /// `None` if there were several.
     cond: Option<TermId>,
+    /// That of the latest.
+    latest: TermId,
     /// The bits that it wrote; `None` if there were several, or none.
     value: Option<TermId>,
 }
@@ -60,6 +62,16 @@ impl Guarded {
         match p.conditional {
             false => Some(yes),
             true => self.find(p, region, at)?.cond,
+        }
+    }
+
+    /// A condition under which one side of a pair that was just found is unordered with the other. Of several
+    /// accesses of a thread the latest is: were it ordered before the other side, all of them would be.
+    /// Copies may end in another order.
+    fn witness(&self, p: &Party, region: RegionId, at: u64, yes: TermId) -> Option<TermId> {
+        match p.conditional && !p.agent {
+            false => self.cond(p, region, at, yes),
+            true => Some(self.find(p, region, at)?.latest),
         }
     }
 
@@ -110,6 +122,7 @@ impl Machine<'_> {
                 tick,
                 bytes,
                 cond: Some(cond),
+                latest: cond,
                 value: None,
             };
             g.seen
@@ -118,6 +131,7 @@ impl Machine<'_> {
                     // What all know of cannot be part of a pair any more.
                     let over = old.tick < floor;
                     old.tick = tick;
+                    old.latest = cond;
                     if over {
                         *old = new;
                     } else if old.cond != new.cond {
@@ -153,7 +167,7 @@ impl Machine<'_> {
                 continue;
             }
             let region = RegionId(f.region.0);
-            let of = |p| guarded.cond(p, region, f.offset, yes);
+            let of = |p| guarded.witness(p, region, f.offset, yes);
             let both = of(&f.earlier).zip(of(&f.later));
             guarded.conds.insert(key, both);
         }

@@ -180,6 +180,13 @@ impl Machine<'_> {
                     "its count must be from 1 to 2^20 - 1",
                 ));
             }
+            // An object lives until it is invalidated, or its bytes are used for something else.
+            if let Some(content) = self.objects.at.get(&at).map(|o| o.content)
+                && self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content)
+            {
+                let why = "mbarrier.init of an object that was not invalidated is undefined";
+                return Err(self.object_misused(w, lane, pc, at, why));
+            }
             let content = self.fresh_bits(64);
             self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(content));
             let now = self.new_phase();
@@ -284,6 +291,19 @@ impl Machine<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// An object of which a phase counts bytes and nobody has seen its end, and who was part of it.
+    pub fn unseen_bytes(&self) -> Option<(u64, Option<(Pc, Tid)>)> {
+        let unseen = |o: &Object| {
+            let before = o.before.iter().filter(|b| b.waits.is_empty());
+            let phase = before.chain([&o.now]).find(|p| p.counts)?;
+            let party = phase.delays.first().or(phase.arrivals.first());
+            Some(party.map(|p| (p.pc, Tid(p.base + p.mask.trailing_zeros()))))
+        };
+        let all = self.objects.at.iter();
+        let found = all.filter_map(|(at, o)| Some((*at, unseen(o)?)));
+        found.min_by_key(|(at, _)| *at)
     }
 
     /// What a lane counts must be of this phase in every schedule.

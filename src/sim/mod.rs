@@ -64,6 +64,7 @@ mod tensor_map;
 mod tensor_memory;
 mod trail;
 mod uniform;
+mod unwritten;
 pub mod value;
 pub mod warp;
 mod wgmma;

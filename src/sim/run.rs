@@ -454,26 +454,6 @@ impl Machine<'_> {
         out
     }
 
-    /// Uninitialised values that reach an output are defects at the read that brought them in.
-    fn report_poison(&mut self, outputs: &[(TermId, ArrayId, u64)]) {
-        for &(t, a, off) in outputs {
-            let surely = self.is_poison(t);
-            let Some(source) = self.poison_source(t) else {
-                continue;
-            };
-            let place = self.place(self.region_of(a), off, 4);
-            if surely {
-                self.defect(DefectKind::UninitializedRead, vec![source], || {
-                    format!("a value that was never written reaches {place}")
-                });
-            } else {
-                self.unknown(UnknownKind::Undefined, vec![source], || {
-                    format!("a value that was never written may reach {place}")
-                });
-            }
-        }
-    }
-
     /// A value that depends on the schedule and reaches an output is `unknown`.
     fn report_nondeterminism(&mut self, out: &Outcome) {
         if self.fresh_sites.is_empty() {

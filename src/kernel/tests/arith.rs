@@ -134,8 +134,10 @@ fn conversions() {
          cvt.rna.tf32.f32 %r1, %f1; => cvt.tf32.f32.Rna %r1, %f1
          cvt.rmi.f32.f32 %f1, %f2; => cvt.f32.f32.Rmi %f1, %f2
          cvt.f32.f64.rn %f1, %fd1; => cvt.f32.f64.Rn %f1, %fd1
-         cvt.rn.f16x2.f32 %r1, %f1, %f2; => cvt.f16x2.f32.Rn %r1, lo %f2, hi %f1
-         cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2; => cvt.e4m3x2.f32.Rn.satfinite %h1, lo %f2, hi %f1
+         cvt.rn.f16x2.f32 %r1, %f1, %f2; => cvt.f16x2.f32.Rn %r1, low first %f2, %f1
+         cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2; => cvt.e4m3x2.f32.Rn.satfinite %h1, low first %f2, %f1
+         cvt.rs.relu.bf16x2.f32 %r1, %f1, %f2, %r2; => cvt.bf16x2.f32.Rs.relu %r1, low first %f2, %f1
+         cvt.rs.satfinite.e2m1x4.f32 %h1, {%f1, %f2, %f3, %f4}, %r2; => cvt.e2m1x4.f32.Rs.satfinite %h1, low first %f4, %f3, %f2, %f1
          cvt.rn.f16x2.e5m2x2 %r1, %h1; => cvt.f16x2.e5m2x2 %r1, %h1
          cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4; => cvt.pack.sat.u8.s32 %r1, %r2, %r3, %r4
          cvt.u64.u32 %rd1, %tid.x; => special %tmp1, Tid(0) ;; cvt.u64.u32 %rd1, %tmp1",
