@@ -24,6 +24,9 @@ const MOST_ONWARD: usize = 64;
 /// which must be what they are; `None` if the loop does more than poll.
 pub type Poll = Option<Vec<(RegId, u64)>>;
 
+/// Where a way stands, whether a poll on it has succeeded, and what is known there.
+type Place = (u32, bool, Vec<(RegId, u64)>);
+
 /// Looks at the loop around the poll at `pc`.
 pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     let Op::Async(op) = &kernel.insts[pc.0 as usize].op else {
@@ -36,9 +39,8 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     let (mut met, mut others) = (0, false);
     let mut walked: FxHashSet<u32> = FxHashSet::default();
     let mut written: FxHashSet<RegId> = FxHashSet::default();
-    let mut seen: FxHashSet<(u32, bool, Vec<(RegId, u64)>)> = FxHashSet::default();
+    let mut seen: FxHashSet<Place> = FxHashSet::default();
     let mut back: Vec<FxHashMap<RegId, u64>> = Vec::new();
-    // Where a way stands, whether a poll on it has succeeded, and what is known there.
     let mut work = vec![(pc.0 + 1, false, FxHashMap::from_iter([(*dst, 0u64)]))];
     while let Some((at, over, known)) = work.pop() {
         if at == pc.0 {
