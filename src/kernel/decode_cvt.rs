@@ -155,7 +155,7 @@ impl Lowerer<'_> {
             let hi = self.src(1, from)?;
             let lo = self.src(2, from)?;
             if random {
-                self.src(3, Type::B32)?;
+                self.src(3, Type::U32)?;
             }
             self.emit(Op::CvtNarrow {
                 from: from_fmt,
@@ -215,7 +215,7 @@ impl Lowerer<'_> {
         let dst = self.dst(0, to)?;
         let mut parts = self.matrix_srcs(1, Type::F32, 4)?;
         parts.reverse();
-        self.src(2, Type::B32)?;
+        self.src(2, Type::U32)?;
         self.emit(Op::CvtNarrow {
             from: Fmt::F32,
             to: to_fmt,
