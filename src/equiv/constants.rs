@@ -115,13 +115,7 @@ impl Meaning {
             ..Meaning::new(self.rational(), self.base)
         };
         let t = plain.build(&mut store, &Readings::default());
-        let mode = Mode {
-            prec: PRECISION,
-            tolerant: false,
-            approximate: false,
-        };
-        let v = eval::evaluate(&store, &[t], &Default::default(), mode);
-        v.first()?.interval(PRECISION)
+        enclose(&store, t)
     }
 
     fn uses(&self, q: &BigRational) -> bool {
@@ -173,6 +167,45 @@ fn fraction(q: &BigRational) -> String {
     } else {
         show::number(q)
     }
+}
+
+/// sqrt(square) * log2(e)^logarithms - minus: what a reading says, however it says it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Number {
+    square: BigRational,
+    logarithms: i32,
+    minus: Option<BigRational>,
+}
+
+impl Number {
+    fn enclosure(&self) -> Option<Interval> {
+        let mut store = TermStore::new();
+        let square = store.rational(self.square.clone());
+        let mut t = store.fun(Fun::Sqrt, square);
+        let l = store.log2_e();
+        for _ in 0..self.logarithms.abs() {
+            t = match self.logarithms > 0 {
+                true => store.mul(t, l),
+                false => store.div(t, l),
+            };
+        }
+        if let Some(q) = &self.minus {
+            let p = store.rational(q.clone());
+            t = store.sub(t, p);
+        }
+        enclose(&store, t)
+    }
+}
+
+/// An enclosure of a number.
+fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
+    let mode = Mode {
+        prec: PRECISION,
+        tolerant: false,
+        approximate: false,
+    };
+    let v = eval::evaluate(store, &[t], &Default::default(), mode);
+    v.first()?.interval(PRECISION)
 }
 
 /// A constant and what it is read as.
@@ -265,10 +298,9 @@ impl Readings {
     fn separate(&mut self) {
         // The pattern that has a reading, and the constants that depend on it.
         type Claim = (BigRational, Vec<BigRational>);
-        let mut nearest: BTreeMap<(Option<Fmt>, Meaning), Claim> = BTreeMap::new();
-        let distance = |q: &BigRational, m: &Meaning| -> Option<f64> {
-            let i = m.enclosure()?;
-            let d = i.lo.to_rational()? - q;
+        let mut nearest: BTreeMap<(Option<Fmt>, Number), Claim> = BTreeMap::new();
+        let distance = |q: &BigRational, n: &Number| -> Option<f64> {
+            let d = n.enclosure()?.lo.to_rational()? - q;
             d.abs().to_f64()
         };
         let mut drop = Vec::new();
@@ -277,7 +309,8 @@ impl Readings {
                 Some((p, m, fmt)) => (p, m, Some(*fmt)),
                 None => (q, &r.meaning, r.fmt),
             };
-            let key = (fmt, meaning.clone());
+            let number = self.number(meaning);
+            let key = (fmt, number.clone());
             let claim = (pattern.clone(), vec![q.clone()]);
             match nearest.get_mut(&key) {
                 None => {
@@ -285,7 +318,7 @@ impl Readings {
                 }
                 Some((other, users)) if other == pattern => users.push(q.clone()),
                 Some((other, users)) => {
-                    if distance(pattern, meaning) < distance(other, meaning) {
+                    if distance(pattern, &number) < distance(other, &number) {
                         drop.append(users);
                         nearest.insert(key, claim);
                     } else {
@@ -297,6 +330,55 @@ impl Readings {
         for q in drop {
             self.map.remove(&q);
         }
+    }
+
+    /// The number that a meaning is: partners that have a reading of their own are that.
+    fn number(&self, m: &Meaning) -> Number {
+        let mut n = Number {
+            square: BigRational::one(),
+            logarithms: 0,
+            minus: m.minus.clone(),
+        };
+        for (q, inverse) in m
+            .times
+            .iter()
+            .map(|q| (q, false))
+            .chain(m.over.iter().map(|q| (q, true)))
+        {
+            let own = self
+                .map
+                .get(q)
+                .filter(|r| !r.has_partner())
+                .map(|r| &r.meaning);
+            let p = match own {
+                Some(own) => self.number(own),
+                None => Number {
+                    square: q * q,
+                    logarithms: 0,
+                    minus: None,
+                },
+            };
+            if inverse {
+                n.square /= p.square;
+                n.logarithms -= p.logarithms;
+            } else {
+                n.square *= p.square;
+                n.logarithms += p.logarithms;
+            }
+        }
+        if m.base == Base::Sqrt {
+            // The root of a partner that is no fraction is the root of its bits.
+            n.logarithms = 0;
+            n.square = m.rational();
+            return n;
+        }
+        n.square *= &m.factor * &m.factor;
+        n.logarithms += match m.base {
+            Base::Log2E => 1,
+            Base::Ln2 => -1,
+            Base::One | Base::Sqrt => 0,
+        };
+        n
     }
 
     /// A positive constant by its reading, if that has no partner, else exactly.
@@ -505,6 +587,12 @@ mod tests {
         let got = Readings::of(&s, &roots).assumptions();
         assert_eq!(got.len(), 1, "{got:?}");
         assert!(got[0].starts_with("the reciprocal of 0x3fb504f3"));
+        // Nor do the reciprocal of log2(e) and ln 2.
+        let f = f32::from_bits;
+        let three = [f(0x3fb8_aa3b), f(0x3f31_7218), f(0x3f31_7219)].map(f64::from);
+        let got = of(&three);
+        assert!(got.iter().any(|t| t.starts_with("0x3f317218")), "{got:?}");
+        assert!(!got.iter().any(|t| t.starts_with("0x3f317219")), "{got:?}");
         let near = f32::from_bits(0x3fb8_aa3c) as f64;
         let got = of(&[std::f32::consts::LOG2_E as f64, near]);
         assert_eq!(got.len(), 1);

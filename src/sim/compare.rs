@@ -217,8 +217,10 @@ impl Machine<'_> {
                         d
                     };
                 }
-                let x = self.values.of_bits_plain(x, t.width);
-                let y = self.values.of_bits_plain(y, t.width);
+                let [x, y] = [x, y].map(|v| {
+                    let v = self.as_held(at, v);
+                    self.values.of_bits_plain(v, t.width)
+                });
                 if let Some(p) = self.compare_choices(cmp, t, x, y) {
                     return p;
                 }

@@ -362,14 +362,14 @@ impl Machine<'_> {
         self.note_unset(w, pc);
         src.map(|s| {
             let v = self.src(w, s, lane);
-            self.plain(v, width)
+            self.plain((w, lane, pc), v, width)
         })
     }
 
     /// The value with known bits made plain.
-    fn plain(&mut self, v: Val, width: u8) -> Val {
-        match v {
-            Val::Conc(_) | Val::Pred(_) => v,
+    fn plain(&mut self, at: (usize, usize, Pc), v: Val, width: u8) -> Val {
+        match self.as_held(at, v) {
+            v @ (Val::Conc(_) | Val::Pred(_)) => v,
             v => self.values.of_bits_plain(v, width),
         }
     }
@@ -419,7 +419,7 @@ impl Machine<'_> {
         ty: IntTy,
         vals: [Val; 4],
     ) -> Result<Val, Stop> {
-        let vals = from_fn(|i| self.plain(vals[i], operand_width(op, ty, i)));
+        let vals = from_fn(|i| self.plain((w, lane, pc), vals[i], operand_width(op, ty, i)));
         if let [Val::Conc(a), Val::Conc(b), Val::Conc(c), Val::Conc(d)] = vals {
             if int::is_undefined(op, ty, [a, b, c, d]) {
                 self.undefined(w, 1 << lane, pc, op)?;

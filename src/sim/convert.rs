@@ -5,18 +5,21 @@
 //! clamps; a float-to-integer conversion rounds as written and clamps to the range.
 
 use crate::kernel::{Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
-use crate::term::{Fun, NotFinite, TermId, decode};
+use crate::term::{Fun, NotFinite, TermId, decode, encode_exact};
 
 use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
-use super::rounding::Arg;
+use super::rounding::{Arg, Found};
 use super::value::{Val, Values};
 use super::warp::lanes;
-use super::{int, int_sym};
+use super::{UnknownKind, int, int_sym};
 
 /// Why the integer or truth value that comes of a number is open.
 pub const BY_ROUNDING: &str = "whether this number is above or below a whole or another one depends on how \
      the machine rounds constants";
+
+/// Why the bits of a known number are open.
+const BITS_BY_ROUNDING: &str = "the bits of this number depend on how the machine rounds constants";
 
 impl Values {
     /// The number `to` comes of another format or of an integer.
@@ -61,6 +64,10 @@ impl Machine<'_> {
                     if v == Val::Unset {
                         self.note_unset(w, pc);
                     }
+                    let v = match from {
+                        NumTy::Int(_) => self.as_held((w, lane, pc), v),
+                        NumTy::Float(_) => v,
+                    };
                     let x = match (from, to) {
                         (NumTy::Float(f), NumTy::Float(t)) => {
                             let x = self.values.real(v, *f);
@@ -101,6 +108,7 @@ impl Machine<'_> {
             Op::CvtNarrow {
                 from,
                 to,
+                rnd,
                 satfinite,
                 relu,
                 dst,
@@ -112,7 +120,9 @@ impl Machine<'_> {
                     let parts = parts.iter().map(|s| {
                         let v = self.src(w, *s, lane);
                         let x = self.values.real(v, *from);
+                        let from = Arg::of(v, *from, x);
                         let x = self.clamp_real(x, *to, false, *satfinite, *relu);
+                        self.values.convert_number(from, *rnd, (*to, x));
                         let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
                         match packed_bits(*to) {
                             n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
@@ -180,6 +190,30 @@ impl Machine<'_> {
         }
     }
 
+    /// A value as an integer instruction finds it: a known number that roundings have touched is
+    /// what the machine makes of it, if the real has an encoding that it could be taken for.
+    pub fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
+        let Val::Real(f, t) = v else { return v };
+        let store = &self.values.store;
+        let Some(real) = store.as_const(t) else {
+            return v;
+        };
+        let found = self.values.rounded.find(f, t);
+        if matches!(found, Found::Exact) || encode_exact(f, real).is_none() {
+            return v;
+        }
+        if let Found::Among(all) = found
+            && let [only] = &all[..]
+        {
+            return Val::Real(f, self.values.store.rational(only.clone()));
+        }
+        let site = self.site(at.2, at.0, 1 << at.1, "computes");
+        self.unknown(UnknownKind::Undecided, vec![site], || {
+            BITS_BY_ROUNDING.into()
+        });
+        Val::Bits(self.fresh_bits(f.bits() as u8))
+    }
+
     fn round(&mut self, rnd: Rnd, x: TermId) -> TermId {
         let f = match rnd {
             Rnd::Rni => Fun::RoundEven,
@@ -187,6 +221,10 @@ impl Machine<'_> {
             Rnd::Rmi => Fun::Floor,
             Rnd::Rpi => Fun::Ceil,
             _ => return x,
+        };
+        let x = match f {
+            Fun::Trunc => self.values.truncated(x),
+            _ => x,
         };
         self.values.store.fun(f, x)
     }

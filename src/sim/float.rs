@@ -12,7 +12,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd};
-use crate::term::{Fun, ICmp, NotFinite, RCmp, Term, TermId, decode, encode_exact};
+use crate::term::{Fun, ICmp, NotFinite, Term, TermId, decode, encode_exact};
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
@@ -48,11 +48,16 @@ impl Machine<'_> {
                 self.note_unset(w, pc);
             }
             if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
+                self.note_half(*op, *fmt, *src_fmt, vals, v);
                 self.warps[w].set(*dst, lane, v);
                 continue;
             }
             let v = if *n == 1 {
-                self.float_value(w, lane, pc, *op, *fmt, *src_fmt, mods, vals)
+                let v = self.float_value(w, lane, pc, *op, *fmt, *src_fmt, mods, vals);
+                if adds {
+                    self.note_half(*op, *fmt, *src_fmt, vals, v);
+                }
+                v
             } else {
                 let bits = fmt.bits() as u8;
                 let whole = vals.map(|v| self.values.bits(v, bits * n));
@@ -74,23 +79,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// True if the sign bit is set. Known bits have one even where they are a zero; the sign of a zero is not a
-    /// property of a real, and counts as positive.
-    fn sign(&mut self, fmt: Fmt, v: Val) -> TermId {
-        if let Val::Conc(bits) = v {
-            return self.values.store.bool(bits >> (fmt.bits() - 1) & 1 == 1);
+    /// Notes a sum with a number whose sign is open at zero.
+    fn note_half(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, vals: [Val; 3], v: Val) {
+        if op != FloatOp::Add || fmt != src_fmt || !self.values.has_halves() {
+            return;
         }
-        let x = self.values.real(v, fmt);
-        let s = &mut self.values.store;
-        let zero = s.integer(0);
-        s.rcmp(RCmp::Lt, x, zero)
-    }
-
-    /// The magnitude with a minus sign where `negative` holds.
-    fn signed(&mut self, negative: TermId, magnitude: TermId) -> TermId {
-        let s = &mut self.values.store;
-        let n = s.neg(magnitude);
-        s.select(negative, n, magnitude)
+        let [t, a, b] = [v, vals[0], vals[1]].map(|v| self.values.real(v, fmt));
+        self.values.note_sum(t, a, b);
     }
 
     pub fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
@@ -121,16 +116,13 @@ impl Machine<'_> {
             }
         }
         if op == FloatOp::Copysign {
-            let p = self.sign(fmt, v[0]);
             let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
-            let s = &mut self.values.store;
-            let m = s.fun(Fun::Abs, b);
-            let t = self.signed(p, m);
+            let m = self.values.store.fun(Fun::Abs, b);
+            let t = self.copysign(fmt, v[0], m);
             self.follow(op, mods, [(fmt, a), (fmt, b), (fmt, a)], v, (fmt, t));
             return Val::Real(fmt, t);
         }
         if mods.xorsign_abs && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
-            let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v));
             let [a, b] = [v[0], v[1]].map(|v| {
                 let x = self.values.real(v, fmt);
                 self.values.store.fun(Fun::Abs, x)
@@ -140,7 +132,8 @@ impl Machine<'_> {
                 FloatOp::Min => s.min(a, b),
                 _ => s.max(a, b),
             };
-            let p = s.xor(p, q);
+            let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v, m));
+            let p = self.values.store.xor(p, q);
             return Val::Real(fmt, self.signed(p, m));
         }
         let a = self.values.real(v[0], src_fmt);

@@ -56,6 +56,7 @@ mod rounding;
 mod run;
 mod schedule;
 pub mod shadow;
+pub mod sign;
 mod step;
 mod store;
 mod tcgen05;

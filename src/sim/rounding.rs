@@ -21,7 +21,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::{TermId, TermStore, layout, pow2};
@@ -47,6 +47,8 @@ struct Held {
 pub struct Rounded {
     /// `None` for numbers that may be anything.
     held: FxHashMap<(Fmt, TermId), Option<Held>>,
+    /// Numbers that a register also holds exactly.
+    exact: FxHashSet<(Fmt, TermId)>,
 }
 
 /// One number, as an instruction finds it.
@@ -127,9 +129,18 @@ impl Rounded {
             all.all(|v| Some(v) == exact)
         };
         match (self.held.get_mut(&key), new) {
-            (None, Some(h)) if plain(&h) => {}
+            (None, Some(h)) if plain(&h) => {
+                self.exact.insert(key);
+            }
             (None, new) => {
-                self.held.insert(key, new);
+                let both = new.map(|mut h| {
+                    if self.exact.contains(&key) {
+                        h.values.extend(exact.cloned());
+                        h.tidy();
+                    }
+                    h
+                });
+                self.held.insert(key, both);
             }
             (Some(old), Some(h)) => {
                 if let Some(o) = old {
@@ -151,8 +162,16 @@ impl Rounded {
         args: &[Arg],
         result: (Fmt, TermId),
     ) {
-        if !store.is_rational(result.1) || args.iter().any(|a| !store.is_rational(a.t)) {
+        if !store.is_rational(result.1) {
             return;
+        }
+        if args.iter().any(|a| !store.is_rational(a.t)) {
+            // What is left when data cancels out is taken as the reals have it.
+            let exact = Held {
+                values: store.as_const(result.1).cloned().into_iter().collect(),
+                products: Vec::new(),
+            };
+            return self.keep(store, result, Some(exact));
         }
         let new = self.results(store, op, mods, args, result);
         self.keep(store, result, new);

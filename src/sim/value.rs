@@ -108,6 +108,8 @@ pub struct Values {
     pub open: OpenSums,
     /// What registers may hold for known numbers that roundings have touched.
     pub rounded: super::rounding::Rounded,
+    /// Numbers with a sign that is open at zero.
+    pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.
     pub(super) one: Option<TermId>,
     consts: FxHashMap<(Fmt, u64), TermId>,

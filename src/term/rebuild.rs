@@ -26,6 +26,41 @@ pub fn rebuild(
     roots.iter().map(|r| map[r]).collect()
 }
 
+/// Whether a term is zero where another below it is: `None` if more than `limit` terms stand between
+/// them or it does not fold to a number there.
+pub fn is_zero_at_zero_of(
+    from: &TermStore,
+    root: TermId,
+    at: TermId,
+    limit: usize,
+) -> Option<bool> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        if !seen.insert(t) || t == at {
+            continue;
+        }
+        if seen.len() > limit {
+            return None;
+        }
+        from.children(t, |c| stack.push(c));
+    }
+    let mut terms: Vec<TermId> = seen.into_iter().collect();
+    // Children are older than their parents.
+    terms.sort_unstable();
+    let mut into = TermStore::new();
+    let mut map: FxHashMap<TermId, TermId> = FxHashMap::default();
+    for t in terms {
+        let new = match t == at {
+            true => into.integer(0),
+            false => copy(from, t, &mut into, &map),
+        };
+        map.insert(t, new);
+    }
+    into.as_const(*map.get(&root)?)
+        .map(num_traits::Zero::is_zero)
+}
+
 /// Builds a term again, of what `map` says of its children.
 pub fn copy(
     from: &TermStore,
