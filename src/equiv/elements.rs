@@ -31,6 +31,8 @@ pub(super) struct Condition {
     pub ty: Option<ElemTy>,
     /// What must be equal.
     pub pairs: Pairs,
+    /// The bits of the whole element on both sides, where the pairs are parts of them.
+    pub whole: Option<(TermId, TermId)>,
     /// The only kernel that writes the element (or some of its bytes), where that matters.
     pub only: Option<Only>,
 }
@@ -250,12 +252,16 @@ pub(super) fn conditions(
                 let f = encoded_format(store, x).or_else(|| encoded_format(store, y))?;
                 Some(ElemTy::Float(f))
             });
+            // A part is narrower than the element, or some parts are equal.
+            let is_bits = |t| matches!(store.sort(t), Sort::Bits(_));
+            let parts = pairs.iter().any(|&p| p != (x, y) && is_bits(p.0));
             out.push(Condition {
                 array,
                 off,
                 bytes: bytes as u8,
                 ty,
                 pairs,
+                whole: (parts && only.is_none()).then_some((x, y)),
                 only,
             });
         }

@@ -218,7 +218,11 @@ impl Judge<'_> {
                 work: None,
                 ..*self
             };
-            let c = Condition { pairs, ..c.clone() };
+            let c = Condition {
+                pairs,
+                whole: None,
+                ..c.clone()
+            };
             let candidates = &mut decision.counts.candidates;
             if let Some(Ruling::Refuted(mut example, found)) =
                 judge.witness(&c, NAMED_STEPS, candidates).0

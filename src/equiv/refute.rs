@@ -8,7 +8,11 @@ use super::ruling::Ruling;
 use super::types::*;
 use super::{cells, difference, explain, text, witness};
 use crate::sim::{Side, UnknownKind};
+use crate::term::eval::{self, Inputs, Mode, Value};
 use crate::term::{Term, TermId};
+
+/// Precision at which a whole element is evaluated.
+const WHOLE_PRECISION: u32 = 160;
 
 impl Judge<'_> {
     /// An element that only one kernel writes, in an array without initial content or where the
@@ -65,12 +69,28 @@ impl Judge<'_> {
 
     pub(super) fn counterexample(&self, c: &Condition, found: &witness::Found) -> Counterexample {
         // A pair may be a part of the element; bits of a part are shown as they are.
-        let ty = if c.pairs.len() == 1 { c.ty } else { None };
-        let reference = text::value(&found.reference, ty);
-        let optimized = text::value(&found.optimized, ty);
+        let whole = self.whole(c, found);
+        let part = whole.is_none() && c.whole.is_some();
+        let ty = if c.pairs.len() == 1 && !part {
+            c.ty
+        } else {
+            None
+        };
+        let (x, y) = match &whole {
+            Some((x, y)) => (text::value(x, c.ty), text::value(y, c.ty)),
+            None => (None, None),
+        };
+        let (reference, optimized) = match x.is_some() && y.is_some() {
+            true => (x, y),
+            false => (
+                text::value(&found.reference, ty),
+                text::value(&found.optimized, ty),
+            ),
+        };
+        let of = if part { "a part of " } else { "" };
         let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
         let message = format!(
-            "{} is {} in the reference and {} in the optimized kernel",
+            "{of}{} is {} in the reference and {} in the optimized kernel",
             self.name(c),
             text_of(&reference),
             text_of(&optimized)
@@ -89,6 +109,24 @@ impl Judge<'_> {
             inputs: found.inputs.iter().map(input).collect(),
             ..self.at(c, message)
         }
+    }
+
+    /// The values of the whole element, where a part of it was compared.
+    fn whole(&self, c: &Condition, found: &witness::Found) -> Option<(Value, Value)> {
+        let (a, b) = c.whole?;
+        let mut inputs = Inputs::default();
+        for &(cell, bits) in &found.inputs {
+            inputs.set(cell.array, cell.off, cell.bytes, bits);
+        }
+        let mode = Mode {
+            prec: WHOLE_PRECISION,
+            tolerant: false,
+            approximate: false,
+        };
+        let mut v = eval::evaluate(self.store, &[a, b], &inputs, mode);
+        let (y, x) = (v.pop()?, v.pop()?);
+        let known = |v: &Value| !matches!(v, Value::Undefined | Value::Undecided);
+        (known(&x) && known(&y)).then_some((x, y))
     }
 
     /// The counterexample as it is reported: simple inputs, and what differs.

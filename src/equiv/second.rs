@@ -175,7 +175,14 @@ impl Judge<'_> {
                     .flatten()
                     .copied()
                     .collect();
-                again.push((i, Condition { pairs, ..c.clone() }));
+                again.push((
+                    i,
+                    Condition {
+                        pairs,
+                        whole: None,
+                        ..c.clone()
+                    },
+                ));
             }
         }
         // What has no name after all, or is not the function, is left to the search for witnesses.

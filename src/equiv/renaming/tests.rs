@@ -66,6 +66,7 @@ fn condition(a: TermId, b: TermId) -> Condition {
         bytes: 4,
         ty: None,
         pairs: smallvec::smallvec![(a, b)],
+        whole: None,
         only: None,
     }
 }
