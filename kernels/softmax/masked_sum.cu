@@ -1,5 +1,5 @@
 // The mean of N values with softmax weights, of which a mask takes out some: with minus infinity in their place and the
-// maximum subtracted, or by branches without.
+// maximum subtracted, by branches without, or online, where a maximum of nothing is taken to be 0.
 
 #include <math.h>
 
@@ -13,6 +13,26 @@ extern "C" __global__ void ENTRY(const float *in, const float *value, const int 
             sum += e;
             mean += e * value[j];
         }
+#elif defined(ONLINE)
+    float m = -INFINITY;
+    for (int j = 0; j < N; ++j) {
+        float score = keep[j] ? in[j] : -INFINITY;
+        float next = fmaxf(m, score);
+#ifdef MUTANT_UNGUARDED
+        float base = next;
+#else
+        float base = next == -INFINITY ? 0.0f : next;
+#endif
+#ifdef MUTANT_NO_RESCALE
+        float scale = 1.0f;
+#else
+        float scale = expf(m - base);
+#endif
+        float e = expf(score - base);
+        sum = sum * scale + e;
+        mean = mean * scale + e * value[j];
+        m = next;
+    }
 #else
     float m = -INFINITY;
     for (int j = 0; j < N; ++j)

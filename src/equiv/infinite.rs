@@ -43,6 +43,10 @@ struct Extended {
     value: TermId,
     /// The value is L wherever the term is -inf.
     is_low: bool,
+    /// Where the term is 0, as far as it is known.
+    zero: Cond,
+    /// A condition, and what the value is wherever it does not hold.
+    elsewhere: Option<(Cond, TermId)>,
 }
 
 impl Extended {
@@ -54,6 +58,8 @@ impl Extended {
             pos: Cond::Never,
             value,
             is_low: false,
+            zero: Cond::Never,
+            elsewhere: None,
         }
     }
 
@@ -63,6 +69,11 @@ impl Extended {
 
     fn is_plain(&self) -> bool {
         self.is_finite() && self.undefined == Cond::Never && self.wild == Cond::Never
+    }
+
+    /// True if no more is known than a value.
+    fn is_bare(&self) -> bool {
+        self.is_plain() && self.zero == Cond::Never && self.elsewhere.is_none()
     }
 }
 
@@ -132,7 +143,31 @@ impl Lift<'_> {
             pos: x.neg,
             value: self.store.neg(x.value),
             is_low: false,
+            elsewhere: x.elsewhere.map(|(c, t)| (c, self.store.neg(t))),
             ..x
+        }
+    }
+
+    /// Where a term is 0.
+    fn zero_of(&self, x: Extended) -> Cond {
+        match x.is_plain() && self.store.is_zero(x.value) {
+            true => Cond::Always,
+            false => x.zero,
+        }
+    }
+
+    /// True if one condition implies another.
+    fn implies(&mut self, a: Cond, b: Cond) -> bool {
+        a == b || self.and(a, b) == Some(a)
+    }
+
+    /// What two terms are where the conditions of both do not hold; only for one condition.
+    fn both_elsewhere(a: Extended, b: Extended) -> Option<(Cond, TermId, TermId)> {
+        match (a.elsewhere, b.elsewhere) {
+            (Some((c, x)), Some((d, y))) if c == d => Some((c, x, y)),
+            (Some((c, x)), None) => Some((c, x, b.value)),
+            (None, Some((d, y))) => Some((d, a.value, y)),
+            _ => None,
         }
     }
 
@@ -143,6 +178,8 @@ impl Lift<'_> {
         let of = |x: Extended| Extended {
             wild,
             undefined,
+            zero: Cond::Never,
+            elsewhere: None,
             ..x
         };
         match (a.neg, b.neg) {
@@ -156,19 +193,30 @@ impl Lift<'_> {
             undefined,
             neg: self.and(a.neg, b.neg)?,
             pos: self.or(a.pos, b.pos)?,
-            value: self.store.max(x, y),
             is_low: true,
+            ..Extended::plain(self.store.max(x, y))
         })
     }
 
-    /// The infinities of a sum: of operands with theirs, of any number.
-    fn add(&mut self, parts: &[Extended], value: TermId) -> Option<Extended> {
-        let mut out = Extended::plain(value);
+    /// The infinities of a sum of some products, given its value and what that is elsewhere.
+    fn add(
+        &mut self,
+        parts: &[Extended],
+        value: TermId,
+        elsewhere: Option<(Cond, TermId)>,
+    ) -> Option<Extended> {
+        let mut out = Extended {
+            zero: Cond::Always,
+            elsewhere,
+            ..Extended::plain(value)
+        };
         for x in parts {
             out.wild = self.or(out.wild, x.wild)?;
             out.undefined = self.or(out.undefined, x.undefined)?;
             out.neg = self.or(out.neg, x.neg)?;
             out.pos = self.or(out.pos, x.pos)?;
+            let zero = self.zero_of(*x);
+            out.zero = self.and(out.zero, zero)?;
         }
         let both = self.and(out.neg, out.pos)?;
         out.undefined = self.or(out.undefined, both)?;
@@ -180,8 +228,10 @@ impl Lift<'_> {
         Some(out)
     }
 
-    /// A product; of what may be infinite only with a constant.
-    fn mul(&mut self, a: Extended, b: Extended) -> Option<Extended> {
+    /// A product and its factors; of what may be infinite only with a constant.
+    ///
+    /// match `x * y` with y = z but where x is 0 anyhow; result `x * z`; because both are 0 there.
+    fn mul(&mut self, a: Extended, b: Extended) -> Option<(Extended, TermId, TermId)> {
         let factor = |s: &TermStore, x: &Extended, y: &Extended| {
             let k = s.as_const(y.value).filter(|_| y.is_finite())?;
             (!x.is_finite() && !k.is_zero()).then(|| k.is_negative())
@@ -193,14 +243,46 @@ impl Lift<'_> {
             _ => (self.tamed(a)?, self.tamed(b)?, false),
         };
         let (wild, undefined) = self.troubles(x, y)?;
-        Some(Extended {
+        let (p, q) = (self.zero_of(x), self.zero_of(y));
+        let (mut x, mut y) = (x, y);
+        for (zero, other) in [(p, &mut y), (q, &mut x)] {
+            if let Some((c, t)) = other.elsewhere
+                && zero != Cond::Never
+                && self.store.is_total(t)
+                && self.implies(c, zero)
+            {
+                (other.value, other.elsewhere) = (t, None);
+                break;
+            }
+        }
+        let elsewhere = match Lift::both_elsewhere(x, y) {
+            Some((c, s, t)) => Some((c, self.store.mul(s, t))),
+            None => None,
+        };
+        let product = Extended {
             wild,
             undefined,
             neg: if negative { x.pos } else { x.neg },
             pos: if negative { x.neg } else { x.pos },
-            value: self.store.mul(a.value, b.value),
-            is_low: false,
-        })
+            zero: self.or(p, q)?,
+            elsewhere,
+            ..Extended::plain(self.store.mul(x.value, y.value))
+        };
+        Some((product, x.value, y.value))
+    }
+
+    /// What a sum is where the condition of all its operands that have one does not hold.
+    fn sum_elsewhere(&mut self, products: &[Extended]) -> Option<(Cond, TermId)> {
+        let mut conditions = products.iter().filter_map(|p| p.elsewhere);
+        let (c, _) = conditions.next()?;
+        if conditions.any(|(d, _)| c != d) {
+            return None;
+        }
+        let one = self.store.integer(1);
+        let terms = products.iter();
+        let terms = terms.map(|p| (p.elsewhere.map_or(p.value, |e| e.1), one));
+        let terms: Vec<(TermId, TermId)> = terms.collect();
+        Some((c, self.store.sum(&terms)))
     }
 
     /// match `a < b` (`<=`, `=`); result by cases of what is infinite; because -inf is below and +inf
@@ -241,6 +323,7 @@ impl Lift<'_> {
     fn select(&mut self, p: Extended, a: Extended, b: Extended) -> Option<Extended> {
         let yes = self.cond(p.value)?;
         let no = self.not(yes)?;
+        let (p_zero, q_zero) = (self.zero_of(a), self.zero_of(b));
         let mut taken = |x: Cond, y: Cond| {
             if x == y {
                 return Some(x);
@@ -250,11 +333,17 @@ impl Lift<'_> {
         };
         let (wild, undefined) = (taken(a.wild, b.wild)?, taken(a.undefined, b.undefined)?);
         let (neg, pos) = (taken(a.neg, b.neg)?, taken(a.pos, b.pos)?);
+        let zero = taken(p_zero, q_zero)?;
         let infinite = |x: &Extended| x.neg == Cond::Always || x.pos == Cond::Always;
         let (value, is_low) = match (infinite(&a), infinite(&b)) {
             (true, _) => (b.value, false),
             (_, true) => (a.value, false),
             _ => self.chosen(p.value, a, b),
+        };
+        let elsewhere = match (p_zero, q_zero) {
+            (Cond::Always, _) => Some((yes, b.value)),
+            (_, Cond::Always) => Some((no, a.value)),
+            _ => None,
         };
         Some(Extended {
             wild: self.or(p.wild, wild)?,
@@ -263,6 +352,8 @@ impl Lift<'_> {
             pos,
             value,
             is_low,
+            zero,
+            elsewhere,
         })
     }
 
@@ -294,10 +385,19 @@ impl Lift<'_> {
     /// match `exp2(x)`; result `neg ? 0 : exp2(value)`; because 2^-inf is 0. The other functions have
     /// their limits: -1 and 1, or +inf.
     fn fun(&mut self, f: Fun, x: Extended) -> Option<Extended> {
+        let mut x = x;
+        // What counts is the value where the term is not -inf.
+        if f == Fun::Exp2
+            && let Some((c, t)) = x.elsewhere
+            && self.implies(c, x.neg)
+        {
+            (x.value, x.elsewhere) = (t, None);
+        }
         let value = self.store.fun(f, x.value);
         let mut out = Extended {
             wild: x.wild,
             undefined: x.undefined,
+            elsewhere: x.elsewhere.map(|(c, t)| (c, self.store.fun(f, t))),
             ..Extended::plain(value)
         };
         match f {
@@ -306,26 +406,36 @@ impl Lift<'_> {
                 let zero = self.store.integer(0);
                 out.value = self.choose(x.neg, zero, value);
                 out.pos = x.pos;
+                out.zero = x.neg;
+                out.elsewhere = x.elsewhere.is_none().then_some((x.neg, value));
             }
             Fun::Tanh | Fun::Erf => {
                 let (one, minus) = (self.store.integer(1), self.store.integer(-1));
                 out.value = self.choose(x.neg, minus, value);
                 out.value = self.choose(x.pos, one, out.value);
+                out.elsewhere = None;
             }
             Fun::Abs => out.pos = self.or(x.neg, x.pos)?,
-            _ => {
-                let tame = self.tamed(x)?;
-                out.wild = tame.wild;
-            }
+            _ => out.wild = self.tamed(x)?.wild,
         }
         Some(out)
     }
 
     /// What a term of `from` is, whose children are done.
     fn step(&mut self, from: &TermStore, t: TermId) -> Option<Extended> {
+        let arithmetic = matches!(
+            from.get(t),
+            Term::Add(..)
+                | Term::Neg(_)
+                | Term::Sum(_)
+                | Term::Mul(..)
+                | Term::Select(..)
+                | Term::Fun(Fun::Exp2, _)
+        );
         let mut plain = true;
         let mut fails = false;
         from.children(t, |c| match self.done[&c] {
+            Some(x) if arithmetic => plain &= x.is_bare(),
             Some(x) => plain &= x.is_plain(),
             None => fails = true,
         });
@@ -354,7 +464,9 @@ impl Lift<'_> {
             Term::Add(a, b) => {
                 let (x, y) = (of(self, a)?, of(self, b)?);
                 let value = self.store.add(x.value, y.value);
-                self.add(&[x, y], value)
+                let elsewhere = Lift::both_elsewhere(x, y);
+                let elsewhere = elsewhere.map(|(c, s, t)| (c, self.store.add(s, t)));
+                self.add(&[x, y], value, elsewhere)
             }
             Term::Neg(a) => {
                 let x = of(self, a)?;
@@ -363,18 +475,20 @@ impl Lift<'_> {
             Term::Sum(list) => {
                 let (pairs, _) = list.as_chunks::<2>();
                 let mut products = Vec::new();
+                let mut factors = Vec::with_capacity(pairs.len());
                 for &[a, b] in pairs {
                     let (x, y) = (of(self, TermId(a))?, of(self, TermId(b))?);
-                    if !(x.is_plain() && y.is_plain()) {
-                        products.push(self.mul(x, y)?);
-                    }
+                    let (product, x, y) = self.mul(x, y)?;
+                    products.push(product);
+                    factors.push((x, y));
                 }
-                let value = copy(from, t, self.store, &self.values);
-                self.add(&products, value)
+                let value = self.store.sum(&factors);
+                let elsewhere = self.sum_elsewhere(&products);
+                self.add(&products, value, elsewhere)
             }
             Term::Mul(a, b) => {
                 let (x, y) = (of(self, a)?, of(self, b)?);
-                self.mul(x, y)
+                self.mul(x, y).map(|m| m.0)
             }
             Term::Max(a, b) => {
                 let (x, y) = (of(self, a)?, of(self, b)?);
@@ -388,6 +502,11 @@ impl Lift<'_> {
             }
             Term::Select(p, a, b) => {
                 let (p, x, y) = (of(self, p)?, of(self, a)?, of(self, b)?);
+                let plain = p.is_plain() && x.is_plain() && y.is_plain();
+                if plain && !self.store.is_total(p.value) {
+                    let value = copy(from, t, self.store, &self.values);
+                    return Some(Extended::plain(value));
+                }
                 self.select(p, x, y)
             }
             Term::RCmp(op, a, b) => {

@@ -55,6 +55,21 @@ fn build(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
             }
             16 => s.fun(Fun::Tanh, a),
             20 => s.mul(a, b),
+            22 | 23 => {
+                let x = s.min(b, bound);
+                let x = s.fun(Fun::Exp2, x);
+                s.mul(a, x)
+            }
+            24 => {
+                let x = s.sub(a, b);
+                let x = s.min(x, bound);
+                s.fun(Fun::Exp2, x)
+            }
+            25 => {
+                let (x, one) = (s.min(b, bound), s.integer(1));
+                let x = s.fun(Fun::Exp2, x);
+                s.sum(&[(a, x), (x, one)])
+            }
             21 => s.div(a, b),
             17 => {
                 let q = s.rcmp(RCmp::Eq, a, low);
@@ -86,7 +101,7 @@ proptest! {
 
     #[test]
     fn conditions_and_values_are_those_of_the_term(
-        steps in proptest::collection::vec((0u8..22, any::<u8>(), any::<u8>(), any::<u8>()), 1..14),
+        steps in proptest::collection::vec((0u8..26, any::<u8>(), any::<u8>(), any::<u8>()), 1..14),
         x in proptest::array::uniform4(-3i32..=3),
     ) {
         let mut from = TermStore::new();
@@ -125,6 +140,23 @@ proptest! {
             prop_assert!(*v != Value::Undefined || holds(0) || partial);
             if *v == Value::Undefined {
                 continue;
+            }
+            let zero = lift.term(e.zero);
+            let zero = evaluate(lift.store, &[zero], &inputs, EXACT);
+            if zero[0] == Value::Bool(true) && !partial {
+                let number = v.interval(128);
+                prop_assert!(number.is_some_and(|i| i.lo.is_zero() && i.hi.is_zero()), "{:?}", v);
+            }
+            if let Some((c, other)) = e.elsewhere {
+                let c = lift.term(c);
+                let found = evaluate(lift.store, &[c, other], &inputs, EXACT);
+                if found[0] == Value::Bool(false)
+                    && !holds(1)
+                    && !holds(2)
+                    && let (Some(a), Some(b)) = (v.interval(128), found[1].interval(128))
+                {
+                    prop_assert!(!a.disjoint(&b), "{:?} and {:?}", v, found[1]);
+                }
             }
             prop_assert_eq!(holds(1), *v == Value::NegInf);
             prop_assert_eq!(holds(2), *v == Value::PosInf);
