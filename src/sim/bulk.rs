@@ -8,9 +8,10 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4, 9.7.9.25.5 and 9.7.9.25.6; 8.6 for the proxies.
 //!
-//! Not claimed: clusters of more than one CTA; that writes of the generic proxy to global memory
-//! were fenced before a copy reads them, and reads of it before a copy overwrites shared memory,
-//! which are assumptions that the report states.
+//! Not claimed: clusters of more than one CTA; that shared memory outlives the last thread for a copy
+//! that still reads it (one that still writes it is `unknown`); that writes of the generic proxy to
+//! global memory were fenced before a copy reads them, and reads of it before a copy overwrites shared
+//! memory. But for the first these are assumptions that the report states.
 
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
 
