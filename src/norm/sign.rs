@@ -11,11 +11,14 @@
 use std::cmp::Ordering;
 
 use super::exp::ExpId;
-use super::monomial::Mono;
+use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
-use super::rat::Coef;
+use super::rat::{Coef, Rat};
 use super::ring::{Atom, Ring};
 use crate::term::Fun;
+
+/// Terms of a polynomial in which maxima are replaced by means.
+const LARGEST_MEAN: usize = 48;
 
 /// A set of signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +276,82 @@ impl Ring {
                 break;
             }
         }
+        if s == Sign::ALL && self.polys.flags(p) & flag::MAX != 0 {
+            return self.sign_by_means(p);
+        }
         s
+    }
+
+    /// The signs of a polynomial with maxima of two among its terms.
+    ///
+    /// match `r + k * max(a, b)` with k > 0; result at least 0 if `r + k * (a + b) / 2` is;
+    /// because a maximum is not below the mean. So |x| + 1 = 1 - x + 2 * max(0, x) is positive.
+    /// With k < 0 it is at most 0 if the other is.
+    fn sign_by_means(&self, p: PolyId) -> Sign {
+        let below = self.mean_sign(p, false);
+        if below.is_nonneg() {
+            return below.or(Sign::POS);
+        }
+        let above = self.mean_sign(p, true);
+        if above.is_nonpos() {
+            return above.or(Sign::NEG);
+        }
+        Sign::ALL
+    }
+
+    /// The signs of a polynomial with means in place of its maxima of two, those with a negative
+    /// factor or those with a positive one.
+    fn mean_sign(&self, p: PolyId, negative: bool) -> Sign {
+        let terms = self.polys.get(p);
+        let mut all: Vec<((Mono, ExpId), Rat)> = Vec::new();
+        for t in terms {
+            let k = self.coefs.get(t.coef);
+            match self.larger_of_two(t) {
+                Some(set) if k.is_negative() == negative => {
+                    let half = k.mul(&Rat::Small(1, 2));
+                    for q in set {
+                        let parts = self.polys.get(q).iter();
+                        all.extend(parts.map(|t| (t.key(), self.coefs.get(t.coef).mul(&half))));
+                    }
+                }
+                _ => all.push((t.key(), k)),
+            }
+            if all.len() > LARGEST_MEAN {
+                return Sign::ALL;
+            }
+        }
+        all.sort_by_key(|t| t.0);
+        let mut s = Sign::ZERO;
+        for group in all.chunk_by(|x, y| x.0 == y.0) {
+            let k = group.iter().fold(Rat::int(0), |s, t| s.add(&t.1));
+            let (mono, exp) = group[0].0;
+            let one = PTerm {
+                mono,
+                exp,
+                coef: Coef::ONE,
+            };
+            let k = match (k.is_negative(), k == Rat::int(0)) {
+                (_, true) => continue,
+                (true, _) => Sign::NEG,
+                _ => Sign::POS,
+            };
+            s = s.plus(k.times(self.term_sign(one)));
+        }
+        s
+    }
+
+    /// The elements of a maximum of two finite polynomials that has only a rational factor.
+    fn larger_of_two(&self, t: &PTerm) -> Option<[PolyId; 2]> {
+        if t.exp != ExpId::ZERO {
+            return None;
+        }
+        match self.atom(t.mono.as_atom()?) {
+            Atom::Max(s) => match s[..] {
+                [a, b] if !a.is_infinite() && !b.is_infinite() => Some([a, b]),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
@@ -281,7 +359,6 @@ impl Ring {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::rat::Rat;
     use super::*;
     use crate::term::TermId;
 

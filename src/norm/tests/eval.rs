@@ -62,6 +62,15 @@ pub(super) fn term(s: &TermStore, root: TermId, x: &dyn Fn(u32, u64) -> f64) -> 
 }
 
 fn fun(f: Fun, x: f64) -> f64 {
+    // Too near to a step to tell in doubles: no value.
+    let step = match f {
+        Fun::Floor | Fun::Ceil | Fun::Trunc => x,
+        Fun::RoundEven => x + 0.5,
+        _ => 0.5,
+    };
+    if (step - step.round()).abs() < 1e-9 * (1.0 + x.abs()) {
+        return f64::NAN;
+    }
     match f {
         Fun::Sqrt => x.sqrt(),
         Fun::Rsqrt => 1.0 / x.sqrt(),

@@ -4,6 +4,7 @@ mod eval;
 mod joint;
 mod kernels;
 mod random;
+mod rules;
 
 use super::{Equality, Limits, Normalizer};
 use crate::kernel::Fmt;

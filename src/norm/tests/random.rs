@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 /// A program that builds a term: each step takes earlier results.
 #[derive(Clone, Debug)]
-struct Step {
+pub(super) struct Step {
     op: u8,
     a: u16,
     b: u16,
     c: i8,
 }
 
-fn program(len: usize) -> impl Strategy<Value = Vec<Step>> {
+pub(super) fn program(len: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (any::<u8>(), any::<u16>(), any::<u16>(), -4i8..5);
     proptest::collection::vec(step.prop_map(|(op, a, b, c)| Step { op, a, b, c }), 1..len)
 }
@@ -166,7 +166,7 @@ fn apply(b: &mut Build, s: &Step, x: TermId, y: TermId, z: TermId, way: &mut u64
     }
 }
 
-fn build(b: &mut Build, program: &[Step], seed: u64) -> TermId {
+pub(super) fn build(b: &mut Build, program: &[Step], seed: u64) -> TermId {
     let mut way = seed;
     let mut t: Vec<TermId> = (0..4).map(|i| b.x(0, i)).collect();
     for s in program {
@@ -180,7 +180,7 @@ fn build(b: &mut Build, program: &[Step], seed: u64) -> TermId {
     t[t.len() - 1]
 }
 
-fn points() -> Vec<[f64; 4]> {
+pub(super) fn points() -> Vec<[f64; 4]> {
     vec![
         [0.3, -0.7, 1.1, 0.2],
         [-0.9, 0.4, -0.35, 0.81],
@@ -189,11 +189,11 @@ fn points() -> Vec<[f64; 4]> {
     ]
 }
 
-fn close(a: f64, b: f64) -> bool {
+pub(super) fn close(a: f64, b: f64) -> bool {
     !a.is_finite() || !b.is_finite() || a.abs() > 1e6 || (a - b).abs() <= 1e-6 * (1.0 + a.abs())
 }
 
-fn small() -> Limits {
+pub(super) fn small() -> Limits {
     Limits {
         max_terms: 20_000,
         max_work: 3_000_000,
@@ -202,11 +202,11 @@ fn small() -> Limits {
     }
 }
 
-fn form(n: &mut Normalizer, t: TermId) -> Option<PolyId> {
+pub(super) fn form(n: &mut Normalizer, t: TermId) -> Option<PolyId> {
     n.real(t).ok().map(|c| PolyId(c.0))
 }
 
-fn show(n: &Normalizer, c: PolyId) -> String {
+pub(super) fn show(n: &Normalizer, c: PolyId) -> String {
     n.display(super::super::CanonId(c.0), &|_, off, _| {
         format!("x{}", off / 4)
     })
