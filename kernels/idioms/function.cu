@@ -1,4 +1,8 @@
-// One function of the CUDA library on one number, of which nothing is known, or only that it is positive.
+// One function of the CUDA library on numbers of which nothing is known, or only that the number is positive: each argument
+// is the product of two inputs.
+#ifndef TYPE
+#define TYPE float
+#endif
 #ifdef POSITIVE
 #define ARGUMENT exp2f(a[0] * b[0])
 #else
@@ -7,4 +11,17 @@
 #ifdef POWER
 #define FUNCTION(x) powf(x, POWER)
 #endif
-extern "C" __global__ void ENTRY(const float* a, const float* b, float* out) { out[0] = FUNCTION(ARGUMENT); }
+extern "C" __global__ void ENTRY(const TYPE* a, const TYPE* b, TYPE* out) {
+#if defined(BOTH)
+    TYPE first, second;
+    BOTH(ARGUMENT, &first, &second);
+    out[0] = first;
+    out[1] = second;
+#elif defined(OF_TWO)
+    out[0] = OF_TWO(a[0] * b[0], a[1] * b[1]);
+#elif defined(OF_THREE)
+    out[0] = OF_THREE(a[0] * b[0], a[1] * b[1], a[2] * b[2]);
+#else
+    out[0] = FUNCTION(ARGUMENT);
+#endif
+}

@@ -31,6 +31,7 @@ mod explain;
 mod idioms;
 mod infinite;
 mod judge;
+mod lattice;
 mod linear;
 mod minimise;
 mod monotone;

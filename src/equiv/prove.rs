@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::canon::Canon;
 use super::cases;
+use super::lattice;
 use super::needs::{self, Given, Guarded, Need};
 use super::residues;
 use crate::norm::{NormError, Sign};
@@ -68,10 +69,16 @@ impl<'s> Prover<'s> {
                 positive_logarithms: false,
             };
         }
+        // Orders are many and canonical forms of choices large: what only chooses is decided first.
+        let early = lattice::is_worth_it(self.store, a, b);
+        if early && lattice::equal(self.store, a, b) {
+            return self.defined(a, b);
+        }
         match self.canon.compare(a, b) {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
             _ if residues::equal(self.store, a, b, &self.limits) => self.defined(a, b),
+            _ if !early && lattice::equal(self.store, a, b) => self.defined(a, b),
             _ => self.implied_under_needs(a, b),
         }
     }

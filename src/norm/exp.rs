@@ -76,11 +76,15 @@ impl Exps {
 /// The largest power of two that is written out as a coefficient.
 const MAX_POW2: i64 = 16_384;
 
+/// A larger power of two keeps a multiple of this in its exponent.
+const LAST_POW2: i64 = 1024;
+
 /// The largest power of a polynomial that an exponent of a logarithm is turned into.
 const MAX_POWER: i64 = 64;
 
 impl Ring {
-    /// Splits 2^p into 2^k * 2^e with the constant term of e in [0, 1).
+    /// Splits 2^p into 2^k * 2^e with the constant term of e in [0, 1), or with that and a multiple of
+    /// [`LAST_POW2`] where the power is larger than [`MAX_POW2`] or smaller than its reciprocal.
     pub(super) fn exponent(&mut self, p: PolyId) -> Result<(ExpId, i64), Fail> {
         let mut p = p;
         let mut carry = 0;
@@ -88,12 +92,13 @@ impl Ring {
             && t.is_constant()
         {
             let floor = self.coefs.get(t.coef).floor().ok_or(Fail::Limit)?;
-            if floor != 0 {
-                if floor.abs() > MAX_POW2 {
-                    return Err(Fail::Limit);
-                }
-                carry = floor;
-                let k = self.coefs.of(Rat::int(-floor));
+            // Of a power with too many digits only the last part is a coefficient.
+            carry = match floor.abs() > MAX_POW2 {
+                true => floor.rem_euclid(LAST_POW2),
+                false => floor,
+            };
+            if carry != 0 {
+                let k = self.coefs.of(Rat::int(-carry));
                 let mut buf = self.polys.get(p).to_vec();
                 buf[0].coef = self.coefs.add(buf[0].coef, k);
                 p = self.collect(buf)?;

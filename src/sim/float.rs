@@ -272,14 +272,21 @@ impl Machine<'_> {
                 if sum.is_zero() || encode_exact(fmt, &sum).is_some() {
                     return store.add(a, b);
                 }
-                let magic = idiom::is_magic(fmt, x) || idiom::is_magic(fmt, y);
-                if let Some(t) = magic
-                    .then(|| idiom::rounding_sum(store, fmt, rnd, a, b))
-                    .flatten()
-                {
+                if !idiom::is_magic(fmt, x) && !idiom::is_magic(fmt, y) {
+                    return store.rational(sum);
+                }
+                if let Some(t) = idiom::rounding_sum(store, fmt, rnd, a, b) {
                     return t;
                 }
-            } else if let Some(t) = idiom::rounding_sum(store, fmt, rnd, a, b) {
+            } else if let Some(t) = idiom::rounding_sum(store, fmt, rnd, a, b)
+                .or_else(|| idiom::rounded_sum(store, fmt, rnd, a, b))
+            {
+                return t;
+            } else if let Some(c) = idiom::mask(store, fmt, a, b) {
+                let t = store.add(a, b);
+                self.found.assumptions.insert(format!(
+                    "a sum with the constant {c}, which masks what it is added to, is one of reals"
+                ));
                 return t;
             }
             return self.opaque(

@@ -24,8 +24,9 @@
 //! recognised through this: the rounded value is an integer n with bounds, its bits shifted into
 //! the exponent field read as 2^n, and 2^(x log2(e) - n) * 2^n is what the normal form simplifies.
 //!
-//! What is not claimed: an addition whose operand has no bounds is not recognised, even where
-//! programs use it to round values that they know to be small.
+//! An addition to a double whose operand has no bounds is the float that the sum is rounded to,
+//! written out. What is not claimed: such an addition in a narrower format is not recognised, even
+//! where programs use it to round values that they know to be small.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -260,6 +261,66 @@ pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId)
     let rounded = s.mul(rounded, unit);
     let rest = s.rational((steps - shift) * pow2(u));
     Some(s.add(rounded, rest))
+}
+
+/// Bits of a significand from which on a large constant is not there to round.
+const MASK_BITS: u64 = 5;
+
+/// The large constant among two terms if it is what programs mask with, as a number to show: its
+/// floats lie so far apart, or it is such a number, that nobody rounds with it. The sum with it is
+/// meant to lie below all others, or to be compared with such.
+///
+/// match x + c with |c| a power of ten, the largest number of a format, or at least 2^(p+5), and c
+/// not a few bits wide, as what rounds is / result the sum of the reals.
+pub fn mask(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> Option<String> {
+    let (x, y) = (s.as_const(a), s.as_const(b));
+    let c = x.or(y)?;
+    let size = c.abs();
+    let odd = size.numer() >> size.numer().trailing_zeros().unwrap_or(0);
+    if odd.bits() < MASK_BITS {
+        return None;
+    }
+    let wide = size >= pow2(fmt.precision() as i64 + 5);
+    let (bits, width) = (crate::term::encode_exact(fmt, &size)?, fmt.bits());
+    // One more in the last place is infinity.
+    let largest = decode(fmt, bits + 1).is_err();
+    let shown = num_traits::ToPrimitive::to_f64(c)?;
+    let shown = if width > 32 {
+        format!("{shown:e}")
+    } else {
+        format!("{:e}", shown as f32)
+    };
+    let ten = shown.trim_start_matches('-').starts_with("1e");
+    (wide || largest || ten).then_some(shown)
+}
+
+/// The sum of a constant and a real in binary64 as the float that it is rounded to, whatever the
+/// real is: the library's functions of doubles round to integers before they look at the size of
+/// their argument.
+///
+/// match x + c, to the nearest / result u * round((x + c) / u) with u = 2^(floor(log2(m)) - p + 1),
+/// m = max(|x + c|, the least normal) / because floats of the binade of a number, and below the
+/// least normal, lie u apart.
+pub fn rounded_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId) -> Option<TermId> {
+    let constant = |t| s.as_const(t).is_some_and(|c| is_magic(fmt, c));
+    let nearest = matches!(rnd, Rnd::None | Rnd::Rn);
+    if fmt != Fmt::F64 || !nearest || !(constant(a) || constant(b)) {
+        return None;
+    }
+    let (least, last) = (
+        s.rational(pow2(-1022)),
+        s.integer(1 - fmt.precision() as i64),
+    );
+    let sum = s.add(a, b);
+    let size = s.fun(Fun::Abs, sum);
+    let size = s.max(size, least);
+    let e = s.fun(Fun::Log2, size);
+    let e = s.fun(Fun::Floor, e);
+    let e = s.add(e, last);
+    let unit = s.fun(Fun::Exp2, e);
+    let steps = s.div(sum, unit);
+    let steps = s.fun(Fun::RoundEven, steps);
+    Some(s.mul(steps, unit))
 }
 
 /// The e with 2^e <= x < 2^(e+1), for positive x.

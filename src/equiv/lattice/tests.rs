@@ -1,0 +1,205 @@
+//! Choices against all orders of a few numbers.
+
+use super::*;
+use crate::kernel::Fmt;
+use crate::term::ArrayId;
+use crate::term::eval::{Cone, Inputs};
+use proptest::prelude::*;
+
+fn elements(s: &mut TermStore, n: u64) -> Vec<TermId> {
+    (0..n)
+        .map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i))
+        .collect()
+}
+
+/// The values of two terms on inputs of few different numbers, ties included.
+fn agree(s: &TermStore, a: TermId, b: TermId, n: u32, numbers: u32) -> bool {
+    let cone = Cone::new(s, &[a, b]);
+    let constants = cone.constants(s);
+    (0..numbers.pow(n)).all(|code| {
+        let mut inputs = Inputs::default();
+        for i in 0..n {
+            let x = (code / numbers.pow(i) % numbers) as f32 - 1.0;
+            inputs.set(ArrayId(0), 4 * i as u64, 4, x.to_bits() as u64);
+        }
+        let v = cone.approximate(s, &constants, &inputs, &mut Vec::new());
+        match s.sort(a) {
+            Sort::Real => v[0].f == v[1].f,
+            _ => v[0].b == v[1].b,
+        }
+    })
+}
+
+fn exchange(s: &mut TermStore, v: &mut [TermId], i: usize, j: usize, by_select: bool) {
+    let (a, b) = (v[i], v[j]);
+    (v[i], v[j]) = match by_select {
+        true => {
+            let p = s.rcmp(RCmp::Lt, b, a);
+            (s.select(p, b, a), s.select(p, a, b))
+        }
+        false => (s.min(a, b), s.max(a, b)),
+    };
+}
+
+/// Exchanges of neighbours; `drop` leaves one out.
+fn bubble(s: &mut TermStore, x: &[TermId], by_select: bool, drop: usize) -> Vec<TermId> {
+    let (mut v, mut count) = (x.to_vec(), 0);
+    for i in 0..v.len() {
+        for j in 0..v.len() - 1 - i {
+            if count != drop {
+                exchange(s, &mut v, j, j + 1, by_select);
+            }
+            count += 1;
+        }
+    }
+    v
+}
+
+/// Batcher's merging of halves.
+fn merged(s: &mut TermStore, x: &[TermId]) -> Vec<TermId> {
+    let (mut v, n) = (x.to_vec(), x.len());
+    let mut p = 1;
+    while p < n {
+        let mut k = p;
+        while k >= 1 {
+            for j in (k % p..n.saturating_sub(k)).step_by(2 * k) {
+                for i in 0..k.min(n - j - k) {
+                    if (i + j) / (2 * p) == (i + j + k) / (2 * p) {
+                        exchange(s, &mut v, i + j, i + j + k, false);
+                    }
+                }
+            }
+            k /= 2;
+        }
+        p *= 2;
+    }
+    v
+}
+
+#[test]
+fn networks_that_sort_are_equal() {
+    for n in [3, 4, 8, 16] {
+        let s = &mut TermStore::new();
+        let x = elements(s, n);
+        let m = merged(s, &x);
+        for by_select in [false, true] {
+            let b = bubble(s, &x, by_select, usize::MAX);
+            let all = m.iter().zip(&b).all(|(a, b)| a == b || equal(s, *a, *b));
+            assert!(all, "{n} {by_select}");
+        }
+        let wrong = bubble(s, &x, false, n as usize / 2);
+        assert!(!m.iter().zip(&wrong).all(|(a, b)| equal(s, *a, *b)));
+    }
+}
+
+/// The index of the largest by a loop; `last` keeps the last of equals, `smallest` the smallest.
+fn by_loop(s: &mut TermStore, x: &[TermId], last: bool, smallest: bool) -> TermId {
+    let (mut best, mut index) = (x[0], s.bits(32, 0));
+    for (i, &v) in x.iter().enumerate().skip(1) {
+        let (a, b) = if smallest { (v, best) } else { (best, v) };
+        let p = s.rcmp(if last { RCmp::Le } else { RCmp::Lt }, a, b);
+        let i = s.bits(32, i as u64);
+        best = s.select(p, v, best);
+        index = s.select(p, i, index);
+    }
+    index
+}
+
+/// The same by a tree that looks at the indices of equals; `maximum` keeps the numbers by maxima.
+fn by_tree(s: &mut TermStore, x: &[TermId], last: bool, maximum: bool) -> TermId {
+    let mut all: Vec<(TermId, TermId)> = Vec::new();
+    for (i, &v) in x.iter().enumerate() {
+        all.push((v, s.bits(32, i as u64)));
+    }
+    while all.len() > 1 {
+        let half = all.len().div_ceil(2);
+        for i in 0..all.len() - half {
+            let ((v, b), (u, c)) = (all[i], all[i + half]);
+            let (more, same) = (s.rcmp(RCmp::Lt, v, u), s.rcmp(RCmp::Eq, u, v));
+            let before = match last {
+                true => s.icmp(ICmp::SLt, b, c),
+                false => s.icmp(ICmp::SLt, c, b),
+            };
+            let tie = s.and(same, before);
+            let p = s.or(more, tie);
+            let value = if maximum {
+                s.max(u, v)
+            } else {
+                s.select(p, u, v)
+            };
+            all[i] = (value, s.select(p, c, b));
+        }
+        all.truncate(half);
+    }
+    all[0].1
+}
+
+#[test]
+fn indices_of_the_largest_are_equal() {
+    for n in [2, 3, 4, 7, 8, 16, 32] {
+        for last in [false, true] {
+            let s = &mut TermStore::new();
+            let x = elements(s, n);
+            let a = by_loop(s, &x, last, false);
+            for maximum in [false, true] {
+                let b = by_tree(s, &x, last, maximum);
+                assert!(equal(s, a, b), "{n} {last} {maximum}");
+                assert!(n > 4 || agree(s, a, b, n as u32, 3));
+                let other = by_tree(s, &x, !last, maximum);
+                assert!(!equal(s, a, other), "{n} {last} {maximum}");
+            }
+            let other = by_loop(s, &x, last, true);
+            assert!(!equal(s, a, other));
+            let fewer = by_loop(s, &x[1..], last, false);
+            assert!(!equal(s, a, fewer));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(3000) })]
+
+    /// Whatever is called equal is equal on all orders, ties included.
+    #[test]
+    fn equal_means_equal(steps in proptest::collection::vec((0u8..12, any::<u16>(), any::<u16>(), any::<u16>()), 2..14)) {
+        let s = &mut TermStore::new();
+        let x = elements(s, 4);
+        let mut values = x.clone();
+        values.extend([s.integer(0), s.integer(1)]);
+        let mut indices: Vec<TermId> = (0..4).map(|i| s.bits(32, i)).collect();
+        let mut truths = vec![s.rcmp(RCmp::Lt, x[0], x[1])];
+        let pick = |v: &[TermId], i: u16| v[v.len() - 1 - i as usize % v.len().min(7)];
+        for (op, i, j, k) in steps {
+            let (a, b) = (pick(&values, i), pick(&values, j));
+            let (p, q) = (pick(&truths, k), pick(&truths, i));
+            match op {
+                0 => values.push(s.max(a, b)),
+                1 => values.push(s.min(a, b)),
+                2 | 3 => {
+                    let p = s.rcmp(if op == 2 { RCmp::Lt } else { RCmp::Le }, a, b);
+                    truths.push(p);
+                    values.push(s.select(p, a, b));
+                }
+                4 => values.push(s.select(p, a, b)),
+                5 => truths.push(s.rcmp(RCmp::Eq, a, b)),
+                6 => truths.push(s.and(p, q)),
+                7 => truths.push(s.or(p, q)),
+                8 => truths.push(s.not(p)),
+                9 => truths.push(s.xor(p, q)),
+                _ => {
+                    let t = s.select(p, pick(&indices, i), pick(&indices, j));
+                    indices.push(t);
+                }
+            }
+        }
+        for all in [&values, &indices] {
+            for (i, &a) in all.iter().enumerate() {
+                for &b in &all[..i] {
+                    if a != b && equal(s, a, b) {
+                        prop_assert!(agree(s, a, b, 4, 4), "{a:?} {b:?}");
+                    }
+                }
+            }
+        }
+    }
+}
