@@ -19,7 +19,7 @@ use super::linear::{self, Linear, Sign};
 use super::monotone;
 use crate::spec::Limits;
 use crate::term::rebuild::rebuild;
-use crate::term::{Fun, RCmp, Term, TermId, TermStore};
+use crate::term::{Fun, ICmp, RCmp, Term, TermId, TermStore};
 
 /// Terms below a pair beyond which it is not split.
 const MAX_TERMS: usize = 20_000;
@@ -197,11 +197,16 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
     };
     let difference = match chosen {
         Switch::Opaque(p) => {
+            let known = equation(&old, p);
             let parts = [true, false].into_iter().filter_map(|value| {
-                let new = rebuild(&old, &roots, store, |s, t, _| {
-                    (t == p).then(|| s.bool(value))
+                let new = rebuild(&old, &roots, store, |s, t, _| match known {
+                    Some((x, width, c)) if value && t == x => Some(s.bits(width, c)),
+                    _ => (t == p).then(|| s.bool(value)),
                 });
-                part(store, new, None)
+                let mut region = part(store, new, None)?;
+                // One number after the other is told apart: that is a chain and no tree.
+                region.depth -= u32::from(known.is_some() && !value) as usize;
+                Some(region)
             });
             return Some(parts.collect());
         }
@@ -222,6 +227,20 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
         parts.extend(part(store, new, Some((difference, sign))));
     }
     Some(parts)
+}
+
+/// The integer, its width and the constant of an equation between the two.
+///
+/// match `x = c` in a region where it holds / result c for x / because that is what it says.
+fn equation(store: &TermStore, p: TermId) -> Option<(TermId, u8, u64)> {
+    let Term::ICmp(ICmp::Eq, a, b) = store.get(p) else {
+        return None;
+    };
+    let with = |x: TermId, c: TermId| match store.get(c) {
+        Term::BitsConst { width, value } => Some((x, width, value)),
+        _ => None,
+    };
+    with(a, b).or_else(|| with(b, a))
 }
 
 /// What stands for a term that switches on `chosen`, given the sign.

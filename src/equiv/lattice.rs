@@ -61,12 +61,21 @@ pub(super) fn is_worth_it(store: &TermStore, a: TermId, b: TermId) -> bool {
     false
 }
 
+/// True only if the two terms have one value on all inputs on which both are defined; false only if
+/// they choose among input elements and constants and do not.
+pub(super) fn decide(store: &TermStore, a: TermId, b: TermId) -> Option<bool> {
+    if !(is_choice(store, a) || is_choice(store, b)) || store.sort(a) != store.sort(b) {
+        return None;
+    }
+    match by_order(store, a, b) {
+        Some((equal, free)) if equal || free => Some(equal),
+        _ => largest::equal(store, a, b).then_some(true),
+    }
+}
+
 /// True only if the two terms have one value on all inputs on which both are defined.
 pub(super) fn equal(store: &TermStore, a: TermId, b: TermId) -> bool {
-    if !(is_choice(store, a) || is_choice(store, b)) || store.sort(a) != store.sort(b) {
-        return false;
-    }
-    by_order(store, a, b).unwrap_or(false) || largest::equal(store, a, b)
+    decide(store, a, b) == Some(true)
 }
 
 /// What chooses one of its operands.
@@ -233,12 +242,15 @@ fn constant(store: &TermStore, t: TermId, order: Order) -> Option<Constant> {
     })
 }
 
-/// Equality by the functions "at least t"; `None` if that decides nothing.
-fn by_order(store: &TermStore, a: TermId, b: TermId) -> Option<bool> {
+/// Equality by the functions "at least t", and whether all atoms are input elements, which take any
+/// values; `None` if that decides nothing.
+fn by_order(store: &TermStore, a: TermId, b: TermId) -> Option<(bool, bool)> {
     let program = Program::of(store, a, b)?;
     if store.sort(a) == Sort::Bool {
         return None;
     }
+    let element = |t: &TermId| matches!(store.get(*t), Term::Elem { .. });
+    let mut free = program.atoms.keys().all(element);
     // Of t only matters which constants it lies above.
     let [below, above] = program.infinite.map(usize::from);
     for least in below..=program.ranks - above.min(program.ranks) {
@@ -254,11 +266,13 @@ fn by_order(store: &TermStore, a: TermId, b: TermId) -> Option<bool> {
         for &t in &program.terms {
             run.step(t)?;
         }
+        // Of a predicate of which nothing is known both values may not occur.
+        free &= run.free == program.atoms.len() as u32;
         if run.value(a)? != run.value(b)? {
-            return Some(false);
+            return Some((false, free));
         }
     }
-    Some(true)
+    Some((true, free))
 }
 
 /// The functions for one t.

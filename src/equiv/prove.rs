@@ -71,8 +71,10 @@ impl<'s> Prover<'s> {
         }
         // Orders are many and canonical forms of choices large: what only chooses is decided first.
         let early = lattice::is_worth_it(self.store, a, b);
-        if early && lattice::equal(self.store, a, b) {
-            return self.defined(a, b);
+        match early.then(|| lattice::decide(self.store, a, b)).flatten() {
+            Some(true) => return self.defined(a, b),
+            Some(false) => return Proof::Differs,
+            None => {}
         }
         match self.canon.compare(a, b) {
             Ok(true) => self.defined(a, b),
@@ -156,6 +158,10 @@ impl<'s> Prover<'s> {
 
     /// The same by a case split: dearer, and worth it only when no input refutes.
     pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
+        let early = lattice::is_worth_it(self.store, a, b);
+        if early && lattice::decide(self.store, a, b) == Some(false) {
+            return Proof::Differs;
+        }
         if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b, &self.limits) {
             self.defined(a, b)
         } else {

@@ -12,6 +12,8 @@
 //! What is not claimed: exponents that hold inverses are equal only as far as `fraction.rs` can
 //! identify them.
 
+use num_integer::Integer;
+use num_traits::ToPrimitive;
 use rustc_hash::FxHashMap;
 
 use super::monomial::flag;
@@ -91,11 +93,16 @@ impl Ring {
         if let Some(t) = self.polys.get(p).first()
             && t.is_constant()
         {
-            let floor = self.coefs.get(t.coef).floor().ok_or(Fail::Limit)?;
             // Of a power with too many digits only the last part is a coefficient.
-            carry = match floor.abs() > MAX_POW2 {
-                true => floor.rem_euclid(LAST_POW2),
-                false => floor,
+            let c = self.coefs.get(t.coef);
+            carry = match c.floor() {
+                Some(floor) if floor.abs() <= MAX_POW2 => floor,
+                Some(floor) => floor.rem_euclid(LAST_POW2),
+                None => {
+                    let floor = c.to_big().floor().to_integer();
+                    let last = floor.mod_floor(&LAST_POW2.into());
+                    last.to_i64().ok_or(Fail::Limit)?
+                }
             };
             if carry != 0 {
                 let k = self.coefs.of(Rat::int(-carry));

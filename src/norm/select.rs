@@ -304,6 +304,9 @@ impl Ring {
                 return self.val_max(a, b);
             }
         }
+        if let Some(v) = self.told_apart(p, x, y)? {
+            return Ok(v);
+        }
         // Terms that both branches have.
         let mut shared = Vec::new();
         let ys = self.polys.get(y);
@@ -332,6 +335,70 @@ impl Ring {
         let inside = self.val_mul(Val::term(front), inside)?;
         let outside = self.val_of(outside);
         self.val_add(outside, inside)
+    }
+
+    /// match `n = c ? a : b` where b chooses by n = d for other constants d; result
+    /// `b + (n = c ? a - b' : 0)` with the branches of b' that are taken where n is c; because n is
+    /// one number. So a table of choices is a sum of choices in any order. For b defined everywhere.
+    fn told_apart(&mut self, p: Lit, x: PolyId, y: PolyId) -> Result<Option<Val>, Fail> {
+        let Pred::Bits(ICmp::Eq, a, b) = *self.preds.get(p) else {
+            return Ok(None);
+        };
+        let constant = |n: NodeId| matches!(self.nodes.get(n), Node::Const(..));
+        if y == PolyId::ZERO
+            || constant(a) == constant(b)
+            || self.polys.flags(y) & flag::PARTIAL != 0
+        {
+            return Ok(None);
+        }
+        let (n, c) = if constant(a) { (b, a) } else { (a, b) };
+        let mut taken = Val::ZERO;
+        let mut found = false;
+        for i in 0..self.polys.len(y) {
+            let t = self.polys.term(y, i);
+            let mut rest = super::monomial::Powers::new();
+            let mut value = Val::constant(Coef::ONE);
+            for (atom, k) in self.monos.powers(t.mono) {
+                match self.branch_where(atom, n, c) {
+                    Some(branch) if k > 0 => {
+                        found = true;
+                        let branch = self.val_of(branch);
+                        for _ in 0..k {
+                            value = self.val_mul(value, branch)?;
+                        }
+                    }
+                    _ => rest.push((atom, k)),
+                }
+            }
+            let mono = self.monos.of(&rest, &self.atom_flags);
+            let value = self.val_mul(Val::term(PTerm { mono, ..t }), value)?;
+            taken = self.val_add(taken, value)?;
+        }
+        if !found {
+            return Ok(None);
+        }
+        let x = self.val_of(x);
+        let difference = self.val_sub(x, taken)?;
+        let only = self.val_select(p, difference, Val::ZERO)?;
+        let y = self.val_of(y);
+        self.val_add(y, only).map(Some)
+    }
+
+    /// The branch that a select takes where `n` is `c`, if it compares `n` with a constant.
+    fn branch_where(&self, atom: u32, n: NodeId, c: NodeId) -> Option<PolyId> {
+        let Atom::Select(q, u, v) = *self.atom(atom) else {
+            return None;
+        };
+        let Pred::Bits(ICmp::Eq, a, b) = *self.preds.get(q) else {
+            return None;
+        };
+        let d = match (a == n, b == n) {
+            (true, _) => b,
+            (_, true) => a,
+            _ => return None,
+        };
+        let known = matches!(self.nodes.get(d), Node::Const(..));
+        known.then_some(if (d == c) != q.is_negated() { u } else { v })
     }
 
     /// The common atoms of positive power and the first coefficient of two polynomials, of those
