@@ -44,6 +44,7 @@ mod residues;
 mod ruling;
 mod second;
 mod special;
+mod summands;
 mod text;
 pub mod trial;
 mod types;

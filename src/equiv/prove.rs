@@ -10,6 +10,7 @@ use super::cases;
 use super::lattice;
 use super::needs::{self, Given, Guarded, Need};
 use super::residues;
+use super::summands;
 use crate::norm::{NormError, Sign};
 use crate::spec::Limits;
 use crate::term::{RCmp, Term, TermId, TermStore};
@@ -162,7 +163,12 @@ impl<'s> Prover<'s> {
         if early && lattice::decide(self.store, a, b) == Some(false) {
             return Proof::Differs;
         }
-        if a == b || self.canon.equal(a, b) || cases::equal(self.store, a, b, &self.limits) {
+        let limits = &self.limits;
+        if a == b
+            || self.canon.equal(a, b)
+            || summands::equal(self.store, a, b, limits)
+            || cases::equal(self.store, a, b, limits)
+        {
             self.defined(a, b)
         } else {
             Proof::Differs

@@ -6,6 +6,8 @@ use crate::sim::Outcome;
 use crate::spec::{Array, ElemTy, Origin, Role};
 use crate::term::eval::{self, Inputs, Mode, Value};
 
+mod choices;
+
 const IN: ArrayId = ArrayId(0);
 const OUT: ArrayId = ArrayId(1);
 
@@ -650,65 +652,4 @@ fn evaluation_reads_constants_as_forms_do() {
     assert_eq!(d.verdict, Verdict::Equivalent);
     assert_eq!((d.counts.by_evaluation, d.counts.by_form), (1, 1));
     assert_eq!(d.assumptions.len(), 3);
-}
-
-/// The values of a table at an integer of the input, as nested choices in an order or, with `sum`, as
-/// the sum of those that are taken; `wrong` changes one.
-fn table(
-    order: [usize; 4],
-    sum: bool,
-    wrong: Option<usize>,
-) -> impl FnOnce(&mut TermStore, [TermId; 4]) -> Vec<TermId> {
-    move |s, x| {
-        let n = s.bytes(IN, 16, 32);
-        let two = s.integer(2);
-        let mut t = s.integer(0);
-        for i in order {
-            let c = s.bits(32, 3 * i as u64);
-            let p = s.icmp(crate::term::ICmp::Eq, n, c);
-            let value = match wrong == Some(i) {
-                true => x[i],
-                false => s.mul(x[i], two),
-            };
-            t = match sum {
-                true => {
-                    let zero = s.integer(0);
-                    let one = s.select(p, value, zero);
-                    s.add(t, one)
-                }
-                false => s.select(p, value, t),
-            };
-        }
-        let twice = s.mul(t, t);
-        vec![t, twice]
-    }
-}
-
-#[test]
-fn a_table_of_choices_is_a_sum_in_any_order() {
-    for order in [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 0, 1]] {
-        for (a, b) in [(true, false), (false, false), (false, true), (true, true)] {
-            let d = run(table([0, 1, 2, 3], a, None), table(order, b, None));
-            assert_eq!(d.verdict, Verdict::Equivalent, "{order:?} {a} {b}");
-            let d = run(table([0, 1, 2, 3], a, None), table(order, b, Some(2)));
-            assert_eq!(d.verdict, Verdict::NotEquivalent, "{order:?} {a} {b}");
-        }
-    }
-}
-
-#[test]
-fn an_integer_is_what_it_equals() {
-    // n = 2 ? x : 0 against n = 2 ? x * (n / 2) : 0, as numbers.
-    let plain = |factor: bool| {
-        move |s: &mut TermStore, [x, ..]: [TermId; 4]| {
-            let (n, two, zero) = (s.bytes(IN, 16, 32), s.bits(32, 2), s.integer(0));
-            let p = s.icmp(crate::term::ICmp::Eq, n, two);
-            let half = s.rational(ratio(1, 2));
-            let n = s.of_int(false, n);
-            let n = s.mul(n, half);
-            let y = if factor { s.mul(x, n) } else { x };
-            vec![s.select(p, y, zero)]
-        }
-    };
-    assert_eq!(run(plain(false), plain(true)).verdict, Verdict::Equivalent);
 }

@@ -123,15 +123,24 @@ impl Ring {
     }
 
     /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
-    /// atoms proved positive. With `any_sign`, also what changes it but is never zero.
+    /// atoms proved positive; a root is replaced by its argument. With `any_sign`, also what changes it but is never zero.
     fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
         let (content, primitive) = match self.polys.get(p) {
             [t] => (*t, PolyId::ONE),
             _ => self.primitive(p)?,
         };
         let mut kept = super::monomial::Powers::new();
+        let mut roots = Val::constant(Coef::ONE);
         for (a, k) in self.monos.powers(content.mono) {
             let s = self.atom_signs[a as usize].pow(k);
+            // A root has the sign of its argument, which is not negative where there is a root.
+            if let Atom::Sqrt(of) = *self.atom(a)
+                && k > 0
+            {
+                let of = self.val_of(of);
+                roots = self.val_mul(roots, of)?;
+                continue;
+            }
             if !(s.is_positive() || any_sign && !s.may_be_zero()) {
                 kept.push((a, k));
             }
@@ -143,6 +152,7 @@ impl Ring {
             ..PTerm::ONE
         };
         let v = self.val_scaled(front, primitive)?;
+        let v = self.val_mul(v, roots)?;
         self.canon(v)
     }
 

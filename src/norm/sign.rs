@@ -17,6 +17,9 @@ use super::rat::{Coef, Rat};
 use super::ring::{Atom, Ring};
 use crate::term::Fun;
 
+/// Elements of such a maximum.
+const FEW: usize = 8;
+
 /// Terms of a polynomial in which maxima are replaced by means.
 const LARGEST_MEAN: usize = 48;
 
@@ -282,9 +285,9 @@ impl Ring {
         s
     }
 
-    /// The signs of a polynomial with maxima of two among its terms.
+    /// The signs of a polynomial with maxima of a few among its terms.
     ///
-    /// match `r + k * max(a, b)` with k > 0; result at least 0 if `r + k * (a + b) / 2` is;
+    /// match `r + k * max(S)` with k > 0; result at least 0 if `r + k * (the mean of S)` is;
     /// because a maximum is not below the mean. So |x| + 1 = 1 - x + 2 * max(0, x) is positive.
     /// With k < 0 it is at most 0 if the other is.
     fn sign_by_means(&self, p: PolyId) -> Sign {
@@ -299,19 +302,19 @@ impl Ring {
         Sign::ALL
     }
 
-    /// The signs of a polynomial with means in place of its maxima of two, those with a negative
+    /// The signs of a polynomial with means in place of its maxima of a few, those with a negative
     /// factor or those with a positive one.
     fn mean_sign(&self, p: PolyId, negative: bool) -> Sign {
         let terms = self.polys.get(p);
         let mut all: Vec<((Mono, ExpId), Rat)> = Vec::new();
         for t in terms {
             let k = self.coefs.get(t.coef);
-            match self.larger_of_two(t) {
+            match self.largest_of_few(t) {
                 Some(set) if k.is_negative() == negative => {
-                    let half = k.mul(&Rat::Small(1, 2));
+                    let part = k.mul(&Rat::Small(1, set.len() as i64));
                     for q in set {
-                        let parts = self.polys.get(q).iter();
-                        all.extend(parts.map(|t| (t.key(), self.coefs.get(t.coef).mul(&half))));
+                        let terms = self.polys.get(*q).iter();
+                        all.extend(terms.map(|t| (t.key(), self.coefs.get(t.coef).mul(&part))));
                     }
                 }
                 _ => all.push((t.key(), k)),
@@ -340,16 +343,13 @@ impl Ring {
         s
     }
 
-    /// The elements of a maximum of two finite polynomials that has only a rational factor.
-    fn larger_of_two(&self, t: &PTerm) -> Option<[PolyId; 2]> {
+    /// The elements of a maximum of a few finite polynomials that has only a rational factor.
+    fn largest_of_few(&self, t: &PTerm) -> Option<&[PolyId]> {
         if t.exp != ExpId::ZERO {
             return None;
         }
         match self.atom(t.mono.as_atom()?) {
-            Atom::Max(s) => match s[..] {
-                [a, b] if !a.is_infinite() && !b.is_infinite() => Some([a, b]),
-                _ => None,
-            },
+            Atom::Max(s) if s.len() <= FEW && !s.iter().any(|p| p.is_infinite()) => Some(s),
             _ => None,
         }
     }

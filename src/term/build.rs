@@ -194,6 +194,11 @@ impl TermStore {
         {
             return self.rational(v);
         }
+        // What is an integer for certain is its own rounding.
+        let rounds = matches!(f, Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven);
+        if rounds && self.grid(a).is_some_and(|g| g >= 0) {
+            return a;
+        }
         if f == Fun::Log2 && self.is_zero(a) {
             return self.infinity(true);
         }
@@ -249,6 +254,9 @@ impl TermStore {
         }
         // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;
         // because only that side is reached. The same for the other branch.
+        if let Some(t) = self.clamped(p, a, b) {
+            return t;
+        }
         if let Some(x) = self.reached(p, a, true) {
             return self.select(p, x, b);
         }
@@ -266,6 +274,49 @@ impl TermStore {
             Sort::Real => (view::SELECT, 0),
         };
         self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), total)
+    }
+
+    /// The smaller or larger of a constant and a number that was converted to an integer.
+    ///
+    /// match `n < c ? n : c` with n = clamp(x), and the other choices of n and c by their order;
+    /// result `clamp(min(x, c))`, `clamp(max(x, c))`; because clamping keeps the order and takes c,
+    /// which is in its range, to c.
+    fn clamped(&mut self, p: TermId, a: TermId, b: TermId) -> Option<TermId> {
+        let Term::ICmp(op, x, y) = self.get(p) else {
+            return None;
+        };
+        let smaller = match (a == x && b == y, a == y && b == x) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => return None,
+        };
+        let (n, c) = match (self.as_bits(x), self.as_bits(y)) {
+            (None, Some(c)) => (x, c),
+            (Some(c), None) => (y, c),
+            _ => return None,
+        };
+        let Term::Clamp {
+            width,
+            signed,
+            real,
+        } = self.get(n)
+        else {
+            return None;
+        };
+        if signed != matches!(op, ICmp::SLt | ICmp::SLe) || op == ICmp::Eq {
+            return None;
+        }
+        let c = match signed {
+            true => BigInt::from(super::sext(c, width)),
+            false => BigInt::from(c),
+        };
+        let c = self.rational(BigRational::from_integer(c));
+        let real = if smaller {
+            self.min(real, c)
+        } else {
+            self.max(real, c)
+        };
+        Some(self.clamp(width, signed, real))
     }
 
     /// What a branch is where `p` has this value, if it is a select by `p` or its negation.

@@ -409,7 +409,7 @@ fn rank(store: &TermStore, x: &Side, y: &Side) -> Option<(u8, usize)> {
     match (x, y) {
         (Side::Known(_), Side::Known(_)) => None,
         (Side::Known(t), Side::Argument(_, s)) | (Side::Argument(_, s), Side::Known(t)) => {
-            let large = store.cone_size([*t].into_iter()) > MAX_KNOWN;
+            let large = store.cone_size([*t]) > MAX_KNOWN;
             (!large).then(|| (known(*t), s.len()))
         }
         (Side::Argument(_, s), Side::Argument(_, r)) => Some((2, s.len() + r.len())),
