@@ -9,6 +9,7 @@
 //! Not claimed: that all places are found; that a function stands there is shown by building the
 //! whole pattern.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,30 +72,48 @@ fn operation(store: &TermStore, t: TermId) -> Option<(How, TermId, TermId)> {
     }
 }
 
-/// The operations of a pair, by what they do and by their operands.
+/// The operands of operations of a pair, by what they do.
+type ByKind = FxHashMap<How, Vec<(TermId, TermId)>>;
+
+/// The same by what they do and one operand.
+type ByOperand = FxHashMap<(How, TermId), Vec<(TermId, TermId)>>;
+
+/// The operations of a pair.
 pub(super) struct Operations {
-    by_kind: FxHashMap<How, Vec<(TermId, TermId)>>,
-    by_operand: FxHashMap<TermId, Vec<(How, TermId, TermId)>>,
+    by_kind: ByKind,
+    /// Few pairs need this, and it is larger than the pair.
+    by_operand: OnceCell<ByOperand>,
 }
 
 impl Operations {
     /// Those among some terms.
     pub(super) fn of(store: &TermStore, terms: &[TermId]) -> Operations {
-        let mut out = Operations {
-            by_kind: FxHashMap::default(),
-            by_operand: FxHashMap::default(),
-        };
+        let mut by_kind = ByKind::default();
         for &t in terms {
-            let Some((how, a, b)) = operation(store, t) else {
-                continue;
-            };
-            out.by_kind.entry(how).or_default().push((a, b));
-            out.by_operand.entry(a).or_default().push((how, a, b));
-            if a != b {
-                out.by_operand.entry(b).or_default().push((how, a, b));
+            if let Some((how, a, b)) = operation(store, t) {
+                by_kind.entry(how).or_default().push((a, b));
             }
         }
-        out
+        Operations {
+            by_kind,
+            by_operand: OnceCell::new(),
+        }
+    }
+
+    fn with_operand(&self, how: How, t: TermId) -> &[(TermId, TermId)] {
+        let all = self.by_operand.get_or_init(|| {
+            let mut out = ByOperand::default();
+            for (how, pairs) in &self.by_kind {
+                for &(a, b) in pairs {
+                    out.entry((*how, a)).or_default().push((a, b));
+                    if a != b {
+                        out.entry((*how, b)).or_default().push((a, b));
+                    }
+                }
+            }
+            out
+        });
+        all.get(&(how, t)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -278,10 +297,8 @@ impl Pattern {
         };
         match given[0].or(given[1]) {
             Some(t) => {
-                let of_operand = operations.by_operand.get(&t).into_iter().flatten();
-                of_operand
-                    .filter(|o| o.0 == f.how)
-                    .for_each(|o| visit(o.1, o.2));
+                let found = operations.with_operand(f.how, t);
+                found.iter().for_each(|&(a, b)| visit(a, b));
             }
             None => {
                 let of_kind = operations.by_kind.get(&f.how).into_iter().flatten();

@@ -305,6 +305,27 @@ proptest! {
     }
 
     #[test]
+    fn rounding_additions_of_doubles(bits in any::<u64>(), large in any::<bool>()) {
+        // Numbers of every size, and those of which some bits are left.
+        let x = f64::from_bits(if large { bits % (1 << 52) | 0x43 << 56 } else { bits });
+        if !x.is_finite() || x.abs() > 1e100 {
+            return Ok(());
+        }
+        let magic = 6_755_399_441_055_744.0f64;
+        let s = &mut TermStore::new();
+        let (t, k) = (s.elem(ArrayId(0), Fmt::F64, 0), s.integer(magic as i64));
+        let r = rounded_sum(s, Fmt::F64, Rnd::Rn, t, k).unwrap();
+        let mut inputs = Inputs::default();
+        inputs.set(ArrayId(0), 0, 8, x.to_bits());
+        let mode = crate::term::eval::Mode { prec: 200, tolerant: false, approximate: false };
+        let want = BigRational::from_float(x + magic).unwrap();
+        match &crate::term::eval::evaluate(s, &[r], &inputs, mode)[0] {
+            crate::term::eval::Value::Exact(v) => prop_assert_eq!(v, &want),
+            v => prop_assert!(false, "{:?} at {}", v, x),
+        }
+    }
+
+    #[test]
     fn exponents_from_integers(n in any::<i8>()) {
         // (n + 127) << 23.
         let s = &mut TermStore::new();
@@ -552,4 +573,37 @@ fn nested_readings_end() {
     let r = s.of_int(true, t);
     assert_eq!(s.sort(r), Sort::Real);
     assert_eq!(int::result_width(IntOp::Add, U16), 16);
+}
+
+#[test]
+fn masks_are_no_rounding() {
+    let s = &mut TermStore::new();
+    let x = s.elem(ArrayId(0), Fmt::F32, 0);
+    let masks = [
+        -1e9,
+        1e9,
+        -1e30,
+        -1e20,
+        f32::MIN,
+        f32::MAX,
+        -1e10,
+        -0.7 * f32::MAX,
+    ];
+    for c in masks {
+        let k = s.rational(BigRational::from_float(c).unwrap());
+        assert!(may_round(s, Fmt::F32, x, k), "{c}");
+        assert!(mask(s, Fmt::F32, x, k).is_some(), "{c}");
+    }
+    for c in [
+        12_582_912.0,
+        12_583_039.0,
+        8_388_608.0,
+        1_073_741_824.0,
+        1.5 * 2f32.powi(60),
+    ] {
+        let k = s.rational(BigRational::from_float(c).unwrap());
+        assert_eq!(mask(s, Fmt::F32, x, k), None, "{c}");
+    }
+    let k = s.integer(-65504);
+    assert_eq!(mask(s, Fmt::F16, x, k).as_deref(), Some("-6.5504e4"));
 }
