@@ -1,8 +1,8 @@
 // Cross-entropy of 8 rows of 10 logits.  PLAIN: the logit of the label is the sum over a one-hot mask.  Otherwise it is what the
 // last comparison of a loop keeps, and the sum is rescaled by the maximum.
-extern "C" __global__ void ENTRY(const float* logits, const int* labels, float* out) {
+extern "C" __global__ void ENTRY(const float* logits, const long long* labels, float* out) {
     const float* row = logits + threadIdx.x * 10;
-    int label = labels[threadIdx.x];
+    long long label = labels[threadIdx.x];
     float picked = 0.f, sum = 0.f;
 #ifdef PLAIN
     for (int j = 0; j < 10; j++) {

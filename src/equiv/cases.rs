@@ -220,13 +220,35 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
             Sign::Zero => solve(store, &form),
             _ => None,
         };
-        let new = rebuild(&old, &roots, store, |s, t, map| match &solved {
-            Some((x, value)) if *x == t => Some(build(s, value)),
+        let equated = match (sign, &solved) {
+            (Sign::Zero, None) => Some(equated(&old, chosen)),
+            _ => None,
+        };
+        let new = rebuild(&old, &roots, store, |s, t, map| match (&solved, &equated) {
+            (Some((x, value)), _) if *x == t => Some(build(s, value)),
+            (_, Some((x, Some(y)))) if *x == t => match old.as_const(*y) {
+                Some(c) => Some(s.rational(c.clone())),
+                None => map.get(y).copied(),
+            },
+            (_, Some((x, None))) if *x == t => Some(s.integer(0)),
             _ => resolve(&old, t, chosen, sign, s, map),
         });
         parts.extend(part(store, new, Some((difference, sign))));
     }
     Some(parts)
+}
+
+/// A term on a boundary, and the other that it equals there; `None` for zero.
+///
+/// match x on the boundary x = y / result y for x / because that is what it says. The younger of two
+/// is replaced, which is not below the other, or the one that is no constant.
+fn equated(store: &TermStore, chosen: Switch) -> (TermId, Option<TermId>) {
+    match chosen {
+        Switch::Sign(x) | Switch::Opaque(x) => (x, None),
+        Switch::Compare(x, y) if store.as_const(y).is_some() => (x, Some(y)),
+        Switch::Compare(x, y) if store.as_const(x).is_some() => (y, Some(x)),
+        Switch::Compare(x, y) => (x.max(y), Some(x.min(y))),
+    }
 }
 
 /// The integer, its width and the constant of an equation between the two.

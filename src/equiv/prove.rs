@@ -47,6 +47,9 @@ const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 /// Denominators of the reference that are taken not to be 0.
 const MAX_DENOMINATORS: usize = 16;
 
+/// Conditions that one branch is under.
+const MAX_GUARDS: usize = 64;
+
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
     pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
@@ -212,8 +215,28 @@ impl<'s> Prover<'s> {
                 .is_some_and(|(p, value)| self.by_guard(n.need, p, value))
     }
 
-    /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0` and their negations.
+    /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0`, their negations, or
+    /// several of these together.
     fn by_guard(&self, need: Need, p: TermId, value: bool) -> bool {
+        let mut open = vec![(p, value)];
+        let mut steps = 0;
+        while let Some((p, value)) = open.pop() {
+            steps += 1;
+            if steps > MAX_GUARDS || self.by_fact(need, p, value) {
+                return steps <= MAX_GUARDS;
+            }
+            match (self.store.get(p), value) {
+                (Term::Not(q), v) => open.push((q, !v)),
+                (Term::And(q, r), true) => open.extend([(q, true), (r, true)]),
+                (Term::Or(q, r), false) => open.extend([(q, false), (r, false)]),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether one comparison says it.
+    fn by_fact(&self, need: Need, p: TermId, value: bool) -> bool {
         let zero = |t| self.store.is_zero(t);
         // The fact as (x > 0, x >= 0, x != 0).
         let facts = match (self.store.get(p), value) {
@@ -225,7 +248,6 @@ impl<'s> Prover<'s> {
             (Term::RCmp(RCmp::Le, z, x), false) if zero(z) => Some((x, false, false, true)),
             (Term::RCmp(RCmp::Eq, x, z), false) if zero(z) => Some((x, false, false, true)),
             (Term::RCmp(RCmp::Eq, z, x), false) if zero(z) => Some((x, false, false, true)),
-            (Term::Not(q), v) => return self.by_negated(need, q, !v),
             _ => None,
         };
         facts.is_some_and(|(y, positive, nonnegative, nonzero)| match need {
@@ -234,10 +256,6 @@ impl<'s> Prover<'s> {
             Need::Positive(x) | Need::Logarithm(x) => x == y && positive,
             Need::NonZeroBits(_) | Need::Never(_) => false,
         })
-    }
-
-    fn by_negated(&self, need: Need, q: TermId, value: bool) -> bool {
-        !matches!(self.store.get(q), Term::Not(_)) && self.by_guard(need, q, value)
     }
 
     /// Whether a need of the reference implies it; the flag says that this takes the argument of a

@@ -31,8 +31,8 @@ type Sum = BTreeMap<Option<TermId>, BigRational>;
 
 /// True only if the two terms are sums of groups that are equal one by one.
 pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
-    groups(store, a, b).is_some_and(|groups| {
-        let mut scratch = store.clone();
+    let mut scratch = store.clone();
+    groups(&mut scratch, a, b).is_some_and(|groups| {
         let sums: Vec<(TermId, TermId)> = groups
             .into_iter()
             .map(|[x, y]| (built(&mut scratch, &x), built(&mut scratch, &y)))
@@ -47,7 +47,7 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
 }
 
 /// The summands of a term.
-fn summands(store: &TermStore, root: TermId) -> Option<Sum> {
+fn summands(store: &mut TermStore, root: TermId) -> Option<Sum> {
     let mut out = Sum::new();
     let mut open = vec![(root, BigRational::one())];
     let mut steps = 0;
@@ -59,25 +59,30 @@ fn summands(store: &TermStore, root: TermId) -> Option<Sum> {
         let mut leaf = |t: Option<TermId>, k: BigRational| {
             *out.entry(t).or_insert_with(BigRational::zero) += k;
         };
-        let multiple = |a: TermId, b: TermId| match (store.as_const(a), store.as_const(b)) {
-            (Some(c), _) => Some((b, &k * c)),
-            (_, Some(c)) => Some((a, &k * c)),
-            _ => None,
+        let multiple = |store: &TermStore, a: TermId, b: TermId| {
+            let (c, t) = match (store.as_const(a), store.as_const(b)) {
+                (Some(c), _) => (c, b),
+                (_, Some(c)) => (c, a),
+                _ => return None,
+            };
+            Some((t, &k * c))
         };
         match store.get(t) {
             Term::Const(c) => leaf(None, &k * store.constant(c)),
             Term::Add(a, b) => open.extend([(a, k.clone()), (b, k)]),
             Term::Neg(a) => open.push((a, -k)),
-            Term::Mul(a, b) => match multiple(a, b) {
+            Term::Mul(a, b) => match multiple(store, a, b) {
                 Some(part) => open.push(part),
                 None => leaf(Some(t), k),
             },
             Term::Sum(list) => {
                 let (pairs, _) = list.as_chunks::<2>();
-                let parts = pairs.iter().map(|[a, b]| multiple(TermId(*a), TermId(*b)));
-                match parts.collect::<Option<Vec<_>>>() {
-                    Some(parts) => open.extend(parts),
-                    None => leaf(Some(t), k),
+                let pairs = pairs.iter().map(|[a, b]| (TermId(*a), TermId(*b)));
+                for (a, b) in pairs.collect::<Vec<_>>() {
+                    match multiple(store, a, b) {
+                        Some(part) => open.push(part),
+                        None => leaf(Some(store.mul(a, b)), k.clone()),
+                    }
                 }
             }
             _ => leaf(Some(t), k),
@@ -88,7 +93,7 @@ fn summands(store: &TermStore, root: TermId) -> Option<Sum> {
 }
 
 /// The summands of both sides that differ, by groups without a common input.
-fn groups(store: &TermStore, a: TermId, b: TermId) -> Option<Vec<[Sum; 2]>> {
+fn groups(store: &mut TermStore, a: TermId, b: TermId) -> Option<Vec<[Sum; 2]>> {
     let mut sides = [summands(store, a)?, summands(store, b)?];
     let shared: Vec<Option<TermId>> = sides[0]
         .iter()

@@ -185,3 +185,30 @@ fn choices_among_inputs_are_decided() {
         Verdict::NotEquivalent
     );
 }
+
+#[test]
+fn a_boundary_of_products_is_an_equation() {
+    // max(1 - a b, 0)^2 against (0 < 1 - a b ? (1 - a b)^2 : 0).
+    let hinge = |by_maximum: bool, margin: i64| {
+        move |s: &mut TermStore, [a, b, ..]: [TermId; 4]| {
+            let (zero, one, p) = (s.integer(0), s.integer(margin), s.mul(a, b));
+            let t = s.sub(one, p);
+            let m = s.max(t, zero);
+            let (square, other) = (s.mul(t, t), s.mul(m, m));
+            let p = s.rcmp(crate::term::RCmp::Lt, zero, t);
+            vec![if by_maximum {
+                other
+            } else {
+                s.select(p, square, zero)
+            }]
+        }
+    };
+    assert_eq!(
+        run(hinge(true, 1), hinge(false, 1)).verdict,
+        Verdict::Equivalent
+    );
+    assert_eq!(
+        run(hinge(true, 1), hinge(false, 2)).verdict,
+        Verdict::NotEquivalent
+    );
+}

@@ -307,7 +307,7 @@ proptest! {
     #[test]
     fn rounding_additions_of_doubles(bits in any::<u64>(), large in any::<bool>()) {
         // Numbers of every size, and those of which some bits are left.
-        let x = f64::from_bits(if large { bits % (1 << 52) | 0x43 << 56 } else { bits });
+        let x = f64::from_bits(if large { (bits % (1 << 52)) | (0x43 << 56) } else { bits });
         if !x.is_finite() || x.abs() > 1e100 {
             return Ok(());
         }
