@@ -32,8 +32,11 @@ pub enum BulkFar {
         space: Space,
         /// The map.
         map: Addr,
-        /// Coordinates of the first element, fastest dimension first.
+        /// Coordinates of the first element, fastest dimension first; or where the rows lie apart,
+        /// the first column and four rows.
         coords: Vec<Src>,
+        /// Four rows of a matrix, each with a place of its own.
+        apart: bool,
     },
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4 to 9.7.9.26, 9.7.13.4 (`fence.proxy.tensormap`) and 9.7.13.16.
 //!
-//! Not claimed: the modes other than tiled ones (`im2col`, `gather4`, `scatter4`), byte masks, and
-//! completion at an mbarrier of a pair of CTAs. Each is refused by name.
+//! Not claimed: the modes other than tiled ones (`im2col`), byte masks, and completion at an mbarrier of
+//! a pair of CTAs. Each is refused by name.
 
 use super::bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 use super::lower::Lowerer;
@@ -52,6 +52,8 @@ const TENSOR: ModSet = ModSet::of(&[
     Mod::D4,
     Mod::D5,
     Mod::Tile,
+    Mod::TileGather4,
+    Mod::TileScatter4,
     Mod::CtaGroup1,
 ]);
 
@@ -203,7 +205,15 @@ impl Lowerer<'_> {
         let far = match tensor {
             true => {
                 let rank = sig.need(&DIMENSIONS, "the number of dimensions")?;
-                self.tensor_box(far_at, rank)?
+                let (gather, scatter) = (sig.has(Mod::TileGather4), sig.has(Mod::TileScatter4));
+                let apart = gather || scatter;
+                if gather && way != Way::In || scatter && way != Way::Out {
+                    return unsupported("four rows in this direction");
+                }
+                if apart && (rank != 2 || reduce.is_some()) {
+                    return unsupported("four rows of other than a matrix");
+                }
+                self.tensor_box(far_at, if apart { 5 } else { rank }, apart)?
             }
             false => {
                 let space = match way {
@@ -234,7 +244,7 @@ impl Lowerer<'_> {
     }
 
     /// `[map, {c0, c1, ...}]`.
-    fn tensor_box(&mut self, i: usize, rank: usize) -> Decoded<BulkFar> {
+    fn tensor_box(&mut self, i: usize, count: usize, apart: bool) -> Decoded<BulkFar> {
         let operand = self.operand(i)?;
         let OperandKind::Address(id) = operand.kind else {
             return self.wrong(operand.span, "an address with coordinates");
@@ -245,10 +255,10 @@ impl Lowerer<'_> {
             return self.wrong(operand.span, "an address with coordinates");
         };
         let elements = self.elements(list)?;
-        if elements.len() != rank {
+        if elements.len() != count {
             return self.wrong(list.span, "as many coordinates as dimensions");
         }
-        let mut coords = Vec::with_capacity(rank);
+        let mut coords = Vec::with_capacity(count);
         for element in &elements {
             coords.push(self.value(element, Type::S32, super::operand::Fit::Exact)?);
         }
@@ -278,6 +288,7 @@ impl Lowerer<'_> {
             space,
             map: Addr { base, offset },
             coords,
+            apart,
         })
     }
 

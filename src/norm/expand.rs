@@ -15,7 +15,49 @@ use super::poly::{PTerm, PolyId};
 use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
 
+/// A polynomial inside of an atom keeps its stand-ins where it had more terms than this without.
+const MAX_SPREAD: u64 = 1 << 21;
+
 impl Ring {
+    /// The polynomial of a part of an atom: the canonical one, or where that would be long, one that
+    /// keeps its stand-ins. Code for a function often takes a polynomial of high degree near zero, and a
+    /// variance is a sum of squares; what they are of may be sums of many terms.
+    ///
+    /// Such a polynomial has more forms than one, so what is equal may get different atoms; what
+    /// gets one atom is equal all the same.
+    pub(super) fn held(&mut self, v: Val) -> Result<PolyId, Fail> {
+        let mut terms = 0u64;
+        for t in self.polys.get(v.poly) {
+            terms = terms.saturating_add(self.spread(*t));
+        }
+        if terms.saturating_mul(self.spread(v.factor)) <= MAX_SPREAD {
+            return self.canon(v);
+        }
+        self.scale(v.factor, v.poly)
+    }
+
+    /// At most how many terms a term has once what stands for sums is multiplied out, as far as one
+    /// level of them goes.
+    fn spread(&self, t: PTerm) -> u64 {
+        if self.term_flags(t) & flag::LET == 0 {
+            return 1;
+        }
+        let mut terms = 1u64;
+        for (a, k) in self.monos.powers(t.mono) {
+            let Atom::Let(p) = *self.atom(a) else {
+                continue;
+            };
+            // A power k of n terms has as many as there are multisets of k among n.
+            let n = self.polys.len(p) as u64;
+            let mut power = 1u64;
+            for i in 0..u64::from(k.unsigned_abs()) {
+                power = power.saturating_mul(n.saturating_add(i)) / (i + 1);
+            }
+            terms = terms.saturating_mul(power);
+        }
+        terms
+    }
+
     /// The canonical polynomial of a value; an infinity is its own.
     pub(super) fn canon(&mut self, v: Val) -> Result<PolyId, Fail> {
         if v.infinite().is_some() || v.is_zero() {

@@ -53,12 +53,12 @@ impl Ring {
         }
         match f {
             Fun::Sqrt => {
-                let p = self.canon(v)?;
+                let p = self.held(v)?;
                 self.sqrt(p)
             }
             // match `rsqrt(x)`; result `1 / sqrt(x)`; because that is its definition.
             Fun::Rsqrt => {
-                let p = self.canon(v)?;
+                let p = self.held(v)?;
                 let r = self.sqrt(p)?;
                 self.val_inverse(r)
             }
@@ -319,7 +319,7 @@ impl Ring {
             ..PTerm::ONE
         };
         let rest = self.val_scaled(front, primitive)?;
-        let rest = self.canon(rest)?;
+        let rest = self.held(rest)?;
         if rest == PolyId::ONE {
             return Ok(out);
         }

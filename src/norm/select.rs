@@ -296,11 +296,14 @@ impl Ring {
         if a.infinite().is_some() || b.infinite().is_some() {
             return Err(Fail::Infinite);
         }
-        let (x, y) = (self.canon(a)?, self.canon(b)?);
+        let (x, y) = (self.held(a)?, self.held(b)?);
         if x == y {
             return Ok(a);
         }
-        if let Pred::Negative(q) = *self.preds.get(p) {
+        let held = (self.polys.flags(x) | self.polys.flags(y)) & flag::LET != 0;
+        if let Pred::Negative(q) = *self.preds.get(p)
+            && !held
+        {
             let d = self.add_scaled(x, Coef::MINUS_ONE, y)?;
             let d = self.identify(d)?;
             if d == PolyId::ZERO {
@@ -334,10 +337,12 @@ impl Ring {
         if front != PTerm::ONE {
             let inverse = self.term_inverse(front)?;
             let (v, w) = (self.val_scaled(inverse, x)?, self.val_scaled(inverse, y)?);
-            (x, y) = (self.canon(v)?, self.canon(w)?);
+            (x, y) = (self.held(v)?, self.held(w)?);
         }
-        let x = self.identify(x)?;
-        let y = self.identify(y)?;
+        if !held {
+            x = self.identify(x)?;
+            y = self.identify(y)?;
+        }
         if x == y {
             return Ok(a);
         }

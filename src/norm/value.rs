@@ -261,10 +261,10 @@ impl Ring {
         let mut v = v;
         let f = self.term_flags(v.factor) | self.polys.flags(v.poly);
         if f & (flag::LET | flag::REDUCIBLE) != 0 {
-            let p = self.canon(v)?;
+            let p = self.held(v)?;
             v = self.val_of(p);
         }
-        let p = self.canon(Val {
+        let p = self.held(Val {
             factor: PTerm::ONE,
             poly: v.poly,
         })?;

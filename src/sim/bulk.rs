@@ -204,10 +204,23 @@ impl Machine<'_> {
                     element: None,
                 })
             }
-            BulkFar::Box { space, map, coords } => {
+            BulkFar::Box {
+                space,
+                map,
+                coords,
+                apart,
+            } => {
                 let place = self.map_place(w, lane, pc, *space, *map)?;
                 self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
-                let map = self.used_map(w, lane, pc, &place, coords.len())?;
+                let rank = if *apart { 2 } else { coords.len() };
+                let map = self.used_map(w, lane, pc, &place, rank)?;
+                if *apart && map.bounds[1] != 1 {
+                    let site = self.site(pc, w, 1 << lane, "uses the tensor map");
+                    self.unknown(UnknownKind::Undefined, vec![site], || {
+                        "a copy of four rows takes a tensor map whose box is one row".into()
+                    });
+                    return Err(Stop::Finding);
+                }
                 if near.off < 0 {
                     return Err(self.bulk_outside(w, lane, pc));
                 }
@@ -225,7 +238,11 @@ impl Machine<'_> {
                     });
                     return Err(Stop::Finding);
                 };
-                let chunks = map.chunks(near.off as u64, &at);
+                let near = near.off as u64;
+                let chunks = match at.split_first() {
+                    Some((column, rows)) if *apart => map.rows(near, *column, rows),
+                    _ => map.chunks(near, &at),
+                };
                 Ok(Job {
                     bytes: chunks.len() as u64 * u64::from(CHUNK),
                     chunks,

@@ -116,6 +116,7 @@ impl Machine<'_> {
             }
             rest &= !members;
             self.exchange(w, members, key.mask)?;
+            self.note_meeting(w, members);
             for l in lanes(members) {
                 self.meetings[w].keys[l] = None;
                 self.warps[w].pc[l] += 1;

@@ -31,6 +31,7 @@ use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, Tid, UnknownKind};
 
+mod learned;
 mod wait;
 
 const LIMIT: u64 = (1 << 20) - 1;
@@ -53,6 +54,8 @@ struct Party {
     mask: u32,
     at: Tick,
     pc: Pc,
+    /// How many collectives of warps were over.
+    step: usize,
 }
 
 /// One phase.
@@ -100,6 +103,9 @@ pub struct Objects {
     /// States that arrivals returned: the object, its serial content, the phase.
     states: FxHashMap<TermId, (u64, TermId, u64)>,
     polls: FxHashMap<Pc, crate::kernel::poll::Poll>,
+    /// Phases that ended with operations that order only themselves, and what their issuers knew.
+    learned: Vec<(EventId, Vec<Arc<Snapshot>>)>,
+    met: learned::Meetings,
 }
 
 impl Machine<'_> {
@@ -368,6 +374,7 @@ impl Machine<'_> {
         stamp: Tick,
     ) -> Result<(), Stop> {
         let early = self.too_early(w, lane, at);
+        let step = self.objects.met.step();
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(());
         };
@@ -378,12 +385,15 @@ impl Machine<'_> {
         o.pending -= n;
         let base = self.warps[w].first;
         match o.now.arrivals.last_mut() {
-            Some(p) if (p.base, p.at, p.pc) == (base, stamp, pc) => p.mask |= 1 << lane,
+            Some(p) if (p.base, p.at, p.pc, p.step) == (base, stamp, pc, step) => {
+                p.mask |= 1 << lane;
+            }
             _ => o.now.arrivals.push(Party {
                 base,
                 mask: 1 << lane,
                 at: stamp,
                 pc,
+                step,
             }),
         }
         if let Some((p, relaxed)) = early {
@@ -396,6 +406,14 @@ impl Machine<'_> {
 
     /// An arrival of the phase before that may come after what a lane does now.
     fn too_early(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+        let me = Tid(self.warps[w].first + lane as u32);
+        let found = self.apart(w, lane, at)?;
+        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        (!self.executed_before(b, me)).then_some(found)
+    }
+
+    /// The same, as far as the clocks know.
+    fn apart(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
         let clocks = &self.order.clocks;
         let base = self.warps[w].first;
         let me = Tid(base + lane as u32);
@@ -419,12 +437,14 @@ impl Machine<'_> {
                        delays depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
+        let step = self.objects.met.step();
         if let Some(o) = self.objects.at.get_mut(&at) {
             o.now.delays.push(Party {
                 base: self.warps[w].first,
                 mask: 1 << lane,
                 at: stamp,
                 pc,
+                step,
             });
         }
         Ok(())
@@ -486,20 +506,24 @@ impl Machine<'_> {
             return Ok(false);
         }
         let next = self.new_phase();
-        let clocks = &self.order.clocks;
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(false);
         };
         let mut done = std::mem::replace(&mut o.now, next);
+        let clocks = &self.order.clocks;
         if let Some(all) = clocks.merged(&done.released) {
             done.released = vec![all];
         }
+        let Some(o) = self.objects.at.get(&at) else {
+            return Ok(false);
+        };
         // What a lane did precedes the end of a phase if it arrived after it, or one who did knows.
         let ended = |done: &Phase, t: Tid, l: usize, p: &Party| {
             let arrived = |a: &Party| a.base == p.base && a.mask >> l & 1 == 1 && a.at.0 >= p.at.0;
             done.arrivals.iter().any(arrived)
                 || clocks.known_in(&done.released, t, p.at)
                 || clocks.known_in(&done.known, t, p.at)
+                || self.executed_before_end(done, t, p)
         };
         let free = done.delays.iter().find(|p| {
             let l = p.mask.trailing_zeros() as usize;
@@ -525,6 +549,13 @@ impl Machine<'_> {
             let last = done.arrivals.last().copied().unwrap_or(found);
             Some((found, last, b.relaxed || done.relaxed))
         });
+        if !done.known.is_empty() {
+            let known = (done.event, done.known.clone());
+            self.objects.learned.push(known);
+        }
+        let Some(o) = self.objects.at.get_mut(&at) else {
+            return Ok(false);
+        };
         o.before = Some(done);
         o.number += 1;
         o.pending = o.expected;

@@ -471,9 +471,9 @@ impl Machine<'_> {
         let mut ended = self.tensor.products.remove(&tid).unwrap_or_default();
         let now = self.order.clocks.stamp(w as u32);
         ended.retain(|who| !self.order.clocks.all_settled(*who, 1 << lane, now));
+        // A commit is a synchronous operation (section 9.7.16.6.1): later ones of its thread come after it.
         ended.push(agents);
         self.arrive_after(w, lane, pc, to[0].off as u64, &ended)?;
-        ended.pop();
         self.tensor.products.insert(tid, ended);
         Ok(())
     }

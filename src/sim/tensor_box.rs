@@ -207,6 +207,15 @@ impl TensorMap {
         out
     }
 
+    /// The chunks of a row from a column on, for each of these rows; they are dense in shared memory.
+    pub fn rows(&self, near: u64, column: i64, rows: &[i64]) -> Vec<Chunk> {
+        let size = self.element().map_or(1, |e| u64::from(e.bits() / 8));
+        let places = rows.iter().zip((0..).map(|i| i * self.bounds[0] * size));
+        places
+            .flat_map(|(row, at)| self.chunks(near + at, &[column, *row]))
+            .collect()
+    }
+
     /// Where the swizzle puts an address of shared memory.
     fn swizzled(&self, a: u64) -> u64 {
         let mask = (1u64 << self.swizzle) - 1;
@@ -262,6 +271,28 @@ mod tests {
                     assert_eq!(c.near, place as u64);
                 }
             }
+        }
+    }
+
+    /// Rows that lie apart are the rows of a box that has them all, each at its own place.
+    #[test]
+    fn rows_apart_fill_a_box() {
+        for swizzle in 1..4 {
+            let columns = 8u64 << swizzle;
+            let (box_of_rows, row) = (
+                map(swizzle, [columns, 4], [256, 64]),
+                map(swizzle, [columns, 1], [256, 64]),
+            );
+            let apart = row.rows(2048, 8, &[9, 70, -1, 2]);
+            let dense = box_of_rows.chunks(2048, &[8, 9]);
+            let per_row = dense.len() / 4;
+            for (i, (a, b)) in apart.iter().zip(&dense).enumerate() {
+                assert_eq!(a.near, b.near);
+                let moved = [0, 60, -12, -10][i / per_row] * 512;
+                assert_eq!(a.far, b.far + moved);
+                assert_eq!(a.to > 0, [true, false, false, true][i / per_row]);
+            }
+            assert_eq!(apart.len(), dense.len());
         }
     }
 

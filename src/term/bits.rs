@@ -321,6 +321,20 @@ impl TermStore {
                 _ => {}
             }
         }
+        // match `(p ^ q) ^ p` with p total; result `q`; because p ^ p = 0 and 0 is neutral.
+        if op == BitsOp::Xor {
+            for (x, y) in [(a, b), (b, a)] {
+                let Term::BitsOp(BitsOp::Xor, p, q) = self.get(x) else {
+                    continue;
+                };
+                if y == p && self.is_total(p) {
+                    return q;
+                }
+                if y == q && self.is_total(q) {
+                    return p;
+                }
+            }
+        }
         // (x op c) op d = x op (c op d).
         if op.is_commutative() {
             for (x, y) in [(a, b), (b, a)] {

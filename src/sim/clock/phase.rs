@@ -70,6 +70,11 @@ impl Clocks {
             .any(|(who, at)| who == t || self.ordered(who.into(), at, t))
     }
 
+    /// Who observed an event, and when.
+    pub fn observers(&self, event: EventId) -> impl Iterator<Item = (Tid, Tick)> + '_ {
+        self.agents.observers(event)
+    }
+
     /// Lanes of a warp observe an event.
     pub fn observe(&mut self, event: EventId, warp: u32, mask: u32) {
         let at = self.now();

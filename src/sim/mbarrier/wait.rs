@@ -22,6 +22,7 @@ impl Machine<'_> {
         self.set(w, *dst, lane, Val::Conc(1));
         self.warps[w].pc[lane] = pc.0 + 1;
         let clocks = &mut self.order.clocks;
+        let step = self.objects.met.step();
         let Some(b) = self.objects.at.get_mut(&at).and_then(|o| o.before.as_mut()) else {
             return;
         };
@@ -33,12 +34,15 @@ impl Machine<'_> {
         }
         let (base, stamp) = (self.warps[w].first, clocks.stamp(w as u32));
         match b.waits.last_mut() {
-            Some(p) if (p.base, p.at, p.pc) == (base, stamp, pc) => p.mask |= 1 << lane,
+            Some(p) if (p.base, p.at, p.pc, p.step) == (base, stamp, pc, step) => {
+                p.mask |= 1 << lane;
+            }
             _ => b.waits.push(Party {
                 base,
                 mask: 1 << lane,
                 at: stamp,
                 pc,
+                step,
             }),
         }
     }
@@ -64,8 +68,12 @@ impl Machine<'_> {
             WaitFor::Parity(s) => {
                 let parity = self.number(w, lane, pc, *s)?;
                 if parity > 1 {
-                    return Err(self.object_misused(w, lane, pc, at, "a parity is 0 or 1"));
+                    // The manual names 0 and 1 only, but compilers extend a single bit by its sign.
+                    self.found
+                        .assumptions
+                        .insert("a phase parity other than 0 and 1 means its lowest bit".into());
                 }
+                let parity = parity & 1;
                 // Of the current phase and the one before, the one with this parity.
                 let this = number & 1 == parity;
                 if this {

@@ -1,0 +1,136 @@
+//! What has been executed before something else, through operations that order no memory.
+//!
+//! Problem: the completion of a bulk copy, and the arrival of a `tcgen05.commit`, order their own accesses
+//! only (PTX ISA 9.0, sections 8.9.1.1 and 9.7.16.6), and collectives such as `elect.sync` order none, so clocks
+//! learn nothing from them. But an asynchronous operation comes after its issue, and that after whatever
+//! its thread had done or seen done; and no lane leaves a collective before all have come to it. A wait
+//! that had returned by then cannot miss a phase, and an arrival that was counted by then cannot be counted
+//! later: for questions about phases this order counts, for data it does not.
+//!
+//! How: each phase that ends keeps what the issuers knew, and each collective is noted. The question
+//! follows them, only where the clocks do not answer it.
+//!
+//! Not claimed: chains of several collectives without a release between them.
+
+use super::*;
+
+/// Lanes of a warp that met in a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Met {
+    warp: u32,
+    mask: u32,
+    at: Tick,
+}
+
+/// The collectives so far, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Meetings {
+    all: Vec<Met>,
+    /// Nobody asked for the number since the last.
+    fresh: std::cell::Cell<bool>,
+}
+
+impl Meetings {
+    /// How many there were.
+    pub(super) fn step(&self) -> usize {
+        self.fresh.set(false);
+        self.all.len()
+    }
+
+    fn note(&mut self, met: Met) {
+        // Without a wait or an arrival between them, the first of two alike says what both do.
+        if !self.fresh.get() || self.all.last() != Some(&met) {
+            self.all.push(met);
+            self.fresh.set(true);
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Lanes of a warp have met.
+    pub fn note_meeting(&mut self, w: usize, mask: u32) {
+        if !self.objects.at.is_empty() {
+            let (warp, at) = (w as u32, self.order.clocks.stamp(w as u32));
+            self.objects.met.note(Met { warp, mask, at });
+        }
+    }
+
+    /// Whether one met another after what it did, who then did or had known what `then` says: the
+    /// thread, the time of the collective, and its number.
+    fn met_after(&self, t: Tid, p: &Party, then: impl Fn(Tid, Tick, usize) -> bool) -> bool {
+        let warp = p.base / LANES as u32;
+        let all = self.objects.met.all.iter().enumerate().skip(p.step);
+        let with = |m: &Met| m.warp == warp && m.mask >> (t.0 - p.base) & 1 == 1;
+        all.filter(|(_, m)| with(m))
+            .any(|(i, m)| lanes(m.mask).any(|l| then(Tid(p.base + l as u32), m.at, i)))
+    }
+
+    /// What is known to have been executed by one who knows the observations that `first` says:
+    /// the snapshots of all issuers that this leads to.
+    fn learned(&self, first: impl Fn(Tid, Tick) -> bool) -> Vec<Arc<Snapshot>> {
+        let clocks = &self.order.clocks;
+        let mut left: Vec<&(EventId, Vec<Arc<Snapshot>>)> = self.objects.learned.iter().collect();
+        let mut out: Vec<Arc<Snapshot>> = Vec::new();
+        loop {
+            let before = left.len();
+            left.retain(|(event, known)| {
+                let seen = clocks
+                    .observers(*event)
+                    .any(|(who, at)| first(who, at) || clocks.known_in(&out, who, at));
+                if seen {
+                    out.extend(known.iter().cloned());
+                }
+                !seen
+            });
+            if left.len() == before {
+                return out;
+            }
+        }
+    }
+
+    /// Whether what a lane did has been executed before a phase can end.
+    pub(super) fn executed_before_end(&self, done: &Phase, t: Tid, p: &Party) -> bool {
+        let clocks = &self.order.clocks;
+        let arrived = |u: Tid, at: Tick| {
+            let own = |a: &Party| {
+                u.0.checked_sub(a.base)
+                    .is_some_and(|l| l < 32 && a.mask >> l & 1 == 1 && a.at.0 >= at.0)
+            };
+            done.arrivals.iter().any(own)
+                || clocks.known_in(&done.released, u, at)
+                || clocks.known_in(&done.known, u, at)
+        };
+        let snaps = self.learned(arrived);
+        let later = |u: Tid, at: Tick, number: usize| {
+            let own = |a: &Party| {
+                u.0.checked_sub(a.base)
+                    .is_some_and(|l| l < 32 && a.mask >> l & 1 == 1 && a.step > number)
+            };
+            done.arrivals.iter().any(own)
+                || clocks.known_in(&done.released, u, at)
+                || clocks.known_in(&done.known, u, at)
+                || clocks.known_in(&snaps, u, at)
+        };
+        clocks.known_in(&snaps, t, p.at) || self.met_after(t, p, later)
+    }
+
+    /// Whether a phase has ended before what a lane does now.
+    pub(super) fn executed_before(&self, b: &Phase, me: Tid) -> bool {
+        let clocks = &self.order.clocks;
+        let snaps = self.learned(|u, at| u == me || clocks.ordered(u.into(), at, me));
+        let known =
+            |u: Tid, at: Tick| clocks.ordered(u.into(), at, me) || clocks.known_in(&snaps, u, at);
+        let ended = !b.counts
+            || clocks
+                .observers(b.event)
+                .any(|(u, at)| u == me || known(u, at));
+        ended
+            && b.arrivals.iter().all(|p| {
+                lanes(p.mask).all(|l| {
+                    let t = Tid(p.base + l as u32);
+                    let met = |u: Tid, at: Tick, _: usize| u == me || known(u, at);
+                    known(t, p.at) || self.met_after(t, p, met)
+                })
+            })
+    }
+}
