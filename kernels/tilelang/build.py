@@ -47,6 +47,15 @@ BUILDS = {
     "rms_norm_128": kernels.rms_norm(4, 128),
     "attention_64": kernels.attention(64, 16, 64, 32, 0),
     "attention_64_pipelined": kernels.attention(64, 16, 64, 32, 1),
+    "convolution_8": kernels.convolution(8, 16, 32, 64, 0),
+    "convolution_8_pipelined": kernels.convolution(8, 16, 32, 32, 2),
+    "convolution_8_narrow": kernels.convolution(8, 16, 32, 64, 0, narrow=1),
+    "product_shared_out_3": kernels.product_shared_out(64, 96, 32, 32, 3),
+    "product_shared_out_5": kernels.product_shared_out(64, 96, 32, 32, 5),
+    "product_shared_out_less": kernels.product_shared_out(64, 96, 32, 32, 3, less=1),
+    "product_of_nibbles": kernels.product_of_nibbles(32, 32, 64, 32, 32, 0),
+    "product_of_nibbles_pipelined": kernels.product_of_nibbles(32, 32, 64, 32, 32, 2),
+    "product_of_nibbles_scale": kernels.product_of_nibbles(32, 32, 64, 32, 32, 0, scale=8192.0),
     "attention_64_no_rescale": kernels.attention(64, 16, 64, 32, 0, rescale=False),
 }
 

@@ -1,4 +1,4 @@
-"""Kernels in TileLang: matrix products, a softmax and an RMS normalisation of a row, attention in tiles.
+"""Kernels in TileLang: matrix products, a softmax and an RMS normalisation of a row, attention in tiles, a convolution.
 
 Each function returns a program whose sizes are fixed at compile time.
 """
@@ -140,5 +140,87 @@ def attention(size, dim, rows, keys, stages, rescale=True):
             for i, j in T.Parallel(rows, dim):
                 o[i, j] /= total[i]
             T.copy(o, O[x * rows, 0])
+
+    return main
+
+
+def convolution(size, channels, outputs, rows, stages, narrow=0):
+    """A 3 x 3 convolution of a square image as a product, gathered pixel by pixel; the mutant leaves out a column."""
+
+    @T.prim_func
+    def main(
+        D: T.Tensor((size, size, channels), "float16"),
+        K: T.Tensor((9 * channels, outputs), "float16"),
+        O: T.Tensor((size * size, outputs), "float32"),
+    ):
+        with T.Kernel(size * size // rows, threads=128) as z:
+            a = T.alloc_shared((rows, channels), "float16")
+            b = T.alloc_shared((channels, outputs), "float16")
+            c = T.alloc_fragment((rows, outputs), "float32")
+            T.clear(c)
+            for k in T.Pipelined(9, num_stages=stages):
+                for i, j in T.Parallel(rows, channels):
+                    y = (z * rows + i) // size + k // 3 - 1
+                    x = (z * rows + i) % size + k % 3 - 1
+                    inside = (y >= 0) and (x >= 0) and (y < size) and (x < size - narrow)
+                    a[i, j] = T.if_then_else(inside, D[y, x, j], 0)
+                T.copy(K[k * channels, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, O[z * rows, 0])
+
+    return main
+
+
+def product_shared_out(size, k, tile, step, parts, less=0):
+    """C += A B where each of `parts` CTAs takes an equal share of all steps of all tiles; the mutant leaves out one."""
+    depth = k // step
+    total = (size // tile) ** 2 * depth
+    share = -(-total // parts)
+
+    @T.prim_func
+    def main(A: T.Tensor((size, k), "float16"), B: T.Tensor((k, size), "float16"), C: T.Tensor((size, size), "float32")):
+        with T.Kernel(parts, threads=128) as p:
+            a = T.alloc_shared((tile, step), "float16")
+            b = T.alloc_shared((step, tile), "float16")
+            c = T.alloc_fragment((tile, tile), "float32")
+            for u in T.serial(share):
+                w = p * share + u
+                if w < total - less:
+                    y, x = w // depth // (size // tile), w // depth % (size // tile)
+                    T.clear(c)
+                    T.copy(A[y * tile, w % depth * step], a)
+                    T.copy(B[w % depth * step, x * tile], b)
+                    T.gemm(a, b, c)
+                    for i, j in T.Parallel(tile, tile):
+                        T.atomic_add(C[y * tile + i, x * tile + j], c[i, j])
+
+    return main
+
+
+def product_of_nibbles(m, n, k, tile, step, stages, scale=16384.0):
+    """C = A B^T where B holds two floats of four bits (e2m1) in each byte; the mutant scales them wrongly."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "float16"), B: T.Tensor((n, k // 2), "uint8"), C: T.Tensor((m, n), "float32")):
+        with T.Kernel(n // tile, m // tile, threads=128) as (x, y):
+            a = T.alloc_shared((tile, step), "float16")
+            packed = T.alloc_shared((tile, step // 2), "uint8")
+            own = T.alloc_fragment((tile, step // 2), "uint8")
+            wide = T.alloc_fragment((tile, step), "float16")
+            b = T.alloc_shared((tile, step), "float16")
+            c = T.alloc_fragment((tile, tile), "float32")
+            T.clear(c)
+            for i in T.Pipelined(k // step, num_stages=stages):
+                T.copy(A[y * tile, i * step], a)
+                T.copy(B[x * tile, i * step // 2], packed)
+                T.copy(packed, own)
+                for p, q in T.Parallel(tile, step):
+                    four = T.cast((own[p, q // 2] >> T.cast(q % 2 * 4, "uint8")) & T.cast(15, "uint8"), "uint16")
+                    sign = (four & T.cast(8, "uint16")) << T.cast(12, "uint16")
+                    rest = (four & T.cast(7, "uint16")) << T.cast(9, "uint16")
+                    wide[p, q] = T.reinterpret("float16", sign | rest) * T.float16(scale)
+                T.copy(wide, b)
+                T.gemm(a, b, c, transpose_B=True)
+            T.copy(c, C[y * tile, x * tile])
 
     return main

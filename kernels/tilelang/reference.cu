@@ -26,6 +26,20 @@ extern "C" __global__ void ENTRY(const float *a, const float *b, float *c)
         c[e] = sum;
     }
 }
+#elif defined(CONVOLUTION)
+// A 3 x 3 convolution of an image of SIZE x SIZE pixels with 16 channels, to 32.
+extern "C" __global__ void ENTRY(const half *d, const half *k, float *o)
+{
+    int y = blockIdx.x / SIZE, x = blockIdx.x % SIZE;
+    float sum = 0.0f;
+    for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < 3; ++b)
+            if (y + a > 0 && y + a <= SIZE && x + b > 0 && x + b <= SIZE)
+                for (int c = 0; c < 16; ++c)
+                    sum += __half2float(d[((y + a - 1) * SIZE + x + b - 1) * 16 + c]) *
+                           __half2float(k[((a * 3 + b) * 16 + c) * 32 + threadIdx.x]);
+    o[blockIdx.x * 32 + threadIdx.x] = sum;
+}
 #elif defined(RMS)
 extern "C" __global__ void ENTRY(const float *x, float *y)
 {

@@ -48,6 +48,13 @@ FEW = {"k": 64, "tile": 16, "step": 32, "swap": 0}
 GATED = {"x": H, "gate": H, "up": H, "out": P, "k": C, "tile": C, "step": C, "swap": C}
 GATE = {"k": 32, "tile": 16, "step": 16, "swap": 0}
 GELU = {"x": P, "y": P, "n": C, "scale": C}
+ROWS = {"x": P, "y": P, "m": C, "n": C, "tile": C, "shift": C}
+APART = {"m": 32, "n": 16, "tile": 8, "shift": 0}
+ROLES = {"a": H, "b": H, "c": H, "m": I, "n": I, "k": I, "rows": C, "columns": C, "step": C, "scale": C}
+ROLE = {"rows": 128, "columns": 32, "step": 64, "scale": 1.0}
+WOVEN = {"x": P, "y": P, "z": P, "n": C, "swap": C}
+GROUP = {"q": H, "k": H, "v": H, "o": H, "size": C, "d": C, "group": C, "step": C, "more": C}
+GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
 BUILDS = [
@@ -90,6 +97,20 @@ BUILDS = [
     ("gelu_64_wrong_scale", kernels.gelu, GELU, {"n": 64, "scale": 0.75}, 2),
     ("gated_16", kernels.gated, GATED, GATE, 4, 80, 2),
     ("gated_16_swapped", kernels.gated, GATED, {**GATE, "swap": 1}, 4, 80, 2),
+    ("gathered_8", kernels.gathered, ROWS, APART, 4, 100, 1),
+    ("gathered_8_one_warp", kernels.gathered, ROWS, APART, 1, 100, 1),
+    ("gathered_8_shifted", kernels.gathered, ROWS, {**APART, "shift": 1}, 4, 100, 1),
+    ("scattered_8", kernels.scattered, ROWS, APART, 4, 100, 1),
+    ("scattered_8_one_warp", kernels.scattered, ROWS, APART, 1, 100, 1),
+    ("scattered_8_shifted", kernels.scattered, ROWS, {**APART, "shift": 1}, 4, 100, 1),
+    ("product_by_roles_sm_100", kernels.product_by_roles, ROLES, ROLE, 4, 100, 2),
+    ("product_by_roles_scaled", kernels.product_by_roles, ROLES, {**ROLE, "scale": 0.5}, 4, 100, 2),
+    ("woven_64", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 4),
+    ("woven_64_one_warp", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 1),
+    ("woven_64_swapped", kernels.woven, WOVEN, {"n": 64, "swap": 1}, 1),
+    ("grouped_attention", kernels.grouped_attention, GROUP, GROUPED, 4, 80, 1),
+    ("grouped_attention_stages", kernels.grouped_attention, GROUP, GROUPED, 4, 80, 3),
+    ("grouped_attention_more", kernels.grouped_attention, GROUP, {**GROUPED, "more": 1}, 4, 80, 1),
     ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
 ]
 

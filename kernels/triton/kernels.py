@@ -190,3 +190,71 @@ def gated(x, gate, up, out, k: tl.constexpr, tile: tl.constexpr, step: tl.conste
         tl.store(out + r[:, None] * tile + r[None, :], u * tl.sigmoid(u) * g)
     else:
         tl.store(out + r[:, None] * tile + r[None, :], g * tl.sigmoid(g) * u)
+
+
+@triton.jit
+def gathered(x, y, m: tl.constexpr, n: tl.constexpr, tile: tl.constexpr, shift: tl.constexpr):
+    """y = every third row of x, four rows in each copy; the mutant takes the ones after them"""
+    source = tl.make_tensor_descriptor(x, [m, n], [n, 1], [1, n])
+    r = tl.arange(0, tile)
+    rows = source.gather((r * 3 + shift) % m, 0)
+    tl.store(y + r[:, None] * n + tl.arange(0, n)[None, :], rows)
+
+
+@triton.jit
+def scattered(x, y, m: tl.constexpr, n: tl.constexpr, tile: tl.constexpr, shift: tl.constexpr):
+    """every third row of y = x, four rows in each copy; the mutant writes the ones after them"""
+    r = tl.arange(0, tile)
+    rows = tl.load(x + r[:, None] * n + tl.arange(0, n)[None, :])
+    out = tl.make_tensor_descriptor(y, [m, n], [n, 1], [1, n])
+    out.scatter(rows, (r * 3 + shift) % m, 0)
+
+
+@triton.jit
+def product_by_roles(
+    a, b, c, m, n, k, rows: tl.constexpr, columns: tl.constexpr, step: tl.constexpr, scale: tl.constexpr
+):
+    """c = a @ b^T where some warps copy, some multiply and some store; the mutant scales the result"""
+    left = tl.make_tensor_descriptor(a, [m, k], [k, 1], [rows, step])
+    right = tl.make_tensor_descriptor(b, [n, k], [k, 1], [columns, step])
+    out = tl.make_tensor_descriptor(c, [m, n], [n, 1], [rows, columns])
+    row, column = tl.program_id(0) * rows, tl.program_id(1) * columns
+    acc = tl.zeros((rows, columns), tl.float32)
+    for i in tl.range(tl.cdiv(k, step), warp_specialize=True):
+        acc = tl.dot(left.load([row, i * step]), right.load([column, i * step]).T, acc)
+    out.store([row, column], (acc * scale).to(tl.float16))
+
+
+@triton.jit
+def woven(x, y, z, n: tl.constexpr, swap: tl.constexpr):
+    """z = x and y in turns, from the end; reversing a vector is an exclusive or of values and zeros"""
+    i = tl.arange(0, n)
+    v, w = tl.load(x + i), tl.load(y + i)
+    both = tl.interleave(w, v) if swap else tl.interleave(v, w)
+    tl.store(z + tl.arange(0, 2 * n), tl.flip(both, 0))
+
+
+@triton.jit
+def grouped_attention(
+    q, k, v, o, size: tl.constexpr, d: tl.constexpr, group: tl.constexpr, step: tl.constexpr, more: tl.constexpr
+):
+    """Attention of a group of heads that share their keys, whose number fills no tile; the mutant takes one too many"""
+    head = tl.program_id(0)
+    r, e = tl.arange(0, group), tl.arange(0, d)
+    left = tl.load(q + (head * group + r)[:, None] * d + e[None, :])
+    top = tl.full((group,), -float("inf"), tl.float32)
+    total = tl.zeros((group,), tl.float32)
+    acc = tl.zeros((group, d), tl.float32)
+    for k0 in range(0, size, step):
+        j = k0 + tl.arange(0, step)
+        at = head * size * d + j * d
+        keys = tl.load(k + at[None, :] + e[:, None], mask=(j < size)[None, :], other=0.0)
+        score = tl.where((j < size + more)[None, :], tl.dot(left, keys) * 0.25, -float("inf"))
+        higher = tl.maximum(top, tl.max(score, 1))
+        p = tl.exp(score - higher[:, None])
+        scale = tl.exp(top - higher)
+        total = total * scale + tl.sum(p, 1)
+        values = tl.load(v + at[:, None] + e[None, :], mask=(j < size)[:, None], other=0.0)
+        acc = acc * scale[:, None] + tl.dot(p.to(tl.float16), values)
+        top = higher
+    tl.store(o + (head * group + r)[:, None] * d + e[None, :], (acc / total[:, None]).to(tl.float16))

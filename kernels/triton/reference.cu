@@ -28,3 +28,18 @@ extern "C" __global__ void ENTRY(const half* x, const half* gate, const half* up
     out[row * 16 + column] = g / (1.0f + expf(-g)) * u;
 }
 #endif
+
+#ifdef GROUPED
+extern "C" __global__ void ENTRY(const half* q, const half* k, const half* v, half* o) {
+    int head = blockIdx.x, row = 16 * head + threadIdx.x;
+    float total = 0, sum[16] = {0};
+    for (int j = 20 * head; j < 20 * head + 20; j++) {
+        float score = 0;
+        for (int d = 0; d < 16; d++) score += float(q[row * 16 + d]) * float(k[j * 16 + d]);
+        float e = expf(score * 0.25f);
+        total += e;
+        for (int d = 0; d < 16; d++) sum[d] += e * float(v[j * 16 + d]);
+    }
+    for (int d = 0; d < 16; d++) o[row * 16 + d] = half(sum[d] / total);
+}
+#endif

@@ -78,7 +78,10 @@ impl Lowerer<'_> {
         {
             return unsupported("no such conversion of bf16");
         }
-        let rnd = sig.pick(ROUNDINGS)?.unwrap_or_default();
+        // Between the formats of 16 bits the nearest value is meant where nothing is written.
+        let halves = [to, from] == [Type::Bf16, Type::F16] || [to, from] == [Type::F16, Type::Bf16];
+        let unwritten = if halves { Rnd::Rn } else { Rnd::None };
+        let rnd = sig.pick(ROUNDINGS)?.unwrap_or(unwritten);
         match (to_lanes, from_lanes) {
             (1, 1) if rnd == Rnd::Rs => unsupported("no such rounding of these types"),
             (1, 1) => {

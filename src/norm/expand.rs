@@ -18,6 +18,9 @@ use super::value::Val;
 /// A polynomial inside of an atom keeps its stand-ins where it had more terms than this without.
 const MAX_SPREAD: u64 = 1 << 21;
 
+/// As many packed monomials cost as much as one that is interned.
+const INTERNED: u64 = 32;
+
 impl Ring {
     /// The polynomial of a part of an atom: the canonical one, or where that would be long, one that
     /// keeps its stand-ins. Code for a function often takes a polynomial of high degree near zero, and a
@@ -37,16 +40,25 @@ impl Ring {
     }
 
     /// At most how many terms a term has once what stands for sums is multiplied out, as far as one
-    /// level of them goes.
+    /// level of them goes, by their cost.
     fn spread(&self, t: PTerm) -> u64 {
         if self.term_flags(t) & flag::LET == 0 {
             return 1;
         }
         let mut terms = 1u64;
+        let mut degree = Some(0u32);
         for (a, k) in self.monos.powers(t.mono) {
             let Atom::Let(p) = *self.atom(a) else {
+                degree = degree.map(|d| d.saturating_add(k.unsigned_abs()));
                 continue;
             };
+            // The terms of a sum are mostly alike.
+            let each = self.polys.get(p).first();
+            let each = each.and_then(|t| t.mono.packed_degree());
+            degree = degree.zip(each).map(|(d, e)| {
+                let all = e.saturating_mul(k.unsigned_abs());
+                d.saturating_add(all)
+            });
             // A power k of n terms has as many as there are multisets of k among n.
             let n = self.polys.len(p) as u64;
             let mut power = 1u64;
@@ -55,7 +67,10 @@ impl Ring {
             }
             terms = terms.saturating_mul(power);
         }
-        terms
+        match degree {
+            Some(0..=3) => terms,
+            _ => terms.saturating_mul(INTERNED),
+        }
     }
 
     /// The canonical polynomial of a value; an infinity is its own.

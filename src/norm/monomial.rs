@@ -58,6 +58,11 @@ impl Mono {
         (self.0 & INTERNED == 0 && id != 0 && single).then(|| id as u32 - 1)
     }
 
+    /// The number of its atoms with their powers, if it is packed.
+    pub fn packed_degree(self) -> Option<u32> {
+        (self.0 & INTERNED == 0).then(|| self.degree())
+    }
+
     fn degree(self) -> u32 {
         if self.0 & MASK != 0 {
             3
