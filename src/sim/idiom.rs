@@ -270,11 +270,12 @@ const MASK_BITS: u64 = 5;
 /// floats lie so far apart, or it is such a number, that nobody rounds with it. The sum with it is
 /// meant to lie below all others, or to be compared with such.
 ///
-/// match x + c with |c| a power of ten, the largest number of a format, or at least 2^(p+5), and c
-/// not a few bits wide, as what rounds is / result the sum of the reals.
+/// match x + c with c < 0, |c| a power of ten, the largest number of a format, or at least 2^(p+5), and
+/// c not a few bits wide, as what rounds is / result the sum of the reals / because what adds and
+/// takes away a large number to round adds a positive one.
 pub fn mask(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> Option<String> {
     let (x, y) = (s.as_const(a), s.as_const(b));
-    let c = x.or(y)?;
+    let c = x.or(y).filter(|c| c.is_negative())?;
     let size = c.abs();
     let odd = size.numer() >> size.numer().trailing_zeros().unwrap_or(0);
     if odd.bits() < MASK_BITS {
