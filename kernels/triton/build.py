@@ -103,7 +103,7 @@ BUILDS = [
     ("scattered_8", kernels.scattered, ROWS, APART, 4, 100, 1),
     ("scattered_8_one_warp", kernels.scattered, ROWS, APART, 1, 100, 1),
     ("scattered_8_shifted", kernels.scattered, ROWS, {**APART, "shift": 1}, 4, 100, 1),
-    ("product_by_roles_sm_100", kernels.product_by_roles, ROLES, ROLE, 4, 100, 2),
+    *[(f"product_by_roles_sm_{arch}", kernels.product_by_roles, ROLES, ROLE, 4, arch, 2) for arch in (90, 100)],
     ("product_by_roles_scaled", kernels.product_by_roles, ROLES, {**ROLE, "scale": 0.5}, 4, 100, 2),
     ("woven_64", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 4),
     ("woven_64_one_warp", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 1),

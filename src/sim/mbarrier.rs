@@ -89,6 +89,16 @@ struct Object {
     waiters: Vec<Waiter>,
 }
 
+impl Object {
+    /// True if nothing has counted in it yet.
+    fn is_new(&self) -> bool {
+        self.number == 0
+            && self.pending == self.expected
+            && self.bytes == 0
+            && self.waiters.is_empty()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     w: usize,
@@ -187,11 +197,18 @@ impl Machine<'_> {
                 ));
             }
             // An object lives until it is invalidated, or its bytes are used for something else.
-            if let Some(content) = self.objects.at.get(&at).map(|o| o.content)
+            if let Some((content, is_new)) =
+                self.objects.at.get(&at).map(|o| (o.content, o.is_new()))
                 && self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content)
             {
-                let why = "mbarrier.init of an object that was not invalidated is undefined";
-                return Err(self.object_misused(w, lane, pc, at, why));
+                if !is_new {
+                    let why = "mbarrier.init of an object that was not invalidated is undefined";
+                    return Err(self.object_misused(w, lane, pc, at, why));
+                }
+                self.found.assumptions.insert(
+                    "mbarrier.init of an object that nobody has used since it was made makes it anew"
+                        .into(),
+                );
             }
             let content = self.fresh_bits(64);
             self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(content));
