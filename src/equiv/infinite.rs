@@ -171,6 +171,19 @@ impl Lift<'_> {
         }
     }
 
+    /// An infinite operand decides a result, but another may have no value there: then nothing is known.
+    fn hide_nothing(&mut self, operands: &[Extended], out: &mut Extended) -> Option<()> {
+        let partial = |s: &TermStore, x: &Extended| !s.is_total(x.value);
+        let count = operands.iter().filter(|x| partial(self.store, x)).count();
+        for x in operands.iter().filter(|x| !x.is_finite()) {
+            if count > partial(self.store, x) as usize {
+                let infinite = self.or(x.neg, x.pos)?;
+                out.wild = self.or(out.wild, infinite)?;
+            }
+        }
+        Some(())
+    }
+
     /// match `max(a, b)`; result: -inf where both are, +inf where one is; because -inf is below and
     /// +inf above all.
     fn max(&mut self, a: Extended, b: Extended) -> Option<Extended> {
@@ -188,14 +201,21 @@ impl Lift<'_> {
             _ => {}
         }
         let (x, y) = (self.low(a), self.low(b));
-        Some(Extended {
+        let mut out = Extended {
             wild,
             undefined,
             neg: self.and(a.neg, b.neg)?,
             pos: self.or(a.pos, b.pos)?,
             is_low: true,
             ..Extended::plain(self.store.max(x, y))
-        })
+        };
+        // One that is -inf leaves the other's value.
+        let above = [a, b].map(|x| Extended {
+            neg: Cond::Never,
+            ..x
+        });
+        self.hide_nothing(&above, &mut out)?;
+        Some(out)
     }
 
     /// The infinities of a sum of some products, given its value and what that is elsewhere.
@@ -210,6 +230,7 @@ impl Lift<'_> {
             elsewhere,
             ..Extended::plain(value)
         };
+        self.hide_nothing(parts, &mut out)?;
         for x in parts {
             out.wild = self.or(out.wild, x.wild)?;
             out.undefined = self.or(out.undefined, x.undefined)?;

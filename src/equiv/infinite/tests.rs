@@ -97,7 +97,7 @@ fn build(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn conditions_and_values_are_those_of_the_term(
