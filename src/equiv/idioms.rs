@@ -26,7 +26,7 @@ use crate::term::{Term, TermId, TermStore};
 mod functions;
 mod pattern;
 
-use functions::FUNCTIONS;
+use functions::{FUNCTIONS, MARKS};
 use pattern::{Operations, Pattern};
 
 fn patterns() -> &'static [Pattern] {
@@ -51,18 +51,12 @@ fn is_part(store: &TermStore, t: TermId) -> bool {
 
 /// True if one of the terms is such a part, or a constant of a function that has none.
 fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
-    static MARKS: OnceLock<Vec<BigRational>> = OnceLock::new();
-    let marks = MARKS.get_or_init(|| {
-        let plain = |p: &&Pattern| {
-            let below = p.store.reachable(&[p.root]);
-            !below.iter().any(|&t| is_part(&p.store, t))
-        };
-        let marks = patterns().iter().filter(plain);
-        marks.filter_map(Pattern::mark).collect()
-    });
-    let expands =
-        |&t: &TermId| is_part(store, t) || store.as_const(t).is_some_and(|c| marks.contains(c));
-    terms.iter().any(expands)
+    let marks = || MARKS.iter().filter_map(|&m| BigRational::from_float(m));
+    let marked = |t: TermId| {
+        let c = store.as_const(t);
+        c.is_some_and(|c| !c.is_integer() && marks().any(|m| m == *c))
+    };
+    terms.iter().any(|&t| is_part(store, t) || marked(t))
 }
 
 impl Idioms {

@@ -39,6 +39,9 @@ macro_rules! function {
     };
 }
 
+/// Constants of the functions below that neither choose between cases nor make a number of bits.
+pub(super) const MARKS: &[f64] = &[7_077_169.0 / 536_870_912.0];
+
 /// Where a name stands several times, the others are what is left of its code where the argument is
 /// known to be positive, where the result is negated, or where the exponent is known.
 pub(super) const FUNCTIONS: &[Function] = &[

@@ -23,6 +23,26 @@ fn every_pattern_may_be_an_expansion() {
     }
 }
 
+/// The list is looked at before any pattern is built.
+#[test]
+fn marks_are_constants_of_what_has_no_parts() {
+    let plain = |p: &&Pattern| {
+        let below = p.store.reachable(&[p.root]);
+        !below.iter().any(|&t| is_part(&p.store, t))
+    };
+    let marks = patterns().iter().filter(plain).filter_map(Pattern::mark);
+    let mut marks: Vec<BigRational> = marks.collect();
+    marks.sort();
+    marks.dedup();
+    let mut listed: Vec<BigRational> = MARKS
+        .iter()
+        .filter_map(|&m| BigRational::from_float(m))
+        .collect();
+    listed.sort();
+    assert_eq!(marks, listed);
+    assert!(marks.iter().all(|m| !m.is_integer()), "{marks:?}");
+}
+
 /// Arguments of every size and sign.
 fn arguments() -> Vec<f32> {
     let mut xs: Vec<f32> = vec![0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 3e38, -3e38, 0.55, 0.6, 9.1];
