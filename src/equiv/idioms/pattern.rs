@@ -216,6 +216,7 @@ impl Pattern {
     }
 
     /// The constant that its first finder looks for.
+    #[cfg(test)]
     pub(super) fn mark(&self) -> Option<BigRational> {
         let sides = &self.finders.first()?.sides;
         sides.iter().find_map(|s| match s {
