@@ -13,7 +13,6 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -217,7 +216,7 @@ impl Pattern {
 
     /// The constant that its first finder looks for.
     #[cfg(test)]
-    pub(super) fn mark(&self) -> Option<BigRational> {
+    pub(super) fn mark(&self) -> Option<num_rational::BigRational> {
         let sides = &self.finders.first()?.sides;
         sides.iter().find_map(|s| match s {
             Side::Known(t) => self.store.as_const(*t).cloned(),
