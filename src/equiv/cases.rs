@@ -205,7 +205,7 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
                 });
                 let mut region = part(store, new, None)?;
                 // One number after the other is told apart: that is a chain and no tree.
-                region.depth -= u32::from(known.is_some() && !value) as usize;
+                region.depth -= usize::from(known.is_some() && !value);
                 Some(region)
             });
             return Some(parts.collect());

@@ -585,8 +585,8 @@ impl Lift<'_> {
 
 /// True if an infinity, or what has no value, stands below a term.
 pub(super) fn stand_below(store: &TermStore, roots: &[TermId]) -> bool {
-    let infinite = |t: &TermId| matches!(store.get(*t), Term::Inf { .. } | Term::Undefined);
-    store.reachable(roots).iter().any(infinite)
+    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
+    store.find_partial(roots, infinite).is_some()
 }
 
 /// For each pair of roots of `from` the pairs of `into` that say the same without infinities.

@@ -119,7 +119,7 @@ impl<'s> Prover<'s> {
                 denominators.insert(x, sign);
             }
         }
-        if !self.chooses_partial(&[a, b]) {
+        if !denominators.is_empty() && !self.chooses_partial(&[a, b]) {
             denominators.clear();
         }
         if facts.is_empty() && denominators.is_empty() {
@@ -153,11 +153,11 @@ impl<'s> Prover<'s> {
     /// True if a term chooses between two of which one has no value on some inputs.
     fn chooses_partial(&self, roots: &[TermId]) -> bool {
         let store = self.store;
-        let partial = |t: &TermId| match store.get(*t) {
+        let partial = |t: TermId| match store.get(t) {
             Term::Select(_, x, y) => !(store.is_total(x) && store.is_total(y)),
             _ => false,
         };
-        store.reachable(roots).iter().any(partial)
+        store.find_partial(roots, partial).is_some()
     }
 
     /// The same by a case split: dearer, and worth it only when no input refutes.

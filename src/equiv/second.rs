@@ -6,6 +6,8 @@
 //! the first round left open and hold for the whole pair: where one of them loses a proof that the
 //! first round found, none of them counts.
 
+use std::iter::repeat_n;
+
 use rayon::prelude::*;
 
 use super::constants::Readings;
@@ -54,6 +56,9 @@ impl Reread {
         open: impl Fn(usize) -> bool,
     ) -> Option<Reread> {
         let has_infinities = infinite::stand_below(store, roots);
+        if exact && !has_infinities {
+            return None;
+        }
         let idioms = match exact {
             true => Idioms::default(),
             false => Idioms::of(store, roots),
@@ -143,48 +148,36 @@ impl Judge<'_> {
         rulings: &mut [Ruling],
         decision: &mut Decision,
     ) {
-        let roots = |keep: fn(&Ruling) -> bool| -> Vec<TermId> {
-            let kept = conditions.iter().zip(rulings.iter());
-            let kept = kept.filter(|(c, r)| c.only.is_none() && keep(r));
-            kept.flat_map(|(c, _)| &c.pairs)
-                .flat_map(|&(a, b)| [a, b])
-                .collect()
-        };
         // Equal terms stay equal however their constants are read.
-        let differing: fn(&Ruling) -> bool = |r| !matches!(r, Ruling::Identical);
-        let all = roots(differing);
+        let asked = conditions.iter().zip(rulings.iter()).enumerate();
+        let asked = asked.filter(|(_, (c, r))| c.only.is_none() && !matches!(r, Ruling::Identical));
+        let asked: Vec<(usize, &Condition)> = asked.map(|(i, (c, _))| (i, c)).collect();
+        let pairs = asked.iter().flat_map(|(_, c)| &c.pairs);
+        let all: Vec<TermId> = pairs.flat_map(|&(a, b)| [a, b]).collect();
         // Readings come from what is open; what is proved must stay so under them.
-        let mut open = Vec::with_capacity(all.len() / 2);
-        for (c, r) in conditions.iter().zip(rulings.iter()) {
-            if c.only.is_none() && differing(r) {
-                open.extend(std::iter::repeat_n(r.is_open(), c.pairs.len()));
-            }
-        }
+        let open = asked.iter();
+        let open = open.flat_map(|(i, c)| repeat_n(rulings[*i].is_open(), c.pairs.len()));
+        let open: Vec<bool> = open.collect();
         let exact = self.options.exact_constants;
         let Some(reread) = Reread::of(self.store, &all, exact, |k| open[k]) else {
             return;
         };
         let store = &reread.store;
         let mut read = reread.pairs.iter();
-        let mut again: Vec<(usize, Condition)> = Vec::new();
-        for (i, (c, r)) in conditions.iter().zip(rulings.iter()).enumerate() {
-            if c.only.is_none() && differing(r) {
-                let pairs = read
-                    .by_ref()
-                    .take(c.pairs.len())
-                    .flatten()
-                    .copied()
-                    .collect();
-                again.push((
-                    i,
-                    Condition {
-                        pairs,
-                        whole: None,
-                        ..c.clone()
-                    },
-                ));
-            }
-        }
+        let anew = |(i, c): (usize, &Condition)| {
+            let pairs = read.by_ref().take(c.pairs.len()).flatten().copied();
+            let pairs = pairs.collect();
+            let whole = None;
+            (
+                i,
+                Condition {
+                    pairs,
+                    whole,
+                    ..c.clone()
+                },
+            )
+        };
+        let again: Vec<(usize, Condition)> = asked.into_iter().map(anew).collect();
         // What has no name after all, or is not the function, is left to the search for witnesses.
         let judge = Judge {
             store,

@@ -252,11 +252,11 @@ impl TermStore {
             Term::Not(q) => return self.select(q, b, a),
             _ => {}
         }
-        // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;
-        // because only that side is reached. The same for the other branch.
         if let Some(t) = self.clamped(p, a, b) {
             return t;
         }
+        // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;
+        // because only that side is reached. The same for the other branch.
         if let Some(x) = self.reached(p, a, true) {
             return self.select(p, x, b);
         }

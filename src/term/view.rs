@@ -520,6 +520,24 @@ impl TermStore {
         out
     }
 
+    /// A term below `roots` of which `test` holds, among those that may lack a value.
+    ///
+    /// What is total has only total children, so nothing below it is looked at.
+    pub fn find_partial(&self, roots: &[TermId], test: impl Fn(TermId) -> bool) -> Option<TermId> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack: Vec<TermId> = roots.to_vec();
+        while let Some(t) = stack.pop() {
+            if self.is_total(t) || !seen.insert(t) {
+                continue;
+            }
+            if test(t) {
+                return Some(t);
+            }
+            self.children(t, |c| stack.push(c));
+        }
+        None
+    }
+
     /// Number of terms below some roots, the roots included, and of edges between them.
     pub fn cone_size(&self, roots: impl IntoIterator<Item = TermId>) -> usize {
         let mut seen = vec![false; self.len()];
