@@ -12,6 +12,7 @@
 //! the kernel meant it.
 
 mod forms;
+mod number;
 
 use std::collections::BTreeMap;
 
@@ -21,11 +22,11 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Fmt;
-use crate::term::eval::{self, Mode};
 use crate::term::interval::Interval;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, Term, TermId, TermStore, encode_exact, pow2, show};
 use forms::{KINDS, simple, with_partners};
+use number::{Number, enclose};
 
 /// Constants of a pair that take part in products and quotients.
 const MAX_PARTNERS: usize = 64;
@@ -169,45 +170,6 @@ fn fraction(q: &BigRational) -> String {
     }
 }
 
-/// sqrt(square) * log2(e)^logarithms - minus: what a reading says, however it says it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Number {
-    square: BigRational,
-    logarithms: i32,
-    minus: Option<BigRational>,
-}
-
-impl Number {
-    fn enclosure(&self) -> Option<Interval> {
-        let mut store = TermStore::new();
-        let square = store.rational(self.square.clone());
-        let mut t = store.fun(Fun::Sqrt, square);
-        let l = store.log2_e();
-        for _ in 0..self.logarithms.abs() {
-            t = match self.logarithms > 0 {
-                true => store.mul(t, l),
-                false => store.div(t, l),
-            };
-        }
-        if let Some(q) = &self.minus {
-            let p = store.rational(q.clone());
-            t = store.sub(t, p);
-        }
-        enclose(&store, t)
-    }
-}
-
-/// An enclosure of a number.
-fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
-    let mode = Mode {
-        prec: PRECISION,
-        tolerant: false,
-        approximate: false,
-    };
-    let v = eval::evaluate(store, &[t], &Default::default(), mode);
-    v.first()?.interval(PRECISION)
-}
-
 /// A constant and what it is read as.
 #[derive(Clone, Debug)]
 struct Reading {
@@ -330,55 +292,6 @@ impl Readings {
         for q in drop {
             self.map.remove(&q);
         }
-    }
-
-    /// The number that a meaning is: partners that have a reading of their own are that.
-    fn number(&self, m: &Meaning) -> Number {
-        let mut n = Number {
-            square: BigRational::one(),
-            logarithms: 0,
-            minus: m.minus.clone(),
-        };
-        for (q, inverse) in m
-            .times
-            .iter()
-            .map(|q| (q, false))
-            .chain(m.over.iter().map(|q| (q, true)))
-        {
-            let own = self
-                .map
-                .get(q)
-                .filter(|r| !r.has_partner())
-                .map(|r| &r.meaning);
-            let p = match own {
-                Some(own) => self.number(own),
-                None => Number {
-                    square: q * q,
-                    logarithms: 0,
-                    minus: None,
-                },
-            };
-            if inverse {
-                n.square /= p.square;
-                n.logarithms -= p.logarithms;
-            } else {
-                n.square *= p.square;
-                n.logarithms += p.logarithms;
-            }
-        }
-        if m.base == Base::Sqrt {
-            // The root of a partner that is no fraction is the root of its bits.
-            n.logarithms = 0;
-            n.square = m.rational();
-            return n;
-        }
-        n.square *= &m.factor * &m.factor;
-        n.logarithms += match m.base {
-            Base::Log2E => 1,
-            Base::Ln2 => -1,
-            Base::One | Base::Sqrt => 0,
-        };
-        n
     }
 
     /// A positive constant by its reading, if that has no partner, else exactly.

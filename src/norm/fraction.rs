@@ -43,18 +43,14 @@ impl Ring {
             return Err(Fail::Undefined);
         }
         let mut shared: Powers = self.monos.powers(terms[0].mono);
-        let mut least = terms[0].exp;
         for t in terms.iter().skip(1) {
             if !shared.is_empty() || t.mono != Mono::ONE {
                 shared = self.least_powers(&shared, t.mono);
             }
-            if t.exp != least && self.exp_less(t.exp, least) {
-                least = t.exp;
-            }
         }
         let front = PTerm {
             mono: self.monos.of(&shared, &self.atom_flags),
-            exp: least,
+            exp: self.least_exp(terms.iter().map(|t| t.exp)),
             coef: Coef::ONE,
         };
         if front != PTerm::ONE {
@@ -101,6 +97,12 @@ impl Ring {
             }
         }
         out
+    }
+
+    /// The least of some exponents; that of 1 if there are none.
+    pub(super) fn least_exp(&self, exps: impl IntoIterator<Item = ExpId>) -> ExpId {
+        let less = |a: ExpId, b: ExpId| if a != b && self.exp_less(b, a) { b } else { a };
+        exps.into_iter().reduce(less).unwrap_or(ExpId::ZERO)
     }
 
     /// The order of exponents as coefficient vectors: the first difference decides. Constants

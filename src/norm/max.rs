@@ -250,17 +250,8 @@ impl Ring {
         let outside = self.add_scaled(before, Coef::ONE, after)?;
         let mut front = PTerm::ONE;
         if set.iter().any(|p| self.polys.flags(*p) & flag::EXP != 0) {
-            let mut exps = Vec::new();
-            for &p in &set {
-                exps.extend(self.polys.get(p).iter().map(|t| t.exp));
-            }
-            let mut least = exps[0];
-            for &e in &exps[1..] {
-                if e != least && self.exp_less(e, least) {
-                    least = e;
-                }
-            }
-            front.exp = least;
+            let terms = set.iter().flat_map(|p| self.polys.get(*p));
+            front.exp = self.least_exp(terms.map(|t| t.exp));
         }
         if front.exp != ExpId::ZERO {
             let inverse = self.term_inverse(front)?;

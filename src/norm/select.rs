@@ -420,9 +420,7 @@ impl Ring {
     /// that are defined for all inputs; if one of them is 0, also the least exponential of the other.
     fn shared_factor(&mut self, x: PolyId, y: PolyId) -> Result<PTerm, Fail> {
         let all = || self.polys.get(x).iter().chain(self.polys.get(y));
-        let (coef, first_exp) = all()
-            .next()
-            .map_or((Coef::ONE, ExpId::ZERO), |t| (t.coef, t.exp));
+        let coef = all().next().map_or(Coef::ONE, |t| t.coef);
         let mut monos = all().map(|t| t.mono);
         let Some(first) = monos.next() else {
             return Ok(PTerm::ONE);
@@ -449,12 +447,7 @@ impl Ring {
         };
         let mut exp = ExpId::ZERO;
         if x == PolyId::ZERO || y == PolyId::ZERO {
-            let mut least = first_exp;
-            for t in self.polys.get(x).iter().chain(self.polys.get(y)) {
-                if t.exp != least && self.exp_less(t.exp, least) {
-                    least = t.exp;
-                }
-            }
+            let least = self.least_exp(all().map(|t| t.exp));
             if self.exps.flags(least) & flag::PARTIAL == 0 {
                 exp = least;
             }

@@ -1,0 +1,102 @@
+//! The number that a reading says, however it says it.
+//!
+//! Two readings that say the same number are one constant; two that do not may lie so close that only
+//! an enclosure tells them apart.
+
+use num_rational::BigRational;
+use num_traits::One;
+
+use super::{Base, Meaning, PRECISION, Readings};
+use crate::term::eval::{self, Mode};
+use crate::term::interval::Interval;
+use crate::term::{Fun, TermId, TermStore};
+
+/// sqrt(square) * log2(e)^logarithms - minus: what a reading says, however it says it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Number {
+    square: BigRational,
+    logarithms: i32,
+    minus: Option<BigRational>,
+}
+
+impl Number {
+    pub(super) fn enclosure(&self) -> Option<Interval> {
+        let mut store = TermStore::new();
+        let square = store.rational(self.square.clone());
+        let mut t = store.fun(Fun::Sqrt, square);
+        let l = store.log2_e();
+        for _ in 0..self.logarithms.abs() {
+            t = match self.logarithms > 0 {
+                true => store.mul(t, l),
+                false => store.div(t, l),
+            };
+        }
+        if let Some(q) = &self.minus {
+            let p = store.rational(q.clone());
+            t = store.sub(t, p);
+        }
+        enclose(&store, t)
+    }
+}
+
+/// An enclosure of a number.
+pub(super) fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
+    let mode = Mode {
+        prec: PRECISION,
+        tolerant: false,
+        approximate: false,
+    };
+    let v = eval::evaluate(store, &[t], &Default::default(), mode);
+    v.first()?.interval(PRECISION)
+}
+
+impl Readings {
+    /// The number that a meaning is: partners that have a reading of their own are that.
+    pub(super) fn number(&self, m: &Meaning) -> Number {
+        let mut n = Number {
+            square: BigRational::one(),
+            logarithms: 0,
+            minus: m.minus.clone(),
+        };
+        for (q, inverse) in m
+            .times
+            .iter()
+            .map(|q| (q, false))
+            .chain(m.over.iter().map(|q| (q, true)))
+        {
+            let own = self
+                .map
+                .get(q)
+                .filter(|r| !r.has_partner())
+                .map(|r| &r.meaning);
+            let p = match own {
+                Some(own) => self.number(own),
+                None => Number {
+                    square: q * q,
+                    logarithms: 0,
+                    minus: None,
+                },
+            };
+            if inverse {
+                n.square /= p.square;
+                n.logarithms -= p.logarithms;
+            } else {
+                n.square *= p.square;
+                n.logarithms += p.logarithms;
+            }
+        }
+        if m.base == Base::Sqrt {
+            // The root of a partner that is no fraction is the root of its bits.
+            n.logarithms = 0;
+            n.square = m.rational();
+            return n;
+        }
+        n.square *= &m.factor * &m.factor;
+        n.logarithms += match m.base {
+            Base::Log2E => 1,
+            Base::Ln2 => -1,
+            Base::One | Base::Sqrt => 0,
+        };
+        n
+    }
+}
