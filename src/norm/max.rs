@@ -24,6 +24,10 @@ use super::value::Val;
 /// Sets up to this size are searched for dominated elements pair by pair.
 const PAIRWISE: usize = 12;
 
+/// Sets up to this size are searched whatever the size of their elements: that takes no longer
+/// than making them did.
+const CLAMPS: usize = 3;
+
 /// Sets up to this size are searched for elements between two others.
 const TRIPLES: usize = 6;
 
@@ -55,7 +59,7 @@ impl Ring {
     }
 
     /// A maximum atom with a positive rational factor, among the terms of an element.
-    fn max_term(&self, p: PolyId) -> Option<(usize, Box<[PolyId]>)> {
+    pub(super) fn max_term(&self, p: PolyId) -> Option<(usize, Box<[PolyId]>)> {
         if self.polys.flags(p) & flag::MAX == 0 {
             return None;
         }
@@ -204,7 +208,9 @@ impl Ring {
         while i < set.len() {
             let mut dominated = false;
             for j in 0..set.len() {
-                if i == j || self.polys.len(set[i]) + self.polys.len(set[j]) > 64 {
+                if i == j
+                    || set.len() > CLAMPS && self.polys.len(set[i]) + self.polys.len(set[j]) > 64
+                {
                     continue;
                 }
                 if self.difference_sign(set[j], set[i]).is_nonneg() {

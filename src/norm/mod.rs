@@ -12,8 +12,8 @@
 //!
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
-//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `fun` (sqrt, log,
-//! exp, tanh, floor), `max`, `select`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
+//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `fun` (sqrt, log,
+//! exp, tanh, floor), `max`, `select`, `clamp`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
@@ -23,6 +23,7 @@
 
 mod binary;
 mod bits;
+mod clamp;
 mod difference;
 mod display;
 mod exp;
@@ -37,6 +38,7 @@ mod obligations;
 mod poly;
 pub mod probable;
 mod prove;
+mod quadratic;
 mod rat;
 mod ring;
 mod select;

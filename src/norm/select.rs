@@ -124,7 +124,7 @@ impl Ring {
 
     /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
     /// atoms proved positive; a root is replaced by its argument. With `any_sign`, also what changes it but is never zero.
-    fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
+    pub(super) fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
         let (content, primitive) = match self.polys.get(p) {
             [t] => (*t, PolyId::ONE),
             _ => self.primitive(p)?,
@@ -315,6 +315,11 @@ impl Ring {
             let n = self.negate(d)?;
             if self.sign_part(n, false)? == q {
                 return self.val_max(a, b);
+            }
+            match self.chooses_clamp(q, d)? {
+                Some(true) => return self.val_min(a, b),
+                Some(false) => return self.val_max(a, b),
+                None => {}
             }
         }
         if let Some(v) = self.told_apart(p, x, y)? {

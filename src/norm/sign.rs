@@ -5,8 +5,8 @@
 //! defined; sums and products combine sets term by term.
 //!
 //! Soundness: the set may be too large, never too small. What is not claimed: cancellation between
-//! terms is not seen, so a sum of squares that was multiplied out has all signs here;
-//! `prove.rs` looks at terms before they are multiplied out.
+//! terms is not seen but in quadratic polynomials (`quadratic.rs`); `prove.rs` looks at terms before they
+//! are multiplied out.
 
 use std::cmp::Ordering;
 
@@ -239,6 +239,9 @@ impl Ring {
                 }
             }
         }
+        if s == Sign::ALL {
+            return self.quadratic_sign(a, b);
+        }
         s
     }
 
@@ -278,6 +281,9 @@ impl Ring {
             if s == Sign::ALL {
                 break;
             }
+        }
+        if s == Sign::ALL {
+            s = self.quadratic_sign(self.polys.get(p), &[]);
         }
         if s == Sign::ALL && self.polys.flags(p) & flag::MAX != 0 {
             return self.sign_by_means(p);
