@@ -12,7 +12,7 @@
 //!
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
-//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `fun` (sqrt, log,
+//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (sqrt, log,
 //! exp, tanh, floor), `max`, `select`, `clamp`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
@@ -47,6 +47,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod value;
+mod variance;
 
 pub use difference::Difference;
 pub use obligations::{Need, Obligation};

@@ -86,6 +86,9 @@ impl Normalizer<'_> {
             return true;
         }
         self.ring.refill();
+        if holds(self.square_sign(t).and(reach.sign)) {
+            return !self.is_spoilt();
+        }
         let entry = self.entry(t);
         let proved = match entry {
             Entry::Real(v) => match self.ring.canon(v) {
@@ -95,6 +98,12 @@ impl Normalizer<'_> {
             _ => false,
         };
         proved && !self.is_spoilt()
+    }
+
+    /// The signs of a term, if it is finite wherever it is defined.
+    pub(super) fn finite_sign(&mut self, t: TermId) -> Option<Sign> {
+        let reach = self.reach_of(t);
+        (!reach.infinite).then_some(reach.sign)
     }
 
     /// The signs that the structure of a term allows.

@@ -108,7 +108,11 @@ impl Ring {
                 exp,
                 ..PTerm::ONE
             };
-            let of_k = if k.is_negative() { Sign::NEG } else { Sign::POS };
+            let of_k = if k.is_negative() {
+                Sign::NEG
+            } else {
+                Sign::POS
+            };
             let sign = of_k.times(self.term_sign(one));
             let mut pay = |atom: u32, k: &Rat| {
                 let had = left.entry(atom).or_insert(Rat::int(0));

@@ -18,7 +18,7 @@ use super::value::Val;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
-use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, RCmp, Sort, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -348,6 +348,9 @@ impl<'s> Normalizer<'s> {
                 Entry::Real(self.ring.val_fun(f, x).map_err(fail)?)
             }
             Term::Max(a, b) => {
+                if let Some(v) = self.clamps_squares(a, b) {
+                    return Ok(Entry::Real(self.value(v)?));
+                }
                 let (x, y) = (self.value(a)?, self.value(b)?);
                 Entry::Real(self.ring.val_max(x, y).map_err(fail)?)
             }
@@ -369,6 +372,8 @@ impl<'s> Normalizer<'s> {
                 Entry::Real(self.ring.atom_val(Atom::OfBits(fmt, n)))
             }
             Term::Bool(b) => Entry::Bool(Lit::of(b)),
+            Term::RCmp(RCmp::Lt, a, b) if self.is_below_squares(a, b) => Entry::Bool(Lit::FALSE),
+            Term::RCmp(RCmp::Le, a, b) if self.is_below_squares(b, a) => Entry::Bool(Lit::TRUE),
             Term::RCmp(op, a, b) => {
                 let (x, y) = (self.value(a)?, self.value(b)?);
                 Entry::Bool(self.ring.compare(op, x, y).map_err(fail)?)

@@ -41,7 +41,7 @@ impl Build {
 }
 
 /// Number of rules.
-const RULES: u8 = 44;
+const RULES: u8 = 48;
 
 /// Both sides of a rule.
 fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
@@ -239,6 +239,39 @@ fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
             let s = b.select((RCmp::Lt, x, zero), y, z);
             let s = b.mul(x, s);
             (b.select((RCmp::Lt, x, zero), u, v), b.add(s, n))
+        }
+        // Choices of what is clamped already.
+        43 => {
+            let (lower, upper) = (n, b.add(n, one));
+            let inner = b.s.min(x, upper);
+            let outer = b.max(inner, lower);
+            (b.select((RCmp::Lt, x, lower), lower, inner), outer)
+        }
+        44 => {
+            let (lower, upper) = (n, b.add(n, one));
+            let inner = b.max(x, lower);
+            let outer = b.s.min(inner, upper);
+            (b.select((RCmp::Lt, upper, x), upper, inner), outer)
+        }
+        // Sums of squares.
+        45 | 46 => {
+            let (third, s) = (b.q(1, 3), b.add(x, y));
+            let mean = b.add(s, z);
+            let mean = b.mul(mean, third);
+            let [u, v, w] = [x, y, z].map(|t| b.mul(t, t));
+            let (s, square) = (b.add(u, v), b.mul(mean, mean));
+            let s = b.add(s, w);
+            let s = b.mul(s, third);
+            let variance = b.sub(s, square);
+            let clamped = match rule {
+                45 => b.max(variance, zero),
+                _ => b.select((RCmp::Lt, variance, zero), zero, variance),
+            };
+            let [u, v, w] = [(x, y), (y, z), (z, x)].map(|(s, t)| b.sub(s, t));
+            let [u, v, w] = [u, v, w].map(|t| b.mul(t, t));
+            let (s, ninth) = (b.add(u, v), b.q(1, 9));
+            let s = b.add(s, w);
+            (clamped, b.mul(s, ninth))
         }
         // Fractions.
         _ => {
