@@ -36,6 +36,10 @@ pub enum SpecError {
     BadGrid { grid: String },
     #[error("CTA {cta} is outside the grid {grid}: give the grid with --grid")]
     CtaOutsideGrid { cta: String, grid: String },
+    #[error(
+        "{bytes} bytes of dynamic shared memory are more than any device has: give what the launch gives, in bytes"
+    )]
+    BadDynamicShared { bytes: u64 },
     #[error("a timeout of {seconds} seconds is not possible")]
     BadTimeout { seconds: f64 },
     #[error("the binding `{text}` cannot be read: {why}")]

@@ -17,6 +17,9 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Bounds of the components of `%nctaid`.
 const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 
+/// The shared memory window, of which no device has more than a part.
+const MAX_DYNAMIC_SHARED: u64 = 1 << 24;
+
 /// What was asked for about the launch of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchSpec {
@@ -70,6 +73,11 @@ impl LaunchSpec {
                 cta: show(cta),
                 grid: show(grid),
             });
+        }
+        if let Some(bytes) = self.dynamic_shared
+            && bytes > MAX_DYNAMIC_SHARED
+        {
+            return Err(SpecError::BadDynamicShared { bytes });
         }
         Ok(Launch {
             block,
