@@ -53,14 +53,22 @@ impl Ring {
         }
     }
 
-    /// Whether the square that the first mixed term needs is negative in `p - q`; none without that
+    /// Whether the square that the first mixed term of `p - q` needs is negative in it; none without that
     /// square. This is what makes asking cheap where the answer is no: a scalar product has no squares.
     fn first_square(&self, p: &[PTerm], q: &[PTerm]) -> Option<bool> {
-        let mixed = |t: &PTerm| {
-            let (a, b) = factors(self, t)?;
-            (a != b).then_some(a)
+        let first = |terms: &[PTerm], others: &[PTerm]| {
+            let mut mixed = terms.iter().filter_map(|t| {
+                let (a, b) = factors(self, t)?;
+                (a != b).then_some((*t, a))
+            });
+            mixed.find(|(t, _)| {
+                let same = others.binary_search_by_key(&t.key(), PTerm::key);
+                same.map_or(true, |i| others[i].coef != t.coef)
+            })
         };
-        let atom = p.iter().chain(q).find_map(mixed)?;
+        let (x, y) = (first(p, q), first(q, p));
+        let least = x.into_iter().chain(y).min_by_key(|(t, _)| t.key());
+        let (_, atom) = least?;
         let key = (Mono::pair(atom, atom)?, ExpId::ZERO);
         let coef = |terms: &[PTerm]| {
             let i = terms.binary_search_by_key(&key, PTerm::key).ok()?;
@@ -203,6 +211,7 @@ mod tests {
             let sign = r.quadratic_sign(r.polys.get(a), r.polys.get(b));
             let d = r.add_scaled(a, Coef::MINUS_ONE, b).unwrap();
             prop_assert_eq!(sign, r.quadratic_sign(r.polys.get(d), &[]));
+            prop_assert_eq!(r.difference_sign(a, b), r.poly_sign(d));
             for point in 0..343 {
                 let x = [1, point % 7 - 3, point / 7 % 7 - 3, point / 49 - 3];
                 let at = |l: &[(usize, usize, i64)]| -> i64 {
