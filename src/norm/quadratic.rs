@@ -191,6 +191,11 @@ mod tests {
         terms.push((0, 0, -2));
         let less = poly(&mut r, &atoms, &terms);
         assert_eq!(r.poly_sign(less), Sign::ALL);
+        // What cancels is not looked at: (x^2 + 3 z) - 3 z.
+        let x = poly(&mut r, &atoms, &[(1, 1, 1), (0, 3, 3)]);
+        let y = poly(&mut r, &atoms, &[(0, 3, 3)]);
+        assert_eq!(r.quadratic_sign(r.polys.get(x), r.polys.get(y)), Sign::ALL);
+        assert_eq!(r.difference_sign(x, y), Sign::NONNEG);
         // One coefficient too large.
         let mixed = poly(&mut r, &atoms, &[(1, 1, 2), (2, 2, 2), (1, 2, -5)]);
         assert_eq!(r.poly_sign(mixed), Sign::ALL);
