@@ -12,13 +12,13 @@
 //! which the caller shows for the whole terms. Not claimed: completeness; the number of regions
 //! is bounded.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
 use super::monotone;
 use crate::spec::Limits;
-use crate::term::rebuild::rebuild;
+use crate::term::rebuild::{Images, rebuild};
 use crate::term::{Fun, ICmp, RCmp, Term, TermId, TermStore};
 
 /// Terms below a pair beyond which it is not split.
@@ -92,17 +92,12 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
 /// from its argument: nothing has to be split on the bounds that they are kept in.
 ///
 /// match `2^a * 2^b`, total / result `2^(a + b)` / because that holds for all reals.
-fn one_power(
-    store: &TermStore,
-    t: TermId,
-    into: &mut TermStore,
-    map: &FxHashMap<TermId, TermId>,
-) -> Option<TermId> {
+fn one_power(store: &TermStore, t: TermId, into: &mut TermStore, map: &Images) -> Option<TermId> {
     if !matches!(store.get(t), Term::Mul(..)) || !store.is_total(t) {
         return None;
     }
     let form = monotone::exponent(store, t)?;
-    let terms = form.terms.iter().map(|(v, k)| Some((*map.get(v)?, k)));
+    let terms = form.terms.iter().map(|(v, k)| Some((map.get(*v)?, k)));
     let mut sum = into.rational(form.constant.clone());
     for term in terms.collect::<Option<Vec<_>>>()? {
         let k = into.rational(term.1.clone());
@@ -228,7 +223,7 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
             (Some((x, value)), _) if *x == t => Some(build(s, value)),
             (_, Some((x, Some(y)))) if *x == t => match old.as_const(*y) {
                 Some(c) => Some(s.rational(c.clone())),
-                None => map.get(y).copied(),
+                None => map.get(*y),
             },
             (_, Some((x, None))) if *x == t => Some(s.integer(0)),
             _ => resolve(&old, t, chosen, sign, s, map),
@@ -272,7 +267,7 @@ fn resolve(
     chosen: Switch,
     sign: Sign,
     into: &mut TermStore,
-    map: &FxHashMap<TermId, TermId>,
+    map: &Images,
 ) -> Option<TermId> {
     if switch(store, t) != Some(chosen) {
         return None;
@@ -285,12 +280,12 @@ fn resolve(
     };
     Some(match store.get(t) {
         Term::Max(a, b) => match ordered(a, b) {
-            Sign::Negative => map[&b],
-            _ => map[&a],
+            Sign::Negative => map.of(b),
+            _ => map.of(a),
         },
         Term::Min(a, b) => match ordered(a, b) {
-            Sign::Positive => map[&b],
-            _ => map[&a],
+            Sign::Positive => map.of(b),
+            _ => map.of(a),
         },
         Term::RCmp(op, a, b) => {
             let s = ordered(a, b);
@@ -301,9 +296,9 @@ fn resolve(
             })
         }
         Term::Fun(Fun::Abs, a) => match sign {
-            Sign::Negative => into.neg(map[&a]),
+            Sign::Negative => into.neg(map.of(a)),
             Sign::Zero => into.integer(0),
-            Sign::Positive => map[&a],
+            Sign::Positive => map.of(a),
         },
         _ => return None,
     })

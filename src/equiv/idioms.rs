@@ -102,7 +102,7 @@ impl Idioms {
         let all = patterns();
         rebuild(from, roots, into, |s, t, done| {
             let (i, u) = self.map.get(&t)?;
-            let u: Option<Vec<TermId>> = u.iter().map(|u| done.get(u).copied()).collect();
+            let u: Option<Vec<TermId>> = u.iter().map(|u| done.get(*u)).collect();
             Some((all[*i].meaning)(s, &u?))
         })
     }

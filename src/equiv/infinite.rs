@@ -315,7 +315,11 @@ impl Lift<'_> {
                     ..Extended::plain(zero)
                 });
             }
-            _ if plain => return Some(Extended::plain(copy(from, t, self.store, &self.values))),
+            _ if plain => {
+                return Some(Extended::plain(copy(from, t, self.store, |c| {
+                    self.values[&c]
+                })));
+            }
             _ => {}
         }
         match from.get(t) {
@@ -362,7 +366,7 @@ impl Lift<'_> {
                 let (p, x, y) = (of(self, p)?, of(self, a)?, of(self, b)?);
                 let plain = p.is_plain() && x.is_plain() && y.is_plain();
                 if plain && !self.store.is_total(p.value) {
-                    let value = copy(from, t, self.store, &self.values);
+                    let value = copy(from, t, self.store, |c| self.values[&c]);
                     return Some(Extended::plain(value));
                 }
                 self.select(p, x, y)
@@ -377,7 +381,7 @@ impl Lift<'_> {
             }
             // Anything else has no value where an operand has none.
             _ => {
-                let mut out = Extended::plain(copy(from, t, self.store, &self.values));
+                let mut out = Extended::plain(copy(from, t, self.store, |c| self.values[&c]));
                 let mut children = Vec::new();
                 from.children(t, |c| children.push(c));
                 for c in children {

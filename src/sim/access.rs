@@ -124,7 +124,17 @@ impl Machine<'_> {
                 let width = self.width(*d);
                 let byte = (k as u32 * elem) as u64;
                 let whole = access.ty.bits() == width as u32;
-                for lane in lanes(exec) {
+                let mut rest = exec;
+                if whole && width == 32 {
+                    let mut words = [0; LANES];
+                    let part = &mut self.values.address_part;
+                    let cells = &self.regions[region.0 as usize];
+                    let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words, part);
+                    self.warps[w].set_words(*d, known, &words);
+                    self.warps[w].set_symbolic(*d, numbers, &words);
+                    rest &= !(known | numbers);
+                }
+                for lane in lanes(rest) {
                     let mut v = self.load_one(w, lane, pc, region, offs[lane] + byte, access.ty);
                     if !whole {
                         v = extend(&mut self.values, v, access.ty, width);

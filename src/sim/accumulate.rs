@@ -7,7 +7,7 @@
 use crate::kernel::{FloatMods, FloatOp, Fmt, RegId, Src};
 
 use super::machine::Machine;
-use super::value::{Val, Values, open_head, open_word, real_head};
+use super::value::{Val, Values, of_lane, open_head, open_word, real_head};
 use super::warp::{LANES, lanes};
 
 /// True for a plain addition, or one with a product.
@@ -84,6 +84,22 @@ impl Machine<'_> {
         let warp = &self.warps[w];
         let (a, b, c) = (warp.words(a), warp.words(b), warp.words(c));
         let mut out = [0; LANES];
+        let alike = |words: &[u64; LANES], head: u64| match candidates {
+            u32::MAX => words.iter().fold(0, |d, w| d | w >> 48 ^ head) == 0,
+            _ => lanes(candidates).all(|l| words[l] >> 48 == head),
+        };
+        if alike(a, real)
+            && alike(b, real)
+            && alike(c, open)
+            && let Some(sum) = self.values.extend_together(candidates, c, a, b)
+        {
+            let first = open_word(fmt, sum);
+            for (lane, word) in out.iter_mut().enumerate() {
+                *word = of_lane(first, lane);
+            }
+            self.warps[w].set_symbolic(dst, candidates, &out);
+            return candidates;
+        }
         let mut done = 0;
         for lane in lanes(candidates) {
             let (x, y, s) = (a[lane], b[lane], c[lane]);

@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{Fmt, IntTy, NumTy};
 use crate::term::{ArrayId, TermId};
 
-use super::value::{Val, Values};
+use super::value::{Val, Values, is_number};
+use super::warp::{LANES, lanes};
 
 /// Cells of a page.
 const PAGE: usize = 1024;
@@ -236,6 +237,43 @@ impl Region {
             return values.of_bits(t);
         }
         self.load_bits(values, off, bits as u8, ty, site)
+    }
+
+    /// Loads the 32 bits at an offset for each lane of a mask, as far as they are known bits or a
+    /// number: the lane words, and the lanes that are done, those that are numbers apart.
+    ///
+    /// A number is loaded as what it is, whatever the type of the load, as by [`load`](Self::load).
+    #[inline]
+    pub fn load_words(
+        &self,
+        mask: u32,
+        offs: &[u64; LANES],
+        byte: u64,
+        out: &mut [u64; LANES],
+        address_part: &mut bool,
+    ) -> (u32, u32) {
+        let (mut known, mut numbers) = (0, 0);
+        // Lanes seldom lie on different pages.
+        let (mut page, mut cells) = (u64::MAX, None);
+        for lane in lanes(mask) {
+            let word = (offs[lane] + byte) / 4;
+            let p = word / PAGE as u64;
+            if p != page {
+                page = p;
+                cells = self.find(p).map(|i| &self.pages[i].cells);
+            }
+            let Some(cells) = cells else { continue };
+            let cell = cells[word as usize % PAGE];
+            if cell >> KIND_SHIFT == CONC {
+                *address_part |= cell & HALF != 0;
+                out[lane] = cell & 0xffff_ffff;
+                known |= 1 << lane;
+            } else if cell >> KIND_SHIFT == WORD && is_number(cell & VAL_MASK) {
+                out[lane] = cell & VAL_MASK;
+                numbers |= 1 << lane;
+            }
+        }
+        (known, numbers)
     }
 
     fn load_bits(&mut self, values: &mut Values, off: u64, width: u8, ty: NumTy, site: u32) -> Val {

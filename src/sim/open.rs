@@ -8,17 +8,22 @@
 //!
 //! The log is persistent: an open sum names a prefix of a list of chunks, and appending never
 //! changes what an older name means. Registers are therefore copied freely, and both arms of a
-//! data-dependent branch may extend the same sum. A chunk is one cache line.
+//! data-dependent branch may extend the same sum. A chunk is one cache line. Where the lanes of a
+//! warp extend their sums together, one log serves them all ([`together`]).
 //!
 //! What it stands for is what the chain of `add` and `mul` terms stands for; short sums become
 //! exactly that chain, so that idioms of a few instructions look the same as without this.
 //!
 //! Not claimed: that a closed sum is canonical; that is the work of `norm`.
 
+mod together;
+
 use crate::kernel::Fmt;
 use crate::term::{Term, TermId, TermStore};
 
 use super::value::{Val, Values, open_sum};
+use super::warp::{LANES, lanes};
+use together::{Factor as Ids, SHARED, Together};
 
 /// Products of a chunk; with the header they fill a cache line.
 const CHUNK: usize = 6;
@@ -31,17 +36,26 @@ const NONE: u32 = u32::MAX;
 /// A prefix of an open sum: the first products of a chunk and everything in the chunks before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpenSum {
-    /// The last chunk.
+    /// The last chunk; with [`together::SHARED`] one of a whole warp.
     pub chunk: u32,
     /// Number of products of that chunk, at least 1.
     pub len: u8,
+    /// Whose products of a chunk of a warp; else 0.
+    pub lane: u8,
 }
+
+/// What no sum is.
+const NOTHING: OpenSum = OpenSum {
+    chunk: NONE,
+    len: 0,
+    lane: 0,
+};
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Chunk {
-    /// The chunk before, which is full.
-    prev: u32,
+    /// What comes before.
+    prev: OpenSum,
     len: u8,
     /// The term of the sum up to here is `closed` if this is its length in this chunk, not 0.
     closed_len: u8,
@@ -53,16 +67,17 @@ struct Chunk {
 #[derive(Debug, Default)]
 pub struct OpenSums {
     chunks: Vec<Chunk>,
+    together: Together,
     scratch: Vec<(TermId, TermId)>,
 }
 
 impl OpenSums {
     /// Memory in bytes that the sums take.
     pub fn footprint(&self) -> u64 {
-        (self.chunks.capacity() * size_of::<Chunk>()) as u64
+        (self.chunks.capacity() * size_of::<Chunk>()) as u64 + self.together.footprint()
     }
 
-    fn start(&mut self, prev: u32, products: &[[u32; 2]]) -> OpenSum {
+    fn start(&mut self, prev: OpenSum, products: &[[u32; 2]]) -> OpenSum {
         let mut all = [[0; 2]; CHUNK];
         all[..products.len()].copy_from_slice(products);
         let chunk = self.chunks.len() as u32;
@@ -76,28 +91,46 @@ impl OpenSums {
         OpenSum {
             chunk,
             len: products.len() as u8,
+            lane: 0,
         }
+    }
+
+    /// The term of a sum, if it has been closed.
+    fn closed(&self, s: OpenSum) -> Option<TermId> {
+        if s.chunk & SHARED != 0 {
+            return self.together.closed(s);
+        }
+        let c = &self.chunks[s.chunk as usize];
+        (c.closed_len == s.len).then_some(TermId(c.closed))
+    }
+
+    /// Keeps the term of a sum.
+    fn set_closed(&mut self, s: OpenSum, t: TermId) {
+        if s.chunk & SHARED != 0 {
+            return self.together.set_closed(s, t);
+        }
+        let c = &mut self.chunks[s.chunk as usize];
+        (c.closed_len, c.closed) = (s.len, t.0);
     }
 
     /// The sum `s` plus the product of `x` and `y`; `one` is the constant 1.
     #[inline]
     fn append(&mut self, s: OpenSum, x: TermId, y: TermId, one: TermId) -> OpenSum {
-        let c = &mut self.chunks[s.chunk as usize];
-        let n = s.len as usize;
-        if c.closed_len == s.len {
+        if let Some(t) = self.closed(s) {
             // What is a term already goes on as that term, which others share.
-            let base = [c.closed, one.0];
-            return self.start(NONE, &[base, [x.0, y.0]]);
+            return self.start(NOTHING, &[[t.0, one.0], [x.0, y.0]]);
         }
-        if n == CHUNK {
-            return self.start(s.chunk, &[[x.0, y.0]]);
+        let n = s.len as usize;
+        if s.chunk & SHARED != 0 || n == CHUNK {
+            return self.start(s, &[[x.0, y.0]]);
         }
+        let c = &mut self.chunks[s.chunk as usize];
         if c.len == s.len {
             c.products[n] = [x.0, y.0];
             c.len += 1;
             return OpenSum {
-                chunk: s.chunk,
                 len: s.len + 1,
+                ..s
             };
         }
         // Another has extended this prefix: go on with a copy of the chunk.
@@ -109,18 +142,21 @@ impl OpenSums {
     /// Collects the products of a sum, first ones first.
     fn collect(&mut self, s: OpenSum, one: TermId) {
         self.scratch.clear();
-        let (mut at, mut n) = (s.chunk, s.len);
-        while at != NONE {
-            let c = &self.chunks[at as usize];
-            if c.closed_len == n {
-                self.scratch.push((TermId(c.closed), one));
+        let mut at = s;
+        while at != NOTHING {
+            if let Some(t) = self.closed(at) {
+                self.scratch.push((t, one));
                 break;
             }
-            let products = &c.products[..n as usize];
-            let pairs = products.iter().rev();
+            if at.chunk & SHARED != 0 {
+                at = self.together.collect(at, &mut self.scratch);
+                continue;
+            }
+            let c = &self.chunks[at.chunk as usize];
+            let pairs = c.products[..at.len as usize].iter().rev();
             self.scratch
                 .extend(pairs.map(|[x, y]| (TermId(*x), TermId(*y))));
-            (at, n) = (c.prev, CHUNK as u8);
+            at = c.prev;
         }
         self.scratch.reverse();
     }
@@ -152,7 +188,7 @@ impl Values {
             Val::Real(f, t) if f == fmt => match self.store.get(t) {
                 Term::Add(..) | Term::Sum(_) => {
                     let one = self.one();
-                    Some(self.open.start(NONE, &[[t.0, one.0]]))
+                    Some(self.open.start(NOTHING, &[[t.0, one.0]]))
                 }
                 _ => None,
             },
@@ -198,6 +234,32 @@ impl Values {
         self.append(open_sum(sum), TermId(x), TermId(y))
     }
 
+    /// The sums of the lanes of a mask, each extended by the product of its factors, in lane words;
+    /// the sum of lane 0 stands for all, which differ in nothing else. `None` where each lane is for
+    /// itself.
+    pub fn extend_together(
+        &mut self,
+        mask: u32,
+        sums: &[u64; LANES],
+        x: &[u64; LANES],
+        y: &[u64; LANES],
+    ) -> Option<OpenSum> {
+        let ordinary = |words: &[u64; LANES]| {
+            let mut last = NONE;
+            lanes(mask).all(|lane| {
+                let t = words[lane] as u32;
+                let is_same = std::mem::replace(&mut last, t) == t;
+                is_same || self.store.is_ordinary(TermId(t))
+            })
+        };
+        if !ordinary(x) || !ordinary(y) {
+            return None;
+        }
+        let factor = |words| Ids { words, mask };
+        let together = &mut self.open.together;
+        together.append(mask, sums, factor(x), factor(y))
+    }
+
     /// As [`Values::extend`], where nothing but an append is needed.
     #[inline]
     pub fn append(&mut self, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
@@ -210,9 +272,8 @@ impl Values {
 
     /// The term of an open sum.
     pub fn close(&mut self, s: OpenSum) -> TermId {
-        let c = &self.open.chunks[s.chunk as usize];
-        if c.closed_len == s.len {
-            return TermId(c.closed);
+        if let Some(t) = self.open.closed(s) {
+            return t;
         }
         let one = self.one();
         self.open.collect(s, one);
@@ -232,8 +293,7 @@ impl Values {
             self.store.sum(&products[skip..])
         };
         self.open.scratch = products;
-        let c = &mut self.open.chunks[s.chunk as usize];
-        (c.closed_len, c.closed) = (s.len, t.0);
+        self.open.set_closed(s, t);
         t
     }
 
@@ -278,7 +338,7 @@ impl Values {
                     let t = self.real(v, fmt);
                     let one = self.one();
                     (!matches!(factor(&self.store, t), Factor::Odd))
-                        .then(|| self.open.start(NONE, &[[t.0, one.0]]))
+                        .then(|| self.open.start(NOTHING, &[[t.0, one.0]]))
                 }
                 _ => self.opened(fmt, v),
             };

@@ -50,6 +50,12 @@ pub fn real_head(fmt: Fmt) -> u64 {
     REAL << 8 | fmt as u64
 }
 
+/// True if a symbolic lane word packs a real.
+#[inline]
+pub fn is_number(word: u64) -> bool {
+    word >> 56 == REAL
+}
+
 /// The upper 16 bits of the packed form of an open sum of a format.
 pub fn open_head(fmt: Fmt) -> u64 {
     OPEN << 8 | fmt as u64
@@ -58,7 +64,13 @@ pub fn open_head(fmt: Fmt) -> u64 {
 /// The packed form of an open sum.
 #[inline]
 pub fn open_word(fmt: Fmt, s: OpenSum) -> u64 {
-    OPEN << 56 | (fmt as u64) << 48 | (s.len as u64) << 40 | s.chunk as u64
+    open_head(fmt) << 48 | (s.len as u64) << 40 | (s.lane as u64) << 32 | s.chunk as u64
+}
+
+/// The packed form of the sum of a lane, from that of lane 0, where they differ in nothing else.
+#[inline]
+pub fn of_lane(word: u64, lane: usize) -> u64 {
+    word | (lane as u64) << 32
 }
 
 /// The open sum that a lane word packs.
@@ -67,6 +79,7 @@ pub fn open_sum(word: u64) -> OpenSum {
     OpenSum {
         chunk: word as u32,
         len: (word >> 40) as u8,
+        lane: (word >> 32) as u8,
     }
 }
 

@@ -47,7 +47,7 @@ impl TermStore {
             off as u32,
             (off >> 32) as u32,
         );
-        self.insert_input(n, off, width as u64 / 8)
+        self.insert_input(n)
     }
 
     /// An unknown that nothing else equals.

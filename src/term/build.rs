@@ -50,7 +50,7 @@ impl TermStore {
             off as u32,
             (off >> 32) as u32,
         );
-        self.insert_input(n, off, fmt.bits() as u64 / 8)
+        self.insert_input(n)
     }
 
     /// The number log2(e).

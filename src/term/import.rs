@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::{Node, TermId, TermStore, hash_list, view};
+use super::{Entry, Node, TermId, TermStore, hash_list, view};
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -37,6 +37,9 @@ fn levels(store: &TermStore) -> Option<Vec<u8>> {
         let mut level = 0;
         store.children(TermId(i as u32), |c| {
             let below = c.0 as usize;
+            if below < first {
+                return;
+            }
             let long = is_long(&store.nodes[below]) as u8;
             level = level.max(levels[below] + long);
         });
@@ -57,9 +60,7 @@ impl TermStore {
     pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
         let mut map = vec![TermId(u32::MAX); other.len()];
         self.nodes.reserve(other.len());
-        let nodes = &self.nodes;
-        self.table
-            .reserve(other.len(), |&i| super::hash_node(&nodes[i as usize]));
+        self.table.reserve(other.table.len(), Entry::place);
         let Some(levels) = levels(other) else {
             for i in 0..other.len() {
                 map[i] = self.import_node(other, i, &map, shift);
@@ -129,6 +130,9 @@ impl TermStore {
                 view::sort_products(&mut self.lists[start..]);
             }
             return self.insert_list((n.tag, n.width), start, total);
+        }
+        if matches!(n.tag, view::ELEM | view::BYTES) {
+            return self.insert_input(n);
         }
         if n.tag == view::FRESH {
             n.a = n.a.wrapping_add(shift);

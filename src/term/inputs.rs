@@ -4,8 +4,8 @@
 //! and a lookup in the hash table of the store is a cache miss each time. Elements are dense in
 //! their offset, so for each array and type a flat table from index to term stands in front.
 //!
-//! It is a cache: what is not in it is looked for in the hash table. A table only grows as far as
-//! its use justifies, so a few scattered offsets cost nothing.
+//! What stands in a flat table is in no other. A table only grows as far as its use justifies, so a
+//! few scattered offsets cost nothing: those are strays, which are hashed like other terms.
 
 /// Entries by which a table may outgrow what is used of it.
 const SLACK: usize = 1 << 12;
@@ -25,6 +25,7 @@ pub(super) struct Inputs {
     tables: Vec<Dense>,
     /// Where the table of a key was found last, by the low bits of the mixed key.
     last: [u8; RECENT],
+    strays: bool,
 }
 
 /// Tables that are found without a search: a kernel reads a few arrays in turn.
@@ -64,11 +65,23 @@ impl Inputs {
         id.checked_sub(1)
     }
 
-    /// Keeps an id.
-    pub fn keep(&mut self, key: u64, index: usize, id: u32) {
+    /// True if some element was not kept.
+    #[inline]
+    pub fn has_strays(&self) -> bool {
+        self.strays
+    }
+
+    /// Keeps an id; false if the element is a stray.
+    pub fn keep(&mut self, key: u64, index: usize, id: u32) -> bool {
+        let kept = self.try_keep(key, index, id).is_some();
+        self.strays |= !kept;
+        kept
+    }
+
+    fn try_keep(&mut self, key: u64, index: usize, id: u32) -> Option<()> {
         if self.table(key).is_none() {
             if self.tables.len() == MOST {
-                return;
+                return None;
             }
             self.last[slot(key)] = self.tables.len() as u8;
             self.tables.push(Dense {
@@ -76,15 +89,16 @@ impl Inputs {
                 ..Dense::default()
             });
         }
-        let Some(t) = self.table(key) else { return };
+        let t = self.table(key)?;
         if index >= t.ids.len() {
             if index > 4 * t.used + SLACK {
-                return;
+                return None;
             }
             t.ids.resize(index + 1, 0);
         }
         t.used += (t.ids[index] == 0) as usize;
         t.ids[index] = id + 1;
+        Some(())
     }
 
     /// Memory in bytes.
@@ -114,11 +128,35 @@ mod tests {
             assert_eq!(t.get(key, 100), None);
         }
         let before = t.footprint();
-        t.keep(3, 1 << 30, 5);
+        assert!(!t.keep(3, 1 << 30, 5) && t.has_strays());
         assert_eq!(t.get(3, 1 << 30), None);
         assert_eq!(t.footprint(), before);
         assert_eq!(Inputs::index(6, 4), None);
         assert_eq!(Inputs::index(8, 4), Some(2));
         assert_eq!(Inputs::index(9, 0), None);
+    }
+
+    #[test]
+    fn an_element_is_one_term_however_it_is_found() {
+        use crate::kernel::Fmt;
+        use crate::term::{ArrayId, TermStore};
+        let mut s = TermStore::new();
+        let at = |s: &mut TermStore, i: u64| s.elem(ArrayId(0), Fmt::F32, 4 * i);
+        let stray = at(&mut s, 5000);
+        assert!(s.inputs.has_strays());
+        for i in 0..2000 {
+            at(&mut s, i);
+        }
+        // Now there is room for it, and it is where it was.
+        at(&mut s, 5001);
+        assert_eq!(at(&mut s, 5000), stray);
+        let ids: Vec<_> = (0..2000).map(|i| at(&mut s, i)).collect();
+        assert_eq!(ids, (1..2001).map(crate::term::TermId).collect::<Vec<_>>());
+        let mut other = TermStore::new();
+        at(&mut other, 5001);
+        let map = other.import(&s);
+        assert_eq!((s.len(), other.len()), (2002, 2002));
+        assert_eq!(at(&mut other, 5000), map[stray.0 as usize]);
+        assert_eq!(map, other.import(&s));
     }
 }

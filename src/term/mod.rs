@@ -94,13 +94,32 @@ pub struct TermStore {
     nodes: Vec<Node>,
     /// True where the term is defined and finite for all real inputs.
     total: Vec<bool>,
-    table: HashTable<u32>,
+    table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,
     consts: IndexSet<BigRational, FxBuildHasher>,
 }
 
-fn hash_node(n: &Node) -> u64 {
+/// A term in the hash table, with its hash: to place it anew or to pass over it, its node, which is
+/// somewhere else in memory, is not looked at.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    id: u32,
+}
+
+impl Entry {
+    /// What the table goes by: its lowest and its highest bits.
+    fn spread(hash: u32) -> u64 {
+        hash as u64 | (hash as u64) << 32
+    }
+
+    fn place(&self) -> u64 {
+        Entry::spread(self.hash)
+    }
+}
+
+fn hash_node(n: &Node) -> u32 {
     let mut h = FxHasher::default();
     (n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16).hash(&mut h);
     // Where a list stands says nothing.
@@ -109,15 +128,18 @@ fn hash_node(n: &Node) -> u64 {
     }
     n.b.hash(&mut h);
     n.c.hash(&mut h);
-    h.finish()
+    fold(h.finish())
+}
+
+fn fold(h: u64) -> u32 {
+    (h ^ h >> 32) as u32
 }
 
 /// What the node of a list keeps of what is in it: lists are long, and hashed once.
 fn hash_list(list: &[u32]) -> u32 {
     let mut h = FxHasher::default();
     list.hash(&mut h);
-    let h = h.finish();
-    (h ^ h >> 32) as u32
+    fold(h.finish())
 }
 
 impl TermStore {
@@ -134,7 +156,7 @@ impl TermStore {
     /// Memory in bytes that the terms take, constants aside.
     pub fn footprint(&self) -> u64 {
         self.nodes.capacity() as u64 * 17
-            + self.table.capacity() as u64 * 5
+            + self.table.capacity() as u64 * 9
             + self.lists.capacity() as u64 * 4
             + self.inputs.footprint()
     }
@@ -186,12 +208,19 @@ impl TermStore {
 
     fn insert(&mut self, node: Node, total: bool) -> TermId {
         let hash = hash_node(&node);
-        let nodes = &self.nodes;
-        let same = |&i: &u32| nodes[i as usize] == node;
-        if let Some(&i) = self.table.find(hash, same) {
-            return TermId(i);
+        match self.find(hash, |n| *n == node) {
+            Some(t) => t,
+            None => self.append(hash, node, total),
         }
-        self.append(hash, node, total)
+    }
+
+    /// The term with a hash of which `same` holds.
+    #[inline]
+    fn find(&self, hash: u32, same: impl Fn(&Node) -> bool) -> Option<TermId> {
+        let nodes = &self.nodes;
+        let same = |e: &Entry| e.hash == hash && same(&nodes[e.id as usize]);
+        let found = self.table.find(Entry::spread(hash), same);
+        found.map(|e| TermId(e.id))
     }
 
     /// Inserts the list that stands at the end of all lists, from `start` on.
@@ -208,35 +237,43 @@ impl TermStore {
         of_list: u32,
         total: bool,
     ) -> TermId {
-        let (nodes, lists) = (&self.nodes, &self.lists);
+        let lists = &self.lists;
         let list = &lists[start..];
         let node = view::node(tag, 0, width, start as u32, list.len() as u32, of_list);
         let hash = hash_node(&node);
-        let same = |&i: &u32| {
-            let n = nodes[i as usize];
-            Node { a: node.a, ..n } == node && &lists[n.a as usize..][..n.b as usize] == list
+        let same = |n: &Node| {
+            Node { a: node.a, ..*n } == node && &lists[n.a as usize..][..n.b as usize] == list
         };
-        if let Some(&i) = self.table.find(hash, same) {
+        if let Some(t) = self.find(hash, same) {
             self.lists.truncate(start);
-            return TermId(i);
+            return t;
         }
         self.append(hash, node, total)
     }
 
-    fn append(&mut self, hash: u64, node: Node, total: bool) -> TermId {
+    fn append(&mut self, hash: u32, node: Node, total: bool) -> TermId {
+        let id = self.push(node, total);
+        let entry = Entry { hash, id: id.0 };
+        self.table.insert_unique(entry.place(), entry, Entry::place);
+        id
+    }
+
+    fn push(&mut self, node: Node, total: bool) -> TermId {
         let id = self.nodes.len() as u32;
         self.nodes.push(node);
         self.total.push(total);
-        let nodes = &self.nodes;
-        self.table
-            .insert_unique(hash, id, |&i| hash_node(&nodes[i as usize]));
         TermId(id)
     }
 
     /// Inserts an input element or bytes of one, found again by its offset.
     #[inline]
-    fn insert_input(&mut self, node: Node, off: u64, bytes: u64) -> TermId {
-        let Some(index) = inputs::Inputs::index(off, bytes) else {
+    fn insert_input(&mut self, node: Node) -> TermId {
+        let off = (node.c as u64) << 32 | node.b as u64;
+        let bits = match node.tag {
+            view::ELEM => Fmt::ALL[node.aux as usize].bits(),
+            _ => node.width as u32,
+        };
+        let Some(index) = inputs::Inputs::index(off, bits as u64 / 8) else {
             return self.insert(node, true);
         };
         let key = (node.a as u64) << 32
@@ -246,9 +283,16 @@ impl TermStore {
         if let Some(id) = self.inputs.get(key, index) {
             return TermId(id);
         }
-        let t = self.insert(node, true);
-        self.inputs.keep(key, index, t.0);
-        t
+        let hash = hash_node(&node);
+        if self.inputs.has_strays()
+            && let Some(t) = self.find(hash, |n| *n == node)
+        {
+            return t;
+        }
+        match self.inputs.keep(key, index, self.nodes.len() as u32) {
+            true => self.push(node, true),
+            false => self.append(hash, node, true),
+        }
     }
 
     fn const_id(&mut self, value: BigRational) -> ConstId {

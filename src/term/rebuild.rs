@@ -7,23 +7,71 @@ use rustc_hash::FxHashMap;
 
 use super::{Term, TermId, TermStore};
 
+/// Terms that became others: a flat table where they are a good part of a store, else a hash table.
+pub struct Images {
+    flat: Vec<TermId>,
+    sparse: FxHashMap<TermId, TermId>,
+}
+
+/// Part of a store from which on a flat table is worth its memory.
+const GOOD_PART: usize = 16;
+
+const NONE: TermId = TermId(u32::MAX);
+
+impl Images {
+    /// For `many` terms of a store.
+    fn new(store: &TermStore, many: usize) -> Images {
+        let is_flat = many > store.len() / GOOD_PART;
+        Images {
+            flat: vec![NONE; if is_flat { store.len() } else { 0 }],
+            sparse: FxHashMap::default(),
+        }
+    }
+
+    fn insert(&mut self, t: TermId, image: TermId) {
+        match self.flat.get_mut(t.0 as usize) {
+            Some(place) => *place = image,
+            None => {
+                self.sparse.insert(t, image);
+            }
+        }
+    }
+
+    /// What a term became, if it was met.
+    pub fn get(&self, t: TermId) -> Option<TermId> {
+        match self.flat.get(t.0 as usize) {
+            Some(&image) => (image != NONE).then_some(image),
+            None => self.sparse.get(&t).copied(),
+        }
+    }
+
+    /// What a child became: children come before their parents.
+    pub fn of(&self, child: TermId) -> TermId {
+        match self.flat.get(child.0 as usize) {
+            Some(&image) => image,
+            None => self.sparse[&child],
+        }
+    }
+}
+
 /// Builds what stands below `roots` of `from` again in `into`. For each term, children first,
 /// `replace` may give what stands for it; it sees the terms that were built so far.
 pub fn rebuild(
     from: &TermStore,
     roots: &[TermId],
     into: &mut TermStore,
-    mut replace: impl FnMut(&mut TermStore, TermId, &FxHashMap<TermId, TermId>) -> Option<TermId>,
+    mut replace: impl FnMut(&mut TermStore, TermId, &Images) -> Option<TermId>,
 ) -> Vec<TermId> {
-    let mut map: FxHashMap<TermId, TermId> = FxHashMap::default();
-    for t in from.reachable(roots) {
+    let all = from.reachable(roots);
+    let mut map = Images::new(from, all.len());
+    for t in all {
         let new = match replace(into, t, &map) {
             Some(new) => new,
-            None => copy(from, t, into, &map),
+            None => copy(from, t, into, |c| map.of(c)),
         };
         map.insert(t, new);
     }
-    roots.iter().map(|r| map[r]).collect()
+    roots.iter().map(|&r| map.of(r)).collect()
 }
 
 /// Whether a term is zero where another below it is: `None` if more than `limit` terms stand between
@@ -53,7 +101,7 @@ pub fn is_zero_at_zero_of(
     for t in terms {
         let new = match t == at {
             true => into.integer(0),
-            false => copy(from, t, &mut into, &map),
+            false => copy(from, t, &mut into, |c| map[&c]),
         };
         map.insert(t, new);
     }
@@ -61,14 +109,13 @@ pub fn is_zero_at_zero_of(
         .map(num_traits::Zero::is_zero)
 }
 
-/// Builds a term again, of what `map` says of its children.
+/// Builds a term again, of what `m` makes of its children.
 pub fn copy(
     from: &TermStore,
     t: TermId,
     into: &mut TermStore,
-    map: &FxHashMap<TermId, TermId>,
+    m: impl Fn(TermId) -> TermId,
 ) -> TermId {
-    let m = |i: TermId| map[&i];
     match from.get(t) {
         Term::Const(c) => into.rational(from.constant(c).clone()),
         Term::Inf { neg } => into.infinity(neg),

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::sim::value::{of_lane, open_word};
 use crate::term::ArrayId;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 
@@ -150,4 +151,117 @@ fn a_short_sum_is_the_chain_itself_and_a_long_one_a_flat_sum() {
         panic!("not a sum: {:?}", v.store.get(t))
     };
     assert_eq!(list.len(), 40);
+}
+
+/// One instruction of a warp: a sum of one register extended into another, a move to the next lanes,
+/// or a reading of some lanes.
+#[derive(Clone, Debug)]
+struct Instruction {
+    kind: u8,
+    dst: usize,
+    src: usize,
+    mask: u32,
+    x: usize,
+    y: usize,
+    step: [usize; 2],
+}
+
+fn instructions() -> impl Strategy<Value = Vec<Instruction>> {
+    let mask = prop_oneof![
+        4 => Just(u32::MAX),
+        2 => Just(0x0000_ffff),
+        1 => any::<u32>(),
+    ];
+    let step = proptest::array::uniform2(0usize..3);
+    let one = (
+        0u8..12,
+        0usize..3,
+        0usize..3,
+        mask,
+        0usize..8,
+        0usize..8,
+        step,
+    );
+    let one = one.prop_map(|(kind, dst, src, mask, x, y, step)| Instruction {
+        kind,
+        dst,
+        src,
+        mask,
+        x,
+        y,
+        step,
+    });
+    proptest::collection::vec(one, 1..90)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_common_log_is_one_log_for_each_lane(all in instructions(), base in 0usize..4) {
+        let mut v = Values::default();
+        let inputs: Vec<TermId> = (0..104).map(|i| v.store.elem(IN, F, 4 * i)).collect();
+        let zero = v.store.integer(0);
+        let first = v.store.add(inputs[base], inputs[base + 1]);
+        let mut words = [[0; LANES]; 3];
+        let mut plain = [[zero; LANES]; 3];
+        for r in 0..3 {
+            for lane in 0..LANES {
+                let s = v.opened(F, Val::Real(F, first)).expect("a sum");
+                words[r][lane] = open_word(F, s);
+                plain[r][lane] = first;
+            }
+        }
+        let mut shared = 0;
+        for i in &all {
+            match i.kind {
+                0 => {
+                    words[i.dst] = std::array::from_fn(|l| words[i.src][(l + i.x) % LANES]);
+                    plain[i.dst] = std::array::from_fn(|l| plain[i.src][(l + i.x) % LANES]);
+                }
+                1 => {
+                    for lane in lanes(i.mask & 0x1111_1111) {
+                        v.close(open_sum(words[i.src][lane]));
+                    }
+                }
+                _ => {
+                    let factor = |at: usize, step: usize| -> [u64; LANES] {
+                        std::array::from_fn(|l| inputs[at + step * l].0 as u64)
+                    };
+                    let (x, y) = (factor(i.x, i.step[0]), factor(i.y, i.step[1]));
+                    match v.extend_together(i.mask, &words[i.src], &x, &y) {
+                        Some(s) => {
+                            shared += 1;
+                            for lane in lanes(i.mask) {
+                                words[i.dst][lane] = of_lane(open_word(F, s), lane);
+                            }
+                        }
+                        None => for lane in lanes(i.mask) {
+                            let s = open_sum(words[i.src][lane]);
+                            let s = v.extend_words(open_word(F, s), x[lane] as u32, y[lane] as u32);
+                            words[i.dst][lane] = open_word(F, s.expect("ordinary factors"));
+                        },
+                    }
+                    for lane in lanes(i.mask) {
+                        let p = v.store.mul(TermId(x[lane] as u32), TermId(y[lane] as u32));
+                        plain[i.dst][lane] = v.store.add(plain[i.src][lane], p);
+                    }
+                }
+            }
+        }
+        let full = |i: &Instruction| i.kind > 1 && i.mask == u32::MAX;
+        prop_assert!(shared > 0 || !all.first().is_some_and(full));
+        let closed = words.as_flattened().iter().map(|w| v.close(open_sum(*w)));
+        let mut roots: Vec<TermId> = closed.collect();
+        roots.extend(plain.as_flattened());
+        let mut inputs = Inputs::default();
+        for i in 0..104 {
+            let x = (i * i * 7 + i * 3) % 61;
+            inputs.set(IN, 4 * i, 4, (x as f32).to_bits() as u64);
+        }
+        let values = evaluate(&v.store, &roots, &inputs, EXACT);
+        for i in 0..3 * LANES {
+            prop_assert_eq!(&values[i], &values[i + 3 * LANES], "sum {}", i);
+        }
+    }
 }
