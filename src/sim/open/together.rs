@@ -96,7 +96,9 @@ impl Together {
     /// Memory in bytes that the logs take.
     pub fn footprint(&self) -> u64 {
         let chunks = self.chunks.capacity() * size_of::<Chunk>();
-        (chunks + self.starts.capacity() * size_of::<[OpenSum; LANES]>()) as u64
+        let starts = self.starts.capacity() * size_of::<[OpenSum; LANES]>();
+        let closed = self.closed.capacity() * size_of::<(OpenSum, TermId)>();
+        (chunks + starts + closed) as u64
     }
 
     /// The term of a sum, if it has been closed.
