@@ -16,6 +16,15 @@ pub fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
         && !(m.sat || m.relu || m.abs || m.oob || m.xorsign_abs)
 }
 
+/// True if the lanes of a mask have one head.
+#[inline]
+fn alike(words: &[u64; LANES], mask: u32, head: u64) -> bool {
+    match mask {
+        u32::MAX => words.iter().fold(0, |d, w| d | w >> 48 ^ head) == 0,
+        _ => lanes(mask).all(|lane| words[lane] >> 48 == head),
+    }
+}
+
 impl Values {
     /// The sum that an addition extends; `None` if its addend is not an accumulator.
     pub fn grown(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, v: [Val; 3]) -> Option<Val> {
@@ -77,20 +86,16 @@ impl Machine<'_> {
         let (real, open) = (real_head(fmt), open_head(fmt));
         for r in [a, b] {
             let words = self.warps[w].words(r);
-            if lanes(candidates).any(|l| words[l] >> 48 != real) {
+            if !alike(words, candidates, real) {
                 self.settle(w, candidates, r, fmt);
             }
         }
         let warp = &self.warps[w];
         let (a, b, c) = (warp.words(a), warp.words(b), warp.words(c));
         let mut out = [0; LANES];
-        let alike = |words: &[u64; LANES], head: u64| match candidates {
-            u32::MAX => words.iter().fold(0, |d, w| d | w >> 48 ^ head) == 0,
-            _ => lanes(candidates).all(|l| words[l] >> 48 == head),
-        };
-        if alike(a, real)
-            && alike(b, real)
-            && alike(c, open)
+        if alike(a, candidates, real)
+            && alike(b, candidates, real)
+            && alike(c, candidates, open)
             && let Some(sum) = self.values.extend_together(candidates, c, a, b)
         {
             let first = open_word(fmt, sum);
