@@ -32,14 +32,15 @@ compile() { # folder output source flags...
     local folder=$1 output=$2 source=$3
     shift 3
     # Warning 177 is about constants that one of several variants of a kernel does not need.
-    local flags=()
+    local flags=() arch=-arch=$ARCH
     for flag in "$@"; do
         case $flag in
             FAST) flags+=(-use_fast_math) ;;
+            -arch=*) arch=$flag ;;
             *) flags+=("$flag") ;;
         esac
     done
-    (cd "$folder" && "$NVCC" -ptx "-arch=$ARCH" -diag-suppress 177 "-DENTRY=${folder}_$output" "${flags[@]}" "$source.cu" -o "$output.ptx")
+    (cd "$folder" && "$NVCC" -ptx "$arch" -diag-suppress 177 "-DENTRY=${folder}_$output" "${flags[@]}" "$source.cu" -o "$output.ptx")
     # A path inside this folder loses its prefix; a header of the toolkit keeps only its name.  With -lineinfo the
     # names of inlined functions hold a hash of the directory, as bytes after "_INTERNAL_": it becomes eight zeros.
     sed -i -E \

@@ -4,7 +4,7 @@
 //! `stmatrix`, `movmatrix`). The register counts follow from the shape: an operand of r x c
 //! elements of w bits takes r * c * w / 1024 registers of 32 bits in each lane.
 //!
-//! Not claimed: block scaling; 4- and 6-bit floats.
+//! Not claimed: block scaling; matrix loads that widen elements of four and six bits.
 
 use super::lower::Lowerer;
 use super::operand::Fit;
@@ -22,6 +22,9 @@ pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
         Type::F64 => Some(MatTy::Float(Fmt::F64)),
         Type::E4m3 => Some(MatTy::Float(Fmt::E4m3)),
         Type::E5m2 => Some(MatTy::Float(Fmt::E5m2)),
+        Type::E2m3 => Some(MatTy::Float(Fmt::E2m3)),
+        Type::E3m2 => Some(MatTy::Float(Fmt::E3m2)),
+        Type::E2m1 => Some(MatTy::Float(Fmt::E2m1)),
         Type::S8 => int(8, true),
         Type::U8 => int(8, false),
         Type::S4 => int(4, true),
@@ -30,8 +33,12 @@ pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
     }
 }
 
-/// True for the shapes of the manual's table that the layout formula covers.
-fn known_shape(m: u16, k: u16, a: MatTy) -> bool {
+/// True for the shapes of the manual's table that the layout formula covers; `narrow` for
+/// `.kind::f8f6f4`, without which floats have eight bits or more.
+fn known_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
+    if narrow {
+        return matches!((m, k, a), (16, 32, MatTy::Float(f)) if f.bits() <= 8);
+    }
     let ks: &[u16] = match (m, a) {
         (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[8, 16],
         (16, MatTy::Float(Fmt::Tf32)) => &[4, 8],
@@ -47,14 +54,17 @@ fn known_shape(m: u16, k: u16, a: MatTy) -> bool {
     ks.contains(&k)
 }
 
-/// True for the shapes of `mma.sp` of the manual's table; single operations on four bits are not
-/// among them here.
-fn sparse_shape(m: u16, k: u16, a: MatTy) -> bool {
+/// True for the shapes of `mma.sp` of the manual's table.
+fn sparse_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
+    if narrow {
+        return matches!((m, k, a), (16, 64, MatTy::Float(f)) if f.bits() <= 8);
+    }
     let ks: &[u16] = match (m, a) {
         (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[16, 32],
         (16, MatTy::Float(Fmt::Tf32)) => &[8, 16],
         (16, MatTy::Float(Fmt::E4m3 | Fmt::E5m2)) => &[64],
         (16, MatTy::Int { width: 8, .. }) => &[32, 64],
+        (16, MatTy::Int { width: 4, .. }) => &[64, 128],
         _ => &[],
     };
     ks.contains(&k)
@@ -103,17 +113,29 @@ impl<'a> Lowerer<'a> {
         if a_col || !b_col {
             return unsupported("a layout other than `.row.col`");
         }
+        let narrow = sig.has(Mod::KindF8f6f4);
         let known = match sparse {
-            true => sparse_shape(shape.m, shape.k, a_ty),
-            false => known_shape(shape.m, shape.k, a_ty),
+            true => sparse_shape(shape.m, shape.k, a_ty, narrow),
+            false => known_shape(shape.m, shape.k, a_ty, narrow),
         };
+        let byte_floats = [a_ty, b_ty].map(|t| matches!(t, MatTy::Float(f) if f.bits() < 8));
+        if byte_floats.contains(&true) && !narrow {
+            return unsupported("floats of fewer than eight bits without `.kind::f8f6f4`");
+        }
         if shape.n != 8 || a_ty.bits() != b_ty.bits() || !known {
             return unsupported(format!("shape `.{shape}` of `.{a}`"));
         }
         let (Some((c_ty, 1)), Some((d_ty, 1))) = (num_type(c), num_type(d)) else {
             return unsupported("this type of accumulator");
         };
+        // Factors of different types are integers, or floats of a byte.
+        let mixed = match (a_ty, b_ty) {
+            (MatTy::Int { .. }, MatTy::Int { .. }) => true,
+            (MatTy::Float(x), MatTy::Float(y)) => x.bits() <= 8 && y.bits() <= 8,
+            _ => false,
+        };
         let fits = match (a_ty, c_ty, d_ty) {
+            _ if !mixed && a_ty != b_ty => false,
             (MatTy::Int { .. }, NumTy::Int(x), NumTy::Int(y)) => x.width == 32 && y.width == 32,
             (MatTy::Float(Fmt::F64), NumTy::Float(x), NumTy::Float(y)) => {
                 x == Fmt::F64 && y == Fmt::F64

@@ -1145,11 +1145,21 @@ impl MatTy {
         }
     }
 
-    /// Width in bits of an element in a register.
+    /// Width in bits of the place that an element has in a register: floats of six and four bits stand in bytes.
     pub fn bits(self) -> u32 {
         match self {
-            MatTy::Float(f) => f.bits(),
+            MatTy::Float(f) => f.bits().max(8),
             MatTy::Int { width, .. } => width as u32,
+        }
+    }
+
+    /// The bits of its place that an element takes: the first, and how many. In a byte, six bits are the
+    /// lowest and four bits the middle ones (PTX ISA 9.0, section 9.7.14.5.1).
+    pub fn field(self) -> (u8, u8) {
+        match self {
+            MatTy::Float(Fmt::E2m1) => (2, 4),
+            MatTy::Float(f) => (0, f.bits() as u8),
+            MatTy::Int { width, .. } => (0, width),
         }
     }
 }

@@ -24,6 +24,7 @@ impl Machine<'_> {
     ) -> Result<Flow, Stop> {
         if op.gathers() && !matches!(op, AsyncOp::Wait { .. }) {
             self.whole_warp(w, exec, pc)?;
+            self.note_meeting(w, exec);
         }
         match op {
             AsyncOp::ProxyFence => {
@@ -55,6 +56,11 @@ impl Machine<'_> {
                     AsyncOp::Init { .. } | AsyncOp::Inval { .. } => Kind::Write,
                     _ => TOUCH,
                 };
+                if let AsyncOp::Inval { .. } = op {
+                    for t in &targets {
+                        self.settle_commits(w, t.lane, t.off as u64);
+                    }
+                }
                 let conflicts = self.order_accesses(w, pc, &targets, (8, 1), kind, false)?;
                 for (_, c) in &conflicts {
                     self.add_race(c.otherwise, c);

@@ -360,3 +360,112 @@ fn field(s: &TermStore, t: TermId) -> Option<((ArrayId, u64), u8)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+
+    const IN: ArrayId = ArrayId(0);
+
+    /// What the bits of an f32 input from `low` on, up to its sign, may be where its magnitude
+    /// compares with a constant.
+    fn upper_bits(low: u8, op: RCmp, constant_first: bool, c: f32) -> Vec<u64> {
+        let s = &mut TermStore::new();
+        let (x, bits) = (s.elem(IN, Fmt::F32, 0), s.bytes(IN, 0, 32));
+        let (x, t) = (s.fun(Fun::Abs, x), s.extract(bits, low, 31 - low));
+        let c = s.rational(BigRational::from_float(c).expect("a finite number"));
+        let p = match constant_first {
+            true => s.rcmp(op, c, x),
+            false => s.rcmp(op, x, c),
+        };
+        let all = choices(s, t, Some(p), 256).expect("a few bits");
+        all.into_iter().map(|(_, v)| v).collect()
+    }
+
+    fn holds(op: RCmp, a: f32, b: f32) -> bool {
+        match op {
+            RCmp::Lt => a < b,
+            RCmp::Le => a <= b,
+            RCmp::Eq => a == b,
+        }
+    }
+
+    /// Floats of every exponent, the first and last of each.
+    fn magnitudes() -> impl Iterator<Item = f32> {
+        (0..255u32).flat_map(|e| [0, 1, 0x40_0000, 0x7f_ffff].map(|m| f32::from_bits(e << 23 | m)))
+    }
+
+    /// Whole and partial exponents: nothing that can happen is left out, and what is kept is at most a
+    /// factor of two away from what can.
+    #[test]
+    fn magnitudes_bound_exponents() {
+        for low in 23..29 {
+            for op in [RCmp::Lt, RCmp::Le, RCmp::Eq] {
+                for c in [0.0, 1.0e-40, 1.5e-20, 0.75, 1.0, 3.0, 65536.0, 3.0e38f32] {
+                    for first in [false, true] {
+                        let kept = match (op, first, c) {
+                            // No magnitude is below zero.
+                            (RCmp::Lt, false, 0.0) => continue,
+                            _ => upper_bits(low, op, first, c),
+                        };
+                        let test = |x: f32, c: f32| match first {
+                            true => holds(op, c, x),
+                            false => holds(op, x, c),
+                        };
+                        for x in magnitudes().chain([c]) {
+                            let own = u64::from(x.to_bits()) >> low;
+                            assert!(!test(x, c) || kept.contains(&own), "{low} {op:?} {c} {x}");
+                        }
+                        for v in kept {
+                            let mut near =
+                                magnitudes().filter(|x| u64::from(x.to_bits()) >> low == v);
+                            let close =
+                                |x: f32| [0.25, 0.5, 1.0, 2.0, 4.0].iter().any(|f| test(x * f, c));
+                            let top = v == u64::from(f32::MAX.to_bits()) >> low;
+                            let tiny = v == 0;
+                            let equal = op == RCmp::Eq;
+                            assert!(
+                                top || tiny || equal || near.any(close),
+                                "{low} {op:?} {c} {v}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rounding may reach the next power of two: just below 2, f16 has the exponent of 2.
+    #[test]
+    fn rounding_up_is_counted() {
+        let s = &mut TermStore::new();
+        let (x, y) = (s.elem(IN, Fmt::F32, 0), s.elem(IN, Fmt::F32, 4));
+        let x = s.mul(x, y);
+        let bits = s.of_real(Fmt::F16, x);
+        let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 10, 5));
+        let two = s.integer(2);
+        let p = s.rcmp(RCmp::Lt, a, two);
+        let all = choices(s, t, Some(p), 256).expect("five bits");
+        let kept: Vec<u64> = all.into_iter().map(|(_, v)| v).collect();
+        assert!((0..=16).all(|v| kept.contains(&v)), "{kept:?}");
+        assert!(!kept.contains(&18) && !kept.contains(&31), "{kept:?}");
+    }
+
+    /// A comparison of another number, or of other bits, excludes nothing.
+    #[test]
+    fn what_is_not_about_the_exponent_excludes_nothing() {
+        let s = &mut TermStore::new();
+        let (x, bits) = (s.elem(IN, Fmt::F32, 4), s.bytes(IN, 0, 32));
+        let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 23, 8));
+        let one = s.integer(1);
+        let p = s.rcmp(RCmp::Lt, a, one);
+        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        let (x, t) = (s.elem(IN, Fmt::F32, 0), s.extract(bits, 20, 8));
+        let a = s.fun(Fun::Abs, x);
+        let p = s.rcmp(RCmp::Lt, a, one);
+        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        // More values than are asked for are none.
+        assert_eq!(choices(s, t, None, 255), None);
+    }
+}

@@ -20,7 +20,7 @@ mod count;
 mod logic;
 mod permute;
 #[cfg(test)]
-mod tests;
+pub(in crate::sim) mod tests;
 
 pub use count::ones;
 pub use logic::lop3;
@@ -418,8 +418,9 @@ pub fn saturate(s: &mut TermStore, sum: TermId, ty: IntTy, wide: u8) -> TermId {
     let (l, h) = (s.bits(wide, lo as u64), s.bits(wide, hi as u64));
     let (below, above) = (s.icmp(ICmp::SLt, sum, l), s.icmp(ICmp::SLt, h, sum));
     let [l, h, v] = [l, h, sum].map(|t| s.extract(t, 0, ty.width));
-    let v = s.select(above, h, v);
-    s.select(below, l, v)
+    // The tests in the order of a saturating conversion, so that both are one term.
+    let v = s.select(below, l, v);
+    s.select(above, h, v)
 }
 
 fn mul_wide(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> Option<TermId> {

@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntTy, MatTy};
-use crate::term::{BitsOp, TermId};
+use crate::term::{BitsOp, TermId, TermStore};
 
 use super::int_sym::{extend, saturate};
 use super::machine::Machine;
@@ -46,50 +46,161 @@ fn product_range(a: MatTy, b: MatTy) -> (i64, i64) {
     (lo, hi)
 }
 
+/// c and the products of 32-bit integers, whose types are those of the matrices, added up; the intervals
+/// of the sums before, to which that of the result is added.
+fn sum(
+    s: &mut TermStore,
+    known: &mut Intervals,
+    c: TermId,
+    products: &[(TermId, TermId)],
+    (a, b): (MatTy, MatTy),
+    clamp: bool,
+) -> TermId {
+    if !clamp {
+        return plain(s, c, products, 32);
+    }
+    let from = match (s.as_bits(c).map(|v| v as u32 as i32 as i64), known.get(&c)) {
+        (Some(v), _) => (v, v),
+        (None, Some(&interval)) => interval,
+        (None, None) => RANGE,
+    };
+    let (lo, hi) = product_range(a, b);
+    let n = products.len() as i64;
+    let (lo, hi) = (from.0 + n * lo, from.1 + n * hi);
+    let sum = if RANGE.0 <= lo && hi <= RANGE.1 {
+        plain(s, c, products, 32)
+    } else {
+        let wide = extend(s, c, true, 64);
+        let sum = plain(s, wide, products, 64);
+        saturate(s, sum, WORD, 64)
+    };
+    known.insert(sum, (lo.max(RANGE.0), hi.min(RANGE.1)));
+    sum
+}
+
+/// The sum modulo 2^width, of products that 32 bits hold.
+fn plain(s: &mut TermStore, c: TermId, products: &[(TermId, TermId)], width: u8) -> TermId {
+    let mut acc = c;
+    for &(x, y) in products {
+        let p = s.bits_op(BitsOp::Mul, x, y);
+        let p = extend(s, p, true, width);
+        acc = s.bits_op(BitsOp::Add, acc, p);
+    }
+    acc
+}
+
 impl Machine<'_> {
-    /// c and the products of 32-bit integers, whose types are those of the matrices, added up.
+    /// What an integer matrix instruction makes of one element.
     pub fn integer_sum(
         &mut self,
         c: TermId,
         products: &[(TermId, TermId)],
-        (a, b): (MatTy, MatTy),
+        types: (MatTy, MatTy),
         clamp: bool,
     ) -> TermId {
-        if !clamp {
-            return self.plain_sum(c, products, 32);
-        }
         let s = &mut self.values.store;
-        let known = s.as_bits(c).map(|v| v as u32 as i32 as i64);
-        let from = match (known, self.integer_sums.get(&c)) {
-            (Some(v), _) => (v, v),
-            (None, Some(&interval)) => interval,
-            (None, None) => RANGE,
-        };
-        let (lo, hi) = product_range(a, b);
-        let n = products.len() as i64;
-        let (lo, hi) = (from.0 + n * lo, from.1 + n * hi);
-        let within = RANGE.0 <= lo && hi <= RANGE.1;
-        let sum = if within {
-            self.plain_sum(c, products, 32)
-        } else {
-            let wide = extend(s, c, true, 64);
-            let sum = self.plain_sum(wide, products, 64);
-            saturate(&mut self.values.store, sum, WORD, 64)
-        };
-        let interval = (lo.max(RANGE.0), hi.min(RANGE.1));
-        self.integer_sums.insert(sum, interval);
-        sum
+        sum(s, &mut self.integer_sums, c, products, types, clamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sim::int_sym::tests::value;
+    use crate::term::ArrayId;
+
+    fn int(width: u8, signed: bool) -> MatTy {
+        MatTy::Int { width, signed }
     }
 
-    /// The sum modulo 2^width, of products that 32 bits hold.
-    fn plain_sum(&mut self, c: TermId, products: &[(TermId, TermId)], width: u8) -> TermId {
-        let s = &mut self.values.store;
-        let mut acc = c;
-        for &(x, y) in products {
-            let p = s.bits_op(BitsOp::Mul, x, y);
-            let p = extend(s, p, true, width);
-            acc = s.bits_op(BitsOp::Add, acc, p);
+    /// Element i of an array of eight bytes as an integer, and its value.
+    fn element(s: &mut TermStore, array: u32, word: u64, ty: MatTy, i: usize) -> (TermId, i64) {
+        let MatTy::Int { width, signed } = ty else {
+            unreachable!("integers only");
+        };
+        let low = i as u8 * width;
+        let bytes = s.bytes(ArrayId(array), 0, 64);
+        let field = s.extract(bytes, low, width);
+        let shift = 64 - u32::from(width);
+        let raw = word >> low << shift;
+        let v = if signed {
+            raw as i64 >> shift
+        } else {
+            (raw >> shift) as i64
+        };
+        (extend(s, field, signed, 32), v)
+    }
+
+    fn any_type() -> impl Strategy<Value = MatTy> {
+        (prop_oneof![Just(4), Just(8)], any::<bool>()).prop_map(|(w, s)| int(w, s))
+    }
+
+    proptest! {
+        /// Each step adds up exactly, and wraps or clamps as it says.
+        #[test]
+        fn sums_are_those_of_integers(
+            a in any_type(), b in any_type(), x: u64, y: u64, c in any::<i32>(), known: bool,
+            near in prop_oneof![Just(i32::MAX), Just(i32::MIN), Just(0)],
+            clamps in prop::collection::vec(any::<bool>(), 1..4), n in 1usize..8,
+        ) {
+            let (s, mut intervals) = (&mut TermStore::new(), Intervals::default());
+            let c = near.wrapping_add(c >> 16);
+            let mut acc = match known {
+                true => s.bits(32, c as u32 as u64),
+                false => s.bytes(ArrayId(2), 0, 32),
+            };
+            let mut v = c;
+            for clamp in clamps {
+                let pairs: Vec<_> = (0..n)
+                    .map(|i| (element(s, 0, x, a, i), element(s, 1, y, b, n - 1 - i)))
+                    .collect();
+                let products: Vec<_> = pairs.iter().map(|(x, y)| (x.0, y.0)).collect();
+                let exact = pairs.iter().fold(v as i64, |t, (x, y)| t + x.1 * y.1);
+                v = match clamp {
+                    true => exact.clamp(i32::MIN as i64, i32::MAX as i64) as i32,
+                    false => exact as i32,
+                };
+                acc = sum(s, &mut intervals, acc, &products, (a, b), clamp);
+                prop_assert_eq!(value(s, acc, &[x, y, c as u32 as u64]) as u32 as i32, v);
+                if let Some((lo, hi)) = intervals.get(&acc) {
+                    prop_assert!((*lo..=*hi).contains(&(v as i64)));
+                }
+            }
         }
-        acc
+    }
+
+    /// Where the range cannot be left the clamp is nothing, so that kernels with and without it agree.
+    #[test]
+    fn a_clamp_that_nothing_reaches_is_none() {
+        let (s, mut intervals) = (&mut TermStore::new(), Intervals::default());
+        let ty = int(8, true);
+        let products: Vec<_> = (0..8)
+            .map(|i| (element(s, 0, 0, ty, i).0, element(s, 1, 0, ty, i).0))
+            .collect();
+        let zero = s.bits(32, 0);
+        let (mut with, mut without) = (zero, zero);
+        for _ in 0..1000 {
+            with = sum(s, &mut intervals, with, &products, (ty, ty), true);
+            without = sum(s, &mut intervals, without, &products, (ty, ty), false);
+        }
+        assert_eq!(with, without);
+        // An accumulator that may be anything can reach it.
+        let c = s.bytes(ArrayId(2), 0, 32);
+        let with = sum(s, &mut intervals, c, &products, (ty, ty), true);
+        let without = sum(s, &mut intervals, c, &products, (ty, ty), false);
+        assert_ne!(with, without);
+    }
+
+    /// The ends of products, against all of them.
+    #[test]
+    fn product_ranges_are_tight() {
+        for (a, b) in [(true, true), (true, false), (false, true), (false, false)] {
+            let all = |signed: bool| if signed { -8i64..=7 } else { 0..=15 };
+            let products = || all(a).flat_map(move |x| all(b).map(move |y| x * y));
+            let ends = (products().min().unwrap_or(0), products().max().unwrap_or(0));
+            assert_eq!(product_range(int(4, a), int(4, b)), ends);
+        }
     }
 }

@@ -78,6 +78,7 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         self.note_unset(w, pc);
+        self.note_meeting(w, exec);
         match &self.inst(pc).op {
             Op::Mma(m) => self.mma(w, pc, m),
             Op::Ldmatrix {
@@ -111,6 +112,7 @@ impl Machine<'_> {
     ) -> Vec<TermId> {
         let n = per_register(ty);
         let bits = ty.bits() as u8;
+        let (first, wide) = ty.field();
         let mut out = vec![TermId(0); rows * cols];
         for (r, reg) in regs.iter().enumerate() {
             for lane in 0..LANES {
@@ -121,7 +123,7 @@ impl Machine<'_> {
                         MatTy::Float(f) if n == 1 => self.values.real(v, f),
                         MatTy::Float(f) => {
                             let whole = self.values.bits(v, 32);
-                            let part = self.values.field(whole, e as u8 * bits, bits);
+                            let part = self.values.field(whole, e as u8 * bits + first, wide);
                             let part = self.values.of_bits(part);
                             self.values.real(part, f)
                         }
@@ -213,8 +215,8 @@ impl Machine<'_> {
 
     /// For each group of four lanes, the columns of a that its registers hold.
     ///
-    /// Metadata of a sparse product says where in its chunk (four elements, or two of tf32) each
-    /// element that is held stands. Which bits of which lane are about which chunk stands in
+    /// Metadata of a sparse product says where in its chunk (four elements, two of tf32, or four pairs of
+    /// integers of four bits) each element or pair that is held stands. Which bits of which lane are about which chunk stands in
     /// figures of the manual (section 9.7.14.6.2) that its text does not repeat: only
     /// metadata that say the same of all chunks of a group are taken.
     fn held_columns(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<Vec<Vec<usize>>, Stop> {
@@ -224,7 +226,9 @@ impl Machine<'_> {
         };
         // A chunk has four bits of metadata; a group has two rows.
         let pairs = m.a_ty.bits() == 32;
-        let chunk = if pairs { 2 } else { 4 };
+        // How many neighbours stand and fall together.
+        let unit = if m.a_ty.bits() == 4 { 2 } else { 1 };
+        let chunk = unit * if pairs { 2 } else { 4 };
         let words = 2 * depth / chunk / 8;
         let first = words * sparse.selector as usize;
         if first + words > 4 {
@@ -278,7 +282,8 @@ impl Machine<'_> {
             let chunks = (0..depth / chunk).map(|c| c * chunk);
             out.push(
                 chunks
-                    .flat_map(|c| inside.iter().map(move |i| c + i))
+                    .flat_map(|c| inside.iter().map(move |i| c + unit * i))
+                    .flat_map(|first| first..first + unit)
                     .collect(),
             );
         }

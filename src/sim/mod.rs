@@ -61,6 +61,7 @@ mod step;
 mod store;
 mod tcgen05;
 mod tensor_box;
+mod tensor_commit;
 mod tensor_map;
 mod tensor_memory;
 mod trail;

@@ -1,4 +1,4 @@
-//! Operations on tensor memory: `tcgen05` loads, stores, products, commits.
+//! Operations on tensor memory: `tcgen05` loads, stores, products.
 //!
 //! A product of one thread is an agent: it reads its factors from shared memory through the async
 //! proxy or from tensor memory, and its accumulator in tensor memory. With 128 rows, row i of
@@ -6,21 +6,17 @@
 //! or 16 on; a column of it is a column of tensor memory. A factor in tensor memory has the rows of
 //! the accumulator and as many elements in a column as fit into its 32 bits.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.16.4 (descriptors), 9.7.16.8 (`ld`, `st`), 9.7.16.10 (`mma`),
-//! 9.7.16.12 (`commit`).
+//! Source: PTX ISA 9.0, sections 9.7.16.4 (descriptors), 9.7.16.8 (`ld`, `st`), 9.7.16.10 (`mma`).
 //!
 //! Not claimed: the rounding of the accumulation; accumulators of f16; what the decoder refuses.
 
-use crate::kernel::{
-    Addr, Fmt, Guard, Lanes, MatTy, Pc, Space, Src, TensorA, TensorKind, TensorOp,
-};
+use crate::kernel::{Addr, Fmt, Guard, Lanes, MatTy, Pc, Src, TensorA, TensorKind, TensorOp};
 use crate::term::TermId;
 
-use super::UnknownKind;
 use super::clock::Actor;
 use super::descriptor::Descriptor;
 use super::int_sym;
-use super::machine::{Machine, SHARED, Stop};
+use super::machine::{Machine, Stop};
 use super::race::Kind;
 use super::step::Under;
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
@@ -372,6 +368,7 @@ impl Machine<'_> {
         self.tensor_touch(w, mask, pc, by.agents, touch, true, &cells)?;
         let tid = self.tids(w, mask)[0];
         self.tensor.products.entry(tid).or_default().push(by.agents);
+        self.tensor.commits.product(tid);
 
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
         for (i, &row) in rows.iter().enumerate() {
@@ -434,54 +431,5 @@ impl Machine<'_> {
             }
         }
         Ok(out)
-    }
-
-    /// `tcgen05.commit`: the mbarrier counts an arrival when all products of the thread are over.
-    fn tensor_commit(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        space: Space,
-        addr: Addr,
-    ) -> Result<(), Stop> {
-        let v = self.src(w, addr.base, lane);
-        let mut space = space;
-        // Compilers give a shared address of 32 bits where a generic one is written.
-        if let (Space::Generic, Val::Conc(a)) = (space, v)
-            && a < 1 << 24
-        {
-            space = Space::Shared;
-            self.found.assumptions.insert(
-                "tcgen05.commit without a state space takes an address of shared memory".into(),
-            );
-        }
-        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
-        self.check(w, pc, &mut to, 8, true);
-        let [t] = &to[..] else {
-            return Err(Stop::Finding);
-        };
-        if t.region != SHARED || t.cond.is_some() {
-            self.unknown_object(w, lane, pc);
-            return Err(Stop::Finding);
-        }
-        let agents = self.order.clocks.fork(w as u32);
-        self.touch_object(w, pc, &to, Some(agents))?;
-        let tid = self.tids(w, 1 << lane)[0];
-        let mut ended = self.tensor.products.remove(&tid).unwrap_or_default();
-        let now = self.order.clocks.stamp(w as u32);
-        ended.retain(|who| !self.order.clocks.all_settled(*who, 1 << lane, now));
-        // A commit is a synchronous operation (section 9.7.16.6.1): later ones of its thread come after it.
-        ended.push(agents);
-        self.arrive_after(w, lane, pc, to[0].off as u64, &ended)?;
-        self.tensor.products.insert(tid, ended);
-        Ok(())
-    }
-
-    fn unknown_object(&mut self, w: usize, lane: usize, pc: Pc) {
-        let site = self.site(pc, w, 1 << lane, "commits to it");
-        self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-            "an mbarrier at this address is not supported".into()
-        });
     }
 }

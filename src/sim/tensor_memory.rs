@@ -24,6 +24,7 @@ use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 
 use super::clock::{Actor, Tick};
 use super::machine::{Machine, Stop};
+use super::tensor_commit::Commits;
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, Tid, UnknownKind};
@@ -77,6 +78,8 @@ pub struct TensorMemory {
     pub moving: FxHashMap<(usize, bool), Vec<Actor>>,
     /// Products of each thread.
     pub products: FxHashMap<Tid, Vec<Actor>>,
+    /// What its commits track.
+    pub commits: Commits,
     /// Number of the last fence of a thread, before and after synchronisation.
     fences: FxHashMap<(Tid, bool), u64>,
 }

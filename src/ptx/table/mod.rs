@@ -269,6 +269,34 @@ pub fn operands(module: &Module, instr: &Instr) -> Option<Vec<Slot>> {
     (taken.len() == operands.len()).then_some(taken)
 }
 
+/// Every spelling of an opcode, its words in the order of the table; shapes with a free number of columns
+/// have the least. Tests that go through the table cannot forget a form.
+pub fn spelled(op: Op) -> Vec<String> {
+    let mut all = Vec::new();
+    for form in &FORMS[op as usize] {
+        let mut found = vec![op.text().to_string()];
+        for group in &form.groups {
+            let words = group.words.iter().map(|kind| match kind {
+                ModKind::Type(ty) => ty.text().to_string(),
+                ModKind::Shape(shape) => shape.to_string(),
+                ModKind::Word(word) => word.text().to_string(),
+                ModKind::Space(space) => space.text().to_string(),
+                ModKind::Unknown(_) => String::new(),
+            });
+            let wide = group.rows64.map(|k| format!("m64n8k{k}"));
+            let words: Vec<String> = words.chain(wide).collect();
+            let with = |text: &String| {
+                let own: Vec<String> = words.iter().map(|word| format!("{text}.{word}")).collect();
+                let without = group.optional.then(|| text.clone());
+                without.into_iter().chain(own).collect::<Vec<_>>()
+            };
+            found = found.iter().flat_map(with).collect();
+        }
+        all.append(&mut found);
+    }
+    all
+}
+
 fn fits(slots: &[Slot], operands: &[Operand]) -> bool {
     let Some((slot, slots)) = slots.split_first() else {
         return operands.is_empty();

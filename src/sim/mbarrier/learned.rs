@@ -1,8 +1,8 @@
 //! What has been executed before something else, through operations that order no memory.
 //!
 //! Problem: the completion of a bulk copy, and the arrival of a `tcgen05.commit`, order their own accesses
-//! only (PTX ISA 9.0, sections 8.9.1.1 and 9.7.16.6), and collectives such as `elect.sync` order none, so clocks
-//! learn nothing from them. But an asynchronous operation comes after its issue, and that after whatever
+//! only (PTX ISA 9.0, sections 8.9.1.1 and 9.7.16.6), and collectives such as `elect.sync` or matrix products order
+//! none, so clocks learn nothing from them. But an asynchronous operation comes after its issue, and that after whatever
 //! its thread had done or seen done; and no lane leaves a collective before all have come to it. A wait
 //! that had returned by then cannot miss a phase, and an arrival that was counted by then cannot be counted
 //! later: for questions about phases this order counts, for data it does not.
@@ -17,31 +17,40 @@ use super::*;
 /// Lanes of a warp that met in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Met {
-    warp: u32,
     mask: u32,
     at: Tick,
+    /// Its number among those of all warps.
+    number: usize,
 }
 
-/// The collectives so far, in order.
+/// The collectives so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meetings {
-    all: Vec<Met>,
-    /// Nobody asked for the number since the last.
-    fresh: std::cell::Cell<bool>,
+    /// Those of each warp, in order.
+    warps: Vec<Vec<Met>>,
+    count: usize,
+    /// The number that was asked for last.
+    asked: std::cell::Cell<usize>,
 }
 
 impl Meetings {
     /// How many there were.
     pub(super) fn step(&self) -> usize {
-        self.fresh.set(false);
-        self.all.len()
+        self.asked.set(self.count);
+        self.count
     }
 
-    fn note(&mut self, met: Met) {
+    fn note(&mut self, w: usize, mask: u32, at: Tick) {
+        if self.warps.len() <= w {
+            self.warps.resize(w + 1, Vec::new());
+        }
+        let own = &mut self.warps[w];
         // Without a wait or an arrival between them, the first of two alike says what both do.
-        if !self.fresh.get() || self.all.last() != Some(&met) {
-            self.all.push(met);
-            self.fresh.set(true);
+        let alike = |m: &Met| (m.mask, m.at) == (mask, at) && m.number >= self.asked.get();
+        if !own.last().is_some_and(alike) {
+            let number = self.count;
+            own.push(Met { mask, at, number });
+            self.count += 1;
         }
     }
 }
@@ -50,19 +59,22 @@ impl Machine<'_> {
     /// Lanes of a warp have met.
     pub fn note_meeting(&mut self, w: usize, mask: u32) {
         if !self.objects.at.is_empty() {
-            let (warp, at) = (w as u32, self.order.clocks.stamp(w as u32));
-            self.objects.met.note(Met { warp, mask, at });
+            let at = self.order.clocks.stamp(w as u32);
+            self.objects.met.note(w, mask, at);
         }
     }
 
     /// Whether one met another after what it did, who then did or had known what `then` says: the
     /// thread, the time of the collective, and its number.
     fn met_after(&self, t: Tid, p: &Party, then: impl Fn(Tid, Tick, usize) -> bool) -> bool {
-        let warp = p.base / LANES as u32;
-        let all = self.objects.met.all.iter().enumerate().skip(p.step);
-        let with = |m: &Met| m.warp == warp && m.mask >> (t.0 - p.base) & 1 == 1;
-        all.filter(|(_, m)| with(m))
-            .any(|(i, m)| lanes(m.mask).any(|l| then(Tid(p.base + l as u32), m.at, i)))
+        let own = self.objects.met.warps.get(p.base as usize / LANES);
+        let own = own.map_or(&[][..], |own| &own[..]);
+        let from = own.partition_point(|m| m.number < p.step);
+        let with = |m: &&Met| m.mask >> (t.0 - p.base) & 1 == 1;
+        own[from..]
+            .iter()
+            .filter(with)
+            .any(|m| lanes(m.mask).any(|l| then(Tid(p.base + l as u32), m.at, m.number)))
     }
 
     /// What is known to have been executed by one who knows the observations that `first` says:
