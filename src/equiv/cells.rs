@@ -262,6 +262,8 @@ pub(super) enum Pattern {
     Wild,
     /// Integers of any size; other numbers as in [`Pattern::Wild`].
     Bits,
+    /// Integers at the ends of their ranges and of those of shorter ones; other numbers as in [`Pattern::Wild`].
+    Ends,
     /// Numbers at and between those that the terms compare with, in turn from the k-th on.
     Near(usize),
 }
@@ -269,7 +271,9 @@ pub(super) enum Pattern {
 /// The patterns to try, the most readable first.
 ///
 /// `near` is the number of thresholds.
-pub(super) fn patterns(cells: usize, near: usize) -> Vec<Pattern> {
+pub(super) fn patterns(all: &[Cell], near: usize) -> Vec<Pattern> {
+    let cells = all.len();
+    let integers = all.iter().any(|c| matches!(c.ty, ElemTy::Int { .. }));
     let mut out = vec![Pattern::All(0.0), Pattern::All(1.0), Pattern::All(-1.0)];
     let hot = cells.min(24);
     // The first cells, and some spread over all of them to the last.
@@ -287,6 +291,10 @@ pub(super) fn patterns(cells: usize, near: usize) -> Vec<Pattern> {
     out.extend([Pattern::Positive(3), Pattern::Positive(8)]);
     out.extend([Pattern::Integers(8); 3]);
     out.extend((0..near.min(24)).map(Pattern::Near));
+    if integers {
+        out.extend([Pattern::Ends; 6]);
+        out.extend([Pattern::Bits; 3]);
+    }
     out.extend((0..hot).map(|k| Pattern::OneHot(spread(k), -2.0, 1.0)));
     out.extend([
         Pattern::Fractions(1),
@@ -311,8 +319,22 @@ pub(super) fn patterns(cells: usize, near: usize) -> Vec<Pattern> {
             Pattern::Wild,
         ]);
     }
-    out.extend([Pattern::Bits; 3]);
+    if integers {
+        out.extend([Pattern::Bits; 12]);
+        out.extend([Pattern::Ends; 6]);
+    }
     out
+}
+
+/// A number at an end of the range of a type of this width or of a shorter one, or one beside it.
+fn end(width: u8, random: &mut Random) -> u64 {
+    let keep = u64::MAX >> (64 - width.clamp(1, 64) as u32);
+    let bits = [width as u64, width as u64, 8, 16][random.below(4) as usize].clamp(1, 64);
+    let ones = u64::MAX >> (64 - bits);
+    // The largest unsigned and signed numbers, the least signed one, and 0; of the word, those of
+    // shorter types are extended either way.
+    let v = [ones, ones >> 1, !(ones >> 1), 0][random.below(4) as usize];
+    v.wrapping_add(random.below(3)).wrapping_sub(1) & keep
 }
 
 /// Numbers at which a comparison with a constant, a maximum or a minimum may change its mind, those
@@ -357,6 +379,9 @@ pub(super) fn candidate(
             if let (Pattern::Bits, ElemTy::Int { width, .. }) = (pattern, c.ty) {
                 return random.next() >> (64 - width.clamp(1, 64) as u32);
             }
+            if let (Pattern::Ends, ElemTy::Int { width, .. }) = (pattern, c.ty) {
+                return end(width, random);
+            }
             let v = match pattern {
                 Pattern::All(v) => v,
                 Pattern::OneHot(k, hot, rest) => {
@@ -374,7 +399,7 @@ pub(super) fn candidate(
                     (random.below(n + 1) as f64 - (n / 2) as f64) / (1u64 << k) as f64
                 }
                 Pattern::Scaled(k) => (random.below(31) as f64 - 15.0) * 2f64.powi(k),
-                Pattern::Wild | Pattern::Bits => {
+                Pattern::Wild | Pattern::Bits | Pattern::Ends => {
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }

@@ -140,7 +140,7 @@ pub(super) fn search(
     let mut left = budget.steps;
     let (mut rigorous, mut first) = (0, true);
     let mut starts: Vec<(f64, Vec<u64>)> = Vec::new();
-    for pattern in cells::patterns(hunt.cells.len(), near.len()) {
+    for pattern in cells::patterns(&hunt.cells, near.len()) {
         let cost = hunt.cone.size() as u64;
         let limits = Limits {
             deadline: budget.deadline,

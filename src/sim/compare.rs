@@ -11,6 +11,7 @@ use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
 use crate::term::{NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
+use super::float::flush;
 use super::machine::Machine;
 use super::rounding::Arg;
 use super::value::Val;
@@ -25,12 +26,12 @@ impl Machine<'_> {
                 cmp,
                 ty,
                 lanes: n,
+                ftz,
                 combine,
                 p,
                 q,
                 a,
                 b,
-                ..
             } => {
                 let sym = exec & (self.symbolic(w, *a) | self.symbolic(w, *b));
                 let pred_sym = combine.map_or(0, |(_, g)| self.warps[w].symbolic(g.reg));
@@ -61,6 +62,10 @@ impl Machine<'_> {
                     if x == Val::Unset || y == Val::Unset {
                         self.note_unset(w, pc);
                     }
+                    let (x, y) = match (ftz, ty) {
+                        (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
+                        _ => (x, y),
+                    };
                     let (mut r, mut nr);
                     if *n == 1 {
                         r = self.comparison((w, lane, pc), *cmp, *ty, x, y);

@@ -21,6 +21,16 @@ use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{UnknownKind, idiom};
 
+/// A known operand of an instruction with `.ftz`: a subnormal number is zero of its sign.
+///
+/// Of numbers that are not known, which are real numbers here, nothing is flushed.
+pub fn flush(v: Val) -> Val {
+    match v {
+        Val::Conc(b) if b & 0x7f80_0000 == 0 => Val::Conc(b & 0x8000_0000),
+        v => v,
+    }
+}
+
 impl Machine<'_> {
     /// `Op::Float`.
     pub fn float(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
@@ -43,7 +53,10 @@ impl Machine<'_> {
             0
         };
         for lane in lanes(exec & !done) {
-            let vals = src.map(|s| self.src(w, s, lane));
+            let mut vals = src.map(|s| self.src(w, s, lane));
+            if mods.ftz && *src_fmt == Fmt::F32 && *fmt == Fmt::F32 {
+                vals = vals.map(flush);
+            }
             if vals.iter().any(|v| matches!(v, Val::Unset)) {
                 self.note_unset(w, pc);
             }
