@@ -14,6 +14,7 @@ use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
+use crate::term::Fun;
 
 /// A polynomial inside of an atom keeps its stand-ins where it had more terms than this without.
 const MAX_SPREAD: u64 = 1 << 21;
@@ -131,6 +132,8 @@ impl Ring {
     /// match `sqrt(x)^n`; result `x^(n div 2) * sqrt(x)^(n mod 2)`; because x >= 0 wherever
     /// sqrt(x) is defined (and x != 0 where a negative power of it is).
     ///
+    /// match `sin(x)^n`; result `(1 - cos(x)^2)^(n div 2) * sin(x)^(n mod 2)`; because of Pythagoras.
+    ///
     /// match `Inv(d)^-n`; result `d^n`; because d is not 0 wherever Inv(d) is defined.
     ///
     /// match `Let(p)^n`; result `p^n`; because that is what it stands for.
@@ -145,12 +148,17 @@ impl Ring {
         let mut factors: Vec<(PolyId, i32)> = Vec::new();
         for (a, p) in self.monos.powers(t.mono) {
             match *self.atom(a) {
-                Atom::Sqrt(x) => {
+                Atom::Sqrt(_) | Atom::Fun(Fun::Sin, _) => {
+                    let square = match *self.atom(a) {
+                        Atom::Fun(_, angle) => self.square_of_sine(angle)?,
+                        Atom::Sqrt(x) => x,
+                        _ => return Err(Fail::Limit),
+                    };
                     if p.rem_euclid(2) == 1 {
                         kept.push((a, 1));
                     }
                     if p.div_euclid(2) != 0 {
-                        factors.push((x, p.div_euclid(2)));
+                        factors.push((square, p.div_euclid(2)));
                     }
                 }
                 Atom::Let(x) => factors.push((x, p)),

@@ -19,7 +19,7 @@ use crate::term::Fun;
 const LARGEST_PRIME: u64 = 1000;
 
 /// n = product of the prime powers * rest, for primes up to a bound.
-fn small_factors(n: u64) -> (Vec<(u64, u32)>, u64) {
+pub(super) fn small_factors(n: u64) -> (Vec<(u64, u32)>, u64) {
     let (mut rest, mut out) = (n, Vec::new());
     let mut p = 2;
     while p <= LARGEST_PRIME && p * p <= rest {
@@ -72,9 +72,11 @@ impl Ring {
             }
             Fun::Abs => self.val_abs(v),
             Fun::Tanh => self.tanh(v),
-            Fun::Sin
-            | Fun::Cos
-            | Fun::Erf
+            Fun::Sin | Fun::Cos => {
+                let p = self.canon(v)?;
+                self.angle(f, p)
+            }
+            Fun::Erf
             | Fun::Floor
             | Fun::Ceil
             | Fun::Trunc
@@ -115,7 +117,7 @@ impl Ring {
     /// rounding towards 0 is on each side of it.
     ///
     /// match `floor(x + n)`; result `floor(x) + n` for an integer n; likewise `ceil`.
-    fn opaque(&mut self, f: Fun, p: PolyId) -> Result<Val, Fail> {
+    pub(super) fn opaque(&mut self, f: Fun, p: PolyId) -> Result<Val, Fail> {
         if f == Fun::Ceil {
             let n = self.negate(p)?;
             let v = self.opaque_floor(n)?;
@@ -185,146 +187,6 @@ impl Ring {
             }
             _ => None,
         }
-    }
-
-    /// The square root of a positive rational as rational * product of roots of primes.
-    ///
-    /// match `sqrt(n / d)`; result `sqrt(n * d) / d`; and `sqrt(p^2 * q)`: `p * sqrt(q)`.
-    fn sqrt_constant(&mut self, c: Coef) -> Result<PTerm, Fail> {
-        let r = self.coefs.get(c);
-        let atom = |ring: &mut Ring, r: Rat| {
-            let k = ring.coefs.of(r);
-            let p = ring.single(PTerm::constant(k));
-            ring.atom_mono(Atom::Sqrt(p))
-        };
-        if let Rat::Small(n, d) = r
-            && let (Ok(n), Ok(d)) = (u64::try_from(n), u64::try_from(d))
-        {
-            let mut out = PTerm::ONE;
-            for (m, below) in [(n, false), (d, true)] {
-                let (mut factors, mut rest) = small_factors(m);
-                let root = rest.isqrt();
-                if root * root == rest {
-                    factors.push((root, 2));
-                    rest = 1;
-                }
-                if rest > 1 {
-                    factors.push((rest, 1));
-                }
-                for (p, k) in factors {
-                    let base = self.coefs.of(Rat::int(p as i64));
-                    let mut f = PTerm::ONE;
-                    for _ in 0..k / 2 {
-                        f = self.term_mul(f, PTerm::constant(base))?;
-                    }
-                    if k % 2 == 1 {
-                        let m = atom(self, Rat::int(p as i64));
-                        f = self.term_mul(f, PTerm::mono(m))?;
-                        if below {
-                            // 1 / sqrt(p) is sqrt(p) / p.
-                            let i = self.coefs.recip(base).ok_or(Fail::Undefined)?;
-                            out = self.term_mul(out, PTerm::constant(i))?;
-                            out = self.term_mul(out, PTerm::mono(m))?;
-                            f.mono = super::monomial::Mono::ONE;
-                        }
-                    }
-                    if below {
-                        f = self.term_inverse(f)?;
-                    }
-                    out = self.term_mul(out, f)?;
-                }
-            }
-            return Ok(out);
-        }
-        let m = atom(self, r);
-        Ok(PTerm::mono(m))
-    }
-
-    /// The square root of a canonical polynomial.
-    ///
-    /// match `sqrt(c * 2^e * x^2k * p)` with c > 0; result `sqrt(c) * 2^(e/2) * |x|^k * sqrt(p)`;
-    /// because c, 2^e and x^2k are not negative, so p is not (or x is 0 and both sides are 0).
-    ///
-    /// match `sqrt(x * y)` with x > 0 proved; result `sqrt(x) * sqrt(y)`; because then y >= 0.
-    ///
-    /// match `sqrt(1 / d)` with d > 0 proved; result `1 / sqrt(d)`.
-    pub(super) fn sqrt(&mut self, p: PolyId) -> Result<Val, Fail> {
-        if p == PolyId::ZERO {
-            return Ok(Val::ZERO);
-        }
-        let (content, primitive) = match self.polys.get(p) {
-            [t] => (*t, PolyId::ONE),
-            _ => self.primitive(p)?,
-        };
-        let negative = self.coefs.is_negative(content.coef);
-        if negative && primitive == PolyId::ONE && content.is_constant() {
-            return Err(Fail::Undefined);
-        }
-        let magnitude = if negative {
-            self.coefs.neg(content.coef)
-        } else {
-            content.coef
-        };
-        let half = self.coefs.of(Rat::Small(1, 2));
-        let (exp, carry) = self.exp_scale(content.exp, half)?;
-        let scale = self.coefs.pow2(carry);
-        let mut out = Val::term(PTerm {
-            exp,
-            coef: scale,
-            ..PTerm::ONE
-        });
-        let root = self.sqrt_constant(magnitude)?;
-        out = self.val_mul(out, Val::term(root))?;
-        let powers = self.monos.powers(content.mono);
-        let odd = powers.iter().filter(|p| p.1 % 2 != 0).count();
-        // With everything else not negative, the only odd power is not negative either.
-        let sole = primitive == PolyId::ONE && !negative && odd == 1;
-        let mut inside = Powers::new();
-        for (a, k) in powers {
-            let m = self.monos.atom(a, &self.atom_flags);
-            let v = Val::term(PTerm::mono(m));
-            let sign = self.atom_signs[a as usize];
-            if k % 2 != 0 && (sole || sign.is_positive()) {
-                let (of, k) = match *self.atom(a) {
-                    Atom::Inv(d) => (d, -k),
-                    _ => (self.single(PTerm::mono(m)), k),
-                };
-                let r = self.atom_id(Atom::Sqrt(of));
-                let mono = self.monos.of(&[(r, k)], &self.atom_flags);
-                out = self.val_mul(out, Val::term(PTerm::mono(mono)))?;
-                continue;
-            }
-            let (times, left) = (k.div_euclid(2), k.rem_euclid(2));
-            if times != 0 {
-                // An even power of |x| is that of x.
-                let mut size = if sign.is_nonneg() || times % 2 == 0 {
-                    v
-                } else {
-                    self.val_abs(v)?
-                };
-                if times < 0 {
-                    size = self.val_inverse(size)?;
-                }
-                for _ in 0..times.abs() {
-                    out = self.val_mul(out, size)?;
-                }
-            }
-            if left != 0 {
-                inside.push((a, 1));
-            }
-        }
-        let front = PTerm {
-            mono: self.monos.of(&inside, &self.atom_flags),
-            coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
-            ..PTerm::ONE
-        };
-        let rest = self.val_scaled(front, primitive)?;
-        let rest = self.held(rest)?;
-        if rest == PolyId::ONE {
-            return Ok(out);
-        }
-        let r = self.atom_val(Atom::Sqrt(rest));
-        self.val_mul(out, r)
     }
 
     /// The logarithm of a positive rational: the power of two, plus multiples of the logarithms of

@@ -252,6 +252,10 @@ impl Ring {
             let p = self.add_scaled(p, Coef::ONE, before)?;
             return Ok(self.val_of(p));
         }
+        if let Some(root) = self.max_of_roots(&set)? {
+            let before = self.val_of(before);
+            return self.val_add(before, root);
+        }
         let (mut set, after) = self.take_least(set)?;
         let outside = self.add_scaled(before, Coef::ONE, after)?;
         let mut front = PTerm::ONE;

@@ -12,8 +12,8 @@
 //!
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
-//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (sqrt, log,
-//! exp, tanh, floor), `max`, `select`, `clamp`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
+//! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
+//! exp, tanh, floor), `root`, `trig`, `max`, `select`, `clamp`, `bits`, `joint`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
@@ -41,11 +41,13 @@ mod prove;
 mod quadratic;
 mod rat;
 mod ring;
+mod root;
 mod select;
 mod sign;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod trig;
 mod value;
 mod variance;
 

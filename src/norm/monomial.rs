@@ -23,7 +23,7 @@ pub mod flag {
     pub const REDUCIBLE: u8 = 2;
     /// Is not defined for all inputs.
     pub const PARTIAL: u8 = 4;
-    /// Holds a square root.
+    /// Holds a square root, or a sine, whose square is rewritten likewise.
     pub const SQRT: u8 = 8;
     /// Holds a maximum.
     pub const MAX: u8 = 16;

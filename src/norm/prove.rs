@@ -74,6 +74,23 @@ impl Normalizer<'_> {
         self.prove(t, Sign::is_nonneg)
     }
 
+    /// The signs that a term can have wherever it is defined, by its structure and by its canonical form;
+    /// `None` if it may be infinite. The term has been
+    /// normalised.
+    pub(super) fn sign_of(&mut self, t: TermId) -> Option<Sign> {
+        let reach = self.reach_of(t);
+        if reach.infinite {
+            return None;
+        }
+        match self.known(t) {
+            Entry::Real(v) => match self.ring.held(v) {
+                Ok(p) if !p.is_infinite() => Some(self.ring.poly_sign(p).and(reach.sign)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn prove(&mut self, t: TermId, holds: impl Fn(Sign) -> bool) -> bool {
         if self.store.sort(t) != Sort::Real {
             return false;

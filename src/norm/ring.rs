@@ -81,7 +81,7 @@ pub(super) struct Ring {
     pub(super) atom_images: Vec<Image>,
     /// True once an atom is anything but an input element.
     pub(super) special: bool,
-    /// True once an atom is a square root or a logarithm.
+    /// True once an atom is a square root, a logarithm or a sine.
     pub(super) rooted: bool,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
@@ -180,7 +180,10 @@ impl Ring {
         let id = self.atoms.len() as u32;
         let image = self.image_of_atom(id, &atom);
         self.special |= !matches!(atom, Atom::Symbol(_));
-        self.rooted |= matches!(atom, Atom::Sqrt(_) | Atom::Log2(_));
+        self.rooted |= matches!(
+            atom,
+            Atom::Sqrt(_) | Atom::Log2(_) | Atom::Fun(Fun::Sin, _)
+        );
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {
@@ -205,6 +208,8 @@ impl Ring {
             }
             Atom::Sqrt(p) => flag::SQRT | unless(self.poly_sign(*p).is_nonneg(), *p),
             Atom::Log2(p) => unless(self.poly_sign(*p).is_positive(), *p),
+            // The square of a sine is rewritten as that of a root is.
+            Atom::Fun(Fun::Sin, p) => flag::SQRT | partial(*p),
             Atom::Fun(_, p) => partial(*p),
             Atom::Max(s) => s.iter().fold(flag::MAX, |f, p| f | partial(*p)),
             Atom::Select(c, a, b) => self.preds.partial(*c) | partial(*a) | partial(*b),

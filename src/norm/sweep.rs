@@ -18,7 +18,7 @@ use super::value::Val;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
-use crate::term::{ArrayId, RCmp, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, Fun, RCmp, Sort, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -263,7 +263,7 @@ impl<'s> Normalizer<'s> {
     }
 
     /// The meaning of a term that is ready.
-    fn known(&mut self, t: TermId) -> Entry {
+    pub(super) fn known(&mut self, t: TermId) -> Entry {
         match self.memo[t.0 as usize] {
             0 => match self.leaf_term(t) {
                 Some(x) => Entry::Real(Val::term(x)),
@@ -345,6 +345,14 @@ impl<'s> Normalizer<'s> {
             }
             Term::Fun(f, a) => {
                 let x = self.value(a)?;
+                if let Fun::Sqrt | Fun::Rsqrt = f
+                    && let Some(root) = self.root_of_factors(a)?
+                {
+                    return Ok(Entry::Real(match f {
+                        Fun::Rsqrt => self.ring.val_inverse(root).map_err(fail)?,
+                        _ => root,
+                    }));
+                }
                 Entry::Real(self.ring.val_fun(f, x).map_err(fail)?)
             }
             Term::Max(a, b) => {

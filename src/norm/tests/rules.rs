@@ -41,7 +41,7 @@ impl Build {
 }
 
 /// Number of rules.
-const RULES: u8 = 48;
+const RULES: u8 = 60;
 
 /// Both sides of a rule.
 fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
@@ -272,6 +272,87 @@ fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
             let (s, ninth) = (b.add(u, v), b.q(1, 9));
             let s = b.add(s, w);
             (clamped, b.mul(s, ninth))
+        }
+        // Roots of products of sums, of quotients, and of maxima.
+        47 => {
+            let (u, v) = (b.square_plus_one(y), b.square_plus_one(z));
+            let (pu, uv) = (b.mul(p, u), b.div(u, v));
+            let (l, m) = (b.fun(Fun::Sqrt, pu), b.fun(Fun::Sqrt, uv));
+            let [p, u, v] = [p, u, v].map(|t| b.fun(Fun::Sqrt, t));
+            let r = b.mul(p, u);
+            let w = b.div(u, v);
+            (b.add(l, m), b.add(r, w))
+        }
+        48 => {
+            let (u, v) = (b.square_plus_one(y), b.mul(x, x));
+            let (u, r) = (b.mul(u, v), b.fun(Fun::Rsqrt, u));
+            let s = b.fun(Fun::Abs, x);
+            (b.fun(Fun::Rsqrt, u), b.div(r, s))
+        }
+        49 => {
+            let (k, kk) = (b.q(2, 7), b.q(4, 49));
+            let (u, v) = (b.mul(x, x), b.mul(y, y));
+            let u = b.add(u, v);
+            let (m, s) = (b.max(u, kk), b.fun(Fun::Sqrt, u));
+            (b.fun(Fun::Sqrt, m), b.max(s, k))
+        }
+        50 => {
+            let (u, k, k2) = (b.fun(Fun::Sqrt, p), b.q(3, 1), b.q(3, 2));
+            let (v, w) = (b.mul(u, k2), b.mul(k, q));
+            let (pp, qq) = (b.mul(p, one), b.mul(w, w));
+            let (f, pp) = (b.q(9, 4), pp);
+            let pp = b.mul(f, pp);
+            let m = b.max(pp, qq);
+            (b.max(v, w), b.fun(Fun::Sqrt, m))
+        }
+        // Sines and cosines.
+        51 => {
+            let (s, k) = (b.fun(Fun::Sin, x), b.fun(Fun::Cos, x));
+            let (s, k) = (b.mul(s, s), b.mul(k, k));
+            (b.add(s, k), one)
+        }
+        52 | 53 => {
+            let plus = rule == 52;
+            let u = if plus { b.add(x, y) } else { b.sub(x, y) };
+            let [s, t] = [x, y].map(|t| b.fun(Fun::Sin, t));
+            let [k, l] = [x, y].map(|t| b.fun(Fun::Cos, t));
+            let (sl, kt) = (b.mul(s, l), b.mul(k, t));
+            let r = if plus { b.add(sl, kt) } else { b.sub(sl, kt) };
+            (b.fun(Fun::Sin, u), r)
+        }
+        54 => {
+            let u = b.add(x, y);
+            let [s, t] = [x, y].map(|t| b.fun(Fun::Sin, t));
+            let [k, l] = [x, y].map(|t| b.fun(Fun::Cos, t));
+            let (st, kl) = (b.mul(s, t), b.mul(k, l));
+            (b.fun(Fun::Cos, u), b.sub(kl, st))
+        }
+        55 => {
+            let u = b.mul(two, x);
+            let (s, k) = (b.fun(Fun::Sin, x), b.fun(Fun::Cos, x));
+            let r = b.mul(s, k);
+            (b.fun(Fun::Sin, u), b.mul(two, r))
+        }
+        56 => {
+            let u = b.mul(two, x);
+            let s = b.fun(Fun::Sin, x);
+            let r = b.mul(s, s);
+            let r = b.mul(two, r);
+            (b.fun(Fun::Cos, u), b.sub(one, r))
+        }
+        57 => {
+            let (k, l) = (b.q(3, 1), b.q(4, 1));
+            let (u, s) = (b.mul(k, x), b.fun(Fun::Sin, x));
+            let (v, w) = (b.mul(k, s), b.mul(s, s));
+            let w = b.mul(w, s);
+            let w = b.mul(l, w);
+            (b.fun(Fun::Sin, u), b.sub(v, w))
+        }
+        58 => {
+            // cos(x)^2 / sin(x) = 1 / sin(x) - sin(x)
+            let (s, k) = (b.fun(Fun::Sin, x), b.fun(Fun::Cos, x));
+            let (k, i) = (b.mul(k, k), b.div(one, s));
+            (b.div(k, s), b.sub(i, s))
         }
         // Fractions.
         _ => {
