@@ -42,8 +42,9 @@ impl<'s> Canon<'s> {
         store: &'s TermStore,
         facts: &[(TermId, Sign)],
         limits: &spec::Limits,
+        work: Option<u64>,
     ) -> Self {
-        let mut canon = Canon::new(store, limits);
+        let mut canon = Canon::bounded(store, limits, work);
         canon.facts = facts.to_vec();
         canon.assume();
         canon

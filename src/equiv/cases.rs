@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
 use super::monotone;
+use super::total::Totals;
 use crate::spec::Limits;
 use crate::term::rebuild::{Images, rebuild};
 use crate::term::{Fun, ICmp, RCmp, Term, TermId, TermStore};
@@ -44,6 +45,8 @@ enum Switch {
 /// A region, and the pair as it is within it.
 struct Region {
     pair: (TermId, TermId),
+    /// The same where the equations of boundaries are not substituted.
+    plain: Option<(TermId, TermId)>,
     /// Differences, rewritten along with the pair, and their signs.
     signs: Vec<(TermId, Sign)>,
     depth: usize,
@@ -52,10 +55,11 @@ struct Region {
 /// True only if the two terms have one value on all inputs on which both are defined.
 pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
     let ids = store.reachable(&[a, b]);
-    let splits = |&t: &TermId| switch(store, t).is_some();
-    if ids.len() > MAX_TERMS || !ids.iter().any(splits) {
+    let mut totals = Totals::new(limits);
+    if ids.len() > MAX_TERMS || !ids.iter().any(|&t| switch(store, t, &mut totals).is_some()) {
         return false;
     }
+    let mut totals = Totals::new(limits);
     // All regions share one store, so that forms mean the same in all of them.
     let mut scratch = TermStore::new();
     let roots = rebuild(store, &[a, b], &mut scratch, |s, t, map| {
@@ -63,6 +67,7 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
     });
     let mut open = vec![Region {
         pair: (roots[0], roots[1]),
+        plain: None,
         signs: Vec::new(),
         depth: 0,
     }];
@@ -73,14 +78,19 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
         if a == b || Canon::new(&scratch, limits).equal(a, b) {
             continue;
         }
+        if let Some((x, y)) = region.plain
+            && (x == y || Canon::new(&scratch, limits).equal(x, y))
+        {
+            continue;
+        }
         let facts = facts(&scratch, &region.signs);
-        if !facts.is_empty() && Canon::under(&scratch, &facts, limits).equal(a, b) {
+        if !facts.is_empty() && Canon::under(&scratch, &facts, limits, None).equal(a, b) {
             continue;
         }
         if regions > MAX_REGIONS || region.depth >= MAX_DEPTH {
             return false;
         }
-        match split(&mut scratch, &region) {
+        match split(&mut scratch, &region, &mut totals) {
             Some(parts) => open.extend(parts),
             None => return false,
         }
@@ -128,23 +138,35 @@ fn facts(store: &TermStore, signs: &[(TermId, Sign)]) -> Vec<(TermId, crate::nor
 }
 
 /// What a term switches on, where both sides of the comparison are total.
-fn switch(store: &TermStore, t: TermId) -> Option<Switch> {
-    let total = |a, b| store.is_total(a) && store.is_total(b);
+fn switch(store: &TermStore, t: TermId, totals: &mut Totals) -> Option<Switch> {
+    let mut total = |a, b| totals.is_total(store, a) && totals.is_total(store, b);
     match store.get(t) {
         Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b) if total(a, b) => {
             Some(Switch::Compare(a.min(b), a.max(b)))
         }
-        Term::Fun(Fun::Abs, a) if store.is_total(a) => Some(Switch::Sign(a)),
-        Term::ICmp(..) if store.is_total(t) => Some(Switch::Opaque(t)),
+        Term::Fun(Fun::Abs, a) if totals.is_total(store, a) => Some(Switch::Sign(a)),
+        Term::ICmp(..) if totals.is_total(store, t) => Some(Switch::Opaque(t)),
         _ => None,
     }
 }
 
+/// True if a term switches on this.
+fn compares(store: &TermStore, t: TermId, chosen: Switch) -> bool {
+    match (store.get(t), chosen) {
+        (Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b), Switch::Compare(x, y)) => {
+            (a.min(b), a.max(b)) == (x, y)
+        }
+        (Term::Fun(Fun::Abs, a), Switch::Sign(x)) => a == x,
+        _ => false,
+    }
+}
+
 /// The switch to split on: the innermost that only one side has, else the innermost.
-fn choose(store: &TermStore, pair: (TermId, TermId)) -> Option<Switch> {
-    let switches = |root| -> Vec<Switch> {
+fn choose(store: &TermStore, pair: (TermId, TermId), totals: &mut Totals) -> Option<Switch> {
+    let mut switches = |root| -> Vec<Switch> {
         let ids = store.reachable(&[root]);
-        ids.into_iter().filter_map(|t| switch(store, t)).collect()
+        let found = ids.into_iter().filter_map(|t| switch(store, t, totals));
+        found.collect()
     };
     let (a, b) = (switches(pair.0), switches(pair.1));
     let (in_a, in_b): (FxHashSet<Switch>, FxHashSet<Switch>) =
@@ -161,16 +183,18 @@ fn choose(store: &TermStore, pair: (TermId, TermId)) -> Option<Switch> {
 }
 
 /// The parts of a region, without those that are empty; `None` if there is nothing to split on.
-fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
-    let chosen = choose(store, region.pair)?;
+fn split(store: &mut TermStore, region: &Region, totals: &mut Totals) -> Option<Vec<Region>> {
+    let chosen = choose(store, region.pair, totals)?;
     // Rebuilding reads what it adds to; terms keep their ids in the copy.
     let old = store.clone();
     // The pair and the differences are rewritten together: what a split decides may decide the
     // sign of a difference that was split on before.
+    let plain = region.plain.unwrap_or(region.pair);
     let mut roots = vec![region.pair.0, region.pair.1];
+    roots.extend([plain.0, plain.1]);
     roots.extend(region.signs.iter().map(|s| s.0));
     let part = |store: &TermStore, new: Vec<TermId>, added: Option<(TermId, Sign)>| {
-        let rewritten = new[2..].iter().copied();
+        let rewritten = new[4..].iter().copied();
         let mut signs: Vec<(TermId, Sign)> = rewritten
             .zip(&region.signs)
             .map(|(t, s)| (t, s.1))
@@ -186,6 +210,7 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
         };
         (!empty).then(|| Region {
             pair: (new[0], new[1]),
+            plain: ((new[0], new[1]) != (new[2], new[3])).then_some((new[2], new[3])),
             signs,
             depth: region.depth + 1,
         })
@@ -228,6 +253,14 @@ fn split(store: &mut TermStore, region: &Region) -> Option<Vec<Region>> {
             (_, Some((x, None))) if *x == t => Some(s.integer(0)),
             _ => resolve(&old, t, chosen, sign, s, map),
         });
+        let mut new = new;
+        if equated.is_some() {
+            // What takes either operand where they are equal has a value without the equation.
+            let plain = rebuild(&old, &roots[2..4], store, |s, t, map| {
+                resolve(&old, t, chosen, sign, s, map)
+            });
+            new[2..4].copy_from_slice(&plain);
+        }
         parts.extend(part(store, new, Some((difference, sign))));
     }
     Some(parts)
@@ -269,7 +302,7 @@ fn resolve(
     into: &mut TermStore,
     map: &Images,
 ) -> Option<TermId> {
-    if switch(store, t) != Some(chosen) {
+    if !compares(store, t, chosen) {
         return None;
     }
     // The sign of the first operand minus the second, as they stand in the term.

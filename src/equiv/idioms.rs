@@ -18,6 +18,7 @@
 use std::sync::OnceLock;
 
 use num_rational::BigRational;
+use num_traits::{One, Zero};
 use rustc_hash::FxHashMap;
 
 use crate::term::rebuild::rebuild;
@@ -37,8 +38,30 @@ fn patterns() -> &'static [Pattern] {
 /// The functions that stand below some terms.
 #[derive(Debug, Default)]
 pub(super) struct Idioms {
-    /// Pattern and arguments, by the term that is the function.
-    map: FxHashMap<TermId, (usize, Vec<TermId>)>,
+    /// By the term that is the function.
+    map: FxHashMap<TermId, Place>,
+}
+
+/// A function that stands in a pair.
+#[derive(Debug)]
+struct Place {
+    /// The number of its pattern.
+    pattern: usize,
+    arguments: Vec<TermId>,
+    /// A constant that it is multiplied with.
+    factor: Option<TermId>,
+}
+
+/// Constants of a pair that a function may be multiplied with.
+const MAX_FACTORS: usize = 64;
+
+/// True for a choice of an infinity, into which a factor goes.
+fn takes_factors(store: &TermStore, t: TermId) -> bool {
+    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
+    match store.get(t) {
+        Term::Select(_, a, b) => infinite(a) || infinite(b),
+        _ => false,
+    }
 }
 
 /// True for what chooses between cases or makes a number of bits, as most expanded functions do.
@@ -68,6 +91,11 @@ impl Idioms {
             return out;
         }
         let operations = Operations::of(store, &below);
+        let constants = below.iter().copied().filter(|&t| {
+            let c = store.as_const(t);
+            c.is_some_and(|c| !c.is_zero() && !c.is_one())
+        });
+        let constants: Vec<TermId> = constants.take(MAX_FACTORS).collect();
         // Patterns are built in a copy: what is new there is not of the pair.
         let mut copy: Option<TermStore> = None;
         for (i, p) in patterns().iter().enumerate() {
@@ -80,7 +108,29 @@ impl Idioms {
                     Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
                 );
                 if whole && below.binary_search(&t).is_ok() {
-                    out.map.insert(t, (i, u));
+                    let place = Place {
+                        pattern: i,
+                        arguments: u,
+                        factor: None,
+                    };
+                    out.map.insert(t, place);
+                    continue;
+                }
+                // match `c * (p ? -inf : x)` / result the same of `p ? -inf : c * x` / because the
+                // store has it so, with the factor below the choice.
+                if !takes_factors(copy, t) {
+                    continue;
+                }
+                for &c in &constants {
+                    let scaled = copy.mul(c, t);
+                    if below.binary_search(&scaled).is_ok() {
+                        let place = Place {
+                            pattern: i,
+                            arguments: u.clone(),
+                            factor: Some(c),
+                        };
+                        out.map.insert(scaled, place);
+                    }
                 }
             }
         }
@@ -101,15 +151,23 @@ impl Idioms {
     ) -> Vec<TermId> {
         let all = patterns();
         rebuild(from, roots, into, |s, t, done| {
-            let (i, u) = self.map.get(&t)?;
-            let u: Option<Vec<TermId>> = u.iter().map(|u| done.get(*u)).collect();
-            Some((all[*i].meaning)(s, &u?))
+            let place = self.map.get(&t)?;
+            let u = place.arguments.iter().map(|u| done.get(*u));
+            let u = u.collect::<Option<Vec<TermId>>>()?;
+            let meaning = (all[place.pattern].meaning)(s, &u);
+            match place.factor {
+                None => Some(meaning),
+                Some(c) => {
+                    let c = s.rational(from.as_const(c)?.clone());
+                    Some(s.mul(c, meaning))
+                }
+            }
         })
     }
 
     /// What was recognised, as sentences.
     pub(super) fn assumptions(&self) -> Vec<String> {
-        let mut names: Vec<&str> = self.map.values().map(|v| patterns()[v.0].name).collect();
+        let mut names: Vec<&str> = self.map.values().map(|v| patterns()[v.pattern].name).collect();
         names.sort_unstable();
         names.dedup();
         let sentence = |name: &str| {

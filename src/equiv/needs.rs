@@ -46,7 +46,8 @@ pub(super) struct Guarded {
     pub guard: Option<(TermId, bool)>,
 }
 
-fn need(store: &TermStore, t: TermId) -> Option<Need> {
+/// What a term that is partial by itself relies on.
+pub(super) fn need(store: &TermStore, t: TermId) -> Option<Need> {
     Some(match store.get(t) {
         Term::Div(_, b) if store.as_const(b).is_none() || store.is_zero(b) => Need::NonZero(b),
         Term::Fun(Fun::Sqrt, a) => Need::NonNegative(a),

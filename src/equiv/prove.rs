@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::canon::Canon;
 use super::cases;
+use super::guards;
 use super::lattice;
 use super::needs::{self, Given, Guarded, Need};
 use super::residues;
@@ -127,7 +128,7 @@ impl<'s> Prover<'s> {
         }
         let facts: Vec<(TermId, Sign)> = facts.into_iter().chain(denominators).collect();
         if self.under.as_ref().is_none_or(|(f, _)| *f != facts) {
-            let canon = Canon::under(self.store, &facts, &self.limits);
+            let canon = Canon::under(self.store, &facts, &self.limits, None);
             self.under = Some((facts, canon));
         }
         let Some((facts, canon)) = self.under.take() else {
@@ -211,8 +212,10 @@ impl<'s> Prover<'s> {
             Need::NonZeroBits(_) | Need::Never(_) => false,
         };
         by_sign
-            || n.guard
-                .is_some_and(|(p, value)| self.by_guard(n.need, p, value))
+            || n.guard.is_some_and(|(p, value)| {
+                self.by_guard(n.need, p, value)
+                    || guards::implies(self.store, (p, value), n.need, &self.limits)
+            })
     }
 
     /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0`, their negations, or

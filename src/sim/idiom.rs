@@ -34,7 +34,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 
 use crate::kernel::{Cmp, Fmt, IntOp, IntTy, Rnd};
-use crate::term::{Fun, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
+use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
 
 /// The number that bits encode, if they are known to be the encoding of a float.
 fn float_of(s: &TermStore, t: TermId) -> Option<(Fmt, TermId)> {
@@ -166,6 +166,23 @@ pub fn compare(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> 
         Cmp::Ge => s.rcmp(RCmp::Le, y, x),
         _ => return None,
     })
+}
+
+/// An unsigned comparison of bits that are encodings of floats, as [`compare`] has it.
+pub(crate) fn unsigned_order(s: &mut TermStore, op: ICmp, a: TermId, b: TermId) -> Option<TermId> {
+    let cmp = match op {
+        ICmp::ULt => Cmp::Lt,
+        ICmp::ULe => Cmp::Le,
+        _ => return None,
+    };
+    let Sort::Bits(width) = s.sort(a) else {
+        return None;
+    };
+    let ty = IntTy {
+        width,
+        signed: false,
+    };
+    compare(s, cmp, ty, a, b)
 }
 
 fn mirrored(cmp: Cmp) -> Cmp {

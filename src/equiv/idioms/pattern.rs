@@ -307,11 +307,20 @@ impl Pattern {
         }
     }
 
-    /// A term of the pattern with arguments in place.
+    /// A term of the pattern with arguments in place, as the simulator has it for these arguments.
     fn built(&self, into: &mut TermStore, t: TermId, arguments: &[Option<TermId>]) -> TermId {
-        rebuild(&self.store, &[t], into, |_, t, _| {
-            let i = self.arguments.iter().position(|&a| a == t)?;
-            arguments[i]
+        rebuild(&self.store, &[t], into, |s, t, done| {
+            if let Some(i) = self.arguments.iter().position(|&a| a == t) {
+                return arguments[i];
+            }
+            // Of encodings with a clear sign bit the simulator compares the numbers.
+            match self.store.get(t) {
+                Term::ICmp(op, a, b) => {
+                    let (a, b) = (done.get(a)?, done.get(b)?);
+                    sim::idiom::unsigned_order(s, op, a, b)
+                }
+                _ => None,
+            }
         })[0]
     }
 
