@@ -12,7 +12,9 @@
 //! which the caller shows for the whole terms. Not claimed: completeness; the number of regions
 //! is bounded.
 
-use rustc_hash::FxHashSet;
+use num_rational::BigRational;
+use num_traits::{One, Signed};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
@@ -90,9 +92,15 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
         if regions > MAX_REGIONS || region.depth >= MAX_DEPTH {
             return false;
         }
-        match split(&mut scratch, &region, &mut totals) {
-            Some(parts) => open.extend(parts),
-            None => return false,
+        match (split(&mut scratch, &region, &mut totals), region.plain) {
+            (Some(parts), _) => open.extend(parts),
+            // Without the equations there may be more to split on.
+            (None, Some(pair)) => open.push(Region {
+                pair,
+                plain: None,
+                ..region
+            }),
+            (None, None) => return false,
         }
     }
     true
@@ -127,7 +135,7 @@ fn facts(store: &TermStore, signs: &[(TermId, Sign)]) -> Vec<(TermId, crate::nor
         if !alone || !matches!(store.get(x), Term::Elem { .. }) {
             return None;
         }
-        let known = match (sign, num_traits::Signed::is_negative(k)) {
+        let known = match (sign, k.is_negative()) {
             (Sign::Zero, _) => return None,
             (Sign::Positive, false) | (Sign::Negative, true) => Known::POS,
             _ => Known::NEG,
@@ -150,15 +158,51 @@ fn switch(store: &TermStore, t: TermId, totals: &mut Totals) -> Option<Switch> {
     }
 }
 
-/// True if a term switches on this.
-fn compares(store: &TermStore, t: TermId, chosen: Switch) -> bool {
-    match (store.get(t), chosen) {
-        (Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b), Switch::Compare(x, y)) => {
-            (a.min(b), a.max(b)) == (x, y)
+/// What a term switches on, whether or not it is total.
+fn any_switch(store: &TermStore, t: TermId) -> Option<Switch> {
+    match store.get(t) {
+        Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b) => {
+            Some(Switch::Compare(a.min(b), a.max(b)))
         }
-        (Term::Fun(Fun::Abs, a), Switch::Sign(x)) => a == x,
-        _ => false,
+        Term::Fun(Fun::Abs, a) => Some(Switch::Sign(a)),
+        _ => None,
     }
+}
+
+/// The switches below some terms whose difference is a multiple of this one, and whether the factor is
+/// negative.
+///
+/// match `|b - a|` where the sign of `a - b` is known / result one of the two / because the signs of
+/// both are opposite.
+fn like(store: &TermStore, roots: &[TermId], form: &Linear) -> FxHashMap<Switch, bool> {
+    let Some((first, k)) = form.terms.first_key_value() else {
+        return FxHashMap::default();
+    };
+    let linear = |t| linear::linear(store, t);
+    let ids = store.reachable(roots);
+    let mut out = FxHashMap::default();
+    for s in ids.into_iter().filter_map(|t| any_switch(store, t)) {
+        if out.contains_key(&s) {
+            continue;
+        }
+        let other = match s {
+            Switch::Compare(x, y) => linear(x).zip(linear(y)).map(|(x, y)| {
+                let minus = -BigRational::one();
+                x.plus(&minus, &y)
+            }),
+            Switch::Sign(x) => linear(x),
+            Switch::Opaque(_) => None,
+        };
+        if let Some(other) = other
+            && let Some(l) = other.terms.get(first)
+        {
+            let ratio = l / k;
+            if Linear::default().plus(&ratio, form) == other {
+                out.insert(s, ratio.is_negative());
+            }
+        }
+    }
+    out
 }
 
 /// The switch to split on: the innermost that only one side has, else the innermost.
@@ -234,6 +278,7 @@ fn split(store: &mut TermStore, region: &Region, totals: &mut Totals) -> Option<
         Switch::Compare(x, y) => store.sub(x, y),
     };
     let form = linear::linear(store, difference)?;
+    let known = like(&old, &roots, &form);
     let mut parts = Vec::new();
     for sign in [Sign::Negative, Sign::Zero, Sign::Positive] {
         let solved = match sign {
@@ -251,13 +296,18 @@ fn split(store: &mut TermStore, region: &Region, totals: &mut Totals) -> Option<
                 None => map.get(*y),
             },
             (_, Some((x, None))) if *x == t => Some(s.integer(0)),
-            _ => resolve(&old, t, chosen, sign, s, map),
+            _ => resolve(&old, t, &known, sign, s, map),
         });
         let mut new = new;
         if equated.is_some() {
-            // What takes either operand where they are equal has a value without the equation.
+            // What takes either operand where they are equal has a value without the equation; all
+            // take the same one here.
             let plain = rebuild(&old, &roots[2..4], store, |s, t, map| {
-                resolve(&old, t, chosen, sign, s, map)
+                let sign = match old.get(t) {
+                    Term::RCmp(..) => Sign::Zero,
+                    _ => Sign::Positive,
+                };
+                resolve(&old, t, &known, sign, s, map)
             });
             new[2..4].copy_from_slice(&plain);
         }
@@ -293,18 +343,20 @@ fn equation(store: &TermStore, p: TermId) -> Option<(TermId, u8, u64)> {
     with(a, b).or_else(|| with(b, a))
 }
 
-/// What stands for a term that switches on `chosen`, given the sign.
+/// What stands for a term that switches on something of which the sign is known.
 fn resolve(
     store: &TermStore,
     t: TermId,
-    chosen: Switch,
+    known: &FxHashMap<Switch, bool>,
     sign: Sign,
     into: &mut TermStore,
     map: &Images,
 ) -> Option<TermId> {
-    if !compares(store, t, chosen) {
-        return None;
-    }
+    let sign = match (known.get(&any_switch(store, t)?)?, sign) {
+        (true, Sign::Positive) => Sign::Negative,
+        (true, Sign::Negative) => Sign::Positive,
+        _ => sign,
+    };
     // The sign of the first operand minus the second, as they stand in the term.
     let ordered = |a: TermId, b: TermId| match (a <= b, sign) {
         (false, Sign::Positive) => Sign::Negative,

@@ -94,7 +94,10 @@ fn facts(store: &TermStore, guard: (TermId, bool)) -> Vec<Fact> {
             _ => continue,
         };
         // An infinity is no number that forms know.
-        if [a, b].iter().any(|&t| matches!(store.get(t), Term::Inf { .. })) {
+        if [a, b]
+            .iter()
+            .any(|&t| matches!(store.get(t), Term::Inf { .. }))
+        {
             continue;
         }
         if let (Some(f), Some(g)) = (linear::linear(store, a), linear::linear(store, b)) {

@@ -167,7 +167,11 @@ impl Idioms {
 
     /// What was recognised, as sentences.
     pub(super) fn assumptions(&self) -> Vec<String> {
-        let mut names: Vec<&str> = self.map.values().map(|v| patterns()[v.pattern].name).collect();
+        let mut names: Vec<&str> = self
+            .map
+            .values()
+            .map(|v| patterns()[v.pattern].name)
+            .collect();
         names.sort_unstable();
         names.dedup();
         let sentence = |name: &str| {

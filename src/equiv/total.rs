@@ -89,7 +89,9 @@ mod tests {
 
     /// A term of two inputs, by a program of operations on what was made so far.
     fn term(s: &mut TermStore, program: &[(u8, u8, u8)]) -> TermId {
-        let mut made: Vec<TermId> = (0..2).map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i)).collect();
+        let mut made: Vec<TermId> = (0..2)
+            .map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i))
+            .collect();
         made.push(s.integer(1));
         for &(op, i, j) in program {
             let (a, b) = (made[i as usize % made.len()], made[j as usize % made.len()]);
@@ -140,7 +142,10 @@ mod tests {
     fn logarithms_of_sums_of_powers_are_total() {
         let mut s = TermStore::new();
         let x = s.elem(ArrayId(0), Fmt::F32, 0);
-        let limits = Limits { deadline: None, memory: None };
+        let limits = Limits {
+            deadline: None,
+            memory: None,
+        };
         let (one, e) = (s.integer(1), s.fun(Fun::Exp2, x));
         let sum = s.add(one, e);
         let (l, i) = (s.fun(Fun::Log2, sum), s.div(one, sum));

@@ -76,11 +76,7 @@ impl Ring {
                 let p = self.canon(v)?;
                 self.angle(f, p)
             }
-            Fun::Erf
-            | Fun::Floor
-            | Fun::Ceil
-            | Fun::Trunc
-            | Fun::RoundEven => {
+            Fun::Erf | Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => {
                 let p = self.canon(v)?;
                 self.opaque(f, p)
             }

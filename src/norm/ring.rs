@@ -180,10 +180,7 @@ impl Ring {
         let id = self.atoms.len() as u32;
         let image = self.image_of_atom(id, &atom);
         self.special |= !matches!(atom, Atom::Symbol(_));
-        self.rooted |= matches!(
-            atom,
-            Atom::Sqrt(_) | Atom::Log2(_) | Atom::Fun(Fun::Sin, _)
-        );
+        self.rooted |= matches!(atom, Atom::Sqrt(_) | Atom::Log2(_) | Atom::Fun(Fun::Sin, _));
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {

@@ -11,6 +11,7 @@
 
 use smallvec::SmallVec;
 
+use super::NormError;
 use super::fun::small_factors;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
@@ -19,7 +20,6 @@ use super::ring::{Atom, Fail, Ring};
 use super::sign::Sign;
 use super::sweep::{Entry, Normalizer, error};
 use super::value::Val;
-use super::NormError;
 use crate::term::{Term, TermId};
 
 /// Factors of a radicand that are looked at one by one.
@@ -113,7 +113,9 @@ impl Normalizer<'_> {
     /// True for what multiplies out to more than one term.
     fn is_sum(&mut self, t: TermId) -> bool {
         match self.known(t) {
-            Entry::Real(v) => v.as_term().is_none() || self.ring.term_flags(v.factor) & flag::LET != 0,
+            Entry::Real(v) => {
+                v.as_term().is_none() || self.ring.term_flags(v.factor) & flag::LET != 0
+            }
             _ => false,
         }
     }
