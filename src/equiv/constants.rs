@@ -43,7 +43,7 @@ enum Base {
     Sqrt,
 }
 
-/// factor * times / over * base - minus, all positive.
+/// factor * times / over * base - minus, all positive; or 1 minus that.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Meaning {
     factor: BigRational,
@@ -52,6 +52,8 @@ struct Meaning {
     base: Base,
     /// What a larger constant leaves of a number that is split in two.
     minus: Option<BigRational>,
+    /// What the rest leaves of 1: the weight of a new value beside a decay.
+    complement: bool,
 }
 
 impl Meaning {
@@ -62,6 +64,7 @@ impl Meaning {
             over: None,
             base,
             minus: None,
+            complement: false,
         }
     }
 
@@ -99,13 +102,18 @@ impl Meaning {
                 store.div(t, l)
             }
         };
-        match &self.minus {
+        let t = match &self.minus {
             None => t,
             Some(q) => {
                 let p = readings.build_simple(store, q);
                 store.sub(t, p)
             }
+        };
+        if self.complement {
+            let one = store.integer(1);
+            return store.sub(one, t);
         }
+        t
     }
 
     /// An enclosure of the number, with partners as their bits say.
@@ -113,6 +121,7 @@ impl Meaning {
         let mut store = TermStore::new();
         let plain = Meaning {
             minus: self.minus.clone(),
+            complement: self.complement,
             ..Meaning::new(self.rational(), self.base)
         };
         let t = plain.build(&mut store, &Readings::default());
@@ -124,6 +133,15 @@ impl Meaning {
     }
 
     fn text(&self) -> String {
+        let rest = self.text_of_rest();
+        if self.complement {
+            format!("1 - {rest}")
+        } else {
+            rest
+        }
+    }
+
+    fn text_of_rest(&self) -> String {
         let mut s = String::new();
         let unit = self.factor.is_one() && (!self.times.is_empty() || self.base != Base::One);
         if !unit {
@@ -243,7 +261,14 @@ impl Readings {
             let others: Vec<BigRational> = partners.iter().filter(partner).cloned().collect();
             let used = out.map.values().any(|r| r.meaning.uses(q));
             let reading = read(q, fmt, |v, t| with_partners(v, kind, &others, t));
-            if let Some(r) = reading.filter(|_| !used) {
+            // What is exactly what a partner leaves of 1 says nothing new unless the partner is read.
+            let idle = |r: &Reading| {
+                let m = &r.meaning;
+                m.complement
+                    && m.rational() == BigRational::one() - q
+                    && !m.times.iter().any(|p| out.map.contains_key(p))
+            };
+            if let Some(r) = reading.filter(|r| !used && !idle(r)) {
                 out.map.insert(q.clone(), r);
             }
         }
@@ -289,7 +314,14 @@ impl Readings {
                 }
             }
         }
-        for q in drop {
+        // What is exactly 1 minus another pattern stays so: both are read, or neither.
+        let pairs = drop.iter().filter_map(|q| {
+            let m = &self.map.get(q)?.meaning;
+            let exact = m.complement && m.rational() == BigRational::one() - q;
+            exact.then(|| m.times.clone())
+        });
+        let beside: Vec<BigRational> = pairs.flatten().collect();
+        for q in drop.into_iter().chain(beside) {
             self.map.remove(&q);
         }
     }
@@ -365,6 +397,9 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
     let unit = unit(q, fmt);
     let (low, high) = (q - &unit, q + &unit);
     let fits = |m: &Meaning| {
+        if m.complement {
+            return leaves_of_one(q, &unit, fmt, &m.rational());
+        }
         // A number that the format holds is not what another pattern was rounded from.
         let q = m.rational();
         let own = match m.base {
@@ -384,6 +419,18 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
         fmt: Some(fmt),
         reciprocal: None,
     })
+}
+
+/// True if a pattern is what a rational leaves of 1, rounded once: a part of 1 that is large beside
+/// the rounding, so that it shows.
+fn leaves_of_one(q: &BigRational, unit: &BigRational, fmt: Fmt, part: &BigRational) -> bool {
+    let rest = BigRational::one() - part;
+    let distance = (&rest - q).abs();
+    let rounded = distance * BigRational::from_integer(16.into())
+        <= unit * BigRational::from_integer(9.into());
+    // A number that the format holds is not what another pattern was rounded from.
+    let own = &rest != q && encode_exact(fmt, &rest).is_some();
+    rounded && !own && part * part > unit * unit * BigRational::from_integer(256.into())
 }
 
 fn is_square(n: &BigInt) -> bool {
@@ -477,6 +524,40 @@ mod tests {
         has(&[f(c), f(f(c) * LOG2_E)], "* log2(e)");
         // A folded product of two constants of single precision.
         has(&[f(c) * f(LOG2_E)], "* log2(e)");
+    }
+
+    #[test]
+    fn what_is_left_of_one_is_recognised() {
+        let f = |v: f64| (v as f32) as f64;
+        let has = |values: &[f64], what: &str| {
+            let got = of(values);
+            assert!(got.iter().any(|t| t.ends_with(what)), "{what}: {got:?}");
+        };
+        has(&[f(0.9), f(1.0 - f(0.9))], "is read as 1 - 0.9");
+        has(&[f(0.999), f(1.0 - f(0.999))], "is read as 1 - 0.999");
+        let small = f(1e-3 * 0.0123);
+        has(&[small, f(1.0 - small)], "is read as 1 - 1.23e-5");
+        let (rate, decay) = (f(1.7e-3), f(0.0123));
+        has(
+            &[rate, decay, f(1.0 - f(rate * decay))],
+            "is read as 1 - 0.0017 * 0.0123",
+        );
+        // With a decay that has no reading there is nothing to say.
+        assert_eq!(of(&[f(0.9137), 1.0 - f(0.9137)]), Vec::<String>::new());
+        // A neighbour is not the rounded number, and 0.1 is 1/10 whatever else there is.
+        let next = f32::from_bits((1.0 - small as f32).to_bits() - 1) as f64;
+        assert_eq!(of(&[small, next]).len(), 0);
+        let got = of(&[f(0.9), f(0.1), f(1.0 - f(0.9))]);
+        assert_eq!(got.len(), 2, "{got:?}");
+        assert!(
+            got.iter().any(|t| t.ends_with("is read as 1/10")),
+            "{got:?}"
+        );
+        // What is lost in the rounding of 1 is no part of it.
+        assert_eq!(
+            of(&[f(3.3e-8), f32::from_bits(0x3f7f_ffff) as f64]).len(),
+            0
+        );
     }
 
     #[test]

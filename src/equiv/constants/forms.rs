@@ -50,8 +50,9 @@ pub(super) fn simple(v: f64, tolerance: f64) -> Vec<Meaning> {
 
 /// Kinds of forms with constants of the pair, in the order in which they are tried: where one
 /// constant is the product of two others, it is the product that is read.
-pub(super) const KINDS: [Kind; 5] = [
+pub(super) const KINDS: [Kind; 6] = [
     Kind::Rest,
+    Kind::Complement,
     Kind::Log2E,
     Kind::Product,
     Kind::Quotient,
@@ -62,6 +63,8 @@ pub(super) const KINDS: [Kind; 5] = [
 pub(super) enum Kind {
     /// What a rounded log2(e) or ln 2 that the pair also uses leaves of it.
     Rest,
+    /// What a constant, or the product of two, leaves of 1.
+    Complement,
     Log2E,
     Product,
     Quotient,
@@ -101,6 +104,24 @@ pub(super) fn with_partners(
                     let mut m = Meaning::new(one.clone(), base);
                     m.minus = Some(p.clone());
                     out.push(m);
+                }
+            }
+        }
+        Kind::Complement => {
+            // The part of 1 may be small, and the difference then says little of it.
+            let near = |x: f64| x < 1.0 && (1.0 - x - v).abs() <= v * tolerance;
+            let mut push = |times: &[&BigRational]| {
+                let mut m = Meaning::new(one.clone(), Base::One);
+                m.times.extend(times.iter().copied().cloned());
+                m.complement = true;
+                out.push(m);
+            };
+            for (p, _) in list().filter(|(_, x)| near(**x)) {
+                push(&[p]);
+            }
+            for (i, (p, x)) in list().enumerate() {
+                for (q, _) in list().skip(i).filter(|(_, y)| near(x * **y)) {
+                    push(&[p, q]);
                 }
             }
         }

@@ -11,12 +11,13 @@ use crate::term::eval::{self, Mode};
 use crate::term::interval::Interval;
 use crate::term::{Fun, TermId, TermStore};
 
-/// sqrt(square) * log2(e)^logarithms - minus: what a reading says, however it says it.
+/// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that: what a reading says, however it says it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Number {
     square: BigRational,
     logarithms: i32,
     minus: Option<BigRational>,
+    complement: bool,
 }
 
 impl Number {
@@ -35,7 +36,24 @@ impl Number {
             let p = store.rational(q.clone());
             t = store.sub(t, p);
         }
+        if self.complement {
+            let one = store.integer(1);
+            t = store.sub(one, t);
+        }
         enclose(&store, t)
+    }
+
+    /// 1 minus the number; of a fraction it is a fraction.
+    fn complement(mut self) -> Number {
+        let (n, d) = (self.square.numer().sqrt(), self.square.denom().sqrt());
+        let root = BigRational::new(n, d);
+        if self.logarithms == 0 && self.minus.is_none() && &root * &root == self.square {
+            let rest = BigRational::one() - root;
+            self.square = &rest * &rest;
+        } else {
+            self.complement = true;
+        }
+        self
     }
 }
 
@@ -53,10 +71,16 @@ pub(super) fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
 impl Readings {
     /// The number that a meaning is: partners that have a reading of their own are that.
     pub(super) fn number(&self, m: &Meaning) -> Number {
+        let n = self.number_of_rest(m);
+        if m.complement { n.complement() } else { n }
+    }
+
+    fn number_of_rest(&self, m: &Meaning) -> Number {
         let mut n = Number {
             square: BigRational::one(),
             logarithms: 0,
             minus: m.minus.clone(),
+            complement: false,
         };
         for (q, inverse) in m
             .times
@@ -75,6 +99,7 @@ impl Readings {
                     square: q * q,
                     logarithms: 0,
                     minus: None,
+                    complement: false,
                 },
             };
             if inverse {
