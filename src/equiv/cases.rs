@@ -205,7 +205,8 @@ fn like(store: &TermStore, roots: &[TermId], form: &Linear) -> FxHashMap<Switch,
     out
 }
 
-/// The switch to split on: the innermost that only one side has, else the innermost.
+/// The switch to split on: one without more structure, such as a mask that is data, which has two values
+/// and no boundary; else the innermost that only one side has, else the innermost.
 fn choose(store: &TermStore, pair: (TermId, TermId), totals: &mut Totals) -> Option<Switch> {
     let mut switches = |root| -> Vec<Switch> {
         let ids = store.reachable(&[root]);
@@ -220,6 +221,10 @@ fn choose(store: &TermStore, pair: (TermId, TermId), totals: &mut Totals) -> Opt
         Switch::Sign(x) | Switch::Opaque(x) => x,
     };
     let all = || a.iter().chain(&b).copied();
+    let opaque = |s: &Switch| matches!(s, Switch::Opaque(_));
+    if let Some(s) = all().filter(opaque).min_by_key(key) {
+        return Some(s);
+    }
     all()
         .filter(|s| in_a.contains(s) != in_b.contains(s))
         .min_by_key(key)

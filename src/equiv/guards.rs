@@ -13,7 +13,7 @@
 use super::canon::Canon;
 use super::linear::{self, Linear, Sign};
 use super::monotone;
-use super::needs::Need;
+use super::needs::{Guard, Need};
 use crate::norm;
 use crate::spec::Limits;
 use crate::term::{RCmp, Term, TermId, TermStore};
@@ -38,20 +38,15 @@ struct Fact {
     signs: Vec<Sign>,
 }
 
-/// True only if the need holds wherever the condition has this value.
-pub(super) fn implies(
-    store: &TermStore,
-    guard: (TermId, bool),
-    need: Need,
-    limits: &Limits,
-) -> bool {
+/// True only if the need holds wherever the conditions have these values.
+pub(super) fn implies(store: &TermStore, guards: &[Guard], need: Need, limits: &Limits) -> bool {
     let (x, bad): (TermId, &[Sign]) = match need {
         Need::NonZero(x) => (x, &[Sign::Zero]),
         Need::NonNegative(x) => (x, &[Sign::Negative]),
         Need::Positive(x) | Need::Logarithm(x) => (x, &[Sign::Negative, Sign::Zero]),
         Need::NonZeroBits(_) | Need::Never(_) => return false,
     };
-    let facts = facts(store, guard);
+    let facts = facts(store, guards);
     if facts.is_empty() {
         return false;
     }
@@ -62,10 +57,10 @@ pub(super) fn implies(
     linear || by_signs(store, &facts, need, limits)
 }
 
-/// The comparisons of which a condition is a conjunction.
-fn facts(store: &TermStore, guard: (TermId, bool)) -> Vec<Fact> {
+/// The comparisons of which conditions are a conjunction, those of the first conditions first.
+fn facts(store: &TermStore, guards: &[Guard]) -> Vec<Fact> {
     let mut out = Vec::new();
-    let mut open = vec![guard];
+    let mut open: Vec<Guard> = guards.iter().rev().copied().collect();
     let mut steps = 0;
     while let Some((p, value)) = open.pop() {
         steps += 1;
@@ -211,7 +206,7 @@ mod tests {
                 x = s.add(x, k);
             }
             let need = [Need::NonZero(x), Need::NonNegative(x), Need::Positive(x)][kind as usize];
-            if implies(&s, (p, value), need, &LIMITS) {
+            if implies(&s, &[(p, value)], need, &LIMITS) {
                 for (i, j) in (-6i8..7).flat_map(|i| (-6i8..7).map(move |j| (i, j))) {
                     let mut inputs = Inputs::default();
                     for (k, v) in [i, j].into_iter().enumerate() {
@@ -241,7 +236,7 @@ mod tests {
         let (zero, one) = (s.integer(0), s.integer(1));
         let p = s.rcmp(RCmp::Lt, x, zero);
         let (above, below) = (s.add(one, x), s.sub(one, x));
-        let holds = |t, v| implies(&s, (p, v), Need::NonZero(t), &LIMITS);
+        let holds = |t, v| implies(&s, &[(p, v)], Need::NonZero(t), &LIMITS);
         assert!(holds(above, false) && holds(below, true));
         assert!(!holds(above, true) && !holds(below, false));
     }

@@ -18,7 +18,7 @@
 use std::sync::OnceLock;
 
 use num_rational::BigRational;
-use num_traits::{One, Zero};
+use num_traits::{One, Signed, Zero};
 use rustc_hash::FxHashMap;
 
 use crate::term::rebuild::rebuild;
@@ -55,13 +55,28 @@ struct Place {
 /// Constants of a pair that a function may be multiplied with.
 const MAX_FACTORS: usize = 64;
 
-/// True for a choice of an infinity, into which a factor goes.
-fn takes_factors(store: &TermStore, t: TermId) -> bool {
-    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
-    match store.get(t) {
-        Term::Select(_, a, b) => infinite(a) || infinite(b),
-        _ => false,
+/// A multiple of a choice between an infinity and a number, as compilers write it: with the factor below
+/// the choice. `None` for other terms.
+///
+/// match `c * (p ? -inf : x)` / result `p ? -inf : c * x`, and `inf` for negative c / because a product
+/// with an infinity is one.
+fn scaled(store: &mut TermStore, c: TermId, t: TermId) -> Option<TermId> {
+    let Term::Select(p, a, b) = store.get(t) else {
+        return None;
+    };
+    let negative = store.as_const(c)?.is_negative();
+    let infinity = |store: &TermStore, t: TermId| match store.get(t) {
+        Term::Inf { neg } => Some(neg),
+        _ => None,
+    };
+    if infinity(store, a).or(infinity(store, b)).is_none() {
+        return None;
     }
+    let [a, b] = [a, b].map(|t| match infinity(store, t) {
+        Some(neg) => store.infinity(neg != negative),
+        None => store.mul(c, t),
+    });
+    Some(store.select(p, a, b))
 }
 
 /// True for what chooses between cases or makes a number of bits, as most expanded functions do.
@@ -116,13 +131,10 @@ impl Idioms {
                     out.map.insert(t, place);
                     continue;
                 }
-                // match `c * (p ? -inf : x)` / result the same of `p ? -inf : c * x` / because the
-                // store has it so, with the factor below the choice.
-                if !takes_factors(copy, t) {
-                    continue;
-                }
                 for &c in &constants {
-                    let scaled = copy.mul(c, t);
+                    let Some(scaled) = scaled(copy, c, t) else {
+                        break;
+                    };
                     if below.binary_search(&scaled).is_ok() {
                         let place = Place {
                             pattern: i,

@@ -9,7 +9,8 @@
 //!
 //! * 2^a - 1 and a, log2(a) and a - 1, tanh(a) and a, erf(a) and a: increasing functions, with
 //!   their zero at the zero of the other side; a product of powers is the power of the sum;
-//! * a * b and a, for b that is positive wherever it is defined.
+//! * a * b and a, for b that is positive wherever it is defined;
+//! * k * a / b + c and k * a + c * b, for such b.
 //!
 //! And 2^a > 0. Not claimed: completeness; a few links are followed a few times.
 
@@ -50,6 +51,11 @@ pub(super) fn add_consequences(store: &TermStore, region: &mut Vec<(Linear, Sign
             links.push(link);
         }
     }
+    let whole: Vec<(Linear, Sign)> = region
+        .iter()
+        .filter_map(|(f, sign)| Some((without_quotient(store, f)?, *sign)))
+        .collect();
+    region.extend(whole);
     for _ in 0..ROUNDS {
         let before = region.len();
         for Link(a, b) in &links {
@@ -85,6 +91,27 @@ fn sign_in(region: &[(Linear, Sign)], form: &Linear) -> Option<Sign> {
     left.next().is_none().then_some(first)
 }
 
+/// A form with the sign of one that has a quotient and a constant.
+///
+/// match `k * (a / b) + c` with b > 0 / result `k * a + c * b` / because that is the product with b.
+fn without_quotient(store: &TermStore, f: &Linear) -> Option<Linear> {
+    let (&t, k) = f.terms.first_key_value()?;
+    let Term::Div(a, b) = store.get(t) else {
+        return None;
+    };
+    if f.terms.len() != 1 || !is_positive(store, b) {
+        return None;
+    }
+    let a = Linear::default().plus(k, &linear(store, a)?);
+    Some(a.plus(&f.constant, &linear(store, b)?))
+}
+
+/// True only if a term is above 0 wherever it is defined.
+fn is_positive(store: &TermStore, t: TermId) -> bool {
+    let low = store.bounds(t).lo;
+    low.is_some_and(|lo| lo > BigRational::zero())
+}
+
 /// The link of a variable, and whether the variable is positive.
 fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
     let minus_one = |f: &Linear| {
@@ -102,13 +129,7 @@ fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
         Term::Fun(Fun::Tanh | Fun::Erf, a) => Some((Link(v, linear(store, a)?), false)),
         Term::Fun(Fun::Log2, a) => Some((Link(v, minus_one(&linear(store, a)?)), false)),
         Term::Mul(a, b) => {
-            let positive = |x: TermId| {
-                store
-                    .bounds(x)
-                    .lo
-                    .is_some_and(|lo| lo > BigRational::zero())
-            };
-            let rest = match (positive(a), positive(b)) {
+            let rest = match (is_positive(store, a), is_positive(store, b)) {
                 (_, true) => a,
                 (true, _) => b,
                 _ => return None,
@@ -162,7 +183,15 @@ mod tests {
 
     #[test]
     fn only_equal_signs_are_possible() {
-        let builds: [fn(&mut TermStore, TermId) -> TermId; 5] = [
+        let builds: [fn(&mut TermStore, TermId) -> TermId; 6] = [
+            |s, a| {
+                // (a + d) / d - 1 for d = 1 + |a|.
+                let (one, m) = (s.integer(1), s.fun(Fun::Abs, a));
+                let d = s.add(one, m);
+                let n = s.add(a, d);
+                let q = s.div(n, d);
+                s.sub(q, one)
+            },
             |s, a| {
                 let (e, one) = (s.fun(Fun::Exp2, a), s.integer(1));
                 s.sub(e, one)

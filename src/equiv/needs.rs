@@ -14,7 +14,8 @@
 //!
 //! What is not claimed: that an unproved need fails. It makes the answer `unknown`.
 
-use rustc_hash::FxHashSet;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::term::{BitsOp, Fun, Sort, Term, TermId, TermStore};
 
@@ -37,13 +38,17 @@ pub(super) enum Need {
     Never(TermId),
 }
 
-/// A need, and the innermost branch under which alone it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A condition and the value that it has below one of the branches.
+pub(super) type Guard = (TermId, bool);
+
+/// A need, and the branches under which alone it matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guarded {
     /// What must hold.
     pub need: Need,
-    /// The condition and the value that it has where the need matters.
-    pub guard: Option<(TermId, bool)>,
+    /// The conditions with the values that all of them have where the need matters, the innermost
+    /// first.
+    pub guards: Vec<Guard>,
 }
 
 /// What a term that is partial by itself relies on.
@@ -105,23 +110,69 @@ fn parts(store: &TermStore, need: Need) -> Vec<Need> {
 enum Reached {
     No,
     Always,
-    /// Only below this branch, or below several.
-    Below(Option<(TermId, bool)>),
+    /// Only below these branches, a number in [`Chains`], or below several.
+    Below(Option<u32>),
+}
+
+/// Conditions of a chain that are used.
+const MAX_GUARDS: usize = 8;
+
+/// Branches within branches: each is a condition and the chain that is around it.
+#[derive(Default)]
+struct Chains {
+    list: IndexSet<(Guard, Option<u32>), FxBuildHasher>,
+}
+
+impl Chains {
+    /// A branch within a chain.
+    fn within(&mut self, outer: Option<u32>, guard: Guard) -> u32 {
+        self.list.insert_full((guard, outer)).0 as u32
+    }
+
+    /// The conditions of a chain, from the inside.
+    fn guards(&self, chain: Option<u32>) -> Vec<Guard> {
+        let mut out = Vec::new();
+        let mut at = chain;
+        while let Some(i) = at
+            && out.len() < MAX_GUARDS
+        {
+            let (guard, outer) = self.list[i as usize];
+            out.push(guard);
+            at = outer;
+        }
+        out
+    }
+
+    /// The chain that is around both.
+    fn common(&self, a: Option<u32>, b: Option<u32>) -> Option<u32> {
+        let (mut a, mut b) = (a, b);
+        // A chain is younger than the one around it.
+        while a != b {
+            let (i, j) = (a?, b?);
+            if i > j {
+                a = self.list[i as usize].1;
+            } else {
+                b = self.list[j as usize].1;
+            }
+        }
+        a
+    }
 }
 
 impl Reached {
-    fn join(self, other: Reached) -> Reached {
+    fn join(self, other: Reached, chains: &Chains) -> Reached {
         match (self, other) {
             (Reached::No, r) | (r, Reached::No) => r,
             (Reached::Always, _) | (_, Reached::Always) => Reached::Always,
-            (Reached::Below(a), Reached::Below(b)) => Reached::Below(if a == b { a } else { None }),
+            (Reached::Below(a), Reached::Below(b)) => Reached::Below(chains.common(a, b)),
         }
     }
 }
 
 /// Calls `f` with every partial term that the evaluation of `root` meets, parents first; `f` says
 /// whether to look below the term.
-fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached) -> bool) {
+fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached, &Chains) -> bool) {
+    let mut chains = Chains::default();
     let mut state = vec![Reached::No; ids.len()];
     if let Some(last) = state.last_mut() {
         *last = Reached::Always;
@@ -129,22 +180,26 @@ fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached) ->
     for i in (0..ids.len()).rev() {
         let (t, how) = (ids[i], state[i]);
         // Total terms have nothing partial below them.
-        if how == Reached::No || store.is_total(t) || !f(t, how) {
+        if how == Reached::No || store.is_total(t) || !f(t, how, &chains) {
             continue;
         }
-        let mut reach = |c: TermId, r: Reached| {
+        let mut reach = |chains: &Chains, c: TermId, r: Reached| {
             if let Ok(p) = ids.binary_search(&c) {
-                state[p] = state[p].join(r);
+                state[p] = state[p].join(r, chains);
             }
         };
         match store.get(t) {
             Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {
-                // Within a branch that is taken, its own condition is the one to use.
-                reach(p, how);
-                reach(a, Reached::Below(Some((p, true))));
-                reach(b, Reached::Below(Some((p, false))));
+                let outer = match how {
+                    Reached::Below(chain) => chain,
+                    _ => None,
+                };
+                let [x, y] = [true, false].map(|v| Some(chains.within(outer, (p, v))));
+                reach(&chains, p, how);
+                reach(&chains, a, Reached::Below(x));
+                reach(&chains, b, Reached::Below(y));
             }
-            _ => store.children(t, |c| reach(c, how)),
+            _ => store.children(t, |c| reach(&chains, c, how)),
         }
     }
 }
@@ -176,7 +231,7 @@ impl Given {
     /// What the evaluation of `root` relies on.
     pub(super) fn of(store: &TermStore, root: TermId) -> Self {
         let mut given = Given::default();
-        walk(store, &partial(store, root), |t, how| {
+        walk(store, &partial(store, root), |t, how, _| {
             if how == Reached::Always {
                 given.terms.insert(t);
                 let all = need(store, t).into_iter();
@@ -236,24 +291,28 @@ pub(super) fn needs(store: &TermStore, root: TermId, given: &Given) -> Needs {
     let ids = partial(store, root);
     let infinite = infinite(store, &ids);
     let mut out = Needs::default();
-    walk(store, &ids, |t, how| {
+    walk(store, &ids, |t, how, chains| {
         if given.terms.contains(&t) && !matches!(store.get(t), Term::Inf { .. }) {
             return false;
         }
-        let guard = match how {
-            Reached::Below(g) => g,
-            _ => None,
+        let guards = || match how {
+            Reached::Below(chain) => chains.guards(chain),
+            _ => Vec::new(),
         };
         if let Some(need) = need(store, t) {
+            let guards = guards();
             let parts = parts(store, need).into_iter();
-            out.open.extend(parts.map(|need| Guarded { need, guard }));
+            out.open.extend(parts.map(|need| Guarded {
+                need,
+                guards: guards.clone(),
+            }));
         }
         store.children(t, |c| {
             let shared = given.terms.contains(&c);
             match ids.binary_search(&c).map(|p| infinite[p]) {
                 Ok(Infinite::Yes) if shared => out.open.push(Guarded {
                     need: Need::Never(c),
-                    guard,
+                    guards: guards(),
                 }),
                 Ok(Infinite::Logarithm) if shared => out.positive_logarithms = true,
                 _ => {}

@@ -212,10 +212,8 @@ impl<'s> Prover<'s> {
             Need::NonZeroBits(_) | Need::Never(_) => false,
         };
         by_sign
-            || n.guard.is_some_and(|(p, value)| {
-                self.by_guard(n.need, p, value)
-                    || guards::implies(self.store, (p, value), n.need, &self.limits)
-            })
+            || n.guards.iter().any(|&(p, v)| self.by_guard(n.need, p, v))
+            || guards::implies(self.store, &n.guards, n.need, &self.limits)
     }
 
     /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0`, their negations, or
