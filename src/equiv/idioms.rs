@@ -69,9 +69,7 @@ fn scaled(store: &mut TermStore, c: TermId, t: TermId) -> Option<TermId> {
         Term::Inf { neg } => Some(neg),
         _ => None,
     };
-    if infinity(store, a).or(infinity(store, b)).is_none() {
-        return None;
-    }
+    infinity(store, a).or(infinity(store, b))?;
     let [a, b] = [a, b].map(|t| match infinity(store, t) {
         Some(neg) => store.infinity(neg != negative),
         None => store.mul(c, t),
