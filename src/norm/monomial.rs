@@ -63,6 +63,13 @@ impl Mono {
         (self.0 & INTERNED == 0).then(|| self.degree())
     }
 
+    /// Its atoms, each as often as its power says, if it is packed.
+    #[inline]
+    pub fn packed(self) -> Option<[Option<u32>; 3]> {
+        let atom = |shift: u32| ((self.0 >> shift & MASK) as u32).checked_sub(1);
+        (self.0 & INTERNED == 0).then(|| [atom(2 * FIELD), atom(FIELD), atom(0)])
+    }
+
     fn degree(self) -> u32 {
         if self.0 & MASK != 0 {
             3

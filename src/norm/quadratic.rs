@@ -27,13 +27,19 @@ use super::sign::Sign;
 /// Stands for the factor 1 among the atoms.
 const UNIT: u32 = u32::MAX;
 
+/// Terms that are looked at for one that is mixed: they stand together, in front.
+const GLANCE: usize = 16;
+
 /// What a term is in a quadratic form: a product of two atoms, `UNIT` among them.
 fn factors(ring: &Ring, t: &PTerm) -> Option<(u32, u32)> {
     if t.exp != ExpId::ZERO {
         return None;
     }
-    if t.mono == Mono::ONE {
-        return Some((UNIT, UNIT));
+    if let Some(atoms) = t.mono.packed() {
+        return match atoms {
+            [a, b, None] => Some((a.unwrap_or(UNIT), b.unwrap_or(UNIT))),
+            _ => None,
+        };
     }
     match ring.monos.powers(t.mono)[..] {
         [(a, 1)] => Some((a, UNIT)),
@@ -57,7 +63,7 @@ impl Ring {
     /// square. This is what makes asking cheap where the answer is no: a scalar product has no squares.
     fn first_square(&self, p: &[PTerm], q: &[PTerm]) -> Option<bool> {
         let first = |terms: &[PTerm], others: &[PTerm]| {
-            let mut mixed = terms.iter().filter_map(|t| {
+            let mut mixed = terms.iter().take(GLANCE).filter_map(|t| {
                 let (a, b) = factors(self, t)?;
                 (a != b).then_some((*t, a))
             });
