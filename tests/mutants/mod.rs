@@ -513,10 +513,12 @@ fn random_inputs(store: &TermStore, roots: &[TermId], arrays: &spec::Arrays, poi
     out
 }
 
-fn number(v: &Value) -> Option<f64> {
+/// The least and the largest number that a value may be.
+fn number(v: &Value) -> Option<(f64, f64)> {
     match v {
         Value::Encoded(_, v) => number(v),
-        v => v.approx(),
+        Value::Interval(i) => Some((i.lo.to_f64(), i.hi.to_f64())),
+        v => v.approx().map(|x| (x, x)),
     }
 }
 
@@ -525,14 +527,17 @@ fn differ(x: &Value, y: &Value) -> bool {
     if let (Value::Bits(a), Value::Bits(b)) = (x, y) {
         return a != b;
     }
+    let finite = |(lo, hi): (f64, f64)| lo.is_finite() && hi.is_finite();
     if *y == Value::Undefined {
-        return number(x).is_some_and(f64::is_finite);
+        return number(x).is_some_and(finite);
     }
     match (number(x), number(y)) {
-        (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
-            (a - b).abs() > 1e-4 * a.abs().max(b.abs()) + 1e-7
+        (Some(a), Some(b)) if finite(a) && finite(b) => {
+            let size = [a.0, a.1, b.0, b.1].map(f64::abs).into_iter();
+            let size = size.fold(0.0, f64::max);
+            (a.0 - b.1).max(b.0 - a.1) > 1e-4 * size + 1e-7
         }
-        (Some(a), Some(b)) => a.is_finite() && b.is_infinite(),
+        (Some(a), Some(b)) => finite(a) && b.0.is_infinite() && b.1.is_infinite(),
         _ => false,
     }
 }
