@@ -11,7 +11,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::bits::fold_compare;
 use super::view::{self, BitsOp, Fun, ICmp, RCmp, Term, node};
-use super::{ArrayId, Sort, TermId, TermStore, pow2};
+use super::{ArrayId, Sort, TermId, TermStore, pow2, products};
 use crate::kernel::Fmt;
 
 /// Bits of two constants that are still added or multiplied.
@@ -170,7 +170,7 @@ impl TermStore {
         let start = self.lists.len();
         self.lists
             .extend(products.iter().flat_map(|(a, b)| [a.0, b.0]));
-        view::sort_products(&mut self.lists[start..]);
+        products::sort(&mut self.lists[start..]);
         let total = products
             .iter()
             .all(|(a, b)| self.is_total(*a) && self.is_total(*b));

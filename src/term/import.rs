@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::{Entry, Node, TermId, TermStore, hash_list, view};
+use super::{Entry, Node, TermId, TermStore, hash_list, products, view};
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -104,7 +104,7 @@ impl TermStore {
                 .map(|&i| {
                     let list = list_of(other, node(i)).iter();
                     let mut list: Vec<u32> = list.map(|&c| map[c as usize].0).collect();
-                    view::sort_products(&mut list);
+                    products::sort(&mut list);
                     let hash = hash_list(&list);
                     (list, hash)
                 })
@@ -127,7 +127,7 @@ impl TermStore {
             self.lists.extend(list_of(other, &n).iter().map(|&i| m(i)));
             // The order inside products and sums follows ids, which the import changes.
             if n.tag == view::SUM {
-                view::sort_products(&mut self.lists[start..]);
+                products::sort(&mut self.lists[start..]);
             }
             return self.insert_list((n.tag, n.width), start, total);
         }

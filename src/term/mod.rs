@@ -37,11 +37,13 @@ mod import;
 mod inputs;
 mod integer;
 pub mod interval;
+mod products;
 mod range;
 pub mod rebuild;
 mod series;
 pub mod show;
 mod view;
+mod walk;
 
 pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
@@ -283,15 +285,14 @@ impl TermStore {
         if let Some(id) = self.inputs.get(key, index) {
             return TermId(id);
         }
-        let hash = hash_node(&node);
         if self.inputs.has_strays()
-            && let Some(t) = self.find(hash, |n| *n == node)
+            && let Some(t) = self.find(hash_node(&node), |n| *n == node)
         {
             return t;
         }
         match self.inputs.keep(key, index, self.nodes.len() as u32) {
             true => self.push(node, true),
-            false => self.append(hash, node, true),
+            false => self.append(hash_node(&node), node, true),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::walk::GOOD_PART;
 use super::{Term, TermId, TermStore};
 
 /// Terms that became others: a flat table where they are a good part of a store, else a hash table.
@@ -12,9 +13,6 @@ pub struct Images {
     flat: Vec<TermId>,
     sparse: FxHashMap<TermId, TermId>,
 }
-
-/// Part of a store from which on a flat table is worth its memory.
-const GOOD_PART: usize = 16;
 
 const NONE: TermId = TermId(u32::MAX);
 
