@@ -2,9 +2,13 @@
 //!
 //! Every answer is sound in the direction of `true`.
 
+use super::needs::Need;
 use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
 use crate::spec::{self, limits};
 use crate::term::{TermId, TermStore};
+
+/// Work of a question about one sign, where many are asked.
+pub(super) const SIGN_WORK: u64 = 1 << 18;
 
 /// The normaliser's scratch over a frozen store.
 pub(super) struct Canon<'s> {
@@ -79,6 +83,16 @@ impl<'s> Canon<'s> {
     /// Whether the terms have one value wherever both are defined.
     pub(super) fn equal(&mut self, a: TermId, b: TermId) -> bool {
         self.compare(a, b) == Ok(true)
+    }
+
+    /// Whether a need holds on all inputs, by the sign of its operand.
+    pub(super) fn meets(&mut self, need: Need) -> bool {
+        match need {
+            Need::NonZero(x) => self.nonzero(x),
+            Need::NonNegative(x) => self.nonnegative(x),
+            Need::Positive(x) | Need::Logarithm(x) => self.positive(x),
+            Need::NonZeroBits(_) | Need::Never(_) => false,
+        }
     }
 
     /// Whether the term is not 0 wherever it is defined.

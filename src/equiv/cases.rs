@@ -61,6 +61,7 @@ pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
     if ids.len() > MAX_TERMS || !ids.iter().any(|&t| switch(store, t, &mut totals).is_some()) {
         return false;
     }
+    // What was known is of terms of another store.
     let mut totals = Totals::new(limits);
     // All regions share one store, so that forms mean the same in all of them.
     let mut scratch = TermStore::new();
@@ -147,15 +148,16 @@ fn facts(store: &TermStore, signs: &[(TermId, Sign)]) -> Vec<(TermId, crate::nor
 
 /// What a term switches on, where both sides of the comparison are total.
 fn switch(store: &TermStore, t: TermId, totals: &mut Totals) -> Option<Switch> {
-    let mut total = |a, b| totals.is_total(store, a) && totals.is_total(store, b);
-    match store.get(t) {
-        Term::Max(a, b) | Term::Min(a, b) | Term::RCmp(_, a, b) if total(a, b) => {
-            Some(Switch::Compare(a.min(b), a.max(b)))
-        }
-        Term::Fun(Fun::Abs, a) if totals.is_total(store, a) => Some(Switch::Sign(a)),
-        Term::ICmp(..) if totals.is_total(store, t) => Some(Switch::Opaque(t)),
-        _ => None,
+    if let Term::ICmp(..) = store.get(t) {
+        return totals.is_total(store, t).then_some(Switch::Opaque(t));
     }
+    let found = any_switch(store, t)?;
+    let mut total = |t| totals.is_total(store, t);
+    let is_total = match found {
+        Switch::Compare(a, b) => total(a) && total(b),
+        Switch::Sign(a) | Switch::Opaque(a) => total(a),
+    };
+    is_total.then_some(found)
 }
 
 /// What a term switches on, whether or not it is total.

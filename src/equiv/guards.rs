@@ -10,7 +10,7 @@
 //!
 //! Sound in the direction of `true`.
 
-use super::canon::Canon;
+use super::canon::{Canon, SIGN_WORK};
 use super::linear::{self, Linear, Sign};
 use super::monotone;
 use super::needs::{Guard, Need};
@@ -28,9 +28,6 @@ const MAX_FACTS: usize = 4;
 
 /// Terms of a store beyond which no scratch is made for a need.
 const MAX_TERMS: usize = 100_000;
-
-/// Work of one sign.
-const WORK: u64 = 1 << 18;
 
 /// A difference and the signs that it can have.
 struct Fact {
@@ -57,29 +54,30 @@ pub(super) fn implies(store: &TermStore, guards: &[Guard], need: Need, limits: &
     linear || by_signs(store, &facts, need, limits)
 }
 
+/// What holds where conditions have their values: these, and the parts of those that are conjunctions.
+pub(super) fn parts(store: &TermStore, guards: &[Guard]) -> impl Iterator<Item = Guard> {
+    let mut open: Vec<Guard> = guards.iter().rev().copied().collect();
+    let next = std::iter::from_fn(move || {
+        let (p, value) = open.pop()?;
+        match (store.get(p), value) {
+            (Term::Not(q), v) => open.push((q, !v)),
+            (Term::And(q, r), true) => open.extend([(q, true), (r, true)]),
+            (Term::Or(q, r), false) => open.extend([(q, false), (r, false)]),
+            _ => {}
+        }
+        Some((p, value))
+    });
+    next.take(MAX_PARTS)
+}
+
 /// The comparisons of which conditions are a conjunction, those of the first conditions first.
 fn facts(store: &TermStore, guards: &[Guard]) -> Vec<Fact> {
     let mut out = Vec::new();
-    let mut open: Vec<Guard> = guards.iter().rev().copied().collect();
-    let mut steps = 0;
-    while let Some((p, value)) = open.pop() {
-        steps += 1;
-        if steps > MAX_PARTS || out.len() == MAX_FACTS {
+    for (p, value) in parts(store, guards) {
+        if out.len() == MAX_FACTS {
             break;
         }
         let (a, b, signs) = match (store.get(p), value) {
-            (Term::Not(q), v) => {
-                open.push((q, !v));
-                continue;
-            }
-            (Term::And(q, r), true) => {
-                open.extend([(q, true), (r, true)]);
-                continue;
-            }
-            (Term::Or(q, r), false) => {
-                open.extend([(q, false), (r, false)]);
-                continue;
-            }
             (Term::RCmp(RCmp::Lt, a, b), true) => (a, b, vec![Sign::Negative]),
             (Term::RCmp(RCmp::Lt, a, b), false) => (a, b, vec![Sign::Zero, Sign::Positive]),
             (Term::RCmp(RCmp::Le, a, b), true) => (a, b, vec![Sign::Negative, Sign::Zero]),
@@ -145,13 +143,7 @@ fn by_signs(store: &TermStore, facts: &[Fact], need: Need, limits: &Limits) -> b
     if signs.is_empty() || elements.len() != signs.len() || store.len() > MAX_TERMS {
         return false;
     }
-    let mut canon = Canon::under(store, &signs, limits, Some(WORK));
-    match need {
-        Need::NonZero(x) => canon.nonzero(x),
-        Need::NonNegative(x) => canon.nonnegative(x),
-        Need::Positive(x) | Need::Logarithm(x) => canon.positive(x),
-        Need::NonZeroBits(_) | Need::Never(_) => false,
-    }
+    Canon::under(store, &signs, limits, Some(SIGN_WORK)).meets(need)
 }
 
 #[cfg(test)]

@@ -48,9 +48,6 @@ const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
 /// Denominators of the reference that are taken not to be 0.
 const MAX_DENOMINATORS: usize = 16;
 
-/// Conditions that one branch is under.
-const MAX_GUARDS: usize = 64;
-
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
     pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
@@ -205,38 +202,12 @@ impl<'s> Prover<'s> {
 
     /// Whether a need holds by itself.
     fn proved(&mut self, n: &Guarded) -> bool {
-        let by_sign = match n.need {
-            Need::NonZero(x) => self.canon.nonzero(x),
-            Need::NonNegative(x) => self.canon.nonnegative(x),
-            Need::Positive(x) | Need::Logarithm(x) => self.canon.positive(x),
-            Need::NonZeroBits(_) | Need::Never(_) => false,
-        };
-        by_sign
-            || n.guards.iter().any(|&(p, v)| self.by_guard(n.need, p, v))
+        self.canon.meets(n.need)
+            || guards::parts(self.store, &n.guards).any(|(p, v)| self.by_fact(n.need, p, v))
             || guards::implies(self.store, &n.guards, n.need, &self.limits)
     }
 
-    /// Whether the branch condition itself says it: `0 < x`, `x <= 0`, `x = 0`, their negations, or
-    /// several of these together.
-    fn by_guard(&self, need: Need, p: TermId, value: bool) -> bool {
-        let mut open = vec![(p, value)];
-        let mut steps = 0;
-        while let Some((p, value)) = open.pop() {
-            steps += 1;
-            if steps > MAX_GUARDS || self.by_fact(need, p, value) {
-                return steps <= MAX_GUARDS;
-            }
-            match (self.store.get(p), value) {
-                (Term::Not(q), v) => open.push((q, !v)),
-                (Term::And(q, r), true) => open.extend([(q, true), (r, true)]),
-                (Term::Or(q, r), false) => open.extend([(q, false), (r, false)]),
-                _ => {}
-            }
-        }
-        false
-    }
-
-    /// Whether one comparison says it.
+    /// Whether a condition of a branch itself says it: `0 < x`, `x <= 0`, `x = 0`, or their negations.
     fn by_fact(&self, need: Need, p: TermId, value: bool) -> bool {
         let zero = |t| self.store.is_zero(t);
         // The fact as (x > 0, x >= 0, x != 0).

@@ -8,16 +8,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::canon::Canon;
+use super::canon::{Canon, SIGN_WORK};
 use super::needs::{self, Need};
 use crate::spec::Limits;
 use crate::term::{TermId, TermStore};
 
 /// Partial terms below a term that are looked at.
 const MAX_PARTIAL: usize = 256;
-
-/// Work of one sign.
-const WORK: u64 = 1 << 18;
 
 /// What is known of the terms of one store, which may grow.
 pub(super) struct Totals<'l> {
@@ -69,13 +66,8 @@ impl<'l> Totals<'l> {
             // Partial for a reason that is not a need.
             return false;
         }
-        let mut canon = Canon::bounded(store, self.limits, Some(WORK));
-        all.into_iter().all(|need| match need {
-            Need::NonZero(x) => canon.nonzero(x),
-            Need::NonNegative(x) => canon.nonnegative(x),
-            Need::Positive(x) | Need::Logarithm(x) => canon.positive(x),
-            Need::NonZeroBits(_) | Need::Never(_) => false,
-        })
+        let mut canon = Canon::bounded(store, self.limits, Some(SIGN_WORK));
+        all.into_iter().all(|need| canon.meets(need))
     }
 }
 

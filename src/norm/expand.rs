@@ -147,23 +147,27 @@ impl Ring {
         let mut kept = Powers::new();
         let mut factors: Vec<(PolyId, i32)> = Vec::new();
         for (a, p) in self.monos.powers(t.mono) {
-            match *self.atom(a) {
-                Atom::Sqrt(_) | Atom::Fun(Fun::Sin, _) => {
-                    let square = match *self.atom(a) {
-                        Atom::Fun(_, angle) => self.square_of_sine(angle)?,
-                        Atom::Sqrt(x) => x,
-                        _ => return Err(Fail::Limit),
-                    };
-                    if p.rem_euclid(2) == 1 {
-                        kept.push((a, 1));
-                    }
-                    if p.div_euclid(2) != 0 {
-                        factors.push((square, p.div_euclid(2)));
-                    }
+            let square = match *self.atom(a) {
+                Atom::Sqrt(x) => x,
+                Atom::Fun(Fun::Sin, angle) => self.square_of_sine(angle)?,
+                Atom::Let(x) => {
+                    factors.push((x, p));
+                    continue;
                 }
-                Atom::Let(x) => factors.push((x, p)),
-                Atom::Inv(d) if p < 0 => factors.push((d, -p)),
-                _ => kept.push((a, p)),
+                Atom::Inv(d) if p < 0 => {
+                    factors.push((d, -p));
+                    continue;
+                }
+                _ => {
+                    kept.push((a, p));
+                    continue;
+                }
+            };
+            if p.rem_euclid(2) == 1 {
+                kept.push((a, 1));
+            }
+            if p.div_euclid(2) != 0 {
+                factors.push((square, p.div_euclid(2)));
             }
         }
         let mut base = PTerm {

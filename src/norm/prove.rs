@@ -75,16 +75,12 @@ impl Normalizer<'_> {
     }
 
     /// The signs that a term can have wherever it is defined, by its structure and by its canonical form;
-    /// `None` if it may be infinite. The term has been
-    /// normalised.
+    /// `None` if it may be infinite. The term has been normalised.
     pub(super) fn sign_of(&mut self, t: TermId) -> Option<Sign> {
-        let reach = self.reach_of(t);
-        if reach.infinite {
-            return None;
-        }
+        let sign = self.finite_sign(t)?;
         match self.known(t) {
             Entry::Real(v) => match self.ring.held(v) {
-                Ok(p) if !p.is_infinite() => Some(self.ring.poly_sign(p).and(reach.sign)),
+                Ok(p) if !p.is_infinite() => Some(self.ring.poly_sign(p).and(sign)),
                 _ => None,
             },
             _ => None,

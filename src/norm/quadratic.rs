@@ -14,6 +14,7 @@
 //! being diagonally dominant, such as `x^2 + 4 x y + 4 y^2`, have all signs here.
 
 use std::cmp::Ordering;
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
@@ -46,6 +47,34 @@ fn factors(ring: &Ring, t: &PTerm) -> Option<(u32, u32)> {
         [(a, 2)] => Some((a, a)),
         [(a, 1), (b, 1)] => Some((a, b)),
         _ => None,
+    }
+}
+
+/// What is left of the square of each factor after it has paid for products.
+pub(super) struct Squares<K>(FxHashMap<K, Rat>);
+
+impl<K> Default for Squares<K> {
+    fn default() -> Self {
+        Squares(FxHashMap::default())
+    }
+}
+
+impl<K: Eq + Hash> Squares<K> {
+    /// Adds to the square of a factor, or takes from it.
+    pub(super) fn add(&mut self, of: K, k: &Rat) {
+        let had = self.0.entry(of).or_insert(Rat::int(0));
+        *had = had.add(k);
+    }
+
+    /// The signs of the squares, of which that of `unit` is a constant, and of the rest; `None` if more was
+    /// taken from a square than there was.
+    pub(super) fn with(&self, unit: K, rest: Sign) -> Option<Sign> {
+        if self.0.values().any(Rat::is_negative) {
+            return None;
+        }
+        let over = self.0.get(&unit).is_some_and(|k| *k != Rat::int(0));
+        let constant = if over { Sign::POS } else { Sign::NONNEG };
+        Some(rest.plus(Sign::NONNEG).plus(constant))
     }
 }
 
@@ -91,7 +120,7 @@ impl Ring {
     /// At least 0, or above 0, if `p - q` is seen to be; else all signs.
     fn sum_of_squares(&self, p: &[PTerm], q: &[PTerm]) -> Sign {
         let half = Rat::Small(1, 2);
-        let mut left: FxHashMap<u32, Rat> = FxHashMap::default();
+        let mut squares = Squares::default();
         let mut rest = Sign::ZERO;
         let (mut i, mut j) = (0, 0);
         loop {
@@ -122,34 +151,19 @@ impl Ring {
                 exp,
                 ..PTerm::ONE
             };
-            let of_k = if k.is_negative() {
-                Sign::NEG
-            } else {
-                Sign::POS
-            };
-            let sign = of_k.times(self.term_sign(one));
-            let mut pay = |atom: u32, k: &Rat| {
-                let had = left.entry(atom).or_insert(Rat::int(0));
-                *had = had.add(k);
-            };
+            let sign = Sign::of_factor(&k).times(self.term_sign(one));
             match factors(self, &t) {
-                Some((a, b)) if a == b => pay(a, &k),
+                Some((a, b)) if a == b => squares.add(a, &k),
                 _ if sign.is_nonneg() => rest = rest.plus(sign),
                 Some((a, b)) => {
                     let cost = k.abs().mul(&half).neg();
-                    pay(a, &cost);
-                    pay(b, &cost);
+                    squares.add(a, &cost);
+                    squares.add(b, &cost);
                 }
                 None => return Sign::ALL,
             }
         }
-        if left.values().any(Rat::is_negative) {
-            return Sign::ALL;
-        }
-        if left.get(&UNIT).is_some_and(|k| *k != Rat::int(0)) {
-            rest = rest.plus(Sign::POS);
-        }
-        rest.plus(Sign::NONNEG)
+        squares.with(UNIT, rest).unwrap_or(Sign::ALL)
     }
 }
 

@@ -66,6 +66,14 @@ impl Sign {
         self.0 & 2 != 0
     }
 
+    /// The sign of a factor, which is not 0.
+    pub(super) fn of_factor(k: &Rat) -> Sign {
+        match k.is_negative() {
+            true => Sign::NEG,
+            false => Sign::POS,
+        }
+    }
+
     /// Either.
     pub fn or(self, o: Sign) -> Sign {
         Sign(self.0 | o.0)

@@ -14,9 +14,10 @@
 use std::collections::BTreeMap;
 
 use num_traits::Signed;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::Sign;
+use super::quadratic::Squares;
 use super::rat::Rat;
 use super::sweep::Normalizer;
 use crate::term::{Term, TermId};
@@ -121,10 +122,6 @@ impl Normalizer<'_> {
     /// so that each term is met once, with all its factors added up.
     fn form(&mut self, t: TermId, keep: &FxHashSet<TermId>) -> Option<Form> {
         let mut form = Form::default();
-        if keep.contains(&t) {
-            form.linear.push((t, Rat::ONE));
-            return Some(form);
-        }
         let mut open: BTreeMap<TermId, Rat> = BTreeMap::from([(t, Rat::ONE)]);
         let add = |open: &mut BTreeMap<TermId, Rat>, t: TermId, k: Rat| {
             let sum = open.entry(t).or_insert(Rat::int(0));
@@ -180,34 +177,26 @@ impl Normalizer<'_> {
     /// The signs of a form, if what is left of each square is at least 0.
     fn dominated(&mut self, form: Form, squared: &FxHashSet<TermId>) -> Option<Sign> {
         let half = Rat::Small(1, 2);
-        let mut left: FxHashMap<Option<TermId>, Rat> = FxHashMap::default();
-        let mut pay = |t: Option<TermId>, k: &Rat| {
-            let sum = left.entry(t).or_insert(Rat::int(0));
-            *sum = sum.add(k);
-        };
+        let mut squares: Squares<Option<TermId>> = Squares::default();
         let mut rest = Sign::NONNEG;
         if let Some(c) = &form.constant {
-            pay(None, c);
+            squares.add(None, c);
         }
         for (t, k) in &form.linear {
             let sign = self.finite_sign(*t)?;
-            let of_k = if k.is_negative() {
-                Sign::NEG
-            } else {
-                Sign::POS
-            };
-            if of_k.times(sign).is_nonneg() {
-                rest = rest.plus(of_k.times(sign));
+            let sign = Sign::of_factor(k).times(sign);
+            if sign.is_nonneg() {
+                rest = rest.plus(sign);
                 continue;
             }
             let cost = k.abs().mul(&half).neg();
-            pay(Some(*t), &cost);
-            pay(None, &cost);
+            squares.add(Some(*t), &cost);
+            squares.add(None, &cost);
         }
         for (k, a, b) in &form.products {
             if a == b && squared.contains(a) {
                 self.finite_sign(*a)?;
-                pay(Some(*a), k);
+                squares.add(Some(*a), k);
                 continue;
             }
             let (x, y) = (self.over(*a, squared)?, self.over(*b, squared)?);
@@ -219,15 +208,11 @@ impl Normalizer<'_> {
             for (list, other) in [(&x, &of_y), (&y, &of_x)] {
                 let each = cost.mul(other);
                 for (t, k) in list {
-                    pay(*t, &each.mul(&k.abs()));
+                    squares.add(*t, &each.mul(&k.abs()));
                 }
             }
         }
-        if left.values().any(Rat::is_negative) {
-            return None;
-        }
-        let over = left.get(&None).is_some_and(|k| *k != Rat::int(0));
-        Some(if over { rest.plus(Sign::POS) } else { rest })
+        squares.with(None, rest)
     }
 
     /// A linear form over the terms that are squared; `None` among the terms is the factor 1.
