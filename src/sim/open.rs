@@ -23,7 +23,7 @@ use crate::term::{Term, TermId, TermStore};
 
 use super::value::{Val, Values, open_sum};
 use super::warp::{LANES, lanes};
-use together::{Factor as Ids, SHARED, Together};
+use together::{Ids, SHARED, Together};
 
 /// Products of a chunk; with the header they fill a cache line.
 const CHUNK: usize = 6;

@@ -64,6 +64,31 @@ impl Machine<'_> {
         }
     }
 
+    /// An arrival of the phase before that may come after what a lane does now.
+    pub(super) fn too_early(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+        let me = Tid(self.warps[w].first + lane as u32);
+        let found = self.apart(w, lane, at)?;
+        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        (!self.executed_before(b, me)).then_some(found)
+    }
+
+    /// The same, as far as the clocks know.
+    pub(super) fn apart(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+        let clocks = &self.order.clocks;
+        let base = self.warps[w].first;
+        let me = Tid(base + lane as u32);
+        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let mine = |p: &Party| p.base == base && p.mask >> lane & 1 == 1;
+        if b.waits.iter().any(mine) {
+            return None;
+        }
+        if b.counts && !clocks.event_known(b.event, me) {
+            return b.arrivals.last().map(|p| (*p, b.relaxed));
+        }
+        let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
+        b.arrivals.iter().find(apart).map(|p| (*p, b.relaxed))
+    }
+
     /// Whether one met another after what it did, who then did or had known what `then` says: the
     /// thread, the time of the collective, and its number.
     fn met_after(&self, t: Tid, p: &Party, then: impl Fn(Tid, Tick, usize) -> bool) -> bool {

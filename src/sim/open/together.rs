@@ -70,12 +70,12 @@ pub struct Together {
 
 /// The ids of a factor, one for each lane.
 #[derive(Clone, Copy)]
-pub struct Factor<'a> {
+pub struct Ids<'a> {
     pub words: &'a [u64; LANES],
     pub mask: u32,
 }
 
-impl Factor<'_> {
+impl Ids<'_> {
     fn first(self) -> u32 {
         self.words[self.mask.trailing_zeros() as usize % LANES] as u32
     }
@@ -140,7 +140,7 @@ impl Together {
 
     /// The pattern of a factor: `hint` or another.
     #[inline]
-    fn pattern(&mut self, f: Factor<'_>, hint: u16) -> Option<u16> {
+    fn pattern(&mut self, f: Ids<'_>, hint: u16) -> Option<u16> {
         if self
             .patterns
             .get(hint as usize)
@@ -173,8 +173,8 @@ impl Together {
         &mut self,
         mask: u32,
         sums: &[u64; LANES],
-        x: Factor<'_>,
-        y: Factor<'_>,
+        x: Ids<'_>,
+        y: Ids<'_>,
     ) -> Option<OpenSum> {
         if mask.count_ones() < FEW {
             return None;
