@@ -3,13 +3,14 @@
 
     python3 -m venv triton
     triton/bin/pip install triton==3.5.1
-    triton/bin/python kernels/triton/build.py
+    triton/bin/python kernels/triton/build.py [OUTPUT...]
 
 Prints for each output the number of threads and the bytes of dynamic shared memory that its launch needs.
 """
 
 import os
 import re
+import sys
 
 os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -52,6 +53,8 @@ ROWS = {"x": P, "y": P, "m": C, "n": C, "tile": C, "shift": C}
 APART = {"m": 32, "n": 16, "tile": 8, "shift": 0}
 ROLES = {"a": H, "b": H, "c": H, "m": I, "n": I, "k": I, "rows": C, "columns": C, "step": C, "scale": C}
 ROLE = {"rows": 128, "columns": 32, "step": 64, "scale": 1.0}
+ACTORS = {"q": H, "k": H, "v": H, "o": H, "n": I, "d": C, "rows": C, "step": C, "rescale": C}
+ACTOR = {"d": 16, "rows": 128, "step": 32, "rescale": 1}
 WOVEN = {"x": P, "y": P, "z": P, "n": C, "swap": C}
 GROUP = {"q": H, "k": H, "v": H, "o": H, "size": C, "d": C, "group": C, "step": C, "more": C}
 GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
@@ -105,6 +108,8 @@ BUILDS = [
     ("scattered_8_shifted", kernels.scattered, ROWS, {**APART, "shift": 1}, 4, 100, 1),
     *[(f"product_by_roles_sm_{arch}", kernels.product_by_roles, ROLES, ROLE, 4, arch, 2) for arch in (90, 100)],
     ("product_by_roles_scaled", kernels.product_by_roles, ROLES, {**ROLE, "scale": 0.5}, 4, 100, 2),
+    *[(f"attention_by_roles_sm_{arch}", kernels.attention_by_roles, ACTORS, ACTOR, 4, arch, 2) for arch in (80, 100)],
+    ("attention_by_roles_no_rescale", kernels.attention_by_roles, ACTORS, {**ACTOR, "rescale": 0}, 4, 100, 2),
     ("woven_64", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 4),
     ("woven_64_one_warp", kernels.woven, WOVEN, {"n": 64, "swap": 0}, 1),
     ("woven_64_swapped", kernels.woven, WOVEN, {"n": 64, "swap": 1}, 1),
@@ -128,10 +133,14 @@ MUTANTS = [
     ("product_boxes_many_bytes", "product_boxes_sm_90_2", r"(_, \[%r\w+\]), 8192;", r"\1, 12288;"),
     ("product_boxes_no_fence", "product_boxes_sm_90_2", r"fence\.proxy\.async\.shared::cta;", ""),
     ("product_boxes_no_acquire", "product_boxes_sm_90_2", r"@%p\d+ fence\.proxy\.tensormap[^;]*;", ""),
+    ("product_by_roles_early_refill", "product_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r44\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
+    ("attention_by_roles_no_wait", "attention_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r220\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
 ]
 
 for output, kernel, signature, constants, warps, *other in BUILDS:
+    if sys.argv[1:] and output not in sys.argv[1:]:
+        continue
     arch, stages = other or (80, 1)
     # Tensor cores read whole vectors: Triton may take their arrays to be aligned.
     aligned = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if other and t[0] == "*"}
@@ -148,6 +157,8 @@ for output, kernel, signature, constants, warps, *other in BUILDS:
     print(f"kernels/triton/{output}.ptx", 32 * warps, "threads", compiled.metadata.shared, "bytes")
 
 for output, original, pattern, replacement in MUTANTS:
+    if sys.argv[1:] and output not in sys.argv[1:]:
+        continue
     with open(f"{original}.ptx") as file:
         ptx = file.read().replace(original, output)
     ptx, count = re.subn(pattern, replacement, ptx)

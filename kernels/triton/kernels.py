@@ -226,6 +226,33 @@ def product_by_roles(
 
 
 @triton.jit
+def attention_by_roles(
+    q, k, v, o, n, d: tl.constexpr, rows: tl.constexpr, step: tl.constexpr, rescale: tl.constexpr
+):
+    """o = softmax(q k^T / 4) v where some warps copy, some multiply and some take exponentials; the mutant forgets to
+    rescale"""
+    left = tl.make_tensor_descriptor(q, [n, d], [d, 1], [rows, d])
+    keys = tl.make_tensor_descriptor(k, [n, d], [d, 1], [step, d])
+    values = tl.make_tensor_descriptor(v, [n, d], [d, 1], [step, d])
+    r, e = tl.program_id(0) * rows + tl.arange(0, rows), tl.arange(0, d)
+    x = left.load([tl.program_id(0) * rows, 0])
+    top = tl.full((rows,), -float("inf"), tl.float32)
+    total = tl.zeros((rows,), tl.float32)
+    acc = tl.zeros((rows, d), tl.float32)
+    for k0 in tl.range(0, n, step, warp_specialize=True):
+        score = tl.dot(x, tl.trans(keys.load([k0, 0]))) * 0.25
+        higher = tl.maximum(top, tl.max(score, 1))
+        p = tl.exp(score - higher[:, None])
+        scale = tl.exp(top - higher)
+        total = total * scale + tl.sum(p, 1)
+        if rescale:
+            acc = acc * scale[:, None]
+        acc = tl.dot(p.to(tl.float16), values.load([k0, 0]), acc)
+        top = higher
+    tl.store(o + r[:, None] * d + e[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
 def woven(x, y, z, n: tl.constexpr, swap: tl.constexpr):
     """z = x and y in turns, from the end; reversing a vector is an exclusive or of values and zeros"""
     i = tl.arange(0, n)

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use super::Tid;
 
 mod agent;
+mod carried;
 mod exit;
 mod phase;
 mod shape;
@@ -32,6 +33,7 @@ mod snapshot;
 
 use agent::Agents;
 pub use agent::EventId;
+pub use carried::Carried;
 use exit::Exits;
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
@@ -75,6 +77,7 @@ pub struct Clocks {
     published: [u32; MAX_WARPS],
     exits: Exits,
     agents: Agents,
+    heritage: carried::Heritage,
 }
 
 impl Clocks {
@@ -97,6 +100,7 @@ impl Clocks {
             published: [0; MAX_WARPS],
             exits: Exits::new(shape),
             agents: Agents::new(shape),
+            heritage: carried::Heritage::default(),
         }
     }
 

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, WaitFor};
 use crate::term::TermId;
 
-use super::clock::{Actor, EventId, Snapshot, Tick};
+use super::clock::{Actor, Carried, EventId, Snapshot, Tick};
 use super::machine::{Machine, SHARED, Stop};
 use super::race::Kind;
 use super::value::Val;
@@ -65,6 +65,8 @@ struct Phase {
     released: Vec<Arc<Snapshot>>,
     /// What those knew whose arrivals come later than they were issued, and release nothing.
     known: Vec<Arc<Snapshot>>,
+    /// What the issuers of products knew that are over when it ends.
+    carried: Vec<Arc<Carried>>,
     /// Operations that delay the end of the phase without being arrivals of their own.
     delays: Vec<Party>,
     waits: Vec<Party>,
@@ -150,6 +152,7 @@ impl Machine<'_> {
             arrivals: Vec::new(),
             released: Vec::new(),
             known: Vec::new(),
+            carried: Vec::new(),
             delays: Vec::new(),
             waits: Vec::new(),
             event: self.order.clocks.new_event(),
@@ -451,6 +454,7 @@ impl Machine<'_> {
         pc: Pc,
         at: u64,
         agents: &[Actor],
+        carried: Option<Arc<Carried>>,
     ) -> Result<(), Stop> {
         self.live_object(w, lane, pc, at)?;
         let stamp = self.order.clocks.stamp(w as u32);
@@ -462,6 +466,7 @@ impl Machine<'_> {
                 clocks.join_event(*who, 1 << lane, o.now.event);
             }
             o.now.known.push(snap);
+            o.now.carried.extend(carried);
         }
         self.arrive(w, lane, pc, at, 1, stamp)?;
         self.finish_phase(at)?;

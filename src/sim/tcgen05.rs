@@ -368,6 +368,8 @@ impl Machine<'_> {
         self.tensor_touch(w, mask, pc, by.agents, touch, true, &cells)?;
         let tid = self.tids(w, mask)[0];
         self.tensor.products.entry(tid).or_default().push(by.agents);
+        let carried = std::sync::Arc::new(self.order.clocks.carry(tid));
+        self.tensor.carried.insert(tid, carried);
         self.tensor.commits.product(tid);
 
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);

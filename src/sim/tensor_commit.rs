@@ -84,7 +84,8 @@ impl Machine<'_> {
         ended.push(agents);
         let own = Actor(agents.0 + lane as u32);
         self.tensor.commits.commit(tid, to[0].off as u64, own);
-        self.arrive_after(w, lane, pc, to[0].off as u64, &ended)?;
+        let carried = self.tensor.carried.get(&tid).cloned();
+        self.arrive_after(w, lane, pc, to[0].off as u64, &ended, carried)?;
         self.tensor.products.insert(tid, ended);
         Ok(())
     }

@@ -16,13 +16,14 @@
 //! Not claimed: which columns an allocation gives: the lowest free ones are assumed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 
-use super::clock::{Actor, Tick};
+use super::clock::{Actor, Carried, Tick};
 use super::machine::{Machine, Stop};
 use super::tensor_commit::Commits;
 use super::value::Val;
@@ -78,6 +79,8 @@ pub struct TensorMemory {
     pub moving: FxHashMap<(usize, bool), Vec<Actor>>,
     /// Products of each thread.
     pub products: FxHashMap<Tid, Vec<Actor>>,
+    /// What each thread knew when it issued its last product.
+    pub carried: FxHashMap<Tid, Arc<Carried>>,
     /// What its commits track.
     pub commits: Commits,
     /// Number of the last fence of a thread, before and after synchronisation.

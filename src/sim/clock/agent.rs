@@ -25,6 +25,13 @@ enum Join {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventId(u32);
 
+impl EventId {
+    /// The event of a number, of those that there are.
+    pub(super) fn numbered(n: u32) -> EventId {
+        EventId(n)
+    }
+}
+
 /// Lanes of a warp that observed an event.
 #[derive(Clone, Copy, Debug)]
 struct Observed {
@@ -111,6 +118,11 @@ impl Agents {
     pub(super) fn new_event(&mut self) -> EventId {
         self.events.push(Vec::new());
         EventId(self.events.len() as u32 - 1)
+    }
+
+    /// How many events there are.
+    pub(super) fn events(&self) -> u32 {
+        self.events.len() as u32
     }
 
     pub(super) fn join_event(&mut self, base: Actor, mask: u32, event: EventId) {

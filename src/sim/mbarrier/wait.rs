@@ -29,6 +29,9 @@ impl Machine<'_> {
         if *acquire {
             clocks.acquire_lanes(w as u32, 1 << lane, &b.released);
             clocks.observe(b.event, w as u32, 1 << lane);
+            for c in &b.carried {
+                clocks.inherit(w as u32, 1 << lane, c);
+            }
         } else {
             b.relaxed = true;
         }

@@ -1,0 +1,136 @@
+//! What the end of an asynchronous operation says of what came before its issue.
+//!
+//! Problem: a producer refills a buffer when the products that read it are over. What the copy into that buffer
+//! wrote before has been observed by the thread that issued the products, and by nobody else; so the end of the
+//! products must tell the producer that this copy is over too, or every ring of stages would be a race.
+//!
+//! Source: PTX ISA 9.0, section 8.9.1.1: asynchronous operations are ordered after prior instructions of their thread,
+//! and section 8.9.5: causality is transitive.
+//!
+//! How: with the end of a product come the ends of the agents that its issuer had observed or known when it was issued,
+//! and what its issuer had acquired from others. The accesses of the issuer itself do not come with it:
+//! nothing released them, so a thread that wants them must wait for something that does. Ends are events;
+//! those that an issuer knows are kept in the order in which it learned them, so that a thread that
+//! observes many products of one issuer takes each event once.
+//!
+//! Not claimed: the same for bulk copies, whose completion the manual orders with their own accesses only.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Clocks, EventId, Snapshot, lanes};
+use crate::sim::Tid;
+
+/// What a thread knew when it issued an operation.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    issuer: Tid,
+    /// How many events it knew, in its own order.
+    events: usize,
+    snap: Arc<Snapshot>,
+}
+
+/// Events that a thread knows, in the order in which it learned them.
+#[derive(Clone, Debug, Default)]
+struct Learned {
+    known: Vec<EventId>,
+    open: Vec<EventId>,
+    /// The first event that was not looked at yet.
+    next: u32,
+}
+
+/// What issuers know, and how much of that others have taken over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heritage {
+    of: FxHashMap<Tid, Learned>,
+    /// For each observer and issuer.
+    taken: FxHashMap<(Tid, Tid), usize>,
+}
+
+impl Clocks {
+    /// A thread issues an operation whose end carries what the thread knows now.
+    pub fn carry(&mut self, t: Tid) -> Carried {
+        self.settle_exits();
+        let mut learned = self.heritage.of.remove(&t).unwrap_or_default();
+        let count = self.agents.events();
+        learned
+            .open
+            .extend((learned.next..count).map(EventId::numbered));
+        learned.next = count;
+        let Learned { known, open, .. } = &mut learned;
+        open.retain(|e| {
+            let now = self.event_known(*e, t);
+            if now {
+                known.push(*e);
+            }
+            !now
+        });
+        let events = known.len();
+        self.heritage.of.insert(t, learned);
+        Carried {
+            issuer: t,
+            events,
+            snap: Arc::new(self.snapshot(t)),
+        }
+    }
+
+    /// Lanes of a warp observe the end of an operation.
+    pub fn inherit(&mut self, warp: u32, mask: u32, from: &Carried) {
+        for lane in lanes(mask) {
+            let t = self.shape.tid(warp, lane);
+            if t == from.issuer {
+                continue;
+            }
+            self.acquire(t, &from.snap);
+            let taken = self.heritage.taken.entry((t, from.issuer)).or_default();
+            let new = *taken..from.events.max(*taken);
+            *taken = new.end;
+            let Some(all) = self.heritage.of.get(&from.issuer) else {
+                continue;
+            };
+            for e in all.known.get(new).unwrap_or_default().to_vec() {
+                if !self.event_known(e, t) {
+                    self.observe(e, warp, 1 << lane);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::clock::Shape;
+
+    #[test]
+    fn the_end_of_a_product_carries_what_its_issuer_knew_and_not_what_it_did() {
+        let mut c = Clocks::new(Shape::new(128).expect("a CTA"));
+        let [issuer, producer, worker] = [Tid(32), Tid(64), Tid(96)];
+        let (copy, late) = (c.fork(2), c.fork(2));
+        let (over, later) = (c.new_event(), c.new_event());
+        c.join_event(copy, 1, over);
+        c.join_event(late, 1, later);
+        // A worker writes and releases; the issuer acquires, observes the end of the copy, and writes.
+        let worked = c.stamp(3);
+        let released = c.publish(worker);
+        c.acquire(issuer, &released);
+        c.observe(over, 1, 1);
+        let own = c.stamp(1);
+        let carried = c.carry(issuer);
+        // What the issuer sees after the issue does not come with the end of the product.
+        c.observe(later, 1, 1);
+        let start = c.stamp(2);
+        assert!(!c.ordered(copy, start, producer) && !c.ordered(worker.into(), worked, producer));
+        c.inherit(2, 1, &carried);
+        assert!(c.ordered(copy, start, producer));
+        assert!(c.ordered(worker.into(), worked, producer));
+        assert!(!c.ordered(issuer.into(), own, producer));
+        assert!(!c.ordered(late, start, producer));
+        assert!(!c.ordered(copy, start, Tid(65)));
+        // The next one carries the rest.
+        let carried = c.carry(issuer);
+        c.inherit(2, 1, &carried);
+        assert!(c.ordered(late, start, producer));
+    }
+}
