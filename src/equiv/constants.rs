@@ -7,12 +7,13 @@
 //! of constants that the pair also uses; and what a constant of the pair leaves of log2(e) or ln 2,
 //! where a program splits it in two. The exact reading is tried first by the caller.
 //!
-//! One bit pattern has one reading in the whole pair, and two patterns of one format never share
-//! one. Every reading that was used is reported as an assumption. Not claimed: that the author of
+//! One bit pattern has one reading in the whole pair, and two patterns of one format share one only
+//! where the second is what that format's arithmetic makes of the number step by step (`twins.rs`). Every reading that was used is reported as an assumption. Not claimed: that the author of
 //! the kernel meant it.
 
 mod forms;
 mod number;
+mod twins;
 
 use std::collections::BTreeMap;
 
@@ -196,6 +197,8 @@ struct Reading {
     fmt: Option<Fmt>,
     /// The pattern of which this is the reciprocal, and what that is read as.
     reciprocal: Option<(BigRational, Meaning, Fmt)>,
+    /// The pattern is what arithmetic in steps makes of the number; another may be the number rounded.
+    computed: bool,
 }
 
 /// The readings of a pair, by the absolute value of the constant.
@@ -247,6 +250,9 @@ impl Readings {
             let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
         }
+        let found = twins::twins(&constants, |q| !out.map.contains_key(q));
+        let found: Vec<_> = found.into_iter().map(|(q, r)| (q.clone(), r)).collect();
+        out.map.extend(found);
         for (kind, q) in KINDS
             .into_iter()
             .flat_map(|k| constants.iter().map(move |q| (k, q)))
@@ -281,6 +287,20 @@ impl Readings {
         self.map.is_empty()
     }
 
+    /// True if a pattern is what its format's arithmetic makes of the number that it is read as, though that
+    /// is rounded to another.
+    fn is_computed(&self, q: &BigRational, r: &Reading) -> bool {
+        let m = &r.meaning;
+        let root =
+            m.base == Base::Sqrt && !r.has_partner() && !m.complement && r.fmt == Some(Fmt::F32);
+        let nearest = || {
+            let number = m.enclosure()?.lo.to_rational()?;
+            let two = BigRational::from_integer(2.into());
+            Some((number - q).abs() * two <= unit(q, Fmt::F32))
+        };
+        r.computed || root && nearest() == Some(false) && twins::is_computed_root(q, &m.rational())
+    }
+
     /// Where two patterns of a format have one reading, only the nearer keeps it.
     fn separate(&mut self) {
         // The pattern that has a reading, and the constants that depend on it.
@@ -291,7 +311,8 @@ impl Readings {
             d.abs().to_f64()
         };
         let mut drop = Vec::new();
-        for (q, r) in &self.map {
+        let alone = self.map.iter().filter(|(q, r)| !self.is_computed(q, r));
+        for (q, r) in alone {
             let (pattern, meaning, fmt) = match &r.reciprocal {
                 Some((p, m, fmt)) => (p, m, Some(*fmt)),
                 None => (q, &r.meaning, r.fmt),
@@ -418,6 +439,7 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
         meaning,
         fmt: Some(fmt),
         reciprocal: None,
+        computed: false,
     })
 }
 
@@ -452,6 +474,7 @@ fn reciprocal(q: &BigRational) -> Option<Reading> {
         meaning: Meaning::new(m.factor.recip(), base),
         fmt: None,
         reciprocal: Some((p, m, fmt)),
+        computed: false,
     })
 }
 
@@ -472,6 +495,7 @@ fn folded(q: &BigRational) -> Option<Reading> {
             meaning,
             fmt: None,
             reciprocal: None,
+            computed: false,
         })
     })
 }

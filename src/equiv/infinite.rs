@@ -47,6 +47,9 @@ struct Extended {
     zero: Cond,
     /// A condition, and what the value is wherever it does not hold.
     elsewhere: Option<(Cond, TermId)>,
+    /// Terms that must have values wherever this has one, though an infinity beside them decides it: a
+    /// number of a set.
+    hidden: usize,
 }
 
 impl Extended {
@@ -60,6 +63,7 @@ impl Extended {
             is_low: false,
             zero: Cond::Never,
             elsewhere: None,
+            hidden: NOTHING,
         }
     }
 
@@ -77,9 +81,17 @@ impl Extended {
     }
 }
 
+/// The empty set of terms.
+const NOTHING: usize = 0;
+
+/// Terms of one set, beyond which nothing is known.
+const MAX_HIDDEN: usize = 64;
+
 /// Conditions over the terms of a store.
 struct Lift<'a> {
     store: &'a mut TermStore,
+    /// Sets of terms that infinities hide, the empty one first.
+    hidden: indexmap::IndexSet<Box<[TermId]>, rustc_hash::FxBuildHasher>,
     sets: indexmap::IndexSet<Box<[Literal]>, rustc_hash::FxBuildHasher>,
     entries: usize,
     /// What each term became; `None` where there is no form.
@@ -88,7 +100,32 @@ struct Lift<'a> {
     values: FxHashMap<TermId, TermId>,
 }
 
-impl Lift<'_> {
+impl<'a> Lift<'a> {
+    fn new(store: &'a mut TermStore) -> Lift<'a> {
+        let nothing: Box<[TermId]> = Box::new([]);
+        Lift {
+            store,
+            hidden: [nothing].into_iter().collect(),
+            sets: indexmap::IndexSet::default(),
+            entries: 0,
+            done: FxHashMap::default(),
+            values: FxHashMap::default(),
+        }
+    }
+
+    /// All terms of two sets; `None` if they are too many.
+    fn hide_both(&mut self, a: usize, b: usize) -> Option<usize> {
+        if a == b || b == NOTHING {
+            return Some(a);
+        }
+        if a == NOTHING {
+            return Some(b);
+        }
+        let all = self.hidden[a].iter().chain(&self.hidden[b]).copied();
+        let all: std::collections::BTreeSet<TermId> = all.collect();
+        (all.len() <= MAX_HIDDEN).then(|| self.hidden.insert_full(all.into_iter().collect()).0)
+    }
+
     /// The term for an operation of which nothing is known where its operand is infinite.
     fn tamed(&mut self, x: Extended) -> Option<Extended> {
         let infinite = self.or(x.neg, x.pos)?;
@@ -139,14 +176,15 @@ impl Lift<'_> {
         }
     }
 
-    /// An infinite operand decides a result, but another may have no value there: then nothing is known.
-    fn hide_nothing(&mut self, operands: &[Extended], out: &mut Extended) -> Option<()> {
+    /// An infinite operand decides a result, and another may have no value there: then the result has none,
+    /// though nothing of that operand is left in it.
+    fn hide(&mut self, operands: &[Extended], out: &mut Extended) -> Option<()> {
         let partial = |s: &TermStore, x: &Extended| !s.is_total(x.value);
-        let count = operands.iter().filter(|x| partial(self.store, x)).count();
-        for x in operands.iter().filter(|x| !x.is_finite()) {
-            if count > partial(self.store, x) as usize {
-                let infinite = self.or(x.neg, x.pos)?;
-                out.wild = self.or(out.wild, infinite)?;
+        for (i, x) in operands.iter().enumerate() {
+            let mut others = operands.iter().enumerate();
+            if partial(self.store, x) && others.any(|(j, y)| i != j && !y.is_finite()) {
+                let one = self.hidden.insert_full(Box::new([x.value])).0;
+                out.hidden = self.hide_both(out.hidden, one)?;
             }
         }
         Some(())
@@ -164,7 +202,7 @@ impl Lift<'_> {
             elsewhere,
             ..Extended::plain(value)
         };
-        self.hide_nothing(parts, &mut out)?;
+        self.hide(parts, &mut out)?;
         for x in parts {
             out.wild = self.or(out.wild, x.wild)?;
             out.undefined = self.or(out.undefined, x.undefined)?;
@@ -394,9 +432,22 @@ impl Lift<'_> {
         }
     }
 
+    /// What infinities hide below a term they hide in it.
+    fn inherit(&mut self, from: &TermStore, t: TermId, x: Extended) -> Option<Extended> {
+        let mut hidden = Some(x.hidden);
+        from.children(t, |c| {
+            let below = self.done[&c].map_or(NOTHING, |c| c.hidden);
+            hidden = hidden.and_then(|h| self.hide_both(h, below));
+        });
+        Some(Extended {
+            hidden: hidden?,
+            ..x
+        })
+    }
+
     fn run(&mut self, from: &TermStore, roots: &[TermId]) {
         for t in from.reachable(roots) {
-            let x = self.step(from, t);
+            let x = self.step(from, t).and_then(|x| self.inherit(from, t, x));
             if let Some(x) = x {
                 self.values.insert(t, x.value);
             }
@@ -420,6 +471,12 @@ impl Lift<'_> {
             out.push((self.term(x.undefined), self.term(y.undefined)));
         }
         out.push((x.value, y.value));
+        // 0 * h is 0 wherever h has a value.
+        for h in self.hidden[y.hidden].clone() {
+            let zero = self.store.integer(0);
+            let nothing = self.store.mul(zero, h);
+            out.push((x.value, self.store.add(x.value, nothing)));
+        }
         Some(out)
     }
 }
@@ -432,13 +489,7 @@ pub(super) fn stand_below(store: &TermStore, roots: &[TermId]) -> bool {
 
 /// For each pair of roots of `from` the pairs of `into` that say the same without infinities.
 pub(super) fn without(from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<Pairs> {
-    let mut lift = Lift {
-        store: into,
-        sets: indexmap::IndexSet::default(),
-        entries: 0,
-        done: FxHashMap::default(),
-        values: FxHashMap::default(),
-    };
+    let mut lift = Lift::new(into);
     lift.run(from, roots);
     let (pairs, _) = roots.as_chunks::<2>();
     let lifted: Vec<Option<Pairs>> = pairs.iter().map(|&[a, b]| lift.pairs(a, b)).collect();

@@ -5,7 +5,7 @@
 //! number below all others or by 0.
 
 use super::cond::Cond;
-use super::{Extended, Lift};
+use super::{Extended, Lift, NOTHING};
 use crate::kernel::Fmt;
 use crate::term::{ArrayId, RCmp, Term, TermId};
 
@@ -72,7 +72,7 @@ impl Lift<'_> {
             neg: Cond::Never,
             ..x
         });
-        self.hide_nothing(&above, &mut out)?;
+        self.hide(&above, &mut out)?;
         Some(out)
     }
 
@@ -145,6 +145,7 @@ impl Lift<'_> {
             is_low,
             zero,
             elsewhere,
+            hidden: NOTHING,
         })
     }
 
