@@ -45,6 +45,14 @@ const NOISE: f64 = 1e-11;
 /// Candidates that are evaluated with intervals before the search gives up.
 const MAX_RIGOROUS: usize = 24;
 
+/// Candidates of which each is evaluated; after them only those that are further apart than what rounding
+/// has explained.
+const EAGER: usize = 8;
+
+/// Of those that are evaluated, candidates on which the optimized kernel alone seems to have no value: most often that
+/// says nothing of what its machine computes, and one such input is as good as another.
+const MAX_UNDEFINED: usize = 6;
+
 /// What may be spent on one search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -138,7 +146,8 @@ pub(super) fn search(
     let near = cells::thresholds(store, &hunt.cone);
     let mut random = Random(seed);
     let mut left = budget.steps;
-    let (mut rigorous, mut first) = (0, true);
+    let (mut rigorous, mut undefined, mut first) = (0, 0, true);
+    let mut close = 0f64;
     let mut starts: Vec<(f64, Vec<u64>)> = Vec::new();
     for pattern in cells::patterns(&hunt.cells, near.len()) {
         let cost = hunt.cone.size() as u64;
@@ -167,6 +176,17 @@ pub(super) fn search(
             out.within_rounding |= difference > NOISE;
             continue;
         }
+        if difference == f64::INFINITY {
+            undefined += 1;
+            if undefined > MAX_UNDEFINED {
+                continue;
+            }
+        }
+        // What rounding explained once explains what is closer, most likely.
+        if rigorous >= EAGER && difference <= close {
+            out.within_rounding = true;
+            continue;
+        }
         rigorous += 1;
         match hunt.check(&values) {
             Checked::Apart(_) => {
@@ -175,7 +195,10 @@ pub(super) fn search(
                     return out;
                 }
             }
-            Checked::Close => out.within_rounding = true,
+            Checked::Close => {
+                out.within_rounding = true;
+                close = close.max(difference);
+            }
             Checked::No => {}
         }
     }
@@ -261,7 +284,8 @@ impl<'s> Hunt<'s> {
         scores.fold(0.0, f64::max)
     }
 
-    /// The largest relative difference of a pair in doubles.
+    /// The largest relative difference of a pair in doubles; infinite only where the optimized kernel
+    /// has no value, or an infinite one.
     pub(super) fn difference(&mut self, values: &[u64]) -> f64 {
         let inputs = cells::inputs(&self.cells, values);
         let v = self
@@ -276,7 +300,7 @@ impl<'s> Hunt<'s> {
                 Sort::Real if !y.f.is_finite() => f64::INFINITY,
                 Sort::Real => (x.f - y.f).abs() / x.f.abs().max(y.f.abs()),
                 _ if x.b == y.b => 0.0,
-                _ => f64::INFINITY,
+                _ => f64::MAX,
             }
         });
         relative.fold(0.0, f64::max)
