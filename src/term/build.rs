@@ -386,6 +386,10 @@ impl TermStore {
         let Sort::Bits(w) = self.sort(a) else {
             return self.undefined();
         };
+        let (a, b) = match op {
+            ICmp::Eq => self.solved(w, a, b),
+            _ => (a, b),
+        };
         if a != b
             && (self.as_bits(a).is_none() || self.as_bits(b).is_none())
             && let Some(t) = self.compare_fields(op, w, a, b)

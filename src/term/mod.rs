@@ -29,6 +29,7 @@ mod bits;
 mod bitval;
 mod build;
 mod encoding;
+mod equation;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
