@@ -105,6 +105,11 @@ impl<'s> Canon<'s> {
         self.fresh().vanish_together(a, b)
     }
 
+    /// Whether two terms have one sign on all inputs on which both are defined.
+    pub(super) fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
+        self.fresh().same_sign(a, b)
+    }
+
     /// Whether the term is not below 0 wherever it is defined.
     pub(super) fn nonnegative(&mut self, t: TermId) -> bool {
         self.fresh().prove_nonneg(t)

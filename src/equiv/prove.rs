@@ -250,7 +250,11 @@ impl<'s> Prover<'s> {
                 _ => continue,
             };
             let zeros = matches!((*g, strength), (Need::NonZero(_), 0));
-            if x == y || self.canon.equal(x, y) || zeros && self.canon.vanish_together(x, y) {
+            let alike = match zeros {
+                true => self.canon.vanish_together(x, y),
+                false => self.canon.same_sign(x, y),
+            };
+            if alike || x == y || self.canon.equal(x, y) {
                 return Some(log);
             }
         }

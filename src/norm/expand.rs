@@ -108,6 +108,13 @@ impl Ring {
         while let Some(t) = stack.pop() {
             let f = self.term_flags(t);
             if f & (flag::REDUCIBLE | flag::LET) == 0 {
+                if f & flag::SQRT != 0
+                    && let Some(merged) = self.merged_radicals(t)?
+                {
+                    self.charge(1)?;
+                    stack.push(merged);
+                    continue;
+                }
                 match self.split_binary(t, f)? {
                     Split::Kept => out.push(t),
                     Split::Into(a, b) => {

@@ -26,8 +26,8 @@ use super::ring::{Atom, Fail, Ring};
 
 impl Ring {
     /// Content and primitive part of a canonical polynomial: p = content * primitive, where the
-    /// primitive part has no inverses, no common atom, its least exponent is 0 and its first
-    /// coefficient is 1.
+    /// primitive part has no inverses, no common atom, its least exponent is 0, its first
+    /// coefficient is 1, and its first term has no root of a number.
     ///
     /// The least exponent is the least in the lexicographic order of coefficients, which does not
     /// change when an exponent is added to all: so p and 2^e * p have the same primitive part.
@@ -60,6 +60,11 @@ impl Ring {
             }
             content = self.term_mul(content, front)?;
             self.combine(&mut terms);
+        }
+        let root = self.without_radical(&mut terms)?;
+        content = self.term_mul(content, root)?;
+        if terms.is_empty() {
+            return Err(Fail::Undefined);
         }
         let lead = terms.first().map_or(Coef::ONE, |t| t.coef);
         if lead != Coef::ONE {

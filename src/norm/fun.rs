@@ -16,7 +16,7 @@ use super::value::Val;
 use crate::term::Fun;
 
 /// Primes up to this are taken out of constants under roots and logarithms.
-const LARGEST_PRIME: u64 = 1000;
+pub(super) const LARGEST_PRIME: u64 = 1000;
 
 /// n = product of the prime powers * rest, for primes up to a bound.
 pub(super) fn small_factors(n: u64) -> (Vec<(u64, u32)>, u64) {
@@ -251,6 +251,16 @@ impl Ring {
         for (a, k) in powers {
             if !sole && !self.atom_signs[a as usize].is_positive() {
                 inside.push((a, k));
+                continue;
+            }
+            if let Atom::Sqrt(d) = *self.atom(a)
+                && let Some(c) = self.as_constant(d)
+            {
+                let half = self.coefs.of(Rat::int(k as i64).mul(&Rat::Small(1, 2)));
+                for mut t in self.log2_constant(c)? {
+                    t.coef = self.coefs.mul(t.coef, half);
+                    terms.push(t);
+                }
                 continue;
             }
             // match `log2(1 / d)`, `log2(sqrt(d))`; result `-log2(d)`, `log2(d) / 2`; because

@@ -7,6 +7,7 @@
 //! Soundness: a sign is excluded only if no input on which the term is defined gives it.
 
 use super::Sign;
+use super::poly::PolyId;
 use super::sweep::{Entry, Normalizer};
 use crate::term::{ArrayId, Fun, Sort, Term, TermId};
 use num_traits::Signed;
@@ -61,6 +62,24 @@ impl Normalizer<'_> {
             self.ring.zero(p).ok()
         };
         let (x, y) = (zero(a), zero(b));
+        x.is_some() && x == y && !self.is_spoilt()
+    }
+
+    /// True only if two terms have one sign on all inputs on which both are defined: they are the same but
+    /// for factors that are positive, or negative in both.
+    pub fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
+        self.ring.refill();
+        let mut parts = |t: TermId| {
+            let p = self.canon(t).ok().filter(|p| !p.is_infinite())?;
+            if p == PolyId::ZERO {
+                return None;
+            }
+            let (content, primitive) = self.ring.primitive(p).ok()?;
+            let sign = self.ring.term_sign(content);
+            let sure = sign.is_positive() || sign.is_negative();
+            sure.then_some((sign, primitive))
+        };
+        let (x, y) = (parts(a), parts(b));
         x.is_some() && x == y && !self.is_spoilt()
     }
 

@@ -12,7 +12,6 @@
 use smallvec::SmallVec;
 
 use super::NormError;
-use super::fun::small_factors;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
@@ -122,59 +121,6 @@ impl Normalizer<'_> {
 }
 
 impl Ring {
-    /// The square root of a positive rational as rational * product of roots of primes.
-    ///
-    /// match `sqrt(n / d)`; result `sqrt(n * d) / d`; and `sqrt(p^2 * q)`: `p * sqrt(q)`.
-    fn sqrt_constant(&mut self, c: Coef) -> Result<PTerm, Fail> {
-        let r = self.coefs.get(c);
-        let atom = |ring: &mut Ring, r: Rat| {
-            let k = ring.coefs.of(r);
-            let p = ring.single(PTerm::constant(k));
-            ring.atom_mono(Atom::Sqrt(p))
-        };
-        if let Rat::Small(n, d) = r
-            && let (Ok(n), Ok(d)) = (u64::try_from(n), u64::try_from(d))
-        {
-            let mut out = PTerm::ONE;
-            for (m, below) in [(n, false), (d, true)] {
-                let (mut factors, mut rest) = small_factors(m);
-                let root = rest.isqrt();
-                if root * root == rest {
-                    factors.push((root, 2));
-                    rest = 1;
-                }
-                if rest > 1 {
-                    factors.push((rest, 1));
-                }
-                for (p, k) in factors {
-                    let base = self.coefs.of(Rat::int(p as i64));
-                    let mut f = PTerm::ONE;
-                    for _ in 0..k / 2 {
-                        f = self.term_mul(f, PTerm::constant(base))?;
-                    }
-                    if k % 2 == 1 {
-                        let m = atom(self, Rat::int(p as i64));
-                        f = self.term_mul(f, PTerm::mono(m))?;
-                        if below {
-                            // 1 / sqrt(p) is sqrt(p) / p.
-                            let i = self.coefs.recip(base).ok_or(Fail::Undefined)?;
-                            out = self.term_mul(out, PTerm::constant(i))?;
-                            out = self.term_mul(out, PTerm::mono(m))?;
-                            f.mono = super::monomial::Mono::ONE;
-                        }
-                    }
-                    if below {
-                        f = self.term_inverse(f)?;
-                    }
-                    out = self.term_mul(out, f)?;
-                }
-            }
-            return Ok(out);
-        }
-        let m = atom(self, r);
-        Ok(PTerm::mono(m))
-    }
-
     /// The square root of a canonical polynomial.
     ///
     /// match `sqrt(c * 2^e * x^2k * p)` with c > 0; result `sqrt(c) * 2^(e/2) * |x|^k * sqrt(p)`;
@@ -208,7 +154,7 @@ impl Ring {
             coef: scale,
             ..PTerm::ONE
         });
-        let root = self.sqrt_constant(magnitude)?;
+        let root = self.sqrt_constant(magnitude);
         out = self.val_mul(out, Val::term(root))?;
         let powers = self.monos.powers(content.mono);
         let odd = powers.iter().filter(|p| p.1 % 2 != 0).count();

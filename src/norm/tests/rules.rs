@@ -41,7 +41,7 @@ impl Build {
 }
 
 /// Number of rules.
-const RULES: u8 = 60;
+const RULES: u8 = 62;
 
 /// Both sides of a rule.
 fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
@@ -353,6 +353,25 @@ fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
             let (s, k) = (b.fun(Fun::Sin, x), b.fun(Fun::Cos, x));
             let (k, i) = (b.mul(k, k), b.div(one, s));
             (b.div(k, s), b.sub(i, s))
+        }
+        // Roots of numbers.
+        59 => {
+            // sqrt(p * a / k) * sqrt(a * k) = a * sqrt(p), where nobody has factored a and k.
+            let (a, k) = (b.q(16_760_439, 1 << 24), b.q(50_000_003, 1 << 30));
+            let (u, v) = (b.mul(p, a), b.mul(a, k));
+            let u = b.div(u, k);
+            let (u, v) = (b.fun(Fun::Sqrt, u), b.fun(Fun::Sqrt, v));
+            let r = b.fun(Fun::Sqrt, p);
+            (b.mul(u, v), b.mul(a, r))
+        }
+        60 => {
+            // y / (sqrt(p / k) + 1) = y * sqrt(k) / (sqrt(p) + sqrt(k))
+            let k = b.q(50_000_003, 1 << 30);
+            let u = b.div(p, k);
+            let (u, r) = (b.fun(Fun::Sqrt, u), b.fun(Fun::Sqrt, k));
+            let (v, u) = (b.fun(Fun::Sqrt, p), b.add(u, one));
+            let (v, w) = (b.add(v, r), b.mul(y, r));
+            (b.div(y, u), b.div(w, v))
         }
         // Fractions.
         _ => {
