@@ -12,6 +12,7 @@ use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
 use super::sign::Sign;
+use super::softplus::MAX_NESTED;
 use super::value::Val;
 use crate::term::Fun;
 
@@ -232,10 +233,28 @@ impl Ring {
         if p == PolyId::ZERO {
             return Ok(Val::infinity(true));
         }
-        let (content, primitive) = match self.polys.get(p) {
-            [t] => (*t, PolyId::ONE),
-            _ => self.primitive(p)?,
-        };
+        let (mut p, mut out) = (p, Val::ZERO);
+        for _ in 0..MAX_NESTED {
+            let (content, primitive) = match self.polys.get(p) {
+                [t] => (*t, PolyId::ONE),
+                _ => self.primitive(p)?,
+            };
+            let Some((shift, rest)) = self.without_absolute(primitive)? else {
+                let last = self.log2_of_parts(content, primitive)?;
+                return self.val_add(out, last);
+            };
+            // What is left is above 0, so the content is where the whole is.
+            let front = self.log2_of_parts(content, PolyId::ONE)?;
+            let shift = self.val_of(shift);
+            out = self.val_add(out, front)?;
+            out = self.val_add(out, shift)?;
+            p = rest;
+        }
+        Err(Fail::Limit)
+    }
+
+    /// The base-2 logarithm of the product of a content and a primitive part.
+    fn log2_of_parts(&mut self, content: PTerm, primitive: PolyId) -> Result<Val, Fail> {
         let negative = self.coefs.is_negative(content.coef);
         let magnitude = if negative {
             self.coefs.neg(content.coef)

@@ -41,7 +41,7 @@ impl Build {
 }
 
 /// Number of rules.
-const RULES: u8 = 62;
+const RULES: u8 = 64;
 
 /// Both sides of a rule.
 fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
@@ -373,6 +373,29 @@ fn sides(b: &mut Build, rule: u8, o: Operands) -> (TermId, TermId) {
             let (v, w) = (b.add(v, r), b.mul(y, r));
             (b.div(y, u), b.div(w, v))
         }
+        // Logarithms of sums of two powers.
+        61 => {
+            // max(x, y) + log2(1 + 2^-|x - y|) = log2(2^x + 2^y)
+            let (d, m) = (b.sub(x, y), b.s.max(x, y));
+            let a = b.fun(Fun::Abs, d);
+            let a = b.neg(a);
+            let u = b.pow2(a);
+            let u = b.add(one, u);
+            let u = b.fun(Fun::Log2, u);
+            let (v, w) = (b.pow2(x), b.pow2(y));
+            let w = b.add(v, w);
+            (b.add(m, u), b.fun(Fun::Log2, w))
+        }
+        62 => {
+            // log2(1 + 2^(3 |x|)) = log2(1 + 2^(-3 x)) + 3 max(x, 0)
+            let (a, three, m) = (b.fun(Fun::Abs, x), b.q(3, 1), b.s.max(x, zero));
+            let (u, v, w) = (b.mul(a, three), b.mul(x, three), b.mul(m, three));
+            let v = b.neg(v);
+            let (u, v) = (b.pow2(u), b.pow2(v));
+            let (u, v) = (b.add(u, one), b.add(one, v));
+            let (u, v) = (b.fun(Fun::Log2, u), b.fun(Fun::Log2, v));
+            (u, b.add(v, w))
+        }
         // Fractions.
         _ => {
             // 1 / (2^a + 1) + 1 / (2^-a + 1) = 1
@@ -445,5 +468,42 @@ proptest! {
             !close(eval::term(&b.s, l, &x), eval::term(&b.s, r, &x))
         });
         prop_assert!(!differs || b.equal(l, r) != Equality::Equal, "rules {rule} and {other}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+    /// What is said to have one sign, or the same zeros, does on every point.
+    #[test]
+    fn like_signs_are_like(
+        first in program(5),
+        more in program(3),
+        factor in 0u8..5,
+        seed in any::<u64>(),
+    ) {
+        let mut b = Build::default();
+        let x = build(&mut b, &first, seed);
+        let other = build(&mut b, &more, seed ^ 1);
+        let k = match factor {
+            0 => b.q(3, 7),
+            1 => b.q(-2, 1),
+            2 => b.pow2(other),
+            3 => b.square_plus_one(other),
+            _ => other,
+        };
+        let y = b.mul(x, k);
+        let mut n = Normalizer::new(&b.s, small());
+        let (same, zeros) = (n.same_sign(x, y), n.vanish_together(x, y));
+        for at in points() {
+            let of = |_: u32, i: u64| at[i as usize];
+            let (v, w) = (eval::term(&b.s, x, &of), eval::term(&b.s, y, &of));
+            if !v.is_finite() || !w.is_finite() || v.abs() < 1e-9 || w.abs() < 1e-9 {
+                continue;
+            }
+            prop_assert!(!same || v * w > 0.0, "{v} {w}\n{}", eval::text(&b.s, y));
+            let zero = |v: f64| v.abs() < 1e-12;
+            prop_assert!(!zeros || zero(v) == zero(w), "{v} {w}");
+        }
     }
 }
