@@ -188,7 +188,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_integer_is_a_square_times_the_rest(n in 1u64.., m in 1u64..100_000, k in 0u32..40) {
-            for n in [BigInt::from(n), BigInt::from(n) * m * m << k, BigInt::from(m) * m] {
+            for n in [BigInt::from(n), (BigInt::from(n) * m * m) << k, BigInt::from(m) * m] {
                 let (outer, inner) = root_of_integer(&n);
                 prop_assert_eq!(&outer * &outer * &inner, n);
                 for p in [4u32, 9, 25, 49, 961] {

@@ -130,10 +130,10 @@ fn multiple<'c>(q: &'c BigRational, number: &BigRational) -> Option<Multiple<'c>
 
 /// The readings of constants as the nearest of those that mean the same known number. `free` says
 /// which may be read, or be what another is read as.
-pub(super) fn twins<'c>(
-    constants: &'c [BigRational],
+pub(super) fn twins(
+    constants: &[BigRational],
     free: impl Fn(&BigRational) -> bool,
-) -> Vec<(&'c BigRational, Reading)> {
+) -> Vec<(&BigRational, Reading)> {
     let mut out = Vec::new();
     for (number, computed) in known() {
         let all = constants.iter().filter(|q| free(q));
@@ -151,7 +151,8 @@ pub(super) fn twins<'c>(
         for m in others.iter().filter(|m| m.reduced != nearest.reduced) {
             let first =
                 m.fmt != nearest.fmt && *other_format.get_or_insert(&m.reduced) == &m.reduced;
-            if !first && !(m.fmt == Fmt::F32 && computed.contains(&m.reduced)) {
+            let folded = m.fmt == Fmt::F32 && computed.contains(&m.reduced);
+            if !first && !folded {
                 continue;
             }
             let mut meaning = Meaning::new(BigRational::one(), Base::One);
@@ -207,9 +208,9 @@ mod tests {
     #[test]
     fn the_steps_of_single_precision_are_recognised() {
         let f = f32::from_bits;
-        let (literal, folded) = (0.797_884_56_f32, (2.0 / PI).sqrt());
+        let (literal, folded) = (f(0x3f4c_422a), (2.0 / PI).sqrt());
         assert_ne!(literal, folded);
-        assert_eq!(literal.to_bits(), 0x3f4c_422a);
+        assert_eq!(literal, std::f64::consts::FRAC_2_PI.sqrt() as f32);
         assert_eq!(read(literal.into(), folded.into()), Some(literal.into()));
         let twice = (-2.0 * folded).abs();
         let doubled = 2.0 * f64::from(literal);
