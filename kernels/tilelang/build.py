@@ -35,6 +35,7 @@ BUILDS = {
     "product_64": kernels.product(64, 64, 64, 64, 32, 0),
     "product_64_sm_90": (kernels.product(64, 64, 64, 64, 32, 0), "sm_90a"),
     "product_64_boxes": (kernels.product(64, 64, 64, 64, 32, 2), "sm_90a"),
+    "product_64_refilled": (kernels.product(64, 64, 128, 64, 32, 2), "sm_90a"),
     "product_128_pipelined": kernels.product(128, 128, 64, 128, 32, 2),
     "product_128": kernels.product(128, 128, 64, 128, 32, 0),
     "product_32_table": kernels.product(32, 32, 4096, 32, 32, 2),
@@ -82,3 +83,16 @@ def build(name, program, arch="sm_80"):
 for name, program in BUILDS.items():
     if not sys.argv[1:] or name in sys.argv[1:]:
         build(name, *(program if isinstance(program, tuple) else (program,)))
+
+# Mutants of outputs: the wait of the given number, from 0, is left out.
+WAIT = r"mbarrier\.try_wait[^;]*;\s*@P1 bra DONE;\s*bra\s+LAB_WAIT;"
+MUTANTS = {"product_64_early_refill": ("product_64_refilled", 2), "product_64_no_wait": ("product_64_refilled", 4)}
+
+for name, (original, number) in MUTANTS.items():
+    if not sys.argv[1:] or name in sys.argv[1:]:
+        with open(os.path.join(HERE, original + ".ptx")) as f:
+            text = f.read().replace(original, name)
+        found = list(re.finditer(WAIT, text))[number]
+        with open(os.path.join(HERE, name + ".ptx"), "w") as f:
+            f.write(text[: found.start()] + text[found.end() :])
+        print(name)

@@ -32,6 +32,7 @@ use super::warp::{LANES, lanes};
 use super::{DefectKind, Tid, UnknownKind};
 
 mod learned;
+mod spectator;
 mod wait;
 
 const LIMIT: u64 = (1 << 20) - 1;
@@ -56,6 +57,8 @@ struct Party {
     pc: Pc,
     /// How many collectives of warps were over.
     step: usize,
+    /// How many instructions of warps were over.
+    when: u64,
 }
 
 /// One phase.
@@ -118,6 +121,15 @@ pub struct Objects {
     /// Phases that ended with operations that order only themselves, and what their issuers knew.
     learned: Vec<(EventId, Vec<Arc<Snapshot>>)>,
     met: learned::Meetings,
+    overtaken: Vec<spectator::Overtaken>,
+}
+
+impl Objects {
+    /// True if the CTA has objects.
+    #[inline]
+    pub fn any(&self) -> bool {
+        !self.at.is_empty()
+    }
 }
 
 impl Machine<'_> {
@@ -394,7 +406,7 @@ impl Machine<'_> {
         stamp: Tick,
     ) -> Result<(), Stop> {
         let early = self.too_early(w, lane, at);
-        let step = self.objects.met.step();
+        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(());
         };
@@ -414,6 +426,7 @@ impl Machine<'_> {
                 at: stamp,
                 pc,
                 step,
+                when,
             }),
         }
         if let Some((p, relaxed)) = early {
@@ -432,7 +445,7 @@ impl Machine<'_> {
                        delays depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
-        let step = self.objects.met.step();
+        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
         if let Some(o) = self.objects.at.get_mut(&at) {
             o.now.delays.push(Party {
                 base: self.warps[w].first,
@@ -440,6 +453,7 @@ impl Machine<'_> {
                 at: stamp,
                 pc,
                 step,
+                when,
             });
         }
         Ok(())
@@ -534,18 +548,18 @@ impl Machine<'_> {
             )
         });
         // Whoever waited for the phase before must have looked before this one can end.
-        let late = o.before.as_ref().and_then(|b| {
-            let missed = |p: &Party, l: usize| {
-                let t = Tid(p.base + l as u32);
-                !ended(&done, t, l, p)
-            };
-            let found = b.waits.iter().find_map(|p| {
-                let l = lanes(p.mask).find(|l| missed(p, *l))?;
-                Some(Party { mask: 1 << l, ..*p })
-            })?;
-            let last = done.arrivals.last().copied().unwrap_or(found);
-            Some((found, last, b.relaxed || done.relaxed))
-        });
+        let late: Vec<(Party, Party, bool)> = o
+            .before
+            .iter()
+            .flat_map(|b| b.waits.iter().map(move |p| (p, b.relaxed)))
+            .filter_map(|(p, relaxed)| {
+                let missed = |l: &usize| !ended(&done, Tid(p.base + *l as u32), *l, p);
+                let mask = lanes(p.mask).filter(missed).fold(0, |m, l| m | 1 << l);
+                let found = Party { mask, ..*p };
+                let last = done.arrivals.last().copied().unwrap_or(found);
+                (mask != 0).then_some((found, last, relaxed || done.relaxed))
+            })
+            .collect();
         if !done.known.is_empty() {
             let known = (done.event, done.known.clone());
             self.objects.learned.push(known);
@@ -566,11 +580,8 @@ impl Machine<'_> {
             let w = last.base as usize / LANES;
             return Err(self.object_unordered(w, last.mask, last.pc, at, delay, relaxed, why));
         }
-        if let Some((wait, last, relaxed)) = late {
-            let why = "its next phase can end before a thread has seen that this one has: the \
-                       wait would miss it";
-            let w = last.base as usize / LANES;
-            return Err(self.object_unordered(w, last.mask, last.pc, at, wait, relaxed, why));
+        for (wait, last, relaxed) in late {
+            self.overtake(at, wait, last, relaxed)?;
         }
         for x in go {
             let pc = Pc(self.warps[x.w].pc[x.lane]);

@@ -243,6 +243,9 @@ impl Machine<'_> {
     ) -> Result<Flow, Stop> {
         self.trails.note(w, self.stats.warp_instructions, pc, exec);
         self.executed[pc.0 as usize] += u64::from(exec.count_ones());
+        if self.objects.any() {
+            self.note_act(w, exec, pc)?;
+        }
         let inst = self.inst(pc);
         match &inst.op {
             Op::Ld {

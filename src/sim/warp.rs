@@ -23,6 +23,10 @@ pub struct Warp {
     pub blocked: u32,
     /// Lanes that stand at a synchronising instruction and let the others catch up.
     pub parked: u32,
+    /// Lanes whose wait on an mbarrier may have been overtaken, if they do anything before the next.
+    pub overtaken: u32,
+    /// When each lane last did what others can see, in a CTA with mbarriers.
+    pub acted: [u64; LANES],
     /// Rank of lane 0 in the CTA.
     pub first: u32,
 }
@@ -41,6 +45,8 @@ impl Warp {
             },
             blocked: 0,
             parked: 0,
+            overtaken: 0,
+            acted: [0; LANES],
             first,
         }
     }

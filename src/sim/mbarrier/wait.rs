@@ -22,7 +22,7 @@ impl Machine<'_> {
         self.set(w, *dst, lane, Val::Conc(1));
         self.warps[w].pc[lane] = pc.0 + 1;
         let clocks = &mut self.order.clocks;
-        let step = self.objects.met.step();
+        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
         let Some(b) = self.objects.at.get_mut(&at).and_then(|o| o.before.as_mut()) else {
             return;
         };
@@ -46,6 +46,7 @@ impl Machine<'_> {
                 at: stamp,
                 pc,
                 step,
+                when,
             }),
         }
     }
