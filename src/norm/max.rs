@@ -5,9 +5,11 @@
 //! dominated elements dropped; then what does not belong inside is taken out, so that
 //! max(a + c, b + c) and c + max(a, b) are one form, and likewise for positive factors:
 //!
-//! * for every monomial the least coefficient over all elements is subtracted from all of them;
+//! * for every monomial the least coefficient over all elements is subtracted from all of them; in a large set
+//!   with negative ones the most frequent coefficient, the least of several: the absolute values of a row would
+//!   otherwise become as many sums of the whole row;
 //! * the least exponent over all terms is divided out (an exponential is positive);
-//! * the last key's least coefficient becomes 1.
+//! * the last key's least coefficient becomes 1, or -1.
 //!
 //! Each step undoes exactly the change that adding c, or multiplying by a positive factor, makes.
 //!
@@ -142,6 +144,10 @@ impl Ring {
         all.sort_by_key(PTerm::key);
         let mut least: Vec<PTerm> = Vec::new();
         for group in all.chunk_by(|a, b| a.key() == b.key()) {
+            if set.len() > PAIRWISE {
+                least.extend(self.most_frequent(group, set.len() - group.len()));
+                continue;
+            }
             let mut t = group[0];
             for u in &group[1..] {
                 if self.coefs.cmp(u.coef, t.coef).is_lt() {
@@ -153,6 +159,21 @@ impl Ring {
             }
         }
         Ok(least)
+    }
+
+    /// The most frequent coefficient of terms of one key, which is zero in `absent` elements; the least of
+    /// several, and none if it is zero.
+    fn most_frequent(&self, group: &[PTerm], absent: usize) -> Option<PTerm> {
+        let mut sorted: Vec<PTerm> = group.to_vec();
+        sorted.sort_by(|a, b| self.coefs.cmp(a.coef, b.coef));
+        let mut best: (usize, Option<PTerm>) = (absent, None);
+        for run in sorted.chunk_by(|a, b| a.coef == b.coef) {
+            let below = best.1.is_none() && self.coefs.is_negative(run[0].coef);
+            if run.len() > best.0 || run.len() == best.0 && below {
+                best = (run.len(), Some(run[0]));
+            }
+        }
+        best.1
     }
 
     /// Subtracts the least summands from all elements.
@@ -284,7 +305,13 @@ impl Ring {
                 last = Some((t.key(), t.coef));
             }
         }
-        if let Some((_, c)) = last
+        let last = last.map(
+            |(_, c)| match self.coefs.is_negative(c) && set.len() > PAIRWISE {
+                true => self.coefs.mul(c, Coef::MINUS_ONE),
+                false => c,
+            },
+        );
+        if let Some(c) = last
             && c != Coef::ONE
             && !self.coefs.is_negative(c)
         {

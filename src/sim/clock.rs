@@ -499,6 +499,11 @@ impl Clocks {
         out
     }
 
+    /// What a thread knows now, its own accesses apart, and nothing of threads that have just exited.
+    pub fn knowledge(&self, t: Tid) -> Snapshot {
+        self.snapshot(t)
+    }
+
     /// What a thread knows, its own accesses apart.
     fn snapshot(&self, t: Tid) -> Snapshot {
         let warps = self.shape.warps() as usize;

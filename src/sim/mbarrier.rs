@@ -262,6 +262,7 @@ impl Machine<'_> {
             }
             AsyncOp::CopyArrive { counted, .. } => {
                 let blocks = self.copies[w].under_way(lane);
+                let at_once = blocks.is_empty();
                 if let Some(o) = self.objects.at.get_mut(&at) {
                     for base in blocks {
                         let clocks = &mut self.order.clocks;
@@ -272,7 +273,17 @@ impl Machine<'_> {
                 let t = Tid(self.warps[w].first + lane as u32);
                 let snap = self.order.clocks.publish(t);
                 if let Some(o) = self.objects.at.get_mut(&at) {
+                    if at_once {
+                        o.now.released.push(snap.clone());
+                    }
                     o.now.known.push(snap);
+                }
+                if at_once {
+                    self.found.assumptions.insert(
+                        "cp.async.mbarrier.arrive of a thread that has no copy under way arrives after \
+                         what the thread did before"
+                            .into(),
+                    );
                 }
                 if *counted {
                     self.arrive(w, lane, pc, at, 1, stamp)?;

@@ -5,15 +5,19 @@
 //! there must be a `fence.proxy.async` on the way (PTX ISA 9.0, sections 8.6 and 9.7.13.4). The
 //! fence may be executed by the writer before it releases, or by the reader after it acquired.
 //!
+//! A fence of a third thread counts if it lies on the way: after the write, and before the read.
+//!
 //! How this differs: `cp.async` is of the generic proxy too, but compilers leave the fence out
-//! after waiting for it, so its visibility is an assumption that the report states. A fence by a
-//! third thread is not followed: that is `unknown`.
+//! after waiting for it, so its visibility is an assumption that the report states. A fence that is not known to
+//! be on the way makes the read `unknown` rather than a defect.
 //!
 //! Not claimed: the other direction. A generic read after an observed completion needs no fence.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
-use super::clock::{Actor, Clocks, Tick};
+use super::clock::{Actor, Clocks, Snapshot, Tick};
 use super::order::Order;
 use super::warp::{LANES, lanes};
 use super::{Tid, machine::Machine};
@@ -41,12 +45,13 @@ pub enum Through {
     Bulk,
 }
 
-/// The last fence of a thread.
-#[derive(Clone, Copy, Debug)]
+/// A fence of a thread, and what the thread knew.
+#[derive(Clone, Debug)]
 struct Fenced {
     number: u64,
     tick: Tick,
     floor: Tick,
+    snap: Arc<Snapshot>,
 }
 
 /// Writes and fences of a CTA.
@@ -54,7 +59,8 @@ pub struct Proxies {
     on: bool,
     number: u64,
     words: Vec<Written>,
-    fences: FxHashMap<u32, Fenced>,
+    /// Those of each thread, in order.
+    fences: FxHashMap<u32, Vec<Fenced>>,
     last: u64,
 }
 
@@ -129,30 +135,52 @@ impl Proxies {
         self.number += 1;
         self.last = self.number;
         for lane in lanes(mask) {
+            let tid = Tid((w * LANES + lane) as u32);
             let fenced = Fenced {
                 number: self.number,
                 tick: clocks.stamp(w as u32),
                 floor: clocks.floor(),
+                snap: Arc::new(clocks.knowledge(tid)),
             };
-            self.fences.insert((w * LANES + lane) as u32, fenced);
+            let own = self.fences.entry(tid.0).or_default();
+            // Of those that everyone knows, the last one says what all do.
+            let floor = clocks.floor().0;
+            let old = own.partition_point(|f| f.tick.0 < floor);
+            own.drain(..old.saturating_sub(1));
+            own.push(fenced);
         }
+    }
+
+    /// Whether a fence of anyone is after the write of a word and before what the reader does.
+    fn between(&self, clocks: &Clocks, word: &Written, reader: Tid) -> bool {
+        let on_the_way = |who: u32, f: &Fenced| {
+            let after = who == word.who
+                || word.tick < f.floor.0
+                || clocks.known_in(
+                    std::slice::from_ref(&f.snap),
+                    Tid(word.who),
+                    Tick(word.tick),
+                );
+            after && (who == reader.0 || clocks.ordered(Actor(who), f.tick, reader))
+        };
+        self.fences.iter().any(|(who, all)| {
+            let later = all.iter().rev().take_while(|f| f.number > word.number);
+            later.into_iter().any(|f| on_the_way(*who, f))
+        })
     }
 
     /// A thread has words read through the async proxy.
     pub fn seen(&self, clocks: &Clocks, reader: Tid, from: u64, bytes: u64) -> Seen {
-        let mut out = Seen::Yes;
+        let (mut out, mut done) = (Seen::Yes, None::<Written>);
         let range = (from / 4) as usize..(from + bytes).div_ceil(4) as usize;
         for word in self.words.iter().take(range.end).skip(range.start) {
             if word.number == 0 {
                 continue;
             }
-            let by_writer = self.fences.get(&word.who).is_some_and(|f| {
-                f.number > word.number && clocks.ordered(Actor(word.who), f.tick, reader)
-            });
-            let by_reader = self.fences.get(&reader.0).is_some_and(|f| {
-                f.number > word.number && (word.who == reader.0 || word.tick < f.floor.0)
-            });
-            if by_writer || by_reader {
+            let same =
+                |d: &Written| (d.number, d.who, d.tick) == (word.number, word.who, word.tick);
+            if done.is_some_and(|d| same(&d)) || self.between(clocks, word, reader) {
+                done = Some(*word);
                 continue;
             }
             if word.copied {
