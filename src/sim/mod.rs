@@ -47,6 +47,7 @@ mod missing;
 pub mod open;
 mod order;
 mod outcome;
+mod packed;
 mod place;
 mod plain;
 mod proxy;

@@ -117,6 +117,8 @@ pub struct Values {
     /// The terms.
     pub store: TermStore,
     memo: Memo,
+    /// Bytes of words.
+    pub(super) packed: super::packed::Packed,
     /// The sums that are still growing.
     pub open: OpenSums,
     /// What registers may hold for known numbers that roundings have touched.
