@@ -4,7 +4,7 @@
 //! terms below a root are collected with an explicit stack and handled in ascending order. A link
 //! of a chain that only the chain uses is not normalised by itself: its operands are gathered by
 //! the top of the chain and combined once. A link with several users is normalised once and is an
-//! operand.
+//! operand.  Chains of maxima likewise.
 
 use super::bits::{Node, NodeId};
 use super::joint::Joint;
@@ -43,6 +43,14 @@ pub struct Normalizer<'s> {
     symbols: Vec<u32>,
     seen: Vec<u8>,
     pub(super) signs: FxHashMap<TermId, Reach>,
+}
+
+/// What a term is a link of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chain {
+    None,
+    Sum,
+    Max,
 }
 
 /// Reached once, as a link of a chain.
@@ -192,8 +200,8 @@ impl<'s> Normalizer<'s> {
     /// The terms to handle for `root`, ascending, with `seen` telling links from nodes.
     fn reach(&mut self, root: TermId) -> Vec<TermId> {
         let mut order = Vec::new();
-        let mut stack = vec![(root, false)];
-        while let Some((t, from_chain)) = stack.pop() {
+        let mut stack = vec![(root, Chain::None)];
+        while let Some((t, from)) = stack.pop() {
             let i = t.0 as usize;
             if self.seen[i] != 0 {
                 self.seen[i] = NODE;
@@ -203,18 +211,18 @@ impl<'s> Normalizer<'s> {
                 continue;
             }
             let store = self.store;
-            let is_chain = match store.get(t) {
+            let chain = match store.get(t) {
                 Term::Add(a, b) => {
-                    stack.push((a, true));
-                    stack.push((b, true));
-                    true
+                    stack.push((a, Chain::Sum));
+                    stack.push((b, Chain::Sum));
+                    Chain::Sum
                 }
                 Term::Neg(a) => {
-                    stack.push((a, true));
-                    true
+                    stack.push((a, Chain::Sum));
+                    Chain::Sum
                 }
                 Term::Mul(a, b) => {
-                    let scaled = self.is_const(a) || self.is_const(b);
+                    let scaled = self.scaled(a, b);
                     stack.push((a, scaled));
                     stack.push((b, scaled));
                     scaled
@@ -226,25 +234,42 @@ impl<'s> Normalizer<'s> {
                         if self.symbols[a.0 as usize] != 0 && self.symbols[b.0 as usize] != 0 {
                             continue;
                         }
-                        let scaled = self.is_const(a) || self.is_const(b);
+                        let scaled = self.scaled(a, b);
                         for x in [a, b] {
                             if !self.is_leaf(x) {
                                 stack.push((x, scaled));
                             }
                         }
                     }
-                    true
+                    Chain::Sum
+                }
+                Term::Max(a, b) if self.clamps_squares(a, b).is_none() => {
+                    stack.push((a, Chain::Max));
+                    stack.push((b, Chain::Max));
+                    Chain::Max
                 }
                 _ => {
-                    store.children(t, |c| stack.push((c, false)));
-                    false
+                    store.children(t, |c| stack.push((c, Chain::None)));
+                    Chain::None
                 }
             };
-            self.seen[i] = if is_chain && from_chain { LINK } else { NODE };
+            self.seen[i] = if chain != Chain::None && chain == from {
+                LINK
+            } else {
+                NODE
+            };
             order.push(t);
         }
         order.sort_unstable();
         order
+    }
+
+    /// What a product is part of: a sum if one of the factors is constant.
+    fn scaled(&self, a: TermId, b: TermId) -> Chain {
+        match self.is_const(a) || self.is_const(b) {
+            true => Chain::Sum,
+            false => Chain::None,
+        }
     }
 
     pub(super) fn symbol(&mut self, t: TermId) -> u32 {
@@ -359,8 +384,7 @@ impl<'s> Normalizer<'s> {
                 if let Some(v) = self.clamps_squares(a, b) {
                     return Ok(Entry::Real(self.value(v)?));
                 }
-                let (x, y) = (self.value(a)?, self.value(b)?);
-                Entry::Real(self.ring.val_max(x, y).map_err(fail)?)
+                Entry::Real(self.gather_max(t)?)
             }
             Term::Min(a, b) => {
                 let (x, y) = (self.value(a)?, self.value(b)?);
@@ -496,6 +520,37 @@ impl<'s> Normalizer<'s> {
             return Ok(Val::infinity(neg));
         }
         self.ring.val_sum(sum.flat, sum.parts).map_err(fail)
+    }
+
+    /// The largest of all operands of a chain of maxima.
+    fn gather_max(&mut self, top: TermId) -> Result<Val, NormError> {
+        let fail = |f: Fail| error(f, top);
+        let store = self.store;
+        let mut stack = vec![top];
+        let (mut set, mut least) = (Vec::new(), None);
+        let mut infinite = false;
+        while let Some(t) = stack.pop() {
+            if let Term::Max(a, b) = store.get(t)
+                && (t == top || self.memo[t.0 as usize] == 0)
+            {
+                stack.extend([b, a]);
+                continue;
+            }
+            let v = self.value(t)?;
+            match v.infinite() {
+                Some(true) => least = Some(v),
+                Some(false) => infinite = true,
+                None => set.push(self.ring.canon(v).map_err(fail)?),
+            }
+        }
+        // Long chains repeat few operands.
+        set.sort_unstable();
+        set.dedup();
+        match (infinite, least) {
+            (true, _) => Ok(Val::infinity(false)),
+            (_, Some(least)) if set.is_empty() => Ok(least),
+            _ => self.ring.max_of(set).map_err(fail),
+        }
     }
 
     /// Adds k * a * b to a sum; a factor that is constant keeps the other a link.
