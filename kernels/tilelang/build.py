@@ -36,6 +36,8 @@ BUILDS = {
     "product_64_sm_90": (kernels.product(64, 64, 64, 64, 32, 0), "sm_90a"),
     "product_64_boxes": (kernels.product(64, 64, 64, 64, 32, 2), "sm_90a"),
     "product_64_refilled": (kernels.product(64, 64, 128, 64, 32, 2), "sm_90a"),
+    "product_doubled_64": kernels.product_doubled(64, 64, 64, 64, 32, 0),
+    "product_doubled_64_roles": (kernels.product_doubled(64, 64, 64, 64, 32, 2), "sm_90a"),
     "product_128_pipelined": kernels.product(128, 128, 64, 128, 32, 2),
     "product_128": kernels.product(128, 128, 64, 128, 32, 0),
     "product_32_table": kernels.product(32, 32, 4096, 32, 32, 2),
@@ -46,6 +48,8 @@ BUILDS = {
     "softmax_128": kernels.softmax(4, 128),
     "softmax_128_wrong_sum": kernels.softmax(4, 128, twice=True),
     "rms_norm_128": kernels.rms_norm(4, 128),
+    "scaled_rows_256": kernels.scaled_rows(2, 256),
+    "scaled_rows_256_signed": kernels.scaled_rows(2, 256, signed=True),
     "attention_64": kernels.attention(64, 16, 64, 32, 0),
     "attention_64_pipelined": kernels.attention(64, 16, 64, 32, 1),
     "convolution_8": kernels.convolution(8, 16, 32, 64, 0),
@@ -84,15 +88,21 @@ for name, program in BUILDS.items():
     if not sys.argv[1:] or name in sys.argv[1:]:
         build(name, *(program if isinstance(program, tuple) else (program,)))
 
-# Mutants of outputs: the wait of the given number, from 0, is left out.
+# Mutants of outputs: what matches is left out, the one of the given number, from 0, or all.
 WAIT = r"mbarrier\.try_wait[^;]*;\s*@P1 bra DONE;\s*bra\s+LAB_WAIT;"
-MUTANTS = {"product_64_early_refill": ("product_64_refilled", 2), "product_64_no_wait": ("product_64_refilled", 4)}
+MUTANTS = {
+    "product_64_early_refill": ("product_64_refilled", WAIT, 2),
+    "product_64_no_wait": ("product_64_refilled", WAIT, 4),
+    "product_doubled_64_no_fence": ("product_doubled_64_roles", r"fence\.proxy\.async[^;]*;", None),
+}
 
-for name, (original, number) in MUTANTS.items():
+for name, (original, pattern, number) in MUTANTS.items():
     if not sys.argv[1:] or name in sys.argv[1:]:
         with open(os.path.join(HERE, original + ".ptx")) as f:
             text = f.read().replace(original, name)
-        found = list(re.finditer(WAIT, text))[number]
+        for i, found in reversed(list(enumerate(re.finditer(pattern, text)))):
+            if number in (None, i):
+                text = text[: found.start()] + text[found.end() :]
         with open(os.path.join(HERE, name + ".ptx"), "w") as f:
-            f.write(text[: found.start()] + text[found.end() :])
+            f.write(text)
         print(name)

@@ -28,6 +28,26 @@ def product(m, n, k, tile, step, stages, relu=False, late=0):
     return main
 
 
+def product_doubled(m, n, k, tile, step, stages):
+    """C = 2 A B; the threads that bring A double it on the way."""
+
+    @T.prim_func
+    def main(A: T.Tensor((m, k), "float16"), B: T.Tensor((k, n), "float16"), C: T.Tensor((m, n), "float32")):
+        with T.Kernel(n // tile, m // tile, threads=128) as (x, y):
+            a = T.alloc_shared((tile, step), "float16")
+            b = T.alloc_shared((step, tile), "float16")
+            c = T.alloc_fragment((tile, tile), "float32")
+            T.clear(c)
+            for p in T.Pipelined(k // step, num_stages=stages):
+                for i, j in T.Parallel(tile, step):
+                    a[i, j] = A[y * tile + i, p * step + j] * T.float16(2.0)
+                T.copy(B[p * step, x * tile], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[y * tile, x * tile])
+
+    return main
+
+
 def product_scalar(m, n, k, tile, step, stages):
     """C = A B in float32 without tensor cores."""
 
@@ -87,6 +107,26 @@ def rms_norm(rows, n):
                 scale[i] = T.rsqrt(scale[i] / n + 1e-5)
             for i, j in T.Parallel(1, n):
                 x[i, j] = x[i, j] * scale[i]
+            T.copy(x, Y[row, 0])
+
+    return main
+
+
+def scaled_rows(rows, n, signed=False):
+    """A row over its largest absolute value; over its largest value, a mutant."""
+
+    @T.prim_func
+    def main(X: T.Tensor((rows, n), "float32"), Y: T.Tensor((rows, n), "float32")):
+        with T.Kernel(rows, threads=128) as row:
+            x = T.alloc_fragment((1, n), "float32")
+            top = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            if signed:
+                T.reduce_max(x, top, dim=1)
+            else:
+                T.reduce_absmax(x, top, dim=1)
+            for i, j in T.Parallel(1, n):
+                x[i, j] = x[i, j] / (T.max(top[i], 0.0) + 1e-5)
             T.copy(x, Y[row, 0])
 
     return main

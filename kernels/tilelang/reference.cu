@@ -50,6 +50,16 @@ extern "C" __global__ void ENTRY(const float *x, float *y)
         sum += x[j] * x[j];
     y[threadIdx.x] = x[threadIdx.x] / sqrtf(sum / SIZE + 1e-5f);
 }
+#elif defined(ABSOLUTE)
+extern "C" __global__ void ENTRY(const float *x, float *y)
+{
+    x += blockIdx.x * SIZE;
+    y += blockIdx.x * SIZE;
+    float top = 0.0f;
+    for (int j = 0; j < SIZE; ++j)
+        top = fmaxf(top, fabsf(x[j]));
+    y[threadIdx.x] = x[threadIdx.x] / (top + 1e-5f);
+}
 #else
 // Attention of SIZE queries and keys of DIM values; a thread has a query.
 extern "C" __global__ void ENTRY(const half *q, const half *k, const half *v, half *o)
