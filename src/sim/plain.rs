@@ -175,6 +175,9 @@ impl Machine<'_> {
                     },
                 ) => {
                     self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    if self.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
                     if !(one && self.load_lane(w, lane, pc, &inst.op)) {
                         self.load(w, mask, pc, access, dsts, *addr, *used, &UNCONDITIONAL)?;
                         self.keep_trails();
@@ -182,6 +185,9 @@ impl Machine<'_> {
                 }
                 (Class::Store, Op::St { access, srcs, addr }) => {
                     self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    if self.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
                     self.store(w, mask, pc, access, srcs, *addr, &UNCONDITIONAL)?;
                     self.keep_trails();
                 }
