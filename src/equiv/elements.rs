@@ -18,7 +18,22 @@ use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 /// Pairs of terms that must all be equal: the reference's, the optimized kernel's.
 pub(super) type Pairs = SmallVec<[(TermId, TermId); 1]>;
 
-/// One element that must be equal.
+/// One element that a kernel writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    /// The array.
+    pub array: ArrayId,
+    /// Byte offset of the element.
+    pub off: u64,
+    /// Size of the element in bytes.
+    pub bytes: u8,
+    /// Its bits after each run, each in the store of its kernel.
+    pub content: [TermId; 2],
+    /// The only kernel that writes the element (or some of its bytes), where that matters.
+    pub only: Option<Only>,
+}
+
+/// One element that must be equal, in a store that holds both kernels.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
     /// The array.
@@ -35,6 +50,8 @@ pub(super) struct Condition {
     pub whole: Option<(TermId, TermId)>,
     /// The only kernel that writes the element (or some of its bytes), where that matters.
     pub only: Option<Only>,
+    /// Number of other elements of the array for which this one stands, each with inputs renamed.
+    pub alike: u64,
 }
 
 /// An element that one kernel writes and the other leaves alone.
@@ -79,12 +96,12 @@ fn width_bytes(store: &TermStore, t: TermId) -> u64 {
 }
 
 /// The size of an element: bound, or the common granularity of everything written.
-fn element_bytes(a: &Array, store: &TermStore, sides: [&Writes; 2]) -> u64 {
+fn element_bytes(a: &Array, sides: [(&TermStore, &Writes); 2]) -> u64 {
     if let Some(e) = a.elem {
         return e.bytes().max(1);
     }
     let mut g = 0;
-    for w in sides {
+    for (store, w) in sides {
         for (&off, &t) in w {
             g = gcd(g, off);
             for bits in part_widths(store, t) {
@@ -209,64 +226,98 @@ pub(super) fn pairs(store: &mut TermStore, a: TermId, b: TermId, bound: Option<E
     out
 }
 
-/// The conditions of a pair of runs, in array and offset order.
-pub(super) fn conditions(
-    store: &mut TermStore,
-    reference: &BTreeMap<ArrayId, Writes>,
-    optimized: &BTreeMap<ArrayId, Writes>,
+/// A run for what it leaves: its terms and what it wrote.
+pub(super) struct Run {
+    pub store: TermStore,
+    pub writes: BTreeMap<ArrayId, Writes>,
+}
+
+/// The elements that a pair of runs writes, in array and offset order.
+pub(super) fn elements(
+    reference: &mut Run,
+    optimized: &mut Run,
     arrays: &Arrays,
     options: &Options,
-) -> Vec<Condition> {
+) -> Vec<Element> {
     let none = Writes::new();
-    let ids: BTreeSet<ArrayId> = reference.keys().chain(optimized.keys()).copied().collect();
+    let mut runs = [reference, optimized];
+    let ids: BTreeSet<ArrayId> = runs.iter().flat_map(|r| r.writes.keys()).copied().collect();
     let mut out = Vec::new();
     for array in ids {
         let Some(a) = arrays.0.get(array.0 as usize).filter(|a| is_compared(a)) else {
             continue;
         };
-        let r = reference.get(&array).unwrap_or(&none);
-        let o = optimized.get(&array).unwrap_or(&none);
-        let bytes = element_bytes(a, store, [r, o]);
-        let mut elements: Vec<u64> = Vec::new();
-        for w in [r, o] {
+        let sides = runs
+            .each_ref()
+            .map(|r| (&r.store, r.writes.get(&array).unwrap_or(&none)));
+        let bytes = element_bytes(a, sides);
+        let mut places: Vec<u64> = Vec::new();
+        for (store, w) in sides {
             for (&off, &t) in w {
                 let last = (off + width_bytes(store, t) - 1) / bytes;
-                elements.extend(off / bytes..=last);
+                places.extend(off / bytes..=last);
             }
         }
-        elements.sort_unstable();
-        elements.dedup();
-        for e in elements {
+        places.sort_unstable();
+        places.dedup();
+        for e in places {
             let off = e * bytes;
-            let (x, wrote_r) = content(store, r, array, off, bytes);
-            let (y, wrote_o) = content(store, o, array, off, bytes);
+            let [(x, wrote_r), (y, wrote_o)] = runs.each_mut().map(|r| {
+                let writes = r.writes.get(&array).unwrap_or(&none);
+                content(&mut r.store, writes, array, off, bytes)
+            });
             let only = (wrote_r != wrote_o)
                 .then(|| only(a, wrote_r, wrote_o, options))
                 .flatten();
-            let pairs = if only.is_some() {
-                SmallVec::from_slice(&[(x, y)])
-            } else {
-                pairs(store, x, y, a.elem)
-            };
-            let ty = a.elem.or_else(|| {
-                let f = encoded_format(store, x).or_else(|| encoded_format(store, y))?;
-                Some(ElemTy::Float(f))
-            });
-            // A part is narrower than the element, or some parts are equal.
-            let is_bits = |t| matches!(store.sort(t), Sort::Bits(_));
-            let parts = pairs.iter().any(|&p| p != (x, y) && is_bits(p.0));
-            out.push(Condition {
+            out.push(Element {
                 array,
                 off,
                 bytes: bytes as u8,
-                ty,
-                pairs,
-                whole: (parts && only.is_none()).then_some((x, y)),
+                content: [x, y],
                 only,
             });
         }
     }
     out
+}
+
+/// What must hold for an element to be equal, of which the store has the `content` after both runs.
+pub(super) fn condition(
+    store: &mut TermStore,
+    element: &Element,
+    [x, y]: [TermId; 2],
+    arrays: &Arrays,
+) -> Condition {
+    let Element {
+        array,
+        off,
+        bytes,
+        only,
+        ..
+    } = *element;
+    let bound = arrays.0.get(array.0 as usize).and_then(|a| a.elem);
+    let pairs = if only.is_some() {
+        SmallVec::from_slice(&[(x, y)])
+    } else {
+        pairs(store, x, y, bound)
+    };
+    let ty = bound.or_else(|| {
+        let f = encoded_format(store, x).or_else(|| encoded_format(store, y))?;
+        Some(ElemTy::Float(f))
+    });
+    // A part is narrower than the element, or some parts are equal.
+    let is_bits = |t| matches!(store.sort(t), Sort::Bits(_));
+    let parts = pairs.iter().any(|&p| p != (x, y) && is_bits(p.0));
+    Condition {
+        array,
+        off,
+        bytes,
+        ty,
+        pairs,
+        whole: (parts && only.is_none()).then_some((x, y)),
+        only,
+        alike: 0,
+    }
 }
 
 /// What it means that the kernels write different bytes of an element.

@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
-use super::renaming::{Known, Reuse};
 use super::ruling::{Failure, Ruling, tally};
+use super::second::Sample;
 use super::types::*;
 use super::{difference, explain, probable, text, witness};
 use crate::progress;
@@ -69,6 +69,11 @@ pub(super) fn prove_all(
         }
     }
     failure.map_or(Ok(logarithms), Err)
+}
+
+/// Number of elements for which a condition stands.
+pub(super) fn elements_of(c: &Condition) -> u64 {
+    1 + c.alike
 }
 
 /// The judge of a pair: the store with both kernels, and what everybody needs to know.
@@ -239,14 +244,10 @@ impl Judge<'_> {
     /// The rulings in order, up to and including the first refutation.
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
-        let all: Vec<&Condition> = conditions.iter().collect();
-        let reuse = self.reuse(&all);
         let size = self.chunk_size(conditions.iter());
-        let searches = match self.patient(conditions, &reuse) {
-            true => 0,
-            false => FIRST_SEARCHES,
-        };
-        progress::begin(progress::Stage::Decide, conditions.len() as u64);
+        let sample = self.sample(conditions);
+        let elements = conditions.iter().map(elements_of).sum();
+        progress::begin(progress::Stage::Decide, elements);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
             .enumerate()
@@ -254,8 +255,8 @@ impl Judge<'_> {
                 if refuted.load(Ordering::Relaxed) < i {
                     return None;
                 }
-                let chunk = self.chunk(c, i * size, reuse.known(), searches);
-                progress::add(c.len() as u64);
+                let chunk = self.chunk(c, i * size, &sample);
+                progress::add(c.iter().map(elements_of).sum());
                 if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }
@@ -308,34 +309,23 @@ impl Judge<'_> {
         count.div_ceil(chunks).clamp(1, 1024)
     }
 
-    /// What was proved of the first of many like conditions.
-    pub(super) fn reuse<'c>(&self, all: &'c [&'c Condition]) -> Reuse<'_, 'c> {
-        let open = |c: &Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
-        Reuse::new(self.store, all, open, |c| {
-            let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
-            let proof = || prove_all(c, |a, b| prover.implied(a, b)).ok();
-            (!self.late()).then(proof).flatten()
-        })
-    }
-
-    /// Rules on conditions; `first` is the number of the first of them, and `searches` bounds those
-    /// that are searched in vain.
-    fn chunk(
-        &self,
-        conditions: &[Condition],
-        first: usize,
-        mut known: Known<'_, '_>,
-        searches: usize,
-    ) -> Chunk {
+    /// Rules on conditions; `first` is the number of the first of them.
+    fn chunk(&self, conditions: &[Condition], first: usize, sample: &Sample) -> Chunk {
         let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
         };
+        let searches = match sample.patient {
+            true => 0,
+            false => FIRST_SEARCHES,
+        };
         let mut failed = 0;
         for (i, c) in conditions.iter().enumerate() {
-            let mut ruling = match known.proof(first + i) {
-                Some(found) => found.into(),
+            let mut ruling = match sample.proved.iter().find(|p| p.0 == first + i) {
+                Some(&(_, positive_logarithms)) => Ruling::SameForm {
+                    positive_logarithms,
+                },
                 None => self.form(c, &mut prover),
             };
             if let Ruling::Deferred(failure) = &ruling
@@ -345,7 +335,6 @@ impl Judge<'_> {
                 ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);
                 failed += ruling.is_open() as usize;
             }
-            ruling.remember(first + i, &mut known);
             let last = matches!(ruling, Ruling::Refuted(..));
             out.rulings.push(ruling);
             if last {

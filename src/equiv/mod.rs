@@ -3,7 +3,8 @@
 //! Problem: every element that either kernel writes must be the same function of the inputs, and
 //! the optimized kernel must be defined wherever the reference is. Source: "Equivalence Checking of
 //! ML GPU Kernels" for the decision by canonical forms; refutation by evaluation is how this
-//! differs. The way: `elements` makes one condition for each element, `prove` decides it by equal
+//! differs. The way: `elements` lists what is compared, `renaming` finds the elements that are others
+//! with inputs renamed, which only one of them has to be decided for; `prove` decides one by equal
 //! terms or equal canonical forms and discharges definedness (`needs`), `witness` searches for an
 //! input on which the sides differ.
 //!
@@ -55,51 +56,41 @@ mod witness;
 pub use discharge::{discharge, merge};
 pub use types::*;
 
-use elements::Condition;
+use elements::{Condition, Element, Run};
 use judge::Judge;
 
-use crate::sim::{Clean, Outcome, UnknownKind, Writes};
+use crate::sim::{Clean, Outcome, UnknownKind};
 use crate::spec::Arrays;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
 /// Decides whether two runs compute the same.
 pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision {
-    let (reference, optimized) = (reference.into_inner(), optimized.into_inner());
-    let shared = shared_unknowns(&reference.store, &optimized.store);
-    let Outcome {
-        mut store,
-        writes: reference,
-        ..
-    } = reference;
-    let optimized = {
-        let map = store.import(&optimized.store);
-        let piece = |(off, t): (u64, TermId)| (off, map[t.0 as usize]);
-        let moved = optimized
-            .writes
-            .into_iter()
-            .map(|(a, w)| (a, w.into_iter().map(piece).collect::<Writes>()));
-        moved.collect::<BTreeMap<ArrayId, Writes>>()
+    let [mut reference, mut optimized] = [reference, optimized].map(|run| {
+        let Outcome { store, writes, .. } = run.into_inner();
+        Run { store, writes }
+    });
+    let elements = elements::elements(&mut reference, &mut optimized, arrays, options);
+    let mut decision = summary(&elements, arrays);
+    decision.counts.terms = (reference.store.len() + optimized.store.len()) as u64;
+    let cannot = |kind, message: &str| Unresolved {
+        kind,
+        message: message.to_string(),
+        count: 1,
+        difference: None,
     };
-    let conditions = elements::conditions(&mut store, &reference, &optimized, arrays, options);
-    let mut decision = summary(&store, &conditions, arrays);
-    if conditions.is_empty() {
-        decision.unknowns.push(Unresolved {
-            kind: UnknownKind::NothingToCompare,
-            message: "neither kernel writes an element that is compared".to_string(),
-            count: 1,
-            difference: None,
-        });
+    if elements.is_empty() {
+        let message = "neither kernel writes an element that is compared";
+        let why = cannot(UnknownKind::NothingToCompare, message);
+        decision.unknowns.push(why);
         return decision;
     }
-    if shared {
-        decision.unknowns.push(Unresolved {
-            kind: UnknownKind::NondeterministicValue,
-            message: "both kernels share a value that depends on the schedule".to_string(),
-            count: 1,
-            difference: None,
-        });
+    if shared_unknowns(&reference.store, &optimized.store) {
+        let message = "both kernels share a value that depends on the schedule";
+        let why = cannot(UnknownKind::NondeterministicValue, message);
+        decision.unknowns.push(why);
         return decision;
     }
+    let (store, conditions) = conditions(reference, optimized, &elements, arrays, options);
     let work = match options.exact_constants {
         true => None,
         false => judge::first_work(&store, &conditions),
@@ -112,6 +103,50 @@ pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Opt
     };
     judge.all(&conditions, &mut decision);
     decision
+}
+
+/// One store for both kernels, and a condition for each element that is no renaming of another one.
+fn conditions(
+    reference: Run,
+    optimized: Run,
+    elements: &[Element],
+    arrays: &Arrays,
+    options: &Options,
+) -> (TermStore, Vec<Condition>) {
+    let stores = [&reference.store, &optimized.store];
+    let stands_for = renaming::representatives(stores, elements, &options.limits);
+    let mut alike = vec![0; elements.len()];
+    for (_, &r) in stands_for.iter().enumerate().filter(|&(i, &r)| i != r) {
+        alike[r] += 1;
+    }
+    let kept: Vec<usize> = (0..elements.len())
+        .filter(|&i| stands_for[i] == i)
+        .collect();
+    let roots = |side: usize| -> Vec<TermId> {
+        let content = kept.iter().map(|&i| elements[i].content[side]);
+        content.collect()
+    };
+    let (x, y) = (roots(0), roots(1));
+    let few = reference.store.cone_size(x.iter().copied()) < reference.store.len() / 2;
+    let (mut store, x) = match few {
+        true => {
+            let mut store = TermStore::new();
+            let x = store.import_below(&reference.store, &x);
+            (store, x)
+        }
+        false => (reference.store, x),
+    };
+    let y = store.import_below(&optimized.store, &y);
+    let contents = x.into_iter().zip(y);
+    let conditions = kept.iter().zip(contents).map(|(&i, (x, y))| {
+        let c = elements::condition(&mut store, &elements[i], [x, y], arrays);
+        Condition {
+            alike: alike[i],
+            ..c
+        }
+    });
+    let conditions = conditions.collect();
+    (store, conditions)
 }
 
 /// True if the two stores use one number for unknowns of their own, which would make them equal.
@@ -127,12 +162,12 @@ fn shared_unknowns(a: &TermStore, b: &TermStore) -> bool {
     !serials(a).is_disjoint(&serials(b))
 }
 
-fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Decision {
+fn summary(elements: &[Element], arrays: &Arrays) -> Decision {
     let mut outputs: BTreeMap<ArrayId, OutputSummary> = BTreeMap::new();
-    for c in conditions {
-        let o = outputs.entry(c.array).or_insert_with(|| OutputSummary {
-            array: c.array,
-            name: text::array_name(arrays, c.array),
+    for e in elements {
+        let o = outputs.entry(e.array).or_insert_with(|| OutputSummary {
+            array: e.array,
+            name: text::array_name(arrays, e.array),
             elements: 0,
             proved: 0,
         });
@@ -147,8 +182,7 @@ fn summary(store: &TermStore, conditions: &[Condition], arrays: &Arrays) -> Deci
         assumptions: Vec::new(),
         chance: None,
         counts: Counts {
-            conditions: conditions.len() as u64,
-            terms: store.len() as u64,
+            conditions: elements.len() as u64,
             ..Counts::default()
         },
     }

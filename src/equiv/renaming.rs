@@ -1,49 +1,112 @@
-//! Conditions that are others with their inputs renamed.
+//! Elements that are others with their inputs renamed.
 //!
 //! The problem: the elements of an output are mostly the same function of different inputs. What
-//! was proved of one pair of terms for all inputs holds of every pair that comes from it by a
+//! is proved of one element for all inputs holds of every element that comes from it by a
 //! substitution of input elements, and a substitution is found by walking two pairs of terms side
-//! by side: far cheaper than a canonical form.
+//! by side: far cheaper than a canonical form. It is looked for in the stores of both kernels, before one
+//! store is made for both: of what is a renaming nothing has to be copied.
 //!
-//! match `a1 = b1` proved, and one substitution of input elements takes a1 to a2 and b1 to b2;
-//! result `a2 = b2`, with b2 defined wherever a2 is; because the proof held for every content of
-//! memory, and a content of memory for the second pair is one for the first, read at other places.
+//! match `a1 = b1`, and one substitution of input elements takes a1 to a2 and b1 to b2; result
+//! `a2 = b2` if `a1 = b1`, with b2 defined wherever a2 is; because a proof of the first holds for every
+//! content of memory, and a content of memory for the second pair is one for the first, read at
+//! other places.
 //!
-//! Conditions: an element goes to one of the same array and the same type, no two go to one, and
-//! all that the conditions read of an array in which elements move are aligned elements of one
-//! type, so that they are independent of each other. Constants, unknowns and everything else stay
-//! what they are. A part that both pairs share stays as it is, and nothing of it may move.
+//! Conditions: both elements are of one array, so that they are compared in one way. An input element
+//! goes to one of the same array and the same type, no two go to one, and all that either kernel
+//! reads of an array in which elements move are aligned elements of one type, so that they are
+//! independent of each other. Constants, unknowns and everything else stay what they are. A part that
+//! both pairs share stays as it is, and nothing of it may move.
 //!
-//! Not claimed: that a substitution that exists is found. Operands are paired in their order.
+//! Not claimed: that a substitution that exists is found. Operands are paired in the order of their ids,
+//! which is that in which a kernel meets them, and if that fails in the order of the inputs among them.
 
+use std::hash::BuildHasher;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
-use super::elements::Condition;
+use super::elements::Element;
+use crate::spec::Limits;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
-/// Fewer conditions than this are decided one by one, and classes with fewer members.
-const MIN_CONDITIONS: usize = 16;
+/// Fewer elements than this are decided one by one, and classes with fewer members.
+const MIN_ELEMENTS: usize = 16;
 const MIN_MEMBERS: usize = 4;
-/// Most classes, the largest ones.
-const MAX_CLASSES: usize = 64;
 /// Arrays that are told apart; elements of further ones do not move.
 const ARRAYS: usize = 63;
 /// Pairs of terms that one walk may visit.
 const MAX_VISITS: usize = 1 << 22;
+/// Parts of the elements that are walked side by side, and the least size of one.
+const CHUNKS: usize = 64;
+const MIN_CHUNK: usize = 16;
+/// Members of a class that the next one is compared with.
+const RECENT: usize = 4;
 
-/// The terms of all conditions, with what they look like apart from where they read.
-pub(super) struct Shapes<'s> {
+/// What a kernel reads of each array: the label of its inputs, and whether they are no aligned
+/// elements of one type.
+type Reads = [Option<([u32; 4], bool)>; ARRAYS];
+
+/// Which input a term is: the array that it is in, as its bit with the last one for all from
+/// [`ARRAYS`] on, and its number, which is the same for both kernels. No array if it is none.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Input {
+    array: u32,
+    number: u32,
+}
+
+impl Input {
+    const NONE: Input = Input {
+        array: u32::MAX,
+        number: 0,
+    };
+
+    fn is_none(self) -> bool {
+        self.array == u32::MAX
+    }
+}
+
+/// What tells terms apart, the order of operands aside; 0 for terms below no element.
+#[derive(Clone, Copy, Default)]
+struct Looks {
+    /// Equal for terms that differ in offsets at most.
+    shape: u64,
+    /// Equal for the same terms of both kernels.
+    exact: u64,
+}
+
+impl Looks {
+    fn mix(self, v: Looks) -> Looks {
+        Looks {
+            shape: mix(self.shape, v.shape),
+            exact: mix(self.exact, v.exact),
+        }
+    }
+
+    fn add(self, v: Looks) -> Looks {
+        Looks {
+            shape: self.shape.wrapping_add(v.shape),
+            exact: self.exact.wrapping_add(v.exact),
+        }
+    }
+
+    fn product(self, v: Looks) -> Looks {
+        let of = |a: u64, b: u64| mix(a.wrapping_add(b), a ^ b);
+        Looks {
+            shape: of(self.shape, v.shape),
+            exact: of(self.exact, v.exact),
+        }
+    }
+}
+
+/// The terms of one kernel, with what they look like apart from where they read.
+struct Terms<'s> {
     store: &'s TermStore,
-    /// Equal for terms that differ in offsets at most; 0 for terms of no condition.
-    shape: Vec<u64>,
-    /// The arrays below each term, a bit each; the last bit for all from [`ARRAYS`] on.
+    looks: Vec<Looks>,
+    /// The arrays below each term, a bit each.
     arrays: Vec<u64>,
-    /// Arrays whose elements may move.
-    movable: u64,
-    bits: FxHashMap<u32, u64>,
+    inputs: Vec<Input>,
 }
 
 fn mix(h: u64, v: u64) -> u64 {
@@ -51,25 +114,21 @@ fn mix(h: u64, v: u64) -> u64 {
 }
 
 /// The array, type and offset of an input.
-fn input(store: &TermStore, t: TermId) -> Option<(u32, u64, u64)> {
+fn input(store: &TermStore, t: TermId) -> Option<(ArrayId, u64, u64)> {
     match store.get(t) {
-        Term::Elem { array, off, fmt } => Some((array.0, off, fmt.bits() as u64 / 8)),
-        Term::Bytes { array, off, width } => Some((array.0, off, width as u64 / 8)),
+        Term::Elem { array, off, fmt } => Some((array, off, fmt.bits() as u64 / 8)),
+        Term::Bytes { array, off, width } => Some((array, off, width as u64 / 8)),
         _ => None,
     }
 }
 
-impl<'s> Shapes<'s> {
-    /// Looks at everything below the conditions' terms.
-    pub(super) fn new<'c>(
-        store: &'s TermStore,
-        conditions: impl Iterator<Item = &'c Condition>,
-    ) -> Self {
+impl<'s> Terms<'s> {
+    /// Looks at everything below the roots. Inputs are numbered by their ids.
+    fn new(store: &'s TermStore, roots: impl Iterator<Item = TermId>) -> (Self, Reads) {
         let n = store.len();
         let mut used = vec![false; n];
-        for (a, b) in conditions.flat_map(|c| c.pairs.iter().copied()) {
-            used[a.0 as usize] = true;
-            used[b.0 as usize] = true;
+        for t in roots {
+            used[t.0 as usize] = true;
         }
         // Children have smaller ids than their parents.
         for i in (0..n).rev() {
@@ -77,68 +136,135 @@ impl<'s> Shapes<'s> {
                 store.children(TermId(i as u32), |c| used[c.0 as usize] = true);
             }
         }
-        let mut s = Shapes {
+        let mut s = Terms {
             store,
-            shape: vec![0; n],
+            looks: vec![Looks::default(); n],
             arrays: vec![0; n],
-            movable: (1 << ARRAYS) - 1,
-            bits: FxHashMap::default(),
+            inputs: vec![Input::NONE; n],
         };
-        let mut types: FxHashMap<u32, [u32; 4]> = FxHashMap::default();
+        let mut reads = [None; ARRAYS];
         for i in (0..n).filter(|&i| used[i]) {
             let t = TermId(i as u32);
             let label = store.label(t);
-            let mut h = label.iter().fold(1, |h, &l| mix(h, l as u64));
+            let own = label.iter().fold(1, |h, &l| mix(h, l as u64));
+            let mut looks = Looks {
+                shape: own,
+                exact: own,
+            };
             let mut arrays = 0;
-            match input(store, t) {
-                Some((array, off, bytes)) => {
-                    arrays = s.bit(array);
-                    let same = *types.entry(array).or_insert(label) == label;
-                    if !same || bytes == 0 || off % bytes != 0 {
-                        s.movable &= !arrays;
-                    }
+            if let Some((array, off, bytes)) = input(store, t) {
+                let array = (array.0 as usize).min(ARRAYS);
+                arrays = 1 << array;
+                looks.exact = mix(own, off);
+                s.inputs[i] = Input {
+                    array: array as u32,
+                    number: i as u32,
+                };
+                if let Some(known) = reads.get_mut(array) {
+                    let (first, mixed) = known.get_or_insert((label, false));
+                    *mixed |= *first != label || bytes == 0 || off % bytes != 0;
                 }
-                None if store.commutes(t) => {
-                    let mut sum = 0u64;
-                    store.children(t, |c| {
-                        sum = sum.wrapping_add(s.shape[c.0 as usize]);
-                        arrays |= s.arrays[c.0 as usize];
-                    });
-                    h = mix(h, sum);
-                }
-                None => store.children(t, |c| {
-                    h = mix(h, s.shape[c.0 as usize]);
+            } else if let Some(c) = store.as_const(t) {
+                // Each store numbers its own constants.
+                looks.exact = FxBuildHasher.hash_one(c);
+            } else {
+                let (mut sum, mut half) = (Looks::default(), None);
+                let (is_sum, commutes) = (store.is_sum(t), store.commutes(t));
+                store.children(t, |c| {
+                    let below = s.looks[c.0 as usize];
                     arrays |= s.arrays[c.0 as usize];
-                }),
+                    match (is_sum, half.take()) {
+                        (true, None) => half = Some(below),
+                        (true, Some(other)) => sum = sum.add(below.product(other)),
+                        _ if commutes => sum = sum.add(below),
+                        _ => looks = looks.mix(below),
+                    }
+                });
+                looks = looks.mix(sum);
             }
-            s.shape[i] = h.max(1);
+            s.looks[i] = Looks {
+                shape: looks.shape.max(1),
+                exact: looks.exact.max(1),
+            };
             s.arrays[i] = arrays;
         }
-        s
+        (s, reads)
     }
 
-    fn bit(&mut self, array: u32) -> u64 {
-        if array == ArrayId::CONSTANTS.0 {
-            return 1 << ARRAYS;
-        }
-        let next = self.bits.len();
-        *self.bits.entry(array).or_insert(1 << next.min(ARRAYS))
+    fn shape(&self, t: TermId) -> u64 {
+        self.looks[t.0 as usize].shape
     }
 
-    /// What conditions have in common that may be each other's renaming.
-    fn class(&self, c: &Condition) -> u64 {
-        let shape = |t: TermId| self.shape[t.0 as usize];
-        c.pairs
-            .iter()
-            .fold(1, |h, &(a, b)| mix(mix(h, shape(a)), shape(b)))
+    /// What operands are put in order by: their shapes, where they read, and their ids.
+    fn key(&self, t: u32) -> (u64, u64, u32) {
+        let off = self.store.input_offset(TermId(t));
+        (self.looks[t as usize].shape, off.unwrap_or(u64::MAX), t)
+    }
+
+    /// The two factors of a product in order, and what products are put in order by.
+    fn ordered(&self, &[a, b]: &[u32; 2]) -> ([u64; 4], [u32; 2]) {
+        let (x, y) = (self.key(a), self.key(b));
+        let (x, y) = if x <= y { (x, y) } else { (y, x) };
+        ([x.0, y.0, x.1.min(y.1), x.1.max(y.1)], [x.2, y.2])
     }
 }
 
-/// What a walk writes down; kept from one walk to the next.
+/// The terms of both kernels.
+struct Shapes<'s> {
+    terms: [Terms<'s>; 2],
+    /// Arrays whose elements may move.
+    movable: u64,
+    /// Numbers of inputs are below it.
+    inputs: usize,
+}
+
+impl<'s> Shapes<'s> {
+    fn new(stores: [&'s TermStore; 2], elements: &[Element]) -> Self {
+        let side = |k: usize| Terms::new(stores[k], elements.iter().map(|e| e.content[k]));
+        let ((a, reads), (mut b, more)) = rayon::join(|| side(0), || side(1));
+        let mut movable = 0;
+        for (i, both) in reads.iter().zip(&more).enumerate() {
+            movable |= match both {
+                (Some((l, false)), Some((m, false))) => u64::from(l == m) << i,
+                (Some((_, mixed)), None) | (None, Some((_, mixed))) => u64::from(!mixed) << i,
+                _ => 0,
+            };
+        }
+        // An input has one number, whichever kernel reads it.
+        let first = a.store.len();
+        for (i, input) in b.inputs.iter_mut().enumerate() {
+            if !input.is_none() {
+                let same = a.store.same_input(b.store, TermId(i as u32));
+                input.number = same.map_or((first + i) as u32, |t| t.0);
+            }
+        }
+        let inputs = first + b.store.len();
+        Shapes {
+            terms: [a, b],
+            movable,
+            inputs,
+        }
+    }
+
+    /// What elements have in common that may be each other's renaming.
+    ///
+    /// None have that are the same in both kernels: they are found to be when one store is made of both,
+    /// which costs less than a walk over long sums.
+    fn class(&self, e: &Element) -> Option<u64> {
+        let looks = |k: usize| self.terms[k].looks[e.content[k].0 as usize];
+        let (x, y) = (looks(0), looks(1));
+        let h = mix(e.array.0 as u64, e.bytes as u64);
+        let open = e.only.is_none() && x.exact != y.exact;
+        open.then(|| mix(mix(h, x.shape), y.shape))
+    }
+}
+
+/// What a walk writes down; kept from one walk to the next. An entry counts in the walk that it names.
 struct Tables {
-    /// For each term the walk in which it was met, and the term it goes to.
-    image: Vec<(u32, u32)>,
-    /// The same the other way round, for inputs.
+    /// The term that each term of a kernel goes to.
+    image: [Vec<(u32, u32)>; 2],
+    /// The number that the number of each input goes to, and the other way round.
+    moves: Vec<(u32, u32)>,
     origin: Vec<(u32, u32)>,
     walk: u32,
     /// True if what the walk has written down is a substitution.
@@ -146,289 +272,271 @@ struct Tables {
     /// Arrays of which elements move, and of which parts stay as they are.
     moved: u64,
     fixed: u64,
+    visits: usize,
     stack: Vec<(TermId, TermId)>,
 }
 
 impl Tables {
-    fn new(terms: usize) -> Self {
+    fn new(shapes: &Shapes<'_>) -> Self {
+        let none = |n: usize| vec![(0, 0); n];
         Tables {
-            image: vec![(0, 0); terms],
-            origin: vec![(0, 0); terms],
+            image: shapes.terms.each_ref().map(|t| none(t.store.len())),
+            moves: none(shapes.inputs),
+            origin: none(shapes.inputs),
             walk: 0,
             valid: false,
             moved: 0,
             fixed: 0,
+            visits: 0,
             stack: Vec::new(),
         }
     }
 }
 
+/// How operands that may change places are paired.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Ids,
+    Inputs,
+}
+
 /// Looks for substitutions.
-pub(super) struct Walker<'w, 's> {
+struct Walker<'w, 's> {
     shapes: &'w Shapes<'s>,
     tables: Tables,
 }
 
 impl Walker<'_, '_> {
-    /// True if one substitution takes each pair of `from` to its counterpart of `to`.
+    /// True if one substitution takes the terms of `from`, one of each kernel, to those of `to`.
     ///
-    /// The last substitution is tried first, extended by what else is needed: conditions of one
+    /// The last substitution is tried first, extended by what else is needed: elements of one
     /// row share most of theirs, and what it covers is not walked again.
-    pub(super) fn renames(&mut self, from: &[(TermId, TermId)], to: &[(TermId, TermId)]) -> bool {
-        if from.len() != to.len() {
-            return false;
+    fn renames(&mut self, from: [TermId; 2], to: [TermId; 2], order: Order) -> bool {
+        if self.tables.valid && self.extend(from, to, order) {
+            return true;
         }
-        for fresh in [false, true] {
-            if fresh || !self.tables.valid {
-                self.tables.walk += 1;
-                (self.tables.moved, self.tables.fixed) = (0, 0);
-            }
-            self.tables.valid = self.extend(from, to);
-            if self.tables.valid {
-                return true;
-            }
-        }
-        false
+        self.tables.walk += 1;
+        (self.tables.moved, self.tables.fixed) = (0, 0);
+        self.extend(from, to, order)
     }
 
     /// Extends the substitution of this walk; if that fails it is not one any more.
-    fn extend(&mut self, from: &[(TermId, TermId)], to: &[(TermId, TermId)]) -> bool {
+    fn extend(&mut self, from: [TermId; 2], to: [TermId; 2], order: Order) -> bool {
+        self.tables.visits = 0;
+        self.tables.valid = (0..2).all(|k| self.extend_side(k, from[k], to[k], order));
+        self.tables.valid
+    }
+
+    fn extend_side(&mut self, side: usize, from: TermId, to: TermId, order: Order) -> bool {
         self.tables.stack.clear();
-        for (x, y) in from.iter().zip(to) {
-            self.tables.stack.extend([(x.0, y.0), (x.1, y.1)]);
+        if !self.meet(side, from, to) {
+            return false;
         }
-        let (store, walk) = (self.shapes.store, self.tables.walk);
-        let mut visits = 0;
         while let Some((x, y)) = self.tables.stack.pop() {
-            let i = x.0 as usize;
-            if self.tables.image[i].0 == walk {
-                if self.tables.image[i].1 != y.0 {
-                    return false;
-                }
-                continue;
-            }
-            visits += 1;
-            if visits > MAX_VISITS || store.label(x) != store.label(y) {
-                return false;
-            }
-            self.tables.image[i] = (walk, y.0);
-            let arrays = self.shapes.arrays[i];
-            // Inputs with one label have one array and type.
-            if let (Some(p), Some(q)) = (store.input_offset(x), store.input_offset(y)) {
-                let origin = &mut self.tables.origin[y.0 as usize];
-                if origin.0 == walk && origin.1 != x.0 {
-                    return false;
-                }
-                *origin = (walk, x.0);
-                if p != q {
-                    self.tables.moved |= arrays;
-                }
-            } else if x == y {
-                self.tables.fixed |= arrays;
-            } else if self.shapes.shape[i] != self.shapes.shape[y.0 as usize] {
-                return false;
-            } else {
-                self.descend(x, y);
-                continue;
-            }
-            let Tables { moved, fixed, .. } = self.tables;
-            if moved & fixed != 0 || moved & !self.shapes.movable != 0 {
+            if !self.descend(side, x, y, order) {
                 return false;
             }
         }
         true
     }
 
-    /// Pairs the children of two nodes with one label.
-    fn descend(&mut self, x: TermId, y: TermId) {
-        let store = self.shapes.store;
-        let shape = &self.shapes.shape;
-        let swapped = |a: u32, b: u32, c: u32| {
-            shape[a as usize] != shape[b as usize] && shape[a as usize] == shape[c as usize]
-        };
-        match (store.get(x), store.get(y)) {
-            (Term::Sum(p), Term::Sum(q)) => {
-                let (p, _) = p.as_chunks::<2>();
-                let (q, _) = q.as_chunks::<2>();
-                for (&[a, b], &[c, d]) in p.iter().zip(q) {
+    /// Takes note that a term goes to another; what is below them is looked at later.
+    #[inline]
+    fn meet(&mut self, side: usize, x: TermId, y: TermId) -> bool {
+        let terms = &self.shapes.terms[side];
+        let t = &mut self.tables;
+        let image = &mut t.image[side][x.0 as usize];
+        if image.0 == t.walk {
+            return image.1 == y.0;
+        }
+        *image = (t.walk, y.0);
+        t.visits += 1;
+        let (from, to) = (terms.inputs[x.0 as usize], terms.inputs[y.0 as usize]);
+        if from.is_none() {
+            t.stack.push((x, y));
+            return to.is_none() && t.visits <= MAX_VISITS;
+        }
+        // In an array of which elements may move all inputs are of one type.
+        if from.array != to.array {
+            return false;
+        }
+        let moves = &mut t.moves[from.number as usize];
+        let origin = &mut t.origin[to.number as usize];
+        if moves.0 == t.walk && moves.1 != to.number
+            || origin.0 == t.walk && origin.1 != from.number
+        {
+            return false;
+        }
+        *moves = (t.walk, to.number);
+        *origin = (t.walk, from.number);
+        from == to || self.may(1 << from.array, 0)
+    }
+
+    /// Whether elements of these arrays may move, and parts that read those stay as they are.
+    #[inline]
+    fn may(&mut self, move_in: u64, stay_in: u64) -> bool {
+        let t = &mut self.tables;
+        t.moved |= move_in;
+        t.fixed |= stay_in;
+        t.moved & t.fixed == 0 && t.moved & !self.shapes.movable == 0
+    }
+
+    /// Meets what is below two terms, neither of which is an input.
+    fn descend(&mut self, side: usize, x: TermId, y: TermId, order: Order) -> bool {
+        let terms = &self.shapes.terms[side];
+        let store = terms.store;
+        if x == y {
+            return self.may(0, terms.arrays[x.0 as usize]);
+        }
+        if store.label(x) != store.label(y) || terms.shape(x) != terms.shape(y) {
+            return false;
+        }
+        let shape = |t: u32| terms.looks[t as usize].shape;
+        let swapped = |a, b, c| shape(a) != shape(b) && shape(a) == shape(c);
+        if let (Term::Sum(p), Term::Sum(q)) = (store.get(x), store.get(y)) {
+            let (p, _) = p.as_chunks::<2>();
+            let (q, _) = q.as_chunks::<2>();
+            let mut both = |a, b, c, d| {
+                self.meet(side, TermId(a), TermId(c)) && self.meet(side, TermId(b), TermId(d))
+            };
+            return match order {
+                Order::Ids => p.iter().zip(q).all(|(&[a, b], &[c, d])| {
                     let (c, d) = if swapped(a, c, d) { (d, c) } else { (c, d) };
-                    self.tables.stack.push((TermId(a), TermId(c)));
-                    self.tables.stack.push((TermId(b), TermId(d)));
+                    both(a, b, c, d)
+                }),
+                Order::Inputs => {
+                    let sorted = |products: &[[u32; 2]]| {
+                        let mut all: Vec<_> = products.iter().map(|p| terms.ordered(p)).collect();
+                        all.sort_unstable();
+                        all
+                    };
+                    let pairs = sorted(p).into_iter().zip(sorted(q));
+                    pairs
+                        .into_iter()
+                        .all(|((_, [a, b]), (_, [c, d]))| both(a, b, c, d))
                 }
-            }
-            _ => {
-                let start = self.tables.stack.len();
-                store.children(x, |c| self.tables.stack.push((c, c)));
-                let mut k = start;
-                store.children(y, |c| {
-                    if let Some(p) = self.tables.stack.get_mut(k) {
-                        p.1 = c;
-                    }
-                    k += 1;
-                });
-                if store.commutes(x)
-                    && let [p, q] = &mut self.tables.stack[start..]
-                    && swapped(p.0.0, p.1.0, q.1.0)
-                {
-                    std::mem::swap(&mut p.1, &mut q.1);
-                }
+            };
+        }
+        let children = |t| {
+            let mut out: SmallVec<[TermId; 4]> = SmallVec::new();
+            store.children(t, |c| out.push(c));
+            out
+        };
+        let (p, mut q) = (children(x), children(y));
+        if store.commutes(x)
+            && let ([a, b], [c, d]) = (&p[..], &mut q[..])
+        {
+            let less = |a: TermId, b: TermId| terms.key(a.0) < terms.key(b.0);
+            let crossed = match order {
+                Order::Ids => swapped(a.0, c.0, d.0),
+                Order::Inputs => less(*a, *b) != less(*c, *d),
+            };
+            if crossed {
+                std::mem::swap(c, d);
             }
         }
+        p.len() == q.len() && p.into_iter().zip(q).all(|(a, b)| self.meet(side, a, b))
     }
 }
 
-/// Conditions that may be renamings of each other, with one of each class to be proved first.
-struct Classes<'s> {
-    shapes: Shapes<'s>,
-    /// The class of each condition.
+/// Elements that may be renamings of each other.
+struct Classes {
+    /// The class of each element.
     of: Vec<Option<u32>>,
-    /// The first condition of each class.
+    /// The first element of each class.
     first: Vec<usize>,
 }
 
-impl<'s> Classes<'s> {
-    /// The classes of the conditions that `open` selects; `None` if there is nothing to gain.
-    fn new(
-        store: &'s TermStore,
-        conditions: &[&Condition],
-        open: impl Fn(&Condition) -> bool,
-    ) -> Option<Self> {
-        let wanted = || conditions.iter().copied().filter(|c| open(c));
-        if wanted().count() < MIN_CONDITIONS {
-            return None;
-        }
-        let shapes = Shapes::new(store, wanted());
+impl Classes {
+    fn new(shapes: &Shapes<'_>, elements: &[Element]) -> Self {
         let mut members: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
-        for (i, c) in conditions.iter().enumerate().filter(|(_, c)| open(c)) {
-            members.entry(shapes.class(c)).or_insert((i, 0)).1 += 1;
-        }
-        let mut large: Vec<(usize, usize)> = members.into_values().collect();
-        large.retain(|&(_, n)| n >= MIN_MEMBERS);
-        large.sort_unstable_by_key(|&(i, n)| (std::cmp::Reverse(n), i));
-        large.truncate(MAX_CLASSES);
-        if large.is_empty() {
-            return None;
-        }
-        let first: Vec<usize> = large.into_iter().map(|(i, _)| i).collect();
-        let numbers: FxHashMap<u64, u32> = first
-            .iter()
-            .enumerate()
-            .map(|(k, &i)| (shapes.class(conditions[i]), k as u32))
-            .collect();
-        let of = conditions
-            .iter()
-            .map(|c| open(c).then(|| numbers.get(&shapes.class(c)).copied())?)
-            .collect();
-        Some(Classes { shapes, of, first })
-    }
-}
-
-/// The classes of some conditions, with what was proved of the first of each.
-pub(super) struct Reuse<'s, 'c> {
-    conditions: &'c [&'c Condition],
-    classes: Option<Classes<'s>>,
-    first: Vec<Option<(usize, bool)>>,
-    /// Tables of walkers that are done; their content is of no consequence.
-    tables: Mutex<Vec<Tables>>,
-}
-
-impl<'s, 'c> Reuse<'s, 'c> {
-    /// Proves the first condition of each class. `prove` tells whether arguments of logarithms
-    /// are taken to be positive, if there is a proof.
-    pub(super) fn new(
-        store: &'s TermStore,
-        conditions: &'c [&'c Condition],
-        open: impl Fn(&Condition) -> bool,
-        prove: impl Fn(&Condition) -> Option<bool> + Sync,
-    ) -> Self {
-        let classes = Classes::new(store, conditions, open);
-        let prove = |&i: &usize| prove(conditions[i]).map(|l| (i, l));
-        let first = match &classes {
-            Some(c) => c.first.par_iter().map(prove).collect(),
-            None => Vec::new(),
-        };
-        Reuse {
-            conditions,
-            classes,
-            first,
-            tables: Mutex::default(),
-        }
-    }
-
-    /// The first conditions of classes that have no proof; `None` if there are no classes.
-    pub(super) fn unproved(&self) -> Option<Vec<&'c Condition>> {
-        let first = &self.classes.as_ref()?.first;
-        let open = first.iter().zip(&self.first).filter(|(_, p)| p.is_none());
-        Some(open.map(|(&i, _)| self.conditions[i]).collect())
-    }
-
-    /// For ruling on a part of the conditions in order.
-    pub(super) fn known(&self) -> Known<'_, 's> {
-        let tables = self.tables.lock().ok().and_then(|mut t| t.pop());
-        Known {
-            reuse: self,
-            walker: self.classes.as_ref().map(|c| Walker {
-                shapes: &c.shapes,
-                tables: tables.unwrap_or_else(|| Tables::new(c.shapes.store.len())),
-            }),
-            proved: vec![None; self.first.len()],
-        }
-    }
-}
-
-impl Drop for Known<'_, '_> {
-    fn drop(&mut self) {
-        if let (Some(w), Ok(mut free)) = (self.walker.take(), self.reuse.tables.lock()) {
-            free.push(w.tables);
-        }
-    }
-}
-
-/// A proof that is at hand.
-pub(super) struct Found {
-    /// False if it is the condition's own.
-    pub(super) renamed: bool,
-    /// Arguments of logarithms are taken to be positive.
-    pub(super) logarithms: bool,
-}
-
-/// What is known of the classes while conditions are ruled on in order.
-pub(super) struct Known<'r, 's> {
-    reuse: &'r Reuse<'s, 'r>,
-    walker: Option<Walker<'r, 's>>,
-    /// The member of each class that was proved last.
-    proved: Vec<Option<(usize, bool)>>,
-}
-
-impl Known<'_, '_> {
-    fn class(&self, i: usize) -> Option<usize> {
-        Some(self.reuse.classes.as_ref()?.of[i]? as usize)
-    }
-
-    /// The proof of a condition that was proved first, or is a renaming of one that was proved.
-    pub(super) fn proof(&mut self, i: usize) -> Option<Found> {
-        let class = self.class(i)?;
-        let walker = self.walker.as_mut()?;
-        let to = &self.reuse.conditions[i].pairs;
-        let members = [self.proved[class], self.reuse.first[class]];
-        for (known, logarithms) in members.into_iter().flatten() {
-            if known == i || walker.renames(&self.reuse.conditions[known].pairs, to) {
-                self.proved[class] = Some((i, logarithms));
-                return Some(Found {
-                    renamed: known != i,
-                    logarithms,
-                });
+        for (i, e) in elements.iter().enumerate() {
+            if let Some(c) = shapes.class(e) {
+                members.entry(c).or_insert((i, 0)).1 += 1;
             }
         }
-        None
-    }
-
-    /// Takes note of a proof by other means.
-    pub(super) fn keep(&mut self, i: usize, logarithms: bool) {
-        if let Some(class) = self.class(i) {
-            self.proved[class] = Some((i, logarithms));
+        let large = members.values().filter(|&&(_, n)| n >= MIN_MEMBERS);
+        let mut first: Vec<usize> = large.map(|&(i, _)| i).collect();
+        first.sort_unstable();
+        let numbers = first.iter().enumerate();
+        let numbers: FxHashMap<u64, u32> = numbers
+            .filter_map(|(k, &i)| Some((shapes.class(&elements[i])?, k as u32)))
+            .collect();
+        let number = |e: &Element| numbers.get(&shapes.class(e)?).copied();
+        Classes {
+            of: elements.iter().map(number).collect(),
+            first,
         }
     }
+}
+
+/// For each element the one that it is a renaming of, itself if it is none: a proof of those that
+/// stand for themselves proves all.
+///
+/// `stores` are the reference's and the optimized kernel's.
+pub(super) fn representatives(
+    stores: [&TermStore; 2],
+    elements: &[Element],
+    limits: &Limits,
+) -> Vec<usize> {
+    let themselves = || (0..elements.len()).collect();
+    if elements.len() < MIN_ELEMENTS {
+        return themselves();
+    }
+    let shapes = Shapes::new(stores, elements);
+    let classes = Classes::new(&shapes, elements);
+    if classes.first.is_empty() {
+        return themselves();
+    }
+    // Tables of walkers that are done: what is found is the same with those of a new one, for what
+    // extends a substitution can be walked from the start.
+    let free: Mutex<Vec<Tables>> = Mutex::default();
+    let size = elements.len().div_ceil(CHUNKS).max(MIN_CHUNK);
+    let chunks: Vec<Vec<usize>> = elements
+        .par_chunks(size)
+        .enumerate()
+        .map(|(n, chunk)| {
+            let tables = free.lock().ok().and_then(|mut free| free.pop());
+            let mut walker = Walker {
+                shapes: &shapes,
+                tables: tables.unwrap_or_else(|| Tables::new(&shapes)),
+            };
+            // Members of each class, the last one first, and what stands for them: what comes next is
+            // mostly like one of them in the order of its ids.
+            let mut last: Vec<SmallVec<[(usize, usize); RECENT]>> =
+                vec![SmallVec::new(); classes.first.len()];
+            let mut find = |i: usize| {
+                let Some(class) = classes.of[i].map(|c| c as usize) else {
+                    return i;
+                };
+                let first = classes.first[class];
+                let mut like = |j: usize, order: Order| {
+                    let (from, to) = (&elements[j], &elements[i]);
+                    let one_way = (from.array, from.bytes) == (to.array, to.bytes);
+                    let open = one_way && limits.reached().is_none();
+                    i == j || open && walker.renames(from.content, to.content, order)
+                };
+                let recent = &mut last[class];
+                if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {
+                    let (_, stands) = recent.remove(k);
+                    recent.insert(0, (i, stands));
+                    return stands;
+                }
+                let is_like = like(first, Order::Ids) || like(first, Order::Inputs);
+                let stands = if is_like { first } else { i };
+                recent.truncate(RECENT - 1);
+                recent.insert(0, (i, stands));
+                stands
+            };
+            let start = n * size;
+            let found = (start..start + chunk.len()).map(&mut find).collect();
+            if let Ok(mut free) = free.lock() {
+                free.push(walker.tables);
+            }
+            found
+        })
+        .collect();
+    chunks.concat()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 
 use super::elements::Condition;
 use super::prove::Proof;
-use super::renaming::{self, Known};
 use super::types::*;
 use super::witness::Found;
 use crate::term::{ArrayId, TermId};
@@ -15,10 +14,6 @@ use crate::term::{ArrayId, TermId};
 pub(super) enum Ruling {
     Identical,
     SameForm {
-        positive_logarithms: bool,
-    },
-    /// As another condition, with inputs renamed.
-    Renamed {
         positive_logarithms: bool,
     },
     ByCases {
@@ -40,33 +35,6 @@ pub(super) enum Ruling {
 impl Ruling {
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Ruling::Open(..) | Ruling::Deferred(_))
-    }
-
-    /// Takes note of a proof that renamings of the condition can use.
-    pub(super) fn remember(&self, i: usize, known: &mut Known<'_, '_>) {
-        if let Ruling::SameForm {
-            positive_logarithms,
-        }
-        | Ruling::ByCases {
-            positive_logarithms,
-        } = self
-        {
-            known.keep(i, *positive_logarithms);
-        }
-    }
-}
-
-impl From<renaming::Found> for Ruling {
-    fn from(found: renaming::Found) -> Self {
-        let positive_logarithms = found.logarithms;
-        match found.renamed {
-            true => Ruling::Renamed {
-                positive_logarithms,
-            },
-            false => Ruling::SameForm {
-                positive_logarithms,
-            },
-        }
     }
 }
 
@@ -96,12 +64,6 @@ pub(super) fn tally(
                 counts.by_form += 1;
                 logarithms |= positive_logarithms;
             }
-            Ruling::Renamed {
-                positive_logarithms,
-            } => {
-                counts.by_renaming += 1;
-                logarithms |= positive_logarithms;
-            }
             Ruling::ByCases {
                 positive_logarithms,
             } => {
@@ -120,20 +82,22 @@ pub(super) fn tally(
             }
             // Only beside a refutation is there something that nobody has searched.
             Ruling::Deferred(_) => continue,
-            Ruling::Open(u, pair) => {
+            Ruling::Open(mut u, pair) => {
+                u.count += c.alike;
                 let same = open
                     .iter_mut()
                     .find(|(a, o, _)| *a == c.array && o.kind == u.kind);
                 match same {
-                    Some((_, o, _)) => o.count += 1,
+                    Some((_, o, _)) => o.count += u.count,
                     None => open.push((c.array, u, pair)),
                 }
                 continue;
             }
         }
         proved += 1;
+        counts.by_renaming += c.alike;
         if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
-            o.proved += 1;
+            o.proved += 1 + c.alike;
         }
     }
     let explained = |(_, mut u, pair): Undecided| {

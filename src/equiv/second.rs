@@ -14,20 +14,27 @@ use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::infinite;
-use super::judge::{Judge, prove_all};
+use super::judge::{Judge, elements_of, prove_all};
 use super::probable;
 use super::prove::{Proof, Prover};
-use super::renaming::Reuse;
 use super::ruling::Ruling;
 use super::types::*;
 use crate::term::{TermId, TermStore};
 
-/// Conditions that are tried in advance, and the number of conditions that makes this worth it.
-const PROBES: usize = 2;
-const WORTH_PROBING: usize = 64;
+/// Number of elements that makes it worth it to try some in advance.
+const WORTH_PROBING: u64 = 64;
 
 /// Work of a comparison in the second round of such a pair.
 const NAMED_WORK: u64 = 1 << 22;
+
+/// What trying the first and the last condition has told.
+#[derive(Default)]
+pub(super) struct Sample {
+    /// What resists waits for the second round.
+    pub patient: bool,
+    /// Those that are proved, and whether arguments of logarithms are taken to be positive.
+    pub proved: Vec<(usize, bool)>,
+}
 
 /// Terms in which expanded functions have their names, infinities are conditions, and rounded constants
 /// are read as what they stand for.
@@ -103,42 +110,50 @@ impl Reread {
 }
 
 impl Judge<'_> {
-    /// Whether a sample of conditions says that those which resist wait for the second round.
+    /// What a sample of conditions says of those that resist: whether they wait for the second round.
     ///
     /// A search costs more than a thousand proofs. Where all that the sample leaves open is proved
     /// once rounded constants are read as what they stand for, so is the rest, most likely, and
     /// nothing has to be searched. This orders the work only: what stays open is searched last.
-    pub(super) fn patient(&self, conditions: &[Condition], reuse: &Reuse<'_, '_>) -> bool {
-        if self.options.exact_constants || conditions.len() < WORTH_PROBING {
-            return false;
+    pub(super) fn sample(&self, conditions: &[Condition]) -> Sample {
+        let elements: u64 = conditions.iter().map(elements_of).sum();
+        if self.options.exact_constants || elements < WORTH_PROBING {
+            return Sample::default();
         }
-        let mut open = reuse.unproved().unwrap_or_else(|| self.probe(conditions));
-        open.truncate(PROBES);
-        let pairs = open.iter().flat_map(|c| &c.pairs);
-        let roots: Vec<TermId> = pairs.flat_map(|&(a, b)| [a, b]).collect();
+        let differs =
+            |(_, c): &(usize, &Condition)| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
+        let mut differing = conditions.iter().enumerate().filter(differs);
+        let probes: Vec<(usize, &Condition)> = differing
+            .next()
+            .into_iter()
+            .chain(differing.next_back())
+            .collect();
+        let work = Some(self.work.unwrap_or(NAMED_WORK));
+        let prove = |&(_, c): &(usize, &Condition)| {
+            let mut prover = Prover::bounded(self.store, self.options.limits, work);
+            prove_all(c, |a, b| prover.implied(a, b)).ok()
+        };
+        let proofs: Vec<Option<bool>> = probes.par_iter().map(prove).collect();
+        let both = || probes.iter().zip(&proofs);
+        let open = both().filter(|(_, p)| p.is_none());
+        let roots = open.flat_map(|((_, c), _)| c.pairs.iter().flat_map(|&(a, b)| [a, b]));
+        Sample {
+            patient: self.is_proved_anew(&roots.collect::<Vec<TermId>>()),
+            proved: both().filter_map(|((i, _), p)| Some((*i, (*p)?))).collect(),
+        }
+    }
+
+    /// Whether pairs of roots, if there are any, are proved once they are read anew.
+    fn is_proved_anew(&self, roots: &[TermId]) -> bool {
         if roots.is_empty() || self.late() {
             return false;
         }
-        let Some(reread) = Reread::of(self.store, &roots, false, |_| true) else {
+        let Some(reread) = Reread::of(self.store, roots, false, |_| true) else {
             return false;
         };
         let mut prover = Prover::bounded(&reread.store, self.options.limits, Some(NAMED_WORK));
         let mut pairs = reread.pairs.iter().flatten();
         pairs.all(|&(a, b)| matches!(prover.implied(a, b), Proof::Yes { .. }))
-    }
-
-    /// What a sample of conditions leaves open.
-    fn probe<'c>(&self, conditions: &'c [Condition]) -> Vec<&'c Condition> {
-        let differs = |c: &&Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
-        let forward = conditions.iter().filter(differs).take(1);
-        let backward = conditions.iter().rev().filter(differs).take(PROBES - 1);
-        let work = Some(self.work.unwrap_or(NAMED_WORK));
-        let probes: Vec<&Condition> = forward.chain(backward).collect();
-        let open = probes.into_par_iter().filter(|c| {
-            let mut prover = Prover::bounded(self.store, self.options.limits, work);
-            prove_all(c, |a, b| prover.implied(a, b)).is_err()
-        });
-        open.collect()
     }
 
     /// Tries again with rounded constants read as what they stand for.
@@ -185,24 +200,13 @@ impl Judge<'_> {
             ..*self
         };
         let all: Vec<&Condition> = again.iter().map(|(_, c)| c).collect();
-        let reuse = judge.reuse(&all);
         let size = judge.chunk_size(all.iter().copied());
         let results: Vec<Vec<(usize, Ruling)>> = again
             .par_chunks(size)
-            .enumerate()
-            .map(|(n, chunk)| {
+            .map(|chunk| {
                 let mut prover = Prover::bounded(store, self.options.limits, judge.work);
-                let mut known = reuse.known();
-                let rule = |(k, (i, c)): (usize, &(usize, Condition))| {
-                    let k = n * size + k;
-                    let ruling = match known.proof(k) {
-                        Some(found) => found.into(),
-                        None => judge.prove(c, &mut prover),
-                    };
-                    ruling.remember(k, &mut known);
-                    (*i, ruling)
-                };
-                chunk.iter().enumerate().map(rule).collect()
+                let rule = |(i, c): &(usize, Condition)| (*i, judge.prove(c, &mut prover));
+                chunk.iter().map(rule).collect()
             })
             .collect();
         let (places, mut results): (Vec<usize>, Vec<Ruling>) =

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kernel::Fmt;
-use crate::sim::Outcome;
+use crate::sim::{Outcome, Writes};
 use crate::spec::{Array, ElemTy, Origin, Role};
 use crate::term::eval::{self, Inputs, Mode, Value};
 

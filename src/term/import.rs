@@ -29,24 +29,27 @@ fn is_long(n: &Node) -> bool {
     n.tag == view::SUM && n.b as usize >= LONG
 }
 
-/// The level of each term; `None` if no sum is long.
-fn levels(store: &TermStore) -> Option<Vec<u8>> {
-    let first = store.nodes.iter().position(is_long)?;
+/// The level of each of these terms, children before parents; `None` if no sum is long.
+fn levels(store: &TermStore, terms: &[u32]) -> Option<Vec<u8>> {
+    let node = |i: u32| &store.nodes[i as usize];
+    let first = *terms.iter().find(|&&i| is_long(node(i)))?;
     let mut levels = vec![0; store.len()];
-    for i in first..store.len() {
+    for &i in terms {
         let mut level = 0;
-        store.children(TermId(i as u32), |c| {
-            let below = c.0 as usize;
-            if below < first {
+        store.children(TermId(i), |c| {
+            if c.0 < first {
                 return;
             }
-            let long = is_long(&store.nodes[below]) as u8;
-            level = level.max(levels[below] + long);
+            let long = is_long(node(c.0)) as u8;
+            level = level.max(levels[c.0 as usize] + long);
         });
-        levels[i] = level.min(LEVELS - 1);
+        levels[i as usize] = level.min(LEVELS - 1);
     }
     Some(levels)
 }
+
+/// The id of a term that was not copied.
+const ABSENT: TermId = TermId(u32::MAX);
 
 impl TermStore {
     /// Copies every term of `other` into this store, children before parents; the result maps ids of
@@ -58,23 +61,35 @@ impl TermStore {
     /// As [`import`](Self::import), with `shift` added to the serials of fresh symbols: runs that
     /// number theirs alike share none then.
     pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
-        let mut map = vec![TermId(u32::MAX); other.len()];
-        self.nodes.reserve(other.len());
-        self.table.reserve(other.table.len(), Entry::place);
-        let Some(levels) = levels(other) else {
-            for i in 0..other.len() {
-                map[i] = self.import_node(other, i, &map, shift);
+        self.import_terms(other, (0..other.len() as u32).collect(), shift)
+    }
+
+    /// Copies what stands below `roots` of `other` into this store; the result is what they became.
+    pub fn import_below(&mut self, other: &TermStore, roots: &[TermId]) -> Vec<TermId> {
+        let terms = other.reachable(roots).into_iter().map(|t| t.0).collect();
+        let map = self.import_terms(other, terms, 0);
+        roots.iter().map(|r| map[r.0 as usize]).collect()
+    }
+
+    /// Copies these terms, children before parents.
+    fn import_terms(&mut self, other: &TermStore, mut terms: Vec<u32>, shift: u32) -> Vec<TermId> {
+        let mut map = vec![ABSENT; other.len()];
+        self.nodes.reserve(terms.len());
+        let hashed = other.table.len().min(terms.len());
+        self.table.reserve(hashed, Entry::place);
+        let Some(levels) = levels(other, &terms) else {
+            for i in terms {
+                map[i as usize] = self.import_node(other, i as usize, &map, shift);
             }
             return map;
         };
-        let mut order: Vec<u32> = (0..other.len() as u32).collect();
         let step = |i: u32| {
             let level = levels[i as usize];
             let last = level == LEVELS - 1;
             (level, is_long(&other.nodes[i as usize]) && !last)
         };
-        order.sort_by_key(|&i| step(i));
-        for terms in order.chunk_by(|&i, &j| step(i) == step(j)) {
+        terms.sort_by_key(|&i| step(i));
+        for terms in terms.chunk_by(|&i, &j| step(i) == step(j)) {
             if step(terms[0]).1 {
                 self.import_sums(other, terms, &mut map);
                 continue;
@@ -233,6 +248,13 @@ mod tests {
             prop_assert!(n >= before);
             prop_assert_eq!(to.import(&from), map);
             prop_assert_eq!(to.len(), n);
+            // A part is what it is in the whole.
+            let root = TermId((from.len() - 1) as u32);
+            let mut part = TermStore::new();
+            let copied = part.import_below(&from, &[root]);
+            prop_assert_eq!(part.len(), from.reachable(&[root]).len());
+            let value = residues(&part)[copied[0].0 as usize];
+            prop_assert_eq!(value, a[root.0 as usize]);
         }
     }
 }

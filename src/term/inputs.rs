@@ -65,6 +65,12 @@ impl Inputs {
         id.checked_sub(1)
     }
 
+    /// The same, without a trace.
+    pub fn peek(&self, key: u64, index: usize) -> Option<u32> {
+        let table = self.tables.iter().find(|t| t.key == key)?;
+        table.ids.get(index)?.checked_sub(1)
+    }
+
     /// True if some element was not kept.
     #[inline]
     pub fn has_strays(&self) -> bool {

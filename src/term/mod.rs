@@ -145,6 +145,21 @@ fn hash_list(list: &[u32]) -> u32 {
     fold(h.finish())
 }
 
+/// Where an input stands in the flat tables, if it is aligned.
+fn flat_place(node: &Node) -> Option<(u64, usize)> {
+    let off = (node.c as u64) << 32 | node.b as u64;
+    let bits = match node.tag {
+        view::ELEM => Fmt::ALL[node.aux as usize].bits(),
+        _ => node.width as u32,
+    };
+    let index = inputs::Inputs::index(off, bits as u64 / 8)?;
+    let key = (node.a as u64) << 32
+        | (node.width as u64) << 16
+        | (node.aux as u64) << 8
+        | node.tag as u64;
+    Some((key, index))
+}
+
 impl TermStore {
     /// An empty store.
     pub fn new() -> Self {
@@ -271,18 +286,9 @@ impl TermStore {
     /// Inserts an input element or bytes of one, found again by its offset.
     #[inline]
     fn insert_input(&mut self, node: Node) -> TermId {
-        let off = (node.c as u64) << 32 | node.b as u64;
-        let bits = match node.tag {
-            view::ELEM => Fmt::ALL[node.aux as usize].bits(),
-            _ => node.width as u32,
-        };
-        let Some(index) = inputs::Inputs::index(off, bits as u64 / 8) else {
+        let Some((key, index)) = flat_place(&node) else {
             return self.insert(node, true);
         };
-        let key = (node.a as u64) << 32
-            | (node.width as u64) << 16
-            | (node.aux as u64) << 8
-            | node.tag as u64;
         if let Some(id) = self.inputs.get(key, index) {
             return TermId(id);
         }
@@ -295,6 +301,16 @@ impl TermStore {
             true => self.push(node, true),
             false => self.append(hash_node(&node), node, true),
         }
+    }
+
+    /// The input of this store that is the input `t` of another.
+    pub fn same_input(&self, other: &TermStore, t: TermId) -> Option<TermId> {
+        let node = other.nodes[t.0 as usize];
+        let (key, index) = flat_place(&node).unzip();
+        if let Some(id) = key.and_then(|k| self.inputs.peek(k, index?)) {
+            return Some(TermId(id));
+        }
+        self.find(hash_node(&node), |n| *n == node)
     }
 
     fn const_id(&mut self, value: BigRational) -> ConstId {

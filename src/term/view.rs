@@ -471,6 +471,12 @@ impl TermStore {
         }
     }
 
+    /// True for a sum of products, whose factors stand two by two.
+    #[inline]
+    pub fn is_sum(&self, t: TermId) -> bool {
+        self.nodes[t.0 as usize].tag == SUM
+    }
+
     /// True if the two children of a node may change places.
     pub fn commutes(&self, t: TermId) -> bool {
         let n = &self.nodes[t.0 as usize];

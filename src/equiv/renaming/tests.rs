@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::equiv::Options;
 use crate::kernel::Fmt;
 use crate::term::eval::{self, Inputs, Mode};
 use crate::term::{BitsOp, Fun, RCmp};
@@ -59,14 +60,13 @@ fn build(s: &mut TermStore, leaves: &[TermId], steps: &[Step]) -> TermId {
     t[t.len() - 1]
 }
 
-fn condition(a: TermId, b: TermId) -> Condition {
-    Condition {
+/// An element of a fourth array, and its content after both runs.
+fn element(content: [TermId; 2]) -> Element {
+    Element {
         array: ArrayId(3),
         off: 0,
         bytes: 4,
-        ty: None,
-        pairs: smallvec::smallvec![(a, b)],
-        whole: None,
+        content,
         only: None,
     }
 }
@@ -80,23 +80,27 @@ proptest! {
         reference in prop::collection::vec(any::<Step>(), 1..10),
         optimized in prop::collection::vec(any::<Step>(), 1..10),
         mixed in prop::bool::weighted(0.2),
+        by_inputs in any::<bool>(),
         content in prop::collection::vec(-3i8..4, 24),
     ) {
-        let mut s = TermStore::new();
-        let pairs: Vec<(TermId, TermId)> = places
-            .iter()
-            .map(|p| {
-                let l = leaves(&mut s, p, mixed);
-                (build(&mut s, &l, &reference), build(&mut s, &l, &optimized))
-            })
-            .collect();
-        let conditions: Vec<Condition> = pairs.iter().map(|&(a, b)| condition(a, b)).collect();
-        let shapes = Shapes::new(&s, conditions.iter());
-        let tables = Tables::new(s.len());
+        let mut stores = [TermStore::new(), TermStore::new()];
+        // The optimized kernel meets the inputs in another order.
+        leaves(&mut stores[1], &places[2], mixed);
+        let pairs = places.map(|p| {
+            let side = |s: &mut TermStore, steps: &[Step]| {
+                let l = leaves(s, &p, mixed);
+                build(s, &l, steps)
+            };
+            [side(&mut stores[0], &reference), side(&mut stores[1], &optimized)]
+        });
+        let elements = pairs.map(element);
+        let shapes = Shapes::new(stores.each_ref(), &elements);
+        let tables = Tables::new(&shapes);
         let mut walker = Walker { shapes: &shapes, tables };
         // The second walk may extend what the first has found.
-        walker.renames(&pairs[..1], &pairs[2..]);
-        if !walker.renames(&pairs[..1], &pairs[1..2]) {
+        let order = if by_inputs { Order::Inputs } else { Order::Ids };
+        walker.renames(pairs[0], pairs[2], order);
+        if !walker.renames(pairs[0], pairs[1], order) {
             return Ok(());
         }
         // The content for the second pair, and the same read at other places for the first.
@@ -111,36 +115,44 @@ proptest! {
             }
         }
         let mut first = second.clone();
-        for i in 0..s.len() {
-            let (walk, to) = walker.tables.image[i];
-            let (x, y) = (input(&s, TermId(i as u32)), input(&s, TermId(to)));
-            if let (true, Some((a, from, n)), Some((b, to, _))) = (walk == walker.tables.walk, x, y) {
+        let n = stores[0].len();
+        let numbered = |p: usize| match p.checked_sub(n) {
+            None => input(&stores[0], TermId(p as u32)),
+            Some(p) => input(&stores[1], TermId(p as u32)),
+        };
+        for (i, &(walk, to)) in walker.tables.moves.iter().enumerate() {
+            if walk != walker.tables.walk {
+                continue;
+            }
+            if let (Some((a, from, n)), Some((b, to, _))) = (numbered(i), numbered(to as usize)) {
                 prop_assert_eq!(a, b);
-                first.set(ArrayId(a), from, n as u8, second.read(ArrayId(b), to, n as u8));
+                first.set(a, from, n as u8, second.read(b, to, n as u8));
             }
         }
         let mode = Mode { prec: 64, tolerant: false, approximate: false };
-        let at = |t, inputs: &Inputs| eval::evaluate(&s, &[t], inputs, mode).remove(0);
-        prop_assert_eq!(at(pairs[0].0, &first), at(pairs[1].0, &second));
-        prop_assert_eq!(at(pairs[0].1, &first), at(pairs[1].1, &second));
+        for (k, store) in stores.iter().enumerate() {
+            let at = |t, inputs: &Inputs| eval::evaluate(store, &[t], inputs, mode).remove(0);
+            prop_assert_eq!(at(pairs[0][k], &first), at(pairs[1][k], &second));
+        }
     }
 }
 
-/// The pairs of a row times a column, and whether the second is found to rename the first.
+/// Whether the second of two terms, and twice that, is found to rename the first.
 fn rename(f: impl Fn(&mut TermStore, u64) -> TermId) -> bool {
-    let mut s = TermStore::new();
-    let pairs: Vec<(TermId, TermId)> = (0..2)
-        .map(|i| {
-            let t = f(&mut s, 4 * i);
-            let two = s.integer(2);
-            (t, s.mul(t, two))
-        })
-        .collect();
-    let conditions: Vec<Condition> = pairs.iter().map(|&(a, b)| condition(a, b)).collect();
-    let shapes = Shapes::new(&s, conditions.iter());
-    let tables = Tables::new(s.len());
+    let mut stores = [TermStore::new(), TermStore::new()];
+    let pairs = [0, 4].map(|o| {
+        let [a, b] = &mut stores;
+        let (x, y) = (f(a, o), f(b, o));
+        let two = b.integer(2);
+        [x, b.mul(y, two)]
+    });
+    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element));
+    let tables = Tables::new(&shapes);
     let shapes = &shapes;
-    Walker { shapes, tables }.renames(&pairs[..1], &pairs[1..])
+    let mut walker = Walker { shapes, tables };
+    let found = walker.renames(pairs[0], pairs[1], Order::Ids);
+    assert_eq!(walker.renames(pairs[0], pairs[1], Order::Inputs), found);
+    found
 }
 
 #[test]
@@ -184,4 +196,43 @@ fn what_may_move_and_what_may_not() {
         let t = s.fresh(32, o as u32);
         s.of_int(true, t)
     }));
+}
+
+#[test]
+fn elements_stand_for_their_like() {
+    // Rows times a column; the optimized kernel reads the rows backwards, takes the absolute value of
+    // all but one of them, and one of them twice.
+    let row = |s: &mut TermStore, r: u64, then: fn(&mut TermStore, TermId) -> TermId| {
+        let products: Vec<(TermId, TermId)> = (0..8)
+            .map(|k| {
+                let x = s.elem(ArrayId(0), Fmt::F32, 4 * (8 * r + k));
+                (x, s.elem(ArrayId(1), Fmt::F32, 4 * k))
+            })
+            .collect();
+        let sum = s.sum(&products);
+        let real = then(s, sum);
+        s.of_real(Fmt::F32, real)
+    };
+    let mut stores = [TermStore::new(), TermStore::new()];
+    let [a, b] = &mut stores;
+    for r in (0..32).rev() {
+        row(b, r, |_, t| t);
+    }
+    let elements: Vec<Element> = (0..32)
+        .map(|r| {
+            let optimized = match r {
+                7 => row(b, r, |_, t| t),
+                20 => row(b, r, |s, t| s.add(t, t)),
+                _ => row(b, r, |s, t| s.fun(Fun::Abs, t)),
+            };
+            Element {
+                off: 4 * r,
+                ..element([row(a, r, |_, t| t), optimized])
+            }
+        })
+        .collect();
+    let found = representatives(stores.each_ref(), &elements, &Options::default().limits);
+    let alone = |r: &usize| [7, 20].contains(r);
+    let expected: Vec<usize> = (0..32).map(|r| if alone(&r) { r } else { 0 }).collect();
+    assert_eq!(found, expected);
 }
