@@ -20,11 +20,10 @@
 //! Not claimed: that a substitution that exists is found. Operands are paired in the order of their ids,
 //! which is that in which a kernel meets them, and if that fails in the order of the inputs among them.
 
-use std::hash::BuildHasher;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::elements::Element;
@@ -67,43 +66,12 @@ impl Input {
     }
 }
 
-/// What tells terms apart, the order of operands aside; 0 for terms below no element.
-#[derive(Clone, Copy, Default)]
-struct Looks {
-    /// Equal for terms that differ in offsets at most.
-    shape: u64,
-    /// Equal for the same terms of both kernels.
-    exact: u64,
-}
-
-impl Looks {
-    fn mix(self, v: Looks) -> Looks {
-        Looks {
-            shape: mix(self.shape, v.shape),
-            exact: mix(self.exact, v.exact),
-        }
-    }
-
-    fn add(self, v: Looks) -> Looks {
-        Looks {
-            shape: self.shape.wrapping_add(v.shape),
-            exact: self.exact.wrapping_add(v.exact),
-        }
-    }
-
-    fn product(self, v: Looks) -> Looks {
-        let of = |a: u64, b: u64| mix(a.wrapping_add(b), a ^ b);
-        Looks {
-            shape: of(self.shape, v.shape),
-            exact: of(self.exact, v.exact),
-        }
-    }
-}
-
 /// The terms of one kernel, with what they look like apart from where they read.
 struct Terms<'s> {
     store: &'s TermStore,
-    looks: Vec<Looks>,
+    /// Equal for terms that differ in offsets, and in the order of products, at most; 0 for terms below no
+    /// element.
+    shape: Vec<u64>,
     /// The arrays below each term, a bit each.
     arrays: Vec<u64>,
     inputs: Vec<Input>,
@@ -138,7 +106,7 @@ impl<'s> Terms<'s> {
         }
         let mut s = Terms {
             store,
-            looks: vec![Looks::default(); n],
+            shape: vec![0; n],
             arrays: vec![0; n],
             inputs: vec![Input::NONE; n],
         };
@@ -146,16 +114,11 @@ impl<'s> Terms<'s> {
         for i in (0..n).filter(|&i| used[i]) {
             let t = TermId(i as u32);
             let label = store.label(t);
-            let own = label.iter().fold(1, |h, &l| mix(h, l as u64));
-            let mut looks = Looks {
-                shape: own,
-                exact: own,
-            };
+            let mut h = label.iter().fold(1, |h, &l| mix(h, l as u64));
             let mut arrays = 0;
             if let Some((array, off, bytes)) = input(store, t) {
                 let array = (array.0 as usize).min(ARRAYS);
                 arrays = 1 << array;
-                looks.exact = mix(own, off);
                 s.inputs[i] = Input {
                     array: array as u32,
                     number: i as u32,
@@ -164,41 +127,37 @@ impl<'s> Terms<'s> {
                     let (first, mixed) = known.get_or_insert((label, false));
                     *mixed |= *first != label || bytes == 0 || off % bytes != 0;
                 }
-            } else if let Some(c) = store.as_const(t) {
-                // Each store numbers its own constants.
-                looks.exact = FxBuildHasher.hash_one(c);
             } else {
-                let (mut sum, mut half) = (Looks::default(), None);
+                let (mut sum, mut half) = (0u64, None);
                 let (is_sum, commutes) = (store.is_sum(t), store.commutes(t));
                 store.children(t, |c| {
-                    let below = s.looks[c.0 as usize];
+                    let shape = s.shape[c.0 as usize];
                     arrays |= s.arrays[c.0 as usize];
                     match (is_sum, half.take()) {
-                        (true, None) => half = Some(below),
-                        (true, Some(other)) => sum = sum.add(below.product(other)),
-                        _ if commutes => sum = sum.add(below),
-                        _ => looks = looks.mix(below),
+                        (true, None) => half = Some(shape),
+                        (true, Some(other)) => {
+                            sum = sum.wrapping_add(mix(shape.wrapping_add(other), shape ^ other));
+                        }
+                        _ if commutes => sum = sum.wrapping_add(shape),
+                        _ => h = mix(h, shape),
                     }
                 });
-                looks = looks.mix(sum);
+                h = mix(h, sum);
             }
-            s.looks[i] = Looks {
-                shape: looks.shape.max(1),
-                exact: looks.exact.max(1),
-            };
+            s.shape[i] = h.max(1);
             s.arrays[i] = arrays;
         }
         (s, reads)
     }
 
     fn shape(&self, t: TermId) -> u64 {
-        self.looks[t.0 as usize].shape
+        self.shape[t.0 as usize]
     }
 
     /// What operands are put in order by: their shapes, where they read, and their ids.
     fn key(&self, t: u32) -> (u64, u64, u32) {
         let off = self.store.input_offset(TermId(t));
-        (self.looks[t as usize].shape, off.unwrap_or(u64::MAX), t)
+        (self.shape[t as usize], off.unwrap_or(u64::MAX), t)
     }
 
     /// The two factors of a product in order, and what products are put in order by.
@@ -247,15 +206,11 @@ impl<'s> Shapes<'s> {
     }
 
     /// What elements have in common that may be each other's renaming.
-    ///
-    /// None have that are the same in both kernels: they are found to be when one store is made of both,
-    /// which costs less than a walk over long sums.
     fn class(&self, e: &Element) -> Option<u64> {
-        let looks = |k: usize| self.terms[k].looks[e.content[k].0 as usize];
-        let (x, y) = (looks(0), looks(1));
+        let [x, y] = e.content;
         let h = mix(e.array.0 as u64, e.bytes as u64);
-        let open = e.only.is_none() && x.exact != y.exact;
-        open.then(|| mix(mix(h, x.shape), y.shape))
+        let class = || mix(mix(h, self.terms[0].shape(x)), self.terms[1].shape(y));
+        e.only.is_none().then(class)
     }
 }
 
@@ -391,7 +346,7 @@ impl Walker<'_, '_> {
         if store.label(x) != store.label(y) || terms.shape(x) != terms.shape(y) {
             return false;
         }
-        let shape = |t: u32| terms.looks[t as usize].shape;
+        let shape = |t: u32| terms.shape[t as usize];
         let swapped = |a, b, c| shape(a) != shape(b) && shape(a) == shape(c);
         if let (Term::Sum(p), Term::Sum(q)) = (store.get(x), store.get(y)) {
             let (p, _) = p.as_chunks::<2>();
@@ -470,6 +425,15 @@ impl Classes {
     }
 }
 
+/// Whether the first, the middle and the last element are the same in both kernels. Then the others are too,
+/// most likely, and making one store of both tells so at less cost than walks over long sums.
+fn samples_are_equal(stores: [&TermStore; 2], elements: &[Element]) -> bool {
+    let picked = [0, elements.len() / 2, elements.len() - 1].map(|i| elements[i].content);
+    let mut both = TermStore::new();
+    let [x, y] = [0, 1].map(|k| both.import_below(stores[k], &picked.map(|c| c[k])));
+    x == y
+}
+
 /// For each element the one that it is a renaming of, itself if it is none: a proof of those that
 /// stand for themselves proves all.
 ///
@@ -480,7 +444,7 @@ pub(super) fn representatives(
     limits: &Limits,
 ) -> Vec<usize> {
     let themselves = || (0..elements.len()).collect();
-    if elements.len() < MIN_ELEMENTS {
+    if elements.len() < MIN_ELEMENTS || samples_are_equal(stores, elements) {
         return themselves();
     }
     let shapes = Shapes::new(stores, elements);

@@ -26,11 +26,13 @@ use super::ring::{Atom, Fail, Ring};
 
 impl Ring {
     /// Content and primitive part of a canonical polynomial: p = content * primitive, where the
-    /// primitive part has no inverses, no common atom, its least exponent is 0, its first
-    /// coefficient is 1, and its first term has no root of a number.
+    /// primitive part has no inverses, no common atom, its greatest exponent is 0, its
+    /// first coefficient is 1, and its first term has no root of a number.
     ///
-    /// The least exponent is the least in the lexicographic order of coefficients, which does not
-    /// change when an exponent is added to all: so p and 2^e * p have the same primitive part.
+    /// The greatest exponent is so in the lexicographic order of coefficients, which does not change
+    /// when an exponent is added to all: so p and 2^e * p have the same primitive part. It is mostly
+    /// that of what a kernel meets first, which all sums of a running softmax have in common; so
+    /// their primitive parts share exponents.
     pub(super) fn primitive(&mut self, p: PolyId) -> Result<(PTerm, PolyId), Fail> {
         if let Some(&r) = self.primitive_of.get(&p) {
             return Ok(r);
@@ -50,7 +52,7 @@ impl Ring {
         }
         let front = PTerm {
             mono: self.monos.of(&shared, &self.atom_flags),
-            exp: self.least_exp(terms.iter().map(|t| t.exp)),
+            exp: self.greatest_exp(terms.iter().map(|t| t.exp)),
             coef: Coef::ONE,
         };
         if front != PTerm::ONE {
@@ -104,10 +106,10 @@ impl Ring {
         out
     }
 
-    /// The least of some exponents; that of 1 if there are none.
-    pub(super) fn least_exp(&self, exps: impl IntoIterator<Item = ExpId>) -> ExpId {
-        let less = |a: ExpId, b: ExpId| if a != b && self.exp_less(b, a) { b } else { a };
-        exps.into_iter().reduce(less).unwrap_or(ExpId::ZERO)
+    /// The greatest of some exponents; that of 1 if there are none.
+    pub(super) fn greatest_exp(&self, exps: impl IntoIterator<Item = ExpId>) -> ExpId {
+        let greater = |a: ExpId, b: ExpId| if a != b && self.exp_less(a, b) { b } else { a };
+        exps.into_iter().reduce(greater).unwrap_or(ExpId::ZERO)
     }
 
     /// The order of exponents as coefficient vectors: the first difference decides. Constants

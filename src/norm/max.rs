@@ -8,7 +8,7 @@
 //! * for every monomial the least coefficient over all elements is subtracted from all of them; in a large set
 //!   with negative ones the most frequent coefficient, the least of several: the absolute values of a row would
 //!   otherwise become as many sums of the whole row;
-//! * the least exponent over all terms is divided out (an exponential is positive);
+//! * the greatest exponent over all terms is divided out (an exponential is positive);
 //! * the last key's least coefficient becomes 1, or -1.
 //!
 //! Each step undoes exactly the change that adding c, or multiplying by a positive factor, makes.
@@ -282,7 +282,7 @@ impl Ring {
         let mut front = PTerm::ONE;
         if set.iter().any(|p| self.polys.flags(*p) & flag::EXP != 0) {
             let terms = set.iter().flat_map(|p| self.polys.get(*p));
-            front.exp = self.least_exp(terms.map(|t| t.exp));
+            front.exp = self.greatest_exp(terms.map(|t| t.exp));
         }
         if front.exp != ExpId::ZERO {
             let inverse = self.term_inverse(front)?;

@@ -422,7 +422,7 @@ impl Ring {
     }
 
     /// The common atoms of positive power and the first coefficient of two polynomials, of those
-    /// that are defined for all inputs; if one of them is 0, also the least exponential of the other.
+    /// that are defined for all inputs; if one of them is 0, also the greatest exponential of the other.
     fn shared_factor(&mut self, x: PolyId, y: PolyId) -> Result<PTerm, Fail> {
         let all = || self.polys.get(x).iter().chain(self.polys.get(y));
         let coef = all().next().map_or(Coef::ONE, |t| t.coef);
@@ -452,9 +452,9 @@ impl Ring {
         };
         let mut exp = ExpId::ZERO;
         if x == PolyId::ZERO || y == PolyId::ZERO {
-            let least = self.least_exp(all().map(|t| t.exp));
-            if self.exps.flags(least) & flag::PARTIAL == 0 {
-                exp = least;
+            let greatest = self.greatest_exp(all().map(|t| t.exp));
+            if self.exps.flags(greatest) & flag::PARTIAL == 0 {
+                exp = greatest;
             }
         }
         Ok(PTerm { mono, exp, coef })

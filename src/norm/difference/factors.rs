@@ -58,8 +58,9 @@ impl Finder<'_, '_> {
         if exponents && !atoms {
             return Ok(self.exponents(s.exp, t.exp));
         }
-        if exponents {
-            return self.quotients(s, &x, t, &y);
+        let quotients = self.quotients(s, &x, t, &y)?;
+        if exponents || matches!(quotients, Step::Into(..)) {
+            return Ok(quotients);
         }
         let symbols = |list: &[(u32, i32)]| list.iter().all(|e| self.element(e.0).is_some());
         if s.coef != t.coef && symbols(&x) && symbols(&y) {
