@@ -239,7 +239,7 @@ impl Ring {
                 [t] => (*t, PolyId::ONE),
                 _ => self.primitive(p)?,
             };
-            let Some((shift, rest)) = self.without_absolute(primitive)? else {
+            let Some((shift, rest)) = self.without_larger(primitive)? else {
                 let last = self.log2_of_parts(content, primitive)?;
                 return self.val_add(out, last);
             };
