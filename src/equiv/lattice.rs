@@ -20,12 +20,11 @@
 use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-mod bdd;
 mod largest;
 #[cfg(test)]
 mod tests;
 
-use bdd::{Bdd, Node};
+use super::bdd::{Bdd, Node};
 
 use crate::term::{ICmp, RCmp, Sort, Term, TermId, TermStore};
 

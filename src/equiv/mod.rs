@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+mod bdd;
+mod blast;
 mod canon;
 mod cases;
 mod cells;

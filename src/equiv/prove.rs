@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::blast;
 use super::canon::Canon;
 use super::cases;
 use super::guards;
@@ -82,6 +83,7 @@ impl<'s> Prover<'s> {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
             _ if residues::equal(self.store, a, b, &self.limits) => self.defined(a, b),
+            _ if blast::equal(self.store, a, b) => self.defined(a, b),
             _ if !early && lattice::equal(self.store, a, b) => self.defined(a, b),
             _ => self.implied_under_needs(a, b),
         }
