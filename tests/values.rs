@@ -413,6 +413,7 @@ fn judge(
         prec: 128,
         tolerant: false,
         approximate: false,
+        rounded: false,
     };
     let mut wrong = Vec::new();
     for i in rows {

@@ -34,6 +34,7 @@ impl Judge<'_> {
             prec: 96,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
         // Bits are read in the element's type.
@@ -122,6 +123,7 @@ impl Judge<'_> {
             prec: WHOLE_PRECISION,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let mut v = eval::evaluate(self.store, &[a, b], &inputs, mode);
         let (y, x) = (v.pop()?, v.pop()?);

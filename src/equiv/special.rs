@@ -154,6 +154,7 @@ mod tests {
             prec: 64,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let values = cone.evaluate_all(&s, &Inputs::default(), mode);
         specials(&s, &cone, &values)[values.len() - 1]

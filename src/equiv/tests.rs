@@ -392,6 +392,7 @@ fn witnesses_hold_when_evaluated_again() {
             prec: 400,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let v = eval::evaluate(&store, &[a, b], &inputs, mode);
         let enclosed = |v: &Value| v.interval(400);

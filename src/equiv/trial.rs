@@ -111,6 +111,7 @@ pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
         prec: 96,
         tolerant: false,
         approximate: false,
+        rounded: false,
     };
     let values = evaluate(store, written, &Default::default(), mode);
     let lacks = |v: &Value| matches!(v, Value::Undefined | Value::PosInf | Value::NegInf);

@@ -109,6 +109,8 @@ pub(super) struct Hunt<'s> {
     floor: i64,
     relative: i64,
     same_functions: bool,
+    /// Functions may be written out as the polynomials of a library.
+    expanded: bool,
     /// By position in the cone: whether the reference has the term.
     of_reference: Vec<bool>,
 }
@@ -131,6 +133,27 @@ fn same_functions(store: &TermStore, pairs: &Pairs) -> bool {
     };
     let (a, b) = pairs.iter().copied().unzip();
     count(a) == count(b)
+}
+
+/// Constants with all the digits of their format from which on a term has polynomials in it.
+const MANY_COEFFICIENTS: usize = 6;
+
+/// True if functions may be written out below the terms: there are many constants with the digits of an
+/// approximation.
+///
+/// Two approximations of erf differ in the last bit, and 1 + erf(-4) is nothing but that bit. So what such terms
+/// are apart counts only if it is more than the operations of their kernels round off.
+fn has_coefficients(store: &TermStore, cone: &Cone) -> bool {
+    let long = |q: &num_rational::BigRational| {
+        let odd = q.numer().bits() - q.numer().trailing_zeros().unwrap_or(0);
+        odd >= 20
+    };
+    let constants = cone.ids().iter().filter_map(|t| store.as_const(*t));
+    constants
+        .filter(|q| long(q))
+        .take(MANY_COEFFICIENTS)
+        .count()
+        == MANY_COEFFICIENTS
 }
 
 /// Searches for an input that tells some pair apart.
@@ -244,6 +267,7 @@ impl<'s> Hunt<'s> {
             floor,
             relative,
             same_functions,
+            expanded: has_coefficients(store, &cone),
             store,
             constants: cone.constants(store),
             cone,
@@ -313,6 +337,7 @@ impl<'s> Hunt<'s> {
             prec: PRECISION,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let Some((i, x, y, gap)) = self.evaluate(&inputs, exact) else {
             return Checked::No;
@@ -321,10 +346,23 @@ impl<'s> Hunt<'s> {
             prec: TOLERANT,
             tolerant: true,
             approximate: !self.same_functions,
+            rounded: false,
         };
-        match self.evaluate(&inputs, tolerant) {
-            Some((j, _, _, g)) if i == j && g == gap => Checked::Apart(Box::new((i, x, y))),
-            _ => Checked::Close,
+        let modes = [
+            tolerant,
+            Mode {
+                rounded: true,
+                ..tolerant
+            },
+        ];
+        let modes = &modes[..1 + self.expanded as usize];
+        let apart = modes.iter().all(|m| {
+            let found = self.evaluate(&inputs, *m);
+            found.is_some_and(|(j, _, _, g)| i == j && g == gap)
+        });
+        match apart {
+            true => Checked::Apart(Box::new((i, x, y))),
+            false => Checked::Close,
         }
     }
 

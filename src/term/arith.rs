@@ -350,6 +350,14 @@ pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
     })
 }
 
+/// The result of an operation, or all numbers that floats of 32 bits may make of it.
+pub(super) fn rounded(v: Value, mode: Mode) -> Value {
+    match v.interval(mode.prec).filter(|_| mode.rounded) {
+        Some(i) => Value::Interval(i.widen(23, mode.prec)),
+        None => v,
+    }
+}
+
 /// A constant, or with tolerance the numbers that may have been meant by it.
 ///
 /// Rounding to nearest moves a number by at most half of the lowest bit of the result, in whatever

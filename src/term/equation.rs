@@ -84,6 +84,7 @@ mod tests {
         prec: 64,
         tolerant: false,
         approximate: false,
+        rounded: false,
     };
 
     #[test]

@@ -19,7 +19,7 @@ use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
 use super::arith::{
-    Error, add, compare, constant, div, either, extremum, fun, inf, mul, neg, widened,
+    Error, add, compare, constant, div, either, extremum, fun, inf, mul, neg, rounded, widened,
 };
 use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
@@ -60,6 +60,8 @@ pub struct Mode {
     pub tolerant: bool,
     /// Widen functions that hardware approximates.
     pub approximate: bool,
+    /// Widen the result of every operation by what a float of 32 bits rounds off.
+    pub rounded: bool,
 }
 
 /// The content of input arrays: cells of up to 8 bytes; every other byte is zero.
@@ -215,18 +217,22 @@ fn step(
             let n = (fmt.bits() / 8) as u8;
             decode(fmt, &Value::Bits(inputs.read(array, off, n)))
         }
-        Term::Add(..) => add(v(0), v(1), prec),
-        Term::Mul(..) => mul(v(0), v(1), prec),
+        Term::Add(..) => rounded(add(v(0), v(1), prec), mode),
+        Term::Mul(..) => rounded(mul(v(0), v(1), prec), mode),
         Term::Neg(_) => neg(v(0)),
         Term::Sum(_) => {
             let mut sum = Value::Exact(BigRational::zero());
             for k in 0..kids.len() / 2 {
-                sum = add(&sum, &mul(v(2 * k), v(2 * k + 1), prec), prec);
+                let product = mul(v(2 * k), v(2 * k + 1), prec);
+                sum = rounded(add(&sum, &product, prec), mode);
             }
             sum
         }
-        Term::Div(..) => widened(div(v(0), v(1), prec), Error::Relative(21), mode),
-        Term::Fun(f, _) => fun(f, v(0), mode),
+        Term::Div(..) => {
+            let quotient = rounded(div(v(0), v(1), prec), mode);
+            widened(quotient, Error::Relative(21), mode)
+        }
+        Term::Fun(f, _) => rounded(fun(f, v(0), mode), mode),
         Term::Max(..) => extremum(v(0), v(1), false, prec),
         Term::Min(..) => extremum(v(0), v(1), true, prec),
         Term::Select(..) | Term::BitsSelect(..) => choose(v(0), v(1), v(2), prec),

@@ -13,11 +13,13 @@ const EXACT: Mode = Mode {
     prec: 128,
     tolerant: false,
     approximate: false,
+    rounded: false,
 };
 const TOLERANT: Mode = Mode {
     prec: 96,
     tolerant: true,
     approximate: true,
+    rounded: false,
 };
 const IN: ArrayId = ArrayId(0);
 
@@ -113,8 +115,8 @@ proptest! {
         // enclose what a finer one finds.
         let mut s = TermStore::new();
         let terms = build(&mut s, &steps);
-        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false, approximate: false });
-        for mode in [Mode { prec: 24, tolerant: false, approximate: false }, TOLERANT, EXACT] {
+        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false, approximate: false, rounded: false });
+        for mode in [Mode { prec: 24, tolerant: false, approximate: false, rounded: false }, TOLERANT, EXACT] {
             for (v, w) in fine.iter().zip(evaluate(&s, &terms, &inputs(&x), mode)) {
                 match (v, w) {
                     (_, Value::Undecided) => {}

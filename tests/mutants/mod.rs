@@ -468,6 +468,7 @@ pub fn tells_apart(layers: Layers, files: &Files, points: u64) -> bool {
             prec: PRECISION,
             tolerant: false,
             approximate: false,
+            rounded: false,
         };
         let values = eval::evaluate(&store, &roots, &inputs, mode);
         values.chunks(2).any(|v| differ(&v[0], &v[1]))

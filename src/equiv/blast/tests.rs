@@ -11,6 +11,7 @@ const MODE: Mode = Mode {
     prec: 64,
     tolerant: false,
     approximate: false,
+    rounded: false,
 };
 
 /// Words of three inputs by a program of operations.

@@ -63,6 +63,7 @@ pub(super) fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
         prec: PRECISION,
         tolerant: false,
         approximate: false,
+        rounded: false,
     };
     let v = eval::evaluate(store, &[t], &Default::default(), mode);
     v.first()?.interval(PRECISION)

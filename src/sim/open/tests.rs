@@ -11,6 +11,7 @@ const EXACT: Mode = Mode {
     prec: 128,
     tolerant: false,
     approximate: false,
+    rounded: false,
 };
 const IN: ArrayId = ArrayId(0);
 const F: Fmt = Fmt::F32;
