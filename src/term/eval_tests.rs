@@ -391,3 +391,43 @@ fn the_error_function_is_enclosed_tightly() {
         assert!(i.hi.to_f64() - i.lo.to_f64() <= 1e-15, "wide at {x}");
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    /// What floats of 32 bits make of a chain of operations is among the values with rounding.
+    #[test]
+    fn rounded_values_hold_what_floats_make(
+        steps in proptest::collection::vec((0u8..4, -1000i16..1000), 1..12),
+        x in -1000i16..1000,
+    ) {
+        let mut s = TermStore::new();
+        let mut inputs = Inputs::default();
+        let mut element = |s: &mut TermStore, k: usize, v: f32| {
+            inputs.set(ArrayId(0), 4 * k as u64, 4, u64::from(v.to_bits()));
+            s.elem(ArrayId(0), Fmt::F32, 4 * k as u64)
+        };
+        let mut float = f32::from(x) / 7.0;
+        let mut t = element(&mut s, 0, float);
+        for (k, (op, y)) in steps.into_iter().enumerate() {
+            let v = f32::from(y) / 9.0 + 0.01;
+            let e = element(&mut s, k + 1, v);
+            (float, t) = match op {
+                0 => (float + v, s.add(t, e)),
+                1 => (float - v, s.sub(t, e)),
+                2 => (float * v, s.mul(t, e)),
+                _ => (float / v, s.div(t, e)),
+            };
+        }
+        let mode = Mode { prec: 96, tolerant: false, approximate: false, rounded: true };
+        let value = evaluate(&s, &[t], &inputs, mode);
+        if let Some(i) = value[0].interval(96)
+            && float.is_finite()
+            && (float == 0.0 || float.abs() > 1e-30)
+        {
+            let exact = num_rational::BigRational::from_float(float).expect("finite");
+            let (low, high) = (i.lo.to_rational(), i.hi.to_rational());
+            prop_assert!(low.is_none_or(|l| l <= exact) && high.is_none_or(|h| exact <= h));
+        }
+    }
+}
