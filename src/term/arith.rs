@@ -12,6 +12,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use super::eval::{Mode, Value};
 use super::interval::{Dyadic, Interval};
 use super::{Fun, RCmp};
+use crate::kernel::Fmt;
 
 /// Rationals with more bits than this in numerator and denominator become intervals.
 const MAX_RATIONAL_BITS: u64 = 1024;
@@ -350,11 +351,17 @@ pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
     })
 }
 
-/// The result of an operation, or all numbers that floats of 32 bits may make of it.
+/// The result of an operation, or all numbers that floats of 32 bits may make of it: one that is such a float
+/// is not rounded.
 pub(super) fn rounded(v: Value, mode: Mode) -> Value {
-    match v.interval(mode.prec).filter(|_| mode.rounded) {
-        Some(i) => Value::Interval(i.widen(23, mode.prec)),
-        None => v,
+    let is_float = |q: &BigRational| super::encode_exact(Fmt::F32, q).is_some();
+    match &v {
+        _ if !mode.rounded => v,
+        Value::Exact(q) if is_float(q) => v,
+        _ => match v.interval(mode.prec) {
+            Some(i) => Value::Interval(i.widen(23, mode.prec)),
+            None => v,
+        },
     }
 }
 
