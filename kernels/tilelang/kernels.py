@@ -48,11 +48,11 @@ def product_doubled(m, n, k, tile, step, stages):
     return main
 
 
-def product_scalar(m, n, k, tile, step, stages):
-    """C = A B in float32 without tensor cores."""
+def product_scalar(m, n, k, tile, step, stages, late=0):
+    """C = A B in float32 without tensor cores; `late` shifts the rows of B, a mutant."""
 
     @T.prim_func
-    def main(A: T.Tensor((m, k), "float32"), B: T.Tensor((k, n), "float32"), C: T.Tensor((m, n), "float32")):
+    def main(A: T.Tensor((m, k), "float32"), B: T.Tensor((k + late, n), "float32"), C: T.Tensor((m, n), "float32")):
         with T.Kernel(n // tile, m // tile, threads=128) as (x, y):
             a = T.alloc_shared((tile, step), "float32")
             b = T.alloc_shared((step, tile), "float32")
@@ -60,7 +60,7 @@ def product_scalar(m, n, k, tile, step, stages):
             T.clear(c)
             for p in T.Pipelined(k // step, num_stages=stages):
                 T.copy(A[y * tile, p * step], a)
-                T.copy(B[p * step, x * tile], b)
+                T.copy(B[p * step + late, x * tile], b)
                 for i, j in T.Parallel(tile, tile):
                     for q in T.serial(step):
                         c[i, j] += a[i, q] * b[q, j]

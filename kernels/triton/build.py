@@ -93,6 +93,17 @@ BUILDS = [
     ("product_boxes_late", kernels.product_described, BOXES, {**BOX, "late": 32}, 4, 90, 2),
     *[(f"product_maps_sm_{arch}", kernels.product_mapped, MAPS, BOX, 4, arch, 2) for arch in (90, 100)],
     *[(f"attention_64_sm_{arch}", kernels.attention, HEADS, HEAD, 4, arch, 2) for arch in (80, 90, 100)],
+    *[
+        (f"attention_64_{stages}_stages_{warps}_warps", kernels.attention, HEADS, HEAD, warps, 80, stages)
+        for stages in (1, 2, 3, 4)
+        for warps in (4, 8)
+        if (stages, warps) != (2, 4)
+    ],
+    ("attention_64_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 80, 3),
+    *[
+        (f"product_64_sm_80_{stages}_stages_{warps}_warps", kernels.product, HALF, LARGE, warps, 80, stages)
+        for stages, warps in ((1, 4), (3, 4), (4, 8))
+    ],
     ("product_bytes", kernels.product_bytes, BYTES, FEW, 4, 80, 1),
     ("product_bytes_stages", kernels.product_bytes, BYTES, FEW, 4, 80, 3),
     ("product_bytes_swapped", kernels.product_bytes, BYTES, {**FEW, "swap": 1}, 4, 80, 1),
@@ -135,6 +146,7 @@ MUTANTS = [
     ("product_boxes_no_acquire", "product_boxes_sm_90_2", r"@%p\d+ fence\.proxy\.tensormap[^;]*;", ""),
     ("product_by_roles_early_refill", "product_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r44\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
     ("attention_by_roles_no_wait", "attention_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r220\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
+    ("attention_64_no_wait", "attention_64_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
 ]
 
