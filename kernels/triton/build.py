@@ -99,7 +99,6 @@ BUILDS = [
         for warps in (4, 8)
         if (stages, warps) != (2, 4)
     ],
-    ("attention_64_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 80, 3),
     *[
         (f"product_64_sm_80_{stages}_stages_{warps}_warps", kernels.product, HALF, LARGE, warps, 80, stages)
         for stages, warps in ((1, 4), (3, 4), (4, 8))
@@ -146,7 +145,8 @@ MUTANTS = [
     ("product_boxes_no_acquire", "product_boxes_sm_90_2", r"@%p\d+ fence\.proxy\.tensormap[^;]*;", ""),
     ("product_by_roles_early_refill", "product_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r44\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
     ("attention_by_roles_no_wait", "attention_by_roles_sm_100", r"mbarrier\.try_wait[^;]*%r220\][^;]*;\s*@!complete bra\.uni waitLoop;", ""),
-    ("attention_64_no_wait", "attention_64_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
+    ("attention_64_no_wait", "attention_64_3_stages_4_warps", r"cp\.async\.wait_group\s+2;", ""),
+    ("attention_64_no_rescale", "attention_64_3_stages_4_warps", r"mul\.f32\s+(%r400), \1, %r324;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
 ]
 
