@@ -12,7 +12,7 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 use smallvec::SmallVec;
 
 use super::fun::{LARGEST_PRIME, small_factors};
@@ -88,13 +88,15 @@ impl Ring {
         }
     }
 
-    /// The integer under the root that an atom is, if it is the root of a number.
+    /// The integer under the root that an atom is, if it is the root of a positive number: that of a
+    /// negative one is undefined, and stays so.
     fn radicand(&self, atom: u32) -> Option<BigInt> {
         let Atom::Sqrt(x) = *self.atom(atom) else {
             return None;
         };
         let q = self.coefs.get(self.as_constant(x)?).to_big();
-        (q.is_integer() && q.numer().bits() <= MAX_BITS).then(|| q.numer().clone())
+        let fits = q.is_integer() && q.is_positive() && q.numer().bits() <= MAX_BITS;
+        fits.then(|| q.numer().clone())
     }
 
     /// The roots of numbers in a monomial, and the rest of it.
@@ -196,5 +198,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn roots_of_negative_numbers_stay_what_they_are() {
+        let mut ring = Ring::new(Default::default());
+        let mut root = |n: i64| {
+            let c = ring.coefs.of(Rat::int(n));
+            let p = ring.single(PTerm::constant(c));
+            PTerm::mono(ring.atom_mono(Atom::Sqrt(p)))
+        };
+        let (a, b, c) = (root(-2), root(-3), root(6));
+        let ab = ring.term_mul(a, b).expect("a product");
+        assert!(matches!(ring.merged_radicals(ab), Ok(None)));
+        let abc = ring.term_mul(ab, c).expect("a product");
+        assert!(matches!(ring.merged_radicals(abc), Ok(None)));
     }
 }
