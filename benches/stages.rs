@@ -23,9 +23,8 @@ const PAIRS: [&str; 4] = [
     r#"reference = "reduction/step1.ptx"
        optimized = "reduction/step3.ptx"
        threads = 128"#,
-    r#"reference = "matmul/naive_32.ptx"
-       optimized = "matmul/coalesced_32.ptx"
-       block = [32, 32]"#,
+    r#"reference = { file = "matmul/naive_32.ptx", block = [16, 16, 1] }
+       optimized = { file = "matmul/coalesced_32.ptx", block = [256, 1, 1] }"#,
     r#"reference = { file = "attention/half_plain.ptx", threads = 1 }
        optimized = { file = "attention/blocks_1.ptx", threads = 128 }"#,
 ];
