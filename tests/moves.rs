@@ -1,16 +1,16 @@
 //! Instructions that move values without changing them: every spelling of `ldmatrix`, `stmatrix`, `movmatrix`
 //! and `cp.async` that the table of instruction forms has, against what the manual says goes where.
 //!
-//! Matrices (PTX ISA 9.0, sections 9.7.14.5.15 to 9.7.14.5.17): the elements of an 8x8 matrix, counted row
-//! by row, lie in a warp one after the other, two in each lane; with `.trans` they are counted column by
-//! column. So a warp that stores its registers lane by lane gives the matrix, or its transpose. Rows lie apart
+//! Matrices (PTX ISA 9.0, sections 9.7.14.5.15 to 9.7.14.5.17): the elements of a matrix of 8x8 halves, 8x16 or
+//! 16x16 bytes, counted row by row, lie in a warp one after the other, four bytes in each register; with
+//! `.trans` they are counted column by column. So a warp that stores its registers lane by lane gives
+//! the matrix, or its transpose. Elements of four and six bits become bytes. A matrix of 16x8 bytes is held as
+//! the accumulator of `mma` and stored by columns. Rows lie apart
 //! and in another order in shared memory, and lanes whose addresses do not count have bad ones.
 //!
 //! Copies (section 9.7.9.25.3.1): bytes after the first `src-size` are zeros, and so is all of a copy that
 //! ignores its source. The shared memory holds something else before. A size of all bytes,
 //! which compilers write, copies all: the section says "less" in one sentence, but undefined is only what is larger.
-//!
-//! Spellings that the simulator does not model are named with the reason, and must end in `unknown`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,19 +28,99 @@ fn entry(name: &str, body: &str) -> String {
     format!("{HEAD}.visible .entry {name}{params}\n{REGISTERS}{body}ret;\n}}\n")
 }
 
-/// Why the simulator does not take a spelling.
-fn unmodelled(text: &str) -> Option<&'static str> {
-    ["m16n16", "m8n16", "m16n8"]
-        .iter()
-        .any(|shape| text.contains(shape))
-        .then_some("the manual shows only in figures which lanes give the rows and hold the bytes")
+/// What the elements of a matrix are, and how they are counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Elements {
+    /// 8x8 elements of 16 bits.
+    Halves { trans: bool },
+    /// 16x16 bytes by columns; or by rows, which no instruction does.
+    Square { trans: bool },
+    /// 16x8 bytes as an accumulator; or one after the other, which no instruction does.
+    Accumulator { is: bool },
+    /// 8x16 elements of so many bits, which become bytes.
+    Narrow { bits: usize },
+    /// The same, 16x16 by columns.
+    NarrowSquare { bits: usize },
+}
+
+impl Elements {
+    fn read(has: impl Fn(&str) -> bool) -> Elements {
+        let bits = if has("b6x16_p32") { 6 } else { 4 };
+        match () {
+            () if has("m16n8") => Elements::Accumulator { is: true },
+            () if has("m8n16") => Elements::Narrow { bits },
+            () if has("m16n16") && has("b8") => Elements::Square { trans: true },
+            () if has("m16n16") => Elements::NarrowSquare { bits },
+            () => Elements::Halves {
+                trans: has("trans"),
+            },
+        }
+    }
+
+    /// Something else.
+    fn wrong(self) -> Elements {
+        match self {
+            Elements::Halves { trans } => Elements::Halves { trans: !trans },
+            Elements::Square { trans } => Elements::Square { trans: !trans },
+            Elements::Accumulator { is } => Elements::Accumulator { is: !is },
+            Elements::Narrow { bits } => Elements::Narrow { bits: 10 - bits },
+            Elements::NarrowSquare { bits } => Elements::NarrowSquare { bits: 10 - bits },
+        }
+    }
+
+    /// The definition, a thread for each element.
+    fn plain(self) -> String {
+        // %r2: what element %r1 of the output is of the input.
+        let by_columns = "and.b32 %r2, %r1, -256;\nbfe.u32 %r3, %r1, 4, 4;\nor.b32 %r2, %r2, %r3;\n\
+                          and.b32 %r3, %r1, 15;\nshl.b32 %r3, %r3, 4;\nor.b32 %r2, %r2, %r3;\n";
+        let mut s = String::from("mov.u32 %r2, %r1;\n");
+        s += match self {
+            Elements::Halves { trans: true } => {
+                "and.b32 %r2, %r1, 192;\nbfe.u32 %r3, %r1, 3, 3;\nor.b32 %r2, %r2, %r3;\n\
+                 and.b32 %r3, %r1, 7;\nshl.b32 %r3, %r3, 3;\nor.b32 %r2, %r2, %r3;\n"
+            }
+            Elements::Square { trans: true } | Elements::NarrowSquare { .. } => by_columns,
+            // Byte m of memory row n: lane 4 (m % 8) + n / 2, byte n % 2 + 2 (m / 8).
+            Elements::Accumulator { is: true } => {
+                "and.b32 %r2, %r1, -128;\nbfe.u32 %r3, %r1, 0, 3;\nbfi.b32 %r2, %r3, %r2, 4, 3;\n\
+                 bfe.u32 %r3, %r1, 5, 2;\nbfi.b32 %r2, %r3, %r2, 2, 2;\n\
+                 bfe.u32 %r3, %r1, 3, 1;\nbfi.b32 %r2, %r3, %r2, 1, 1;\n\
+                 bfe.u32 %r3, %r1, 4, 1;\nbfi.b32 %r2, %r3, %r2, 0, 1;\n"
+            }
+            _ => "",
+        };
+        match self {
+            Elements::Halves { .. } => {
+                s += "mul.wide.u32 %q4, %r2, 2;\nadd.u64 %q4, %q1, %q4;\nld.global.b16 %h1, [%q4];\n\
+                      mul.wide.u32 %q5, %r1, 2;\nadd.u64 %q5, %q2, %q5;\nst.global.b16 [%q5], %h1;\n";
+            }
+            Elements::Narrow { bits } | Elements::NarrowSquare { bits } => {
+                // The element begins in byte %r4 of its row, after %r5 bits.
+                let _ = write!(
+                    s,
+                    "and.b32 %r3, %r2, 15;\nsub.u32 %r2, %r2, %r3;\nmul.lo.u32 %r3, %r3, {bits};\n\
+                     shr.u32 %r4, %r3, 3;\nand.b32 %r5, %r3, 7;\nadd.u32 %r2, %r2, %r4;\n\
+                     cvt.u64.u32 %q4, %r2;\nadd.u64 %q4, %q1, %q4;\nld.global.u8 %r6, [%q4];\n\
+                     ld.global.u8 %r7, [%q4+1];\nshl.b32 %r7, %r7, 8;\nor.b32 %r6, %r6, %r7;\n\
+                     shr.u32 %r6, %r6, %r5;\nand.b32 %r6, %r6, {};\n",
+                    (1 << bits) - 1
+                );
+                s += "cvt.u64.u32 %q5, %r1;\nadd.u64 %q5, %q2, %q5;\nst.global.u8 [%q5], %r6;\n";
+            }
+            Elements::Square { .. } | Elements::Accumulator { .. } => {
+                s += "cvt.u64.u32 %q4, %r2;\nadd.u64 %q4, %q1, %q4;\nld.global.u8 %r6, [%q4];\n\
+                      cvt.u64.u32 %q5, %r1;\nadd.u64 %q5, %q2, %q5;\nst.global.u8 [%q5], %r6;\n";
+            }
+        }
+        entry("plain", &s)
+    }
 }
 
 /// What a spelling of a matrix instruction says.
 struct Matrices {
     text: String,
-    count: usize,
-    trans: bool,
+    registers: usize,
+    elements: Elements,
     generic: bool,
 }
 
@@ -50,8 +130,8 @@ impl Matrices {
         let count = ["x1", "x2", "x4"].iter().position(|x| has(x)).unwrap_or(0);
         Matrices {
             text: text.to_string(),
-            count: 1 << count,
-            trans: has("trans"),
+            registers: (1 << count) * if has("m16n16") { 2 } else { 1 },
+            elements: Elements::read(has),
             generic: !has("shared") && !has("shared::cta"),
         }
     }
@@ -60,7 +140,7 @@ impl Matrices {
     fn warp(&self, swap: bool) -> String {
         let moves = self.text.starts_with("movmatrix");
         let loads = self.text.starts_with("ldmatrix");
-        let rows = 8 * self.count;
+        let rows = 8 * self.registers;
         let mut s = String::new();
         // %q4 and %q5: the lane's row in the arrays; %q6 and %q7: its word of the first matrix.
         s += "mul.wide.u32 %q9, %r1, 16;\nadd.u64 %q4, %q1, %q9;\nadd.u64 %q5, %q2, %q9;\n\
@@ -73,7 +153,9 @@ impl Matrices {
              selp.b32 %r4, %r2, %r4, %p1;\ncvt.u64.u32 %q8, %r4;\ncvta.shared.u64 %q8, %q8;\n"
         );
         let address = if self.generic { "%q8" } else { "%r4" };
-        let mut names: Vec<String> = (0..self.count).map(|i| format!("%r{}", 10 + i)).collect();
+        let mut names: Vec<String> = (0..self.registers)
+            .map(|i| format!("%r{}", 10 + i))
+            .collect();
         if loads {
             s += "@%p1 ld.global.v4.b32 {%r20, %r21, %r22, %r23}, [%q4];\n\
                   @%p1 st.shared.v4.b32 [%r2], {%r20, %r21, %r22, %r23};\nbar.sync 0;\n";
@@ -103,23 +185,14 @@ impl Matrices {
         entry("warp", &s)
     }
 
-    /// The definition, a thread for each element.
-    fn plain(&self, trans: bool) -> String {
-        let mut s = String::from("mov.u32 %r2, %r1;\n");
-        if trans {
-            s += "and.b32 %r2, %r1, 192;\nbfe.u32 %r3, %r1, 3, 3;\nor.b32 %r2, %r2, %r3;\n\
-                  and.b32 %r3, %r1, 7;\nshl.b32 %r3, %r3, 3;\nor.b32 %r2, %r2, %r3;\n";
-        }
-        s += "mul.wide.u32 %q4, %r1, 2;\nadd.u64 %q4, %q1, %q4;\nld.global.b16 %h1, [%q4];\n\
-              mul.wide.u32 %q5, %r2, 2;\nadd.u64 %q5, %q2, %q5;\nst.global.b16 [%q5], %h1;\n";
-        entry("plain", &s)
-    }
-
     fn check(&self, folder: &Path, plain: String, warp: String, expect: &str) -> String {
         let name = self.text.replace(['.', ':'], "_");
-        let threads = 64 * self.count;
+        let (ty, threads) = match self.elements {
+            Elements::Halves { .. } => ("f16", 64 * self.registers),
+            _ => ("u8", 128 * self.registers),
+        };
         let args = format!(
-            "\"0\" = \"in:f16[{threads}]\", \"1\" = \"out:f16[{threads}]\", \"2\" = \"in:u32[32]\""
+            "\"0\" = \"in:{ty}[{threads}]\", \"1\" = \"out:{ty}[{threads}]\", \"2\" = \"in:u32[32]\""
         );
         pair(folder, &name, (plain, threads), warp, &args, expect)
     }
@@ -172,7 +245,6 @@ fn matrices() -> Vec<Matrices> {
     [Op::Ldmatrix, Op::Stmatrix, Op::Movmatrix]
         .into_iter()
         .flat_map(table::spelled)
-        .filter(|text| unmodelled(text).is_none())
         .map(|text| Matrices::read(&text))
         .collect()
 }
@@ -181,11 +253,12 @@ fn matrices() -> Vec<Matrices> {
 fn matrices_by_definition() {
     let folder = folder("moves_matrices");
     let all = matrices();
-    // Three counts, three spaces and both orders for two instructions, and one more.
-    assert_eq!(all.len(), 37);
+    // Three spaces for three counts of four and two counts of three kinds of loads, and three counts of three kinds
+    // of stores; and one more.
+    assert_eq!(all.len(), 3 * (3 * 4 + 2 * 3 + 3 * 3) + 1);
     let manifest: Vec<String> = all
         .iter()
-        .map(|m| m.check(&folder, m.plain(m.trans), m.warp(false), "equivalent"))
+        .map(|m| m.check(&folder, m.elements.plain(), m.warp(false), "equivalent"))
         .collect();
     gate(&folder, &manifest, false);
 }
@@ -196,7 +269,14 @@ fn matrices_in_the_other_order() {
     let folder = folder("moves_other_order");
     let manifest: Vec<String> = matrices()
         .iter()
-        .map(|m| m.check(&folder, m.plain(!m.trans), m.warp(false), "not-equivalent"))
+        .map(|m| {
+            m.check(
+                &folder,
+                m.elements.wrong().plain(),
+                m.warp(false),
+                "not-equivalent",
+            )
+        })
         .collect();
     gate(&folder, &manifest, false);
 }
@@ -208,50 +288,10 @@ fn matrices_exchanged() {
     let all = matrices();
     let manifest: Vec<String> = all
         .iter()
-        .filter(|m| m.count > 1)
-        .map(|m| m.check(&folder, m.plain(m.trans), m.warp(true), "not-equivalent"))
+        .filter(|m| m.registers > 1)
+        .map(|m| m.check(&folder, m.elements.plain(), m.warp(true), "not-equivalent"))
         .collect();
     gate(&folder, &manifest, false);
-}
-
-/// What is not modelled is refused by name.
-#[test]
-fn refused() {
-    let folder = folder("moves_refused");
-    let mut manifest = Vec::new();
-    for op in [Op::Ldmatrix, Op::Stmatrix] {
-        for text in table::spelled(op) {
-            if unmodelled(&text).is_none() {
-                continue;
-            }
-            let m = Matrices::read(&text);
-            let count = m.count * (1 + usize::from(text.contains("m16n16")));
-            let names: Vec<String> = (0..count).map(|i| format!("%r{}", 10 + i)).collect();
-            let (list, zero) = (
-                names.join(", "),
-                "mov.u32 %r3, buffer;\ncvt.u64.u32 %q8, %r3;\n",
-            );
-            let address = if m.generic { "%q8" } else { "%r3" };
-            let mut body = format!("{zero}cvta.shared.u64 %q8, %q8;\n");
-            for name in &names {
-                let _ = writeln!(body, "mov.u32 {name}, 0;");
-            }
-            let _ = match op {
-                Op::Ldmatrix => writeln!(body, "{text} {{{list}}}, [{address}];"),
-                _ => writeln!(body, "{text} [{address}], {{{list}}};"),
-            };
-            let name = text.replace(['.', ':'], "_");
-            std::fs::write(folder.join(format!("{name}.ptx")), entry("warp", &body)).unwrap();
-            manifest.push(format!(
-                "[[race]]\nname = \"{name}\"\nkernel = \"{name}.ptx\"\nthreads = 32\nexpect = \"unknown\"\n\n"
-            ));
-        }
-    }
-    assert_eq!(manifest.len(), 45);
-    let text = gate(&folder, &manifest, true);
-    let text = text.replace("\": ", "\":");
-    let kind = "\"kind\":\"unsupported-instruction\"";
-    assert_eq!(text.matches(kind).count(), manifest.len(), "{text}");
 }
 
 /// What tells a copy how much to read.

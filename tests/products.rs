@@ -4,9 +4,8 @@
 //! The layout is written here in another way than in the simulator: as matrices of eight rows of four
 //! words each (PTX ISA 9.0, section 9.7.14.5.15), word j of row i in lane 4 i + j, which the registers of
 //! a factor hold one after the other, those below each other first. Rows of a and columns of b are
-//! contiguous in memory.
-//!
-//! Spellings that the simulator does not model are named with the reason, and must end in `unknown`.
+//! contiguous in memory. Metadata of sparse products differ between rows and chunks; scale factors between
+//! rows, columns and chunks, and lanes and bytes that are not selected hold others.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -28,13 +27,8 @@ struct Product {
     /// Four products of quads of lanes; true for a by columns, and for b by rows.
     quads: Option<[bool; 2]>,
     xor: bool,
-}
-
-/// Why the simulator does not take a spelling.
-fn unmodelled(text: &str) -> Option<&'static str> {
-    text.contains("block_scale").then_some(
-        "the manual shows only in figures which bytes of which lanes scale which rows and columns",
-    )
+    /// Chunks of a row that have a factor each, and the type of the factors.
+    scale: Option<(usize, &'static str)>,
 }
 
 fn bits(ty: &str) -> usize {
@@ -42,26 +36,29 @@ fn bits(ty: &str) -> usize {
         "f64" => 64,
         "f32" | "tf32" | "s32" | "b1" => 32,
         "f16" | "bf16" => 16,
-        "s4" | "u4" => 4,
+        "s4" | "u4" | PACKED => 4,
         _ => 8,
     }
 }
+
+/// Elements of `.e2m1` without padding.
+const PACKED: &str = "packed e2m1";
 
 /// The type of an array that holds elements of a type.
 fn array(ty: &str) -> &str {
     match ty {
         "tf32" => "f32",
         "b1" => "u32",
-        "s4" | "u4" | "e2m3" | "e3m2" | "e2m1" => "u8",
+        "s4" | "u4" | "e2m3" | "e3m2" | "e2m1" | PACKED => "u8",
         other => other,
     }
 }
 
 const HEAD: &str = ".version 9.0\n.target sm_120a\n.address_size 64\n";
-const PARAMS: &str = "(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd)\n{\n.reg .b64 %q<64>;\n\
+const PARAMS: &str = "(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd, .param .u64 pe, .param .u64 pf)\n{\n.reg .b64 %q<64>;\n\
      .reg .b32 %r<64>;\n.reg .f32 %f<64>;\n.reg .f64 %d<64>;\n.reg .b16 %h<64>;\n.reg .b8 %c<4>;\n\
      .reg .pred %p<8>;\nld.param.u64 %q1, [pa];\nld.param.u64 %q2, [pb];\nld.param.u64 %q3, [pc];\n\
-     ld.param.u64 %q4, [pd];\nmov.u32 %r1, %tid.x;\n";
+     ld.param.u64 %q4, [pd];\nld.param.u64 %q10, [pe];\nld.param.u64 %q11, [pf];\nmov.u32 %r1, %tid.x;\n";
 
 impl Product {
     fn read(text: &str) -> Product {
@@ -75,7 +72,18 @@ impl Product {
         let known = |w: &&&str| {
             bits(w) != 8 || ["s8", "u8", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1"].contains(*w)
         };
-        let types: Vec<String> = words.iter().filter(known).map(|w| w.to_string()).collect();
+        let mut types: Vec<String> = words.iter().filter(known).map(|w| w.to_string()).collect();
+        if has("kind::mxf4") || has("kind::mxf4nvf4") {
+            types[1..3].fill(PACKED.into());
+        }
+        let scale = has("block_scale").then(|| {
+            let chunks = match () {
+                () if has("scale_vec::4X") => 4,
+                () if has("kind::mxf8f6f4") => 1,
+                () => 2,
+            };
+            (chunks, if has("ue4m3") { "ue4m3" } else { "ue8m0" })
+        });
         let quads = (*shape == "m8n8k4" && has("f16")).then(|| {
             let at = words.iter().position(|w| w == shape).unwrap();
             [words[at + 1] == "col", words[at + 2] == "row"]
@@ -90,6 +98,7 @@ impl Product {
             clamp: has("satfinite"),
             quads,
             xor: has("xor"),
+            scale,
         }
     }
 
@@ -117,41 +126,71 @@ impl Product {
         self.depth() / (1 + usize::from(self.sparse))
     }
 
-    /// Four bits of metadata, the same for all chunks.
-    fn metadata(&self) -> u32 {
-        let kinds: &[u32] = match (self.types[1].as_str(), self.ordered) {
+    /// Elements of a chunk, and how many neighbours of it stand and fall together.
+    fn chunk(&self) -> (usize, usize) {
+        match self.types[1].as_str() {
+            "tf32" => (2, 1),
+            "s4" | "u4" | PACKED => (8, 2),
+            _ => (4, 1),
+        }
+    }
+
+    /// The metadata that occur.
+    fn kinds(&self) -> &'static [u32] {
+        match (self.types[1].as_str(), self.ordered) {
             ("tf32", _) => &[0b1110, 0b0100],
             (_, true) => &[0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110],
             _ => &[0b0001, 0b1000, 0b0110, 0b1001, 0b0111, 0b1110, 0b0010],
-        };
-        kinds[self.text.len() % kinds.len()]
+        }
+    }
+
+    /// Rows and chunks differ: metadata kind `ROW` * row + `start(chunk)`, modulo the number of kinds.
+    const ROW: usize = 3;
+
+    fn start(&self, chunk: usize) -> usize {
+        self.text.len() + 5 * chunk
     }
 
     /// Lanes of a group of four that hold metadata, and the selector that says so: the last there is.
     fn selected(&self) -> (std::ops::Range<usize>, usize) {
-        let chunk = match self.types[1].as_str() {
-            "tf32" => 2,
-            "s4" | "u4" => 8,
-            _ => 4,
-        };
         // Four bits for each chunk of two rows.
-        let lanes = 2 * self.k / chunk * 4 / 32;
+        let lanes = 2 * self.k / self.chunk().0 * 4 / 32;
         let selector = 4 / lanes - 1;
         (lanes * selector..lanes * (selector + 1), selector)
     }
 
-    /// The column of a of each element held.
-    fn column(&self, i: usize) -> usize {
-        if !self.sparse {
-            return i;
-        }
-        let meta = self.metadata();
-        let place = |which: usize| (meta >> (2 * which) & 3) as usize;
-        match self.types[1].as_str() {
-            "tf32" => 2 * i + usize::from(meta == 0b1110),
-            "s4" | "u4" => 8 * (i / 4) + 2 * place(i / 2 % 2) + i % 2,
-            _ => 4 * (i / 2) + place(i % 2),
-        }
+    /// The metadata in each lane. Lanes that are not selected hold what would be another matrix.
+    fn metadata(&self) -> Vec<u32> {
+        let (lanes, _) = self.selected();
+        let kinds = self.kinds();
+        let of =
+            |row: usize, chunk: usize| kinds[(Self::ROW * row + self.start(chunk)) % kinds.len()];
+        let word = |lane: usize| {
+            let (g, t) = (lane / 4, lane % 4);
+            if !lanes.contains(&t) {
+                return 0x4444_4444;
+            }
+            let j = t - lanes.start;
+            let nibble = |i: usize| match bits(&self.types[1]) {
+                // Four chunks of a row, then the same of the other row.
+                16.. => of(g + i / 4 * 8, 4 * j + i % 4),
+                // Eight chunks of a row; the next lane has the other row.
+                _ => of(g + j % 2 * 8, 8 * (j / 2) + i),
+            };
+            (0..8).map(|i| nibble(i) << (4 * i)).sum()
+        };
+        (0..32).map(word).collect()
+    }
+
+    /// The first byte of the factors, and the lanes of four that hold them: a pair for a, one for b.
+    fn selectors(&self) -> (usize, [usize; 2]) {
+        let by = self.text.len();
+        let byte = match self.scale {
+            Some((1, _)) => by % 4,
+            Some((2, _)) => 2 * (by % 2),
+            _ => 0,
+        };
+        (byte, [by / 2 % 2, by % 4])
     }
 
     /// The byte in memory of word `r` of a factor in a lane: of a, or of b.
@@ -221,7 +260,16 @@ impl Product {
 
     /// A warp with the instruction; `swap` exchanges two registers of a.
     fn fragments(&self, swap: bool) -> String {
-        let mut s = format!("{HEAD}.visible .entry product{PARAMS}");
+        let mut s = String::from(HEAD);
+        if self.sparse {
+            let words: Vec<String> = self.metadata().iter().map(u32::to_string).collect();
+            let _ = writeln!(
+                s,
+                ".const .align 4 .b32 metadata[32] = {{{}}};",
+                words.join(", ")
+            );
+        }
+        let _ = write!(s, ".visible .entry product{PARAMS}");
         let names = |prefix: &str, first: usize, count: usize| {
             let all: Vec<String> = (0..count)
                 .map(|i| format!("{prefix}{}", first + i))
@@ -263,16 +311,38 @@ impl Product {
         let d = names(reg, 50, count);
         let mut tail = String::new();
         if self.sparse {
-            // Lanes that are not selected hold what would be another matrix.
-            let (lanes, selector) = self.selected();
-            let meta = self.metadata().wrapping_mul(0x1111_1111);
+            s += "mul.wide.u32 %q9, %r1, 4;\nmov.u64 %q5, metadata;\nadd.u64 %q5, %q5, %q9;\n\
+                  ld.const.b32 %r6, [%q5];\n";
+            tail = format!(", %r6, {}", self.selected().1);
+        }
+        if let Some((chunks, _)) = self.scale {
+            let (byte, lanes) = self.selectors();
+            // The row of a or the column of b, and whether the lane is selected.
+            s += "shr.u32 %r3, %r1, 2;\nand.b32 %r4, %r1, 3;\nand.b32 %r5, %r1, 1;\nmad.lo.u32 %r5, %r5, 8, %r3;\n";
             let _ = writeln!(
                 s,
-                "and.b32 %r5, %r1, 3;\nsetp.ge.u32 %p1, %r5, {};\nsetp.lt.and.u32 %p1, %r5, {}, %p1;\n\
-                 selp.b32 %r6, {meta}, 0x44444444, %p1;",
-                lanes.start, lanes.end
+                "shr.u32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, {};\nsetp.eq.u32 %p2, %r4, {};",
+                lanes[0], lanes[1]
             );
-            tail = format!(", %r6, {selector}");
+            for (to, base, index, p) in [(7, 10, 5, 1), (8, 11, 3, 2)] {
+                let _ = writeln!(
+                    s,
+                    "mul.wide.u32 %q9, %r{index}, {chunks};\nadd.u64 %q9, %q9, %q{base};\nmov.u32 %r{to}, 0x7b7b7b7b;"
+                );
+                for i in 0..chunks {
+                    let _ = writeln!(
+                        s,
+                        "ld.global.u8 %r9, [%q9+{i}];\nbfi.b32 %r{to}, %r9, %r{to}, {}, 8;",
+                        8 * (byte + i)
+                    );
+                }
+                let _ = writeln!(s, "selp.b32 %r{to}, %r{to}, 0x7a7a7a7a, %p{p};");
+            }
+            let _ = write!(
+                tail,
+                ", %r7, {{{byte}, {}}}, %r8, {{{byte}, {}}}",
+                lanes[0], lanes[1]
+            );
         }
         let _ = writeln!(s, "{} {d}, {a}, {b}, {c}{tail};", self.text);
         for r in 0..count {
@@ -294,14 +364,7 @@ impl Product {
                 s,
                 "ld.global.b16 %h1, [{address}+{at}];\ncvt.f32.{ty} %f{to}, %h1;"
             ),
-            "e4m3" | "e5m2" => writeln!(
-                s,
-                "ld.global.b16 %h1, [{address}+{}];\ncvt.rn.f16x2.{ty}x2 %r9, %h1;\n\
-                 mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.f16 %f{to}, %h{};",
-                at & !1,
-                2 + (at & 1)
-            ),
-            "e2m3" | "e3m2" => writeln!(
+            "e4m3" | "e5m2" | "e2m3" | "e3m2" => writeln!(
                 s,
                 "{byte}\ncvt.u16.u32 %h1, %r9;\ncvt.rn.f16x2.{ty}x2 %r9, %h1;\n\
                  mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.f16 %f{to}, %h2;"
@@ -309,6 +372,22 @@ impl Product {
             "e2m1" => writeln!(
                 s,
                 "{byte}\nbfe.u32 %r9, %r9, 2, 4;\ncvt.u8.u32 %c1, %r9;\ncvt.rn.f16x2.{ty}x2 %r9, %c1;\n\
+                 mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.f16 %f{to}, %h2;"
+            ),
+            PACKED => writeln!(
+                s,
+                "{byte}\nbfe.u32 %r9, %r9, {}, 4;\ncvt.u8.u32 %c1, %r9;\ncvt.rn.f16x2.e2m1x2 %r9, %c1;\n\
+                 mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.f16 %f{to}, %h2;",
+                4 * (i % 2)
+            ),
+            "ue8m0" => writeln!(
+                s,
+                "{byte}\ncvt.u16.u32 %h1, %r9;\ncvt.rn.bf16x2.ue8m0x2 %r9, %h1;\n\
+                 mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.bf16 %f{to}, %h2;"
+            ),
+            "ue4m3" => writeln!(
+                s,
+                "{byte}\ncvt.u16.u32 %h1, %r9;\ncvt.rn.f16x2.e4m3x2 %r9, %h1;\n\
                  mov.b32 {{%h2, %h3}}, %r9;\ncvt.f32.f16 %f{to}, %h2;"
             ),
             "s4" | "u4" => writeln!(
@@ -357,10 +436,51 @@ impl Product {
         if self.clamp {
             let _ = writeln!(s, "cvt.s64.s32 %q20, %r20;");
         }
+        if let Some((chunks, _)) = self.scale {
+            let _ = writeln!(
+                s,
+                "mul.wide.u32 %q9, %r2, {chunks};\nadd.u64 %q10, %q10, %q9;\n\
+                 mul.wide.u32 %q9, %r3, {chunks};\nadd.u64 %q11, %q11, %q9;"
+            );
+        }
+        let (size, unit) = self.chunk();
         for i in 0..self.held() {
             let at = |other: bool, i: usize| if other { 32 * i } else { i };
             Self::load(&mut s, a, "%q5", at(quads[0], i), 21);
-            Self::load(&mut s, b, "%q6", at(quads[1], self.column(i)), 22);
+            let column = if self.sparse {
+                // %q12: where the held element of b stands, by the metadata of row %r2.
+                let (chunk, inside) = (i / (size / 2), i % (size / 2));
+                let (which, kinds) = (inside / unit, self.kinds());
+                let packed: u32 = kinds
+                    .iter()
+                    .enumerate()
+                    .map(|(i, kind)| kind << (4 * i))
+                    .sum();
+                let low = if size == 2 { 3 } else { 2 * which };
+                let _ = writeln!(
+                    s,
+                    "mad.lo.u32 %r10, %r2, {}, {};\nrem.u32 %r10, %r10, {};\nshl.b32 %r10, %r10, 2;\n\
+                     mov.u32 %r11, {packed};\nshr.b32 %r11, %r11, %r10;\nbfe.u32 %r11, %r11, {low}, {};\n\
+                     mul.wide.u32 %q12, %r11, {};\nadd.u64 %q12, %q12, %q6;",
+                    Self::ROW,
+                    self.start(chunk),
+                    kinds.len(),
+                    if size == 2 { 1 } else { 2 },
+                    unit * bits(b) / 8
+                );
+                let first = chunk * size + inside % unit;
+                Self::load(&mut s, b, "%q12", first, 22);
+                first
+            } else {
+                Self::load(&mut s, b, "%q6", at(quads[1], i), 22);
+                i
+            };
+            if let Some((chunks, ty)) = self.scale {
+                let chunk = column / (self.k / chunks);
+                Self::load(&mut s, ty, "%q10", chunk, 23);
+                Self::load(&mut s, ty, "%q11", chunk, 24);
+                s += "mul.f32 %f21, %f21, %f23;\nmul.f32 %f22, %f22, %f24;\n";
+            }
             let _ = match (a.as_str(), self.clamp) {
                 ("f64", _) => writeln!(s, "fma.rn.f64 %d20, %d21, %d22, %d20;"),
                 ("b1", _) => writeln!(
@@ -391,17 +511,31 @@ impl Product {
     }
 
     /// The entry of a manifest that compares both.
-    fn entry(&self, folder: &std::path::Path, name: &str, swap: bool, expect: &str) -> String {
+    fn entry(
+        &self,
+        folder: &std::path::Path,
+        name: &str,
+        fragments: String,
+        expect: &str,
+    ) -> String {
         let write = |kind: &str, text: String| {
             let file = format!("{name}_{kind}.ptx");
             std::fs::write(folder.join(&file), text).unwrap();
             file
         };
-        let (plain, product) = (
-            write("plain", self.plain()),
-            write("mma", self.fragments(swap)),
-        );
+        let (plain, product) = (write("plain", self.plain()), write("mma", fragments));
+        format!(
+            "[[check]]\nname = \"{name}\"\nreference = {{ file = \"{plain}\", block = [{}, 1, 1] }}\n\
+             optimized = {{ file = \"{product}\", block = [32, 1, 1] }}\nargs = {{ {} }}\nexpect = \"{expect}\"\n\n",
+            self.rows() * 8,
+            self.args()
+        )
+    }
+
+    /// The arguments, as a manifest writes them.
+    fn args(&self) -> String {
         let [d, a, b, c] = &self.types;
+        let chunks = self.scale.map_or(1, |(chunks, _)| chunks);
         let bytes = |ty: &str, n: usize| if bits(ty) == 4 { n / 2 } else { n };
         let args = [
             format!("in:{}[{},{}]", array(a), self.rows(), bytes(a, self.held())),
@@ -413,18 +547,15 @@ impl Product {
             ),
             format!("in:{c}[{},8]", self.rows()),
             format!("out:{d}[{},8]", self.rows()),
+            format!("in:u8[16,{chunks}]"),
+            format!("in:u8[8,{chunks}]"),
         ];
         let args: Vec<String> = args
             .iter()
             .enumerate()
             .map(|(i, text)| format!("\"{i}\" = \"{text}\""))
             .collect();
-        format!(
-            "[[check]]\nname = \"{name}\"\nreference = {{ file = \"{plain}\", block = [{}, 1, 1] }}\n\
-             optimized = {{ file = \"{product}\", block = [32, 1, 1] }}\nargs = {{ {} }}\nexpect = \"{expect}\"\n\n",
-            self.rows() * 8,
-            args.join(", ")
-        )
+        args.join(", ")
     }
 }
 
@@ -455,11 +586,7 @@ fn gate(folder: &std::path::Path, manifest: &str, json: bool) -> (String, bool) 
 fn all(op: Op) -> Vec<Product> {
     let spelled = table::spelled(op);
     assert!(spelled.len() > 100, "{op}");
-    spelled
-        .iter()
-        .filter(|text| unmodelled(text).is_none())
-        .map(|text| Product::read(text))
-        .collect()
+    spelled.iter().map(|text| Product::read(text)).collect()
 }
 
 fn expect_all(op: Op, name: &str) {
@@ -467,7 +594,7 @@ fn expect_all(op: Op, name: &str) {
     let products = all(op);
     let entries = products.iter().map(|p| {
         let name = p.text.replace(['.', ':'], "_");
-        p.entry(&folder, &name, false, "equivalent")
+        p.entry(&folder, &name, p.fragments(false), "equivalent")
     });
     let (text, passed) = gate(&folder, &entries.collect::<String>(), false);
     assert!(passed, "{text}");
@@ -490,56 +617,7 @@ fn sparse_in_order() {
     expect_all(Op::MmaSpOrdered, "products_ordered");
 }
 
-/// What is not modelled is refused by name, and nothing else is in that list.
-#[test]
-fn refused() {
-    let folder = folder("products_refused");
-    let mut manifest = String::new();
-    let mut count = 0;
-    for op in [Op::Mma, Op::MmaSp, Op::MmaSpOrdered] {
-        for text in table::spelled(op)
-            .iter()
-            .filter(|text| unmodelled(text).is_some())
-        {
-            let name = text.replace(['.', ':'], "_");
-            let scale = "%r1, {%h1, %h2}, %r1, {%h1, %h2}";
-            let sparse = if op == Op::Mma { "" } else { "%r1, 0, " };
-            let four = |p: &str| format!("{{{p}1, {p}2, {p}3, {p}4}}");
-            let b = if op == Op::Mma {
-                "{%r1, %r2}".into()
-            } else {
-                four("%r")
-            };
-            let body = format!(
-                "{HEAD}.visible .entry product{PARAMS}mov.u32 %r2, 0;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\n\
-                 mov.b16 %h1, 0;\nmov.b16 %h2, 0;\nmov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\n\
-                 mov.f32 %f3, %f1;\nmov.f32 %f4, %f1;\n\
-                 {text} {}, {}, {b}, {}, {sparse}{scale};\nret;\n}}\n",
-                four("%f"),
-                four("%r"),
-                four("%f"),
-            );
-            std::fs::write(folder.join(format!("{name}.ptx")), body).unwrap();
-            let _ = write!(
-                manifest,
-                "[[race]]\nname = \"{name}\"\nkernel = \"{name}.ptx\"\nthreads = 32\nexpect = \"unknown\"\n\n"
-            );
-            count += 1;
-        }
-    }
-    let (text, passed) = gate(&folder, &manifest, true);
-    assert!(passed, "{text}");
-    assert_eq!(
-        text.matches("\"kind\":\"unsupported-instruction\"").count()
-            + text
-                .matches("\"kind\": \"unsupported-instruction\"")
-                .count(),
-        count,
-        "{text}"
-    );
-}
-
-/// Two registers of a in the other order are another product, and so is other metadata.
+/// Two registers of a in the other order are another product, and so are other metadata or factors.
 #[test]
 fn wrong_twins() {
     let folder = folder("products_wrong");
@@ -551,35 +629,61 @@ fn wrong_twins() {
     });
     for p in four.step_by(5) {
         let name = p.text.replace(['.', ':'], "_");
-        manifest += &p.entry(&folder, &name, true, "not-equivalent");
+        manifest += &p.entry(&folder, &name, p.fragments(true), "not-equivalent");
+    }
+    let all = all(Op::Mma).into_iter().chain(all(Op::MmaSpOrdered));
+    let told = all.filter(|p| !p.clamp && (p.sparse || p.scale.is_some()));
+    for (i, p) in told.step_by(9).enumerate() {
+        let right = p.fragments(false);
+        let wrong = match p.scale {
+            // The factors of lanes that hold others.
+            Some(_) => {
+                let (byte, lanes) = p.selectors();
+                let own = format!("{{{byte}, {}}};", lanes[1]);
+                right.replace(&own, &format!("{{{byte}, {}}};", (lanes[1] + 1) % 4))
+            }
+            // The metadata of the next row.
+            None => {
+                let list = |words: &[u32]| {
+                    let words: Vec<String> = words.iter().map(u32::to_string).collect();
+                    words.join(", ")
+                };
+                let mut words = p.metadata();
+                let own = list(&words);
+                words.rotate_left(4);
+                right.replace(&own, &list(&words))
+            }
+        };
+        assert_ne!(right, wrong, "{}", p.text);
+        let name = format!("told_{i}");
+        manifest += &p.entry(&folder, &name, wrong, "not-equivalent");
     }
     let (text, passed) = gate(&folder, &manifest, false);
     assert!(passed && !text.contains("\n0 passed"), "{text}");
 }
 
-/// Metadata that say different things of the chunks of a group are refused by name.
+/// Selectors that the manual does not list are undefined.
 #[test]
-fn mixed_metadata() {
-    let p = Product::read("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
-    let meta = p.metadata().wrapping_mul(0x1111_1111).to_string();
-    let text = p.fragments(false).replace(&meta, "0x4444eeee");
-    let path = folder("products_mixed").join("mixed.ptx");
-    std::fs::write(&path, text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));
-    let out = command
-        .arg("race")
-        .arg(&path)
-        .args([
-            "--block",
-            "32",
-            "--arg",
-            "0=in:f16[16,8]",
-            "--arg",
-            "1=in:f16[8,16]",
-        ])
-        .args(["--arg", "2=in:f32[16,8]", "--arg", "3=out:f32[16,8]"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(text.contains("unknown[unspecified-layout]"), "{text}");
+fn undefined_selectors() {
+    let text = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+    let p = Product::read(text);
+    let (byte, [pair, _]) = p.selectors();
+    let valid = format!("{{{byte}, {pair}}}, %r8");
+    let folder = folder("products_selectors");
+    let mut manifest = String::new();
+    for (name, byte, pair) in [("byte", 1, 0), ("lanes", 0, 2)] {
+        let text = p.fragments(false);
+        assert!(text.contains(&valid), "{text}");
+        let text = text.replace(&valid, &format!("{{{byte}, {pair}}}, %r8"));
+        std::fs::write(folder.join(format!("{name}.ptx")), text).unwrap();
+        manifest += &format!(
+            "[[race]]\nname = \"{name}\"\nkernel = \"{name}.ptx\"\nthreads = 32\nexpect = \"unknown\"\n\
+             args = {{ {} }}\n\n",
+            p.args()
+        );
+    }
+    let (text, passed) = gate(&folder, &manifest, true);
+    assert!(passed, "{text}");
+    let found = text.matches("not among the valid ones").count();
+    assert!(found >= 2, "{text}");
 }

@@ -3,13 +3,14 @@
 //! Source: PTX ISA 9.0, sections 9.7.14.5.14 (`mma`), 9.7.14.5.15 to 9.7.14.5.17 (`ldmatrix`,
 //! `stmatrix`, `movmatrix`). The register counts follow from the shape: an operand of r x c
 //! elements of w bits takes r * c * w / 1024 registers of 32 bits in each lane.
-//!
-//! Not claimed: block scaling; matrix loads that widen elements of four and six bits.
 
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{Fmt, IntTy, MatTy, Mma, MmaForm, NumTy, Op, RegId, Sparse, Src};
+use super::{
+    BlockScale, Fmt, IntTy, MatTy, MatrixForm, Mma, MmaForm, NumTy, Op, RegId, ScaleData, Sparse,
+    Src,
+};
 use crate::ptx::{Mod, Op as Opcode, Operand, Type};
 
 /// The element type of an operand.
@@ -34,10 +35,14 @@ pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
 }
 
 /// True for the shapes of the manual's table that the layout formula covers; `narrow` for
-/// `.kind::f8f6f4`, without which floats have eight bits or more.
+/// kinds without which floats have eight bits or more.
 fn known_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
     if narrow {
-        return matches!((m, k, a), (16, 32, MatTy::Float(f)) if f.bits() <= 8);
+        return match a {
+            MatTy::Float(f) => (m, k) == (16, 32) && f.bits() <= 8,
+            MatTy::Packed(_) => (m, k) == (16, 64),
+            MatTy::Int { .. } => false,
+        };
     }
     let ks: &[u16] = match (m, a) {
         (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[8, 16],
@@ -57,7 +62,7 @@ fn known_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
 /// True for the shapes of `mma.sp` of the manual's table.
 fn sparse_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
     if narrow {
-        return matches!((m, k, a), (16, 64, MatTy::Float(f)) if f.bits() <= 8);
+        return known_shape(m, k / 2, a, true);
     }
     let ks: &[u16] = match (m, a) {
         (16, MatTy::Float(Fmt::F16 | Fmt::Bf16)) => &[16, 32],
@@ -68,6 +73,29 @@ fn sparse_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
         _ => &[],
     };
     ks.contains(&k)
+}
+
+/// Chunks of a row and the format of their factors, of the valid combinations of table 36.
+fn block_scale(sig: &Sig, types: &[Type]) -> Decoded<Option<(u8, Fmt)>> {
+    let sizes = [
+        (Mod::ScaleVec1X, 1),
+        (Mod::ScaleVec2X, 2),
+        (Mod::ScaleVec4X, 4),
+    ];
+    let size = sizes
+        .iter()
+        .find(|(word, _)| sig.has(*word))
+        .map(|(_, n)| *n);
+    let kind = [Mod::KindMxf8f6f4, Mod::KindMxf4, Mod::KindMxf4nvf4].map(|kind| sig.has(kind));
+    let found = match (sig.has(Mod::BlockScale), types, kind, size) {
+        (false, [], [false, false, false], None) => return Ok(None),
+        (true, [Type::Ue8m0], [true, _, _], None | Some(1)) => (1, Fmt::Ue8m0),
+        (true, [Type::Ue8m0], [_, true, _], None | Some(2)) => (2, Fmt::Ue8m0),
+        (true, [Type::Ue8m0], [_, _, true], Some(n @ (2 | 4))) => (n, Fmt::Ue8m0),
+        (true, [Type::Ue4m3], [_, _, true], Some(4)) => (4, Fmt::E4m3),
+        _ => return unsupported("this combination of a kind, a size and a type of factors"),
+    };
+    Ok(Some(found))
 }
 
 impl<'a> Lowerer<'a> {
@@ -87,15 +115,23 @@ impl<'a> Lowerer<'a> {
                     Mod::Rm,
                     Mod::Rp,
                     Mod::KindF8f6f4,
+                    Mod::KindMxf8f6f4,
+                    Mod::KindMxf4,
+                    Mod::KindMxf4nvf4,
+                    Mod::BlockScale,
+                    Mod::ScaleVec1X,
+                    Mod::ScaleVec2X,
+                    Mod::ScaleVec4X,
                     Mod::Xor,
                     Mod::And,
                     Mod::Popc,
                 ])
             },
         )?;
-        let (&[d, a, b, c], Some(shape)) = (sig.types(), sig.shape) else {
+        let (&[d, a, b, c, ref scale @ ..], Some(shape)) = (sig.types(), sig.shape) else {
             return unsupported("it must have a shape and four types");
         };
+        let scale = block_scale(sig, scale)?;
         let sparse = sig.op != Opcode::Mma;
         let [Some(a_col), Some(b_col)] = sig.cols else {
             return unsupported("it must say how both factors are laid out");
@@ -106,7 +142,13 @@ impl<'a> Lowerer<'a> {
         if sig.has(Mod::Xor) || sig.has(Mod::And) || sig.has(Mod::Popc) {
             return unsupported("a bitwise product of this type");
         }
-        let (Some(a_ty), Some(b_ty)) = (matrix_type(a), matrix_type(b)) else {
+        let packed = sig.has(Mod::KindMxf4) || sig.has(Mod::KindMxf4nvf4);
+        let of = |ty| match matrix_type(ty) {
+            Some(MatTy::Float(Fmt::E2m1)) if packed => Some(MatTy::Packed(Fmt::E2m1)),
+            _ if packed => None,
+            known => known,
+        };
+        let (Some(a_ty), Some(b_ty)) = (of(a), of(b)) else {
             return unsupported("this element type");
         };
         let half = MatTy::Float(Fmt::F16);
@@ -116,14 +158,14 @@ impl<'a> Lowerer<'a> {
         if a_col || !b_col {
             return unsupported("a layout other than `.row.col`");
         }
-        let narrow = sig.has(Mod::KindF8f6f4);
+        let narrow = packed || sig.has(Mod::KindF8f6f4) || sig.has(Mod::KindMxf8f6f4);
         let known = match sparse {
             true => sparse_shape(shape.m, shape.k, a_ty, narrow),
             false => known_shape(shape.m, shape.k, a_ty, narrow),
         };
         let byte_floats = [a_ty, b_ty].map(|t| matches!(t, MatTy::Float(f) if f.bits() < 8));
         if byte_floats.contains(&true) && !narrow {
-            return unsupported("floats of fewer than eight bits without `.kind::f8f6f4`");
+            return unsupported("floats of fewer than eight bits without a `.kind`");
         }
         if shape.n != 8 || a_ty.bits() != b_ty.bits() || !known {
             return unsupported(format!("shape `.{shape}` of `.{a}`"));
@@ -143,15 +185,17 @@ impl<'a> Lowerer<'a> {
             (MatTy::Float(Fmt::F64), NumTy::Float(x), NumTy::Float(y)) => {
                 x == Fmt::F64 && y == Fmt::F64
             }
-            (MatTy::Float(_), NumTy::Float(x), NumTy::Float(y)) => {
-                matches!(x, Fmt::F16 | Fmt::F32) && matches!(y, Fmt::F16 | Fmt::F32)
+            (MatTy::Float(_) | MatTy::Packed(_), NumTy::Float(x), NumTy::Float(y)) => {
+                let some = |f| f == Fmt::F32 || f == Fmt::F16 && scale.is_none();
+                some(x) && some(y)
             }
             _ => false,
         };
         if !fits {
             return unsupported("this type of accumulator");
         }
-        self.expect(if sparse { 6 } else { 4 })?;
+        let plain = if sparse { 6 } else { 4 };
+        self.expect(plain + if scale.is_some() { 4 } else { 0 })?;
         let held = if sparse { shape.k / 2 } else { shape.k };
         let elements = |rows: u16, cols: u16, bits: u32| {
             let reg = bits.max(32);
@@ -181,6 +225,15 @@ impl<'a> Lowerer<'a> {
                 _ => return unsupported("a sparsity selector that is not from 0 to 3"),
             },
         };
+        let scale = match scale {
+            None => None,
+            Some((chunks, fmt)) => Some(Box::new(BlockScale {
+                chunks,
+                fmt,
+                a: self.scale_data(plain)?,
+                b: self.scale_data(plain + 2)?,
+            })),
+        };
         self.emit(Op::Mma(Box::new(Mma {
             m: shape.m,
             k: shape.k,
@@ -194,6 +247,7 @@ impl<'a> Lowerer<'a> {
             b,
             c,
             sparse,
+            scale,
             form: MmaForm::Whole,
         })));
         Ok(())
@@ -225,6 +279,7 @@ impl<'a> Lowerer<'a> {
             b,
             c,
             sparse: None,
+            scale: None,
             form: MmaForm::Quads { a_col, b_row },
         })));
         Ok(())
@@ -278,11 +333,23 @@ impl<'a> Lowerer<'a> {
             b,
             c,
             sparse: None,
+            scale: None,
             form: MmaForm::Bits {
                 xor: sig.has(Mod::Xor),
             },
         })));
         Ok(())
+    }
+
+    /// `scale-data, {byte-id, thread-id}`
+    fn scale_data(&mut self, i: usize) -> Decoded<ScaleData> {
+        let data = self.src(i, Type::B32)?;
+        let which = self.matrix_srcs(i + 1, Type::U16, 2)?;
+        Ok(ScaleData {
+            data,
+            byte: which[0],
+            thread: which[1],
+        })
     }
 
     fn counted(&mut self, i: usize, count: usize) -> Decoded<Vec<Operand>> {
@@ -310,8 +377,9 @@ impl<'a> Lowerer<'a> {
             .collect()
     }
 
-    /// The number of matrices and `.trans` of the 8x8 forms.
-    fn matrices(&mut self, sig: &Sig) -> Decoded<(usize, bool)> {
+    /// The form of a matrix load or store, the number of its registers, and the bits of an element in memory
+    /// that becomes a byte.
+    fn matrices(&mut self, sig: &Sig) -> Decoded<(MatrixForm, usize, Option<u8>)> {
         sig.only(
             const {
                 ModSet::of(&[
@@ -324,42 +392,60 @@ impl<'a> Lowerer<'a> {
                 ])
             },
         )?;
-        match (sig.shape, sig.types()) {
-            (Some(s), [Type::B16]) if (s.m, s.n, s.k) == (8, 8, 0) => {}
-            _ => return unsupported("a shape or type other than `.m8n8` of `.b16`"),
+        let load = sig.op == Opcode::Ldmatrix;
+        let Some(shape) = sig.shape else {
+            return unsupported("it must have a shape");
+        };
+        let narrow = match sig.types() {
+            [Type::B16 | Type::B8] => None,
+            [Type::B8x16, Type::B6x16P32] if load => Some(6),
+            [Type::B8x16, Type::B4x16P64] if load => Some(4),
+            _ => return unsupported("this element type"),
+        };
+        let halves = sig.types() == [Type::B16];
+        let form = match (shape.m, shape.n, shape.k, sig.has(Mod::Trans)) {
+            (8, 8, 0, false) if halves => MatrixForm::Rows,
+            (8, 8, 0, true) if halves => MatrixForm::Columns,
+            (8, 16, 0, false) if narrow.is_some() => MatrixForm::Rows,
+            (16, 16, 0, true) if load && !halves => MatrixForm::Square,
+            (16, 8, 0, true) if !load && !halves => MatrixForm::Pairs,
+            _ => return unsupported("this shape of this element type"),
+        };
+        let counts = [(Mod::X1, 1), (Mod::X2, 2), (Mod::X4, 4)];
+        let count = sig.need(&counts, "the number of matrices")?;
+        let registers = count * form.registers();
+        if registers > 4 {
+            return unsupported("four matrices of this shape");
         }
-        let count = sig.need(
-            &[(Mod::X1, 1), (Mod::X2, 2), (Mod::X4, 4)],
-            "the number of matrices",
-        )?;
         self.expect(2)?;
-        Ok((count, sig.has(Mod::Trans)))
+        Ok((form, registers, narrow))
     }
 
-    /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p];`
+    /// `ldmatrix.sync.aligned.shape.num{.trans}{.shared}.type r, [p];`
     pub(super) fn decode_ldmatrix(&mut self, sig: &Sig) -> Decoded<()> {
-        let (count, trans) = self.matrices(sig)?;
-        let dsts = self.matrix_regs(0, Type::B32, count)?;
+        let (form, registers, narrow) = self.matrices(sig)?;
+        let dsts = self.matrix_regs(0, Type::B32, registers)?;
         let written = self.written_space(sig)?;
         let (space, addr) = self.address(1, written)?;
         self.emit(Op::Ldmatrix {
             dsts,
-            trans,
+            form,
+            narrow,
             space,
             addr,
         });
         Ok(())
     }
 
-    /// `stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r;`
+    /// `stmatrix.sync.aligned.shape.num{.trans}{.shared}.type [p], r;`
     pub(super) fn decode_stmatrix(&mut self, sig: &Sig) -> Decoded<()> {
-        let (count, trans) = self.matrices(sig)?;
+        let (form, registers, _) = self.matrices(sig)?;
         let written = self.written_space(sig)?;
         let (space, addr) = self.address(0, written)?;
-        let srcs = self.matrix_srcs(1, Type::B32, count)?;
+        let srcs = self.matrix_srcs(1, Type::B32, registers)?;
         self.emit(Op::Stmatrix {
             srcs,
-            trans,
+            form,
             space,
             addr,
         });

@@ -1044,26 +1044,28 @@ pub enum Op {
     },
     /// `mma.sync` of a dense shape: d = a * b + c over the whole warp.
     Mma(Box<Mma>),
-    /// `ldmatrix` of 8x8 matrices of 16-bit elements.
+    /// `ldmatrix`.
     Ldmatrix {
-        /// One register for each matrix.
+        /// The registers of all matrices.
         dsts: Vec<RegId>,
-        /// `.trans`.
-        trans: bool,
+        /// Which element goes where.
+        form: MatrixForm,
+        /// Bits of an element in memory that becomes a byte (`.b8x16.src_fmt`).
+        narrow: Option<u8>,
         /// The state space.
         space: Space,
-        /// Address of a row, given by eight lanes for each matrix.
+        /// Address of a row, given by a lane.
         addr: Addr,
     },
-    /// `stmatrix` of 8x8 matrices of 16-bit elements.
+    /// `stmatrix`.
     Stmatrix {
-        /// One register for each matrix.
+        /// The registers of all matrices.
         srcs: Vec<Src>,
-        /// `.trans`.
-        trans: bool,
+        /// Which element goes where.
+        form: MatrixForm,
         /// The state space.
         space: Space,
-        /// Address of a row, given by eight lanes for each matrix.
+        /// Address of a row, given by a lane.
         addr: Addr,
     },
     /// `movmatrix.m8n8.trans.b16`.
@@ -1126,6 +1128,8 @@ pub enum FloatTest {
 pub enum MatTy {
     /// A float format.
     Float(Fmt),
+    /// A float format of four bits, without padding.
+    Packed(Fmt),
     /// An integer of this width in bits (4 or 8).
     Int {
         /// Width in bits.
@@ -1140,7 +1144,7 @@ impl MatTy {
     pub fn element(self) -> NumTy {
         match self {
             MatTy::Float(Fmt::Tf32) => NumTy::Float(Fmt::F32),
-            MatTy::Float(f) => NumTy::Float(f),
+            MatTy::Float(f) | MatTy::Packed(f) => NumTy::Float(f),
             MatTy::Int { width, signed } => NumTy::Int(IntTy { width, signed }),
         }
     }
@@ -1149,6 +1153,7 @@ impl MatTy {
     pub fn bits(self) -> u32 {
         match self {
             MatTy::Float(f) => f.bits().max(8),
+            MatTy::Packed(_) => 4,
             MatTy::Int { width, .. } => width as u32,
         }
     }
@@ -1159,6 +1164,7 @@ impl MatTy {
         match self {
             MatTy::Float(Fmt::E2m1) => (2, 4),
             MatTy::Float(f) => (0, f.bits() as u8),
+            MatTy::Packed(_) => (0, 4),
             MatTy::Int { width, .. } => (0, width),
         }
     }
@@ -1192,8 +1198,34 @@ pub struct Mma {
     pub c: Vec<Src>,
     /// Of `mma.sp`, whose a holds half of its columns.
     pub sparse: Option<Sparse>,
+    /// Factors of the chunks of rows of a and of columns of b.
+    pub scale: Option<Box<BlockScale>>,
     /// What is unusual about it.
     pub form: MmaForm,
+}
+
+/// The factors of a product with `.block_scale` (PTX ISA 9.0, section 9.7.14.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockScale {
+    /// How many chunks a row of a has, and a column of b.
+    pub chunks: u8,
+    /// The format: `.ue8m0`, or `.e4m3` for `.ue4m3`, which is without sign.
+    pub fmt: Fmt,
+    /// The factors of a.
+    pub a: ScaleData,
+    /// The factors of b.
+    pub b: ScaleData,
+}
+
+/// Four factors in each lane, and which of them are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScaleData {
+    /// The factors.
+    pub data: Src,
+    /// The first byte.
+    pub byte: Src,
+    /// Which lanes of four: for a, a pair of them.
+    pub thread: Src,
 }
 
 /// Kinds of products of a warp.
@@ -1214,6 +1246,31 @@ pub enum MmaForm {
         /// `.xor.popc` instead of `.and.popc`.
         xor: bool,
     },
+}
+
+/// Which bytes of which rows a matrix instruction puts into a register of a lane, or takes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixForm {
+    /// `.m8n8`, and `.m8n16` of bytes: four neighbours of a row.
+    Rows,
+    /// `.m8n8.trans`: two columns of 16-bit elements.
+    Columns,
+    /// `.m16n16.trans`: four rows of a column of bytes, in two registers.
+    Square,
+    /// `.m16n8.trans`: two rows of two columns of bytes.
+    Pairs,
+}
+
+impl MatrixForm {
+    /// The number of rows, each with an address, that are held by so many registers.
+    pub fn rows(self, registers: usize) -> usize {
+        8 * registers
+    }
+
+    /// How many registers a matrix takes.
+    pub fn registers(self) -> usize {
+        if self == MatrixForm::Square { 2 } else { 1 }
+    }
 }
 
 /// What a sparse product is told about the columns of a.

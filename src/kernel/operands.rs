@@ -114,6 +114,11 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
             all(&m.a, f);
             all(&m.b, f);
             all(&m.c, f);
+            if let Some(s) = &m.scale {
+                for d in [s.a, s.b] {
+                    [d.data, d.byte, d.thread].iter().for_each(|s| src(s, f));
+                }
+            }
             if let Some(s) = &m.sparse {
                 src(&s.metadata, f);
             }

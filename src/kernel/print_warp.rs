@@ -4,7 +4,17 @@ use std::fmt::{self, Write};
 
 use super::print::Listing;
 use super::print_op::{flags, int, num, space};
-use super::{IntTy, MatTy, Mma, MmaForm, Op, Src};
+use super::{IntTy, MatTy, MatrixForm, Mma, MmaForm, Op, Src};
+
+/// What a matrix load or store says about where elements go.
+fn matrix_form(w: &mut String, form: MatrixForm) -> fmt::Result {
+    w.write_str(match form {
+        MatrixForm::Rows => "",
+        MatrixForm::Columns => ".trans",
+        MatrixForm::Square => ".trans.m16n16",
+        MatrixForm::Pairs => ".trans.m16n8",
+    })
+}
 
 impl Listing<'_> {
     /// An operation of a whole warp, or of its copy engine.
@@ -13,23 +23,27 @@ impl Listing<'_> {
             Op::Mma(mma) => self.mma(w, mma),
             Op::Ldmatrix {
                 dsts,
-                trans,
+                form,
+                narrow,
                 space: from,
                 addr,
             } => {
                 let dsts: Vec<_> = dsts.iter().map(|r| Some(*r)).collect();
                 write!(w, "ldmatrix.{}", space(*from))?;
-                flags(w, &[(*trans, "trans")])?;
+                matrix_form(w, *form)?;
+                if let Some(bits) = narrow {
+                    write!(w, ".b{bits}")?;
+                }
                 write!(w, " {{{}}}, {}", self.opts(&dsts), self.addr(addr))
             }
             Op::Stmatrix {
                 srcs,
-                trans,
+                form,
                 space: to,
                 addr,
             } => {
                 write!(w, "stmatrix.{}", space(*to))?;
-                flags(w, &[(*trans, "trans")])?;
+                matrix_form(w, *form)?;
                 write!(w, " {}, {{{}}}", self.addr(addr), self.srcs(srcs))
             }
             Op::Movmatrix { dst, src } => {
@@ -91,16 +105,23 @@ impl Listing<'_> {
         flags(w, &[(mma.clamp, "satfinite")])?;
         write!(w, " {{{}}}, {{{}}}", self.opts(&d), self.srcs(&mma.a))?;
         write!(w, ", {{{}}}, {{{}}}", self.srcs(&mma.b), self.srcs(&mma.c))?;
-        match mma.sparse {
-            Some(s) => write!(w, ", {}, {}", self.src(s.metadata), s.selector),
-            None => Ok(()),
+        if let Some(s) = mma.sparse {
+            write!(w, ", {}, {}", self.src(s.metadata), s.selector)?;
         }
+        if let Some(s) = &mma.scale {
+            write!(w, ", {}x{}", s.chunks, s.fmt.name())?;
+            for d in [s.a, s.b] {
+                let (byte, thread) = (self.src(d.byte), self.src(d.thread));
+                write!(w, ", {}[{byte}] of {thread}", self.src(d.data))?;
+            }
+        }
+        Ok(())
     }
 }
 
 fn element(ty: MatTy) -> String {
     match ty {
-        MatTy::Float(fmt) => fmt.name().to_string(),
+        MatTy::Float(fmt) | MatTy::Packed(fmt) => fmt.name().to_string(),
         MatTy::Int { width, signed } => int(IntTy { width, signed }),
     }
 }

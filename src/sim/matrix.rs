@@ -1,4 +1,4 @@
-//! Matrix instructions of a warp: `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! Matrix instructions of a warp: their dispatch, and the products of `mma.sync`.
 //!
 //! Which lane holds which element follows one formula for all dense shapes (PTX ISA 9.0, section
 //! 9.7.14.5): with g = lane / 4, t = lane % 4 and E elements in a register of 32 bits (1 for tf32
@@ -12,29 +12,14 @@
 //! Over the reals a product is the sum that it says; the order and precision of the accumulation,
 //! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
 
-use crate::kernel::{Addr, IntTy, MatTy, Mma, MmaForm, NumTy, Op, Pc, RegId, Space, Src};
+use crate::kernel::{MatTy, Mma, MmaForm, NumTy, Op, Pc, Src};
 use crate::term::{BitsOp, TermId};
 
+use super::DefectKind;
 use super::int_sym;
 use super::machine::{Machine, Stop};
-use super::place::Target;
-use super::race::{Kind, SameWrite};
-use super::step::Under;
 use super::value::Val;
 use super::warp::LANES;
-use super::{DefectKind, UnknownKind};
-
-const HALF: NumTy = NumTy::Int(IntTy {
-    width: 16,
-    signed: false,
-});
-const WORD: NumTy = NumTy::Int(IntTy {
-    width: 32,
-    signed: false,
-});
-
-/// Unordered writes of the same bytes, by target.
-type Conflicts = Vec<(usize, SameWrite)>;
 
 /// Elements of an operand in one register.
 fn per_register(ty: MatTy) -> usize {
@@ -83,21 +68,42 @@ impl Machine<'_> {
             Op::Mma(m) => self.mma(w, pc, m),
             Op::Ldmatrix {
                 dsts,
-                trans,
+                form,
+                narrow,
                 space,
                 addr,
-            } => self.ldmatrix(w, pc, dsts, *trans, *space, *addr),
+            } => self.ldmatrix(w, pc, dsts, (*form, *narrow), (*space, *addr)),
             Op::Stmatrix {
                 srcs,
-                trans,
+                form,
                 space,
                 addr,
-            } => self.stmatrix(w, pc, srcs, *trans, *space, *addr),
+            } => self.stmatrix(w, pc, srcs, *form, (*space, *addr)),
             Op::Movmatrix { dst, src } => {
                 self.movmatrix(w, *dst, *src);
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
+    pub fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
+        let (first, wide) = ty.field();
+        match ty {
+            MatTy::Float(f) if ty.bits() >= 32 => return self.values.real(v, f),
+            _ => {}
+        }
+        let whole = self.values.bits(v, 32);
+        let part = self
+            .values
+            .field(whole, e as u8 * ty.bits() as u8 + first, wide);
+        match ty {
+            MatTy::Float(f) | MatTy::Packed(f) => {
+                let part = self.values.of_bits(part);
+                self.values.real(part, f)
+            }
+            MatTy::Int { signed, .. } => int_sym::extend(&mut self.values.store, part, signed, 32),
         }
     }
 
@@ -111,29 +117,13 @@ impl Machine<'_> {
         place: impl Fn(usize, usize, usize) -> (usize, usize),
     ) -> Vec<TermId> {
         let n = per_register(ty);
-        let bits = ty.bits() as u8;
-        let (first, wide) = ty.field();
         let mut out = vec![TermId(0); rows * cols];
         for (r, reg) in regs.iter().enumerate() {
             for lane in 0..LANES {
                 let v = self.src(w, *reg, lane);
                 for e in 0..n {
                     let (row, col) = place(lane, r, e);
-                    let t = match ty {
-                        MatTy::Float(f) if n == 1 => self.values.real(v, f),
-                        MatTy::Float(f) => {
-                            let whole = self.values.bits(v, 32);
-                            let part = self.values.field(whole, e as u8 * bits + first, wide);
-                            let part = self.values.of_bits(part);
-                            self.values.real(part, f)
-                        }
-                        MatTy::Int { signed, .. } => {
-                            let whole = self.values.bits(v, 32);
-                            let part = self.values.field(whole, e as u8 * bits, bits);
-                            int_sym::extend(&mut self.values.store, part, signed, 32)
-                        }
-                    };
-                    out[row * cols + col] = t;
+                    out[row * cols + col] = self.matrix_element(v, ty, e);
                 }
             }
         }
@@ -154,6 +144,10 @@ impl Machine<'_> {
         });
         let columns = self.held_columns(w, pc, m)?;
         let b = self.fragment(w, m.b_ty, &m.b, (depth, 8), |l, r, e| place_b(eb, l, r, e));
+        let (a, b) = match &m.scale {
+            Some(scale) => self.scaled(w, pc, scale, (a, b), &columns, depth)?,
+            None => (a, b),
+        };
         let count = rows * 8 / LANES;
         let mut results: Vec<Val> = Vec::with_capacity(rows * 8);
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
@@ -161,7 +155,7 @@ impl Machine<'_> {
             for i in 0..count {
                 let (row, col) = place_c(lane, i);
                 products.clear();
-                let at = &columns[row % 8];
+                let at = &columns[row % columns.len()];
                 products.extend((0..held).map(|i| (a[row * held + i], b[at[i] * 8 + col])));
                 let d = match m.d_ty {
                     NumTy::Float(f) => {
@@ -213,83 +207,6 @@ impl Machine<'_> {
         }
     }
 
-    /// For each group of four lanes, the columns of a that its registers hold.
-    ///
-    /// Metadata of a sparse product says where in its chunk (four elements, two of tf32, or four pairs of
-    /// integers of four bits) each element or pair that is held stands. Which bits of which lane are about which chunk stands in
-    /// figures of the manual (section 9.7.14.6.2) that its text does not repeat: only
-    /// metadata that say the same of all chunks of a group are taken.
-    fn held_columns(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<Vec<Vec<usize>>, Stop> {
-        let depth = m.k as usize;
-        let Some(sparse) = m.sparse else {
-            return Ok(vec![(0..depth).collect(); LANES / 4]);
-        };
-        // A chunk has four bits of metadata; a group has two rows.
-        let pairs = m.a_ty.bits() == 32;
-        // How many neighbours stand and fall together.
-        let unit = if m.a_ty.bits() == 4 { 2 } else { 1 };
-        let chunk = unit * if pairs { 2 } else { 4 };
-        let words = 2 * depth / chunk / 8;
-        let first = words * sparse.selector as usize;
-        if first + words > 4 {
-            let site = self.site(pc, w, u32::MAX, "executes it");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
-                "the sparsity selector names lanes that hold no metadata".into()
-            });
-            return Err(Stop::Finding);
-        }
-        let mut out = Vec::with_capacity(LANES / 4);
-        for group in 0..LANES / 4 {
-            let mut all = Vec::with_capacity(words);
-            for lane in 4 * group + first..4 * group + first + words {
-                let v = self.src(w, sparse.metadata, lane);
-                let Val::Conc(bits) = self.values.of_bits_plain(v, 32) else {
-                    self.unsupported(
-                        w,
-                        u32::MAX,
-                        pc,
-                        "data-dependent metadata of a sparse product",
-                    );
-                    return Err(Stop::Finding);
-                };
-                all.push(bits as u32);
-            }
-            let one = all[0] & 15;
-            if all.iter().any(|word| *word != one * 0x1111_1111) {
-                let site = self.site(pc, w, u32::MAX, "executes it");
-                self.unknown(UnknownKind::UnspecifiedLayout, vec![site], || {
-                    "the metadata of a sparse product differ between chunks, and which bits are \
-                     about which chunk is not modelled"
-                        .into()
-                });
-                return Err(Stop::Finding);
-            }
-            let inside: &[usize] = match (pairs, one) {
-                (true, 0b1110) => &[1],
-                (true, 0b0100) => &[0],
-                (false, _) if (one & 3) < one >> 2 || (one & 3) > one >> 2 && !sparse.ordered => {
-                    &[one as usize & 3, one as usize >> 2]
-                }
-                _ => &[],
-            };
-            if inside.is_empty() {
-                let site = self.site(pc, w, u32::MAX, format!("has metadata {one:#06b}"));
-                self.unknown(UnknownKind::Undefined, vec![site], || {
-                    "metadata of a sparse product name no distinct elements".into()
-                });
-                return Err(Stop::Finding);
-            }
-            let chunks = (0..depth / chunk).map(|c| c * chunk);
-            out.push(
-                chunks
-                    .flat_map(|c| inside.iter().map(move |i| c + unit * i))
-                    .flat_map(|first| first..first + unit)
-                    .collect(),
-            );
-        }
-        Ok(out)
-    }
-
     /// Element i of c in a lane.
     pub fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
         match m.c_ty {
@@ -322,146 +239,6 @@ impl Machine<'_> {
             acc = s.bits_op(BitsOp::Add, acc, ones);
         }
         acc
-    }
-
-    /// The rows of the matrices: their targets in order, eight for each matrix.
-    #[allow(clippy::too_many_arguments)]
-    fn matrix_rows(
-        &mut self,
-        w: usize,
-        pc: Pc,
-        count: usize,
-        space: Space,
-        addr: Addr,
-        kind: Kind,
-    ) -> Result<(Vec<Target>, Conflicts), Stop> {
-        let mask = (u64::from(u32::MAX) >> (32 - 8 * count)) as u32;
-        let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
-        let wanted = rows.len();
-        self.check(w, pc, &mut rows, 16, kind.writes());
-        if rows.len() != wanted {
-            return Err(Stop::Finding);
-        }
-        if wanted != 8 * count {
-            let v = match addr.base {
-                Src::Reg(_) => self.src(w, addr.base, 0),
-                _ => Val::Conc(0),
-            };
-            self.data_dependent_address(w, mask, pc, v);
-            return Err(Stop::Finding);
-        }
-        self.stats.accesses += wanted as u64;
-        let conflicts = self.order_accesses(w, pc, &rows, (2, 8), kind, false)?;
-        Ok((rows, conflicts))
-    }
-
-    fn ldmatrix(
-        &mut self,
-        w: usize,
-        pc: Pc,
-        dsts: &[RegId],
-        trans: bool,
-        space: Space,
-        addr: Addr,
-    ) -> Result<(), Stop> {
-        let (rows, _) = self.matrix_rows(w, pc, dsts.len(), space, addr, Kind::Read)?;
-        for (j, d) in dsts.iter().enumerate() {
-            for lane in 0..LANES {
-                let (g, t) = (lane / 4, lane % 4);
-                let v = if trans {
-                    let parts = [0, 1].map(|e| {
-                        let row = &rows[8 * j + 2 * t + e];
-                        let (region, off) = (row.region, row.off as u64 + 2 * g as u64);
-                        let v = self.load_one(w, lane, pc, region, off, HALF);
-                        self.values.bits(v, 16)
-                    });
-                    let t = self.values.store.concat(&parts);
-                    self.values.of_bits(t)
-                } else {
-                    let row = &rows[8 * j + g];
-                    let (region, off) = (row.region, row.off as u64 + 4 * t as u64);
-                    self.load_one(w, lane, pc, region, off, WORD)
-                };
-                self.set(w, *d, lane, v);
-            }
-        }
-        Ok(())
-    }
-
-    fn stmatrix(
-        &mut self,
-        w: usize,
-        pc: Pc,
-        srcs: &[Src],
-        trans: bool,
-        space: Space,
-        addr: Addr,
-    ) -> Result<(), Stop> {
-        let (rows, conflicts) = self.matrix_rows(w, pc, srcs.len(), space, addr, Kind::Write)?;
-        // Row by row, so that each is compared with what the ones before it stored.
-        for (i, target) in rows.iter().enumerate() {
-            let mine = |c: &&(usize, SameWrite)| c.0 == i;
-            let found: Vec<SameWrite> = conflicts.iter().filter(mine).map(|c| c.1).collect();
-            let (src, row) = (srcs[i / 8], i % 8);
-            for word in 0..4 {
-                let at = target.off as u64 + 4 * word as u64;
-                let halves = [0, 1].map(|e| {
-                    let (lane, half) = match trans {
-                        true => (4 * (2 * word + e) + row / 2, row % 2),
-                        false => (4 * row + word, e),
-                    };
-                    let v = self.src(w, src, lane);
-                    let whole = self.values.bits(v, 32);
-                    self.values.field(whole, 16 * half as u8, 16)
-                });
-                let upon = |o: u64| found.iter().filter(move |c| c.offset == o);
-                if upon(at).count() == upon(at + 2).count() {
-                    let v = match trans {
-                        true => {
-                            let t = self.values.store.concat(&halves);
-                            self.values.of_bits(t)
-                        }
-                        false => self.src(w, src, 4 * row + word),
-                    };
-                    for c in upon(at) {
-                        self.same_value(target.region, at, 4, (v, v), WORD, c);
-                    }
-                } else {
-                    for (at, t) in [at, at + 2].into_iter().zip(halves) {
-                        let v = self.values.of_bits(t);
-                        for c in upon(at) {
-                            self.same_value(target.region, at, 2, (v, v), HALF, c);
-                        }
-                    }
-                }
-                for (at, t) in [at, at + 2].into_iter().zip(halves) {
-                    let v = self.values.of_bits(t);
-                    let region = &mut self.regions[target.region.0 as usize];
-                    region.store(&mut self.values, at, 2, v);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lane (g, t) gets elements (2t, g) and (2t + 1, g) of the matrix that is held by rows.
-    fn movmatrix(&mut self, w: usize, dst: RegId, src: Src) {
-        let held: Vec<TermId> = (0..LANES)
-            .map(|lane| {
-                let v = self.src(w, src, lane);
-                self.values.bits(v, 32)
-            })
-            .collect();
-        for lane in 0..LANES {
-            let (g, t) = (lane / 4, lane % 4);
-            let parts = [0, 1].map(|e| {
-                let from = held[(2 * t + e) * 4 + g / 2];
-                self.values.field(from, 16 * (g % 2) as u8, 16)
-            });
-            let v = self.values.store.concat(&parts);
-            let v = self.values.of_bits(v);
-            self.set(w, dst, lane, v);
-        }
     }
 }
 

@@ -15,7 +15,6 @@ use crate::term::TermId;
 
 use super::clock::Actor;
 use super::descriptor::Descriptor;
-use super::int_sym;
 use super::machine::{Machine, Stop};
 use super::race::Kind;
 use super::step::Under;
@@ -416,20 +415,7 @@ impl Machine<'_> {
         for (row, column) in cells {
             let v = self.tensor_cell(w, mask, pc, row, column);
             for e in 0..each {
-                out.push(match ty {
-                    MatTy::Float(f) if each == 1 => self.values.real(v, f),
-                    MatTy::Float(f) => {
-                        let whole = self.values.bits(v, 32);
-                        let part = self.values.field(whole, (e * bits) as u8, bits as u8);
-                        let part = self.values.of_bits(part);
-                        self.values.real(part, f)
-                    }
-                    MatTy::Int { signed, .. } => {
-                        let whole = self.values.bits(v, 32);
-                        let part = self.values.field(whole, (e * bits) as u8, bits as u8);
-                        int_sym::extend(&mut self.values.store, part, signed, 32)
-                    }
-                });
+                out.push(self.matrix_element(v, ty, e));
             }
         }
         Ok(out)

@@ -459,7 +459,7 @@ impl Machine<'_> {
         for off in at {
             let v = self.load_one(w, 0, pc, SHARED, off, raw);
             out.push(match ty {
-                MatTy::Float(f) => self.values.real(v, f),
+                MatTy::Float(f) | MatTy::Packed(f) => self.values.real(v, f),
                 MatTy::Int { signed, .. } => {
                     let bits = self.values.bits(v, (size * 8) as u8);
                     int_sym::extend(&mut self.values.store, bits, signed, 32)

@@ -25,7 +25,6 @@ use crate::kernel::{
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::int_sym;
 use super::machine::{Machine, Stop};
 use super::place::Target;
 use super::race::Kind;
@@ -256,20 +255,7 @@ impl Machine<'_> {
             for lane in 0..LANES {
                 let v = self.src(w, Src::Reg(*r), lane);
                 for e in 0..n {
-                    let t = match what.ty {
-                        MatTy::Float(f) if n == 1 => self.values.real(v, f),
-                        MatTy::Float(f) => {
-                            let whole = self.values.bits(v, 32);
-                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
-                            let part = self.values.of_bits(part);
-                            self.values.real(part, f)
-                        }
-                        MatTy::Int { signed, .. } => {
-                            let whole = self.values.bits(v, 32);
-                            let part = self.values.store.extract(whole, e as u8 * bits, bits);
-                            int_sym::extend(&mut self.values.store, part, signed, 32)
-                        }
-                    };
+                    let t = self.matrix_element(v, what.ty, e);
                     out[place(what, regs.len(), lane, slot, e)] = t;
                 }
             }
@@ -357,7 +343,7 @@ impl Machine<'_> {
         let length = if m.col { rows } else { cols } as u32;
         let size = m.what.ty.bits() / 8;
         let ty = match m.what.ty {
-            MatTy::Float(_) => m.what.ty.element(),
+            MatTy::Float(_) | MatTy::Packed(_) => m.what.ty.element(),
             MatTy::Int { width, .. } => NumTy::Int(IntTy {
                 width,
                 signed: false,
@@ -439,7 +425,7 @@ impl Machine<'_> {
                 };
                 let t = values[row * cols as usize + col];
                 let v = match m.what.ty {
-                    MatTy::Float(f) => Val::Real(f, t),
+                    MatTy::Float(f) | MatTy::Packed(f) => Val::Real(f, t),
                     MatTy::Int { .. } => self.values.of_bits(t),
                 };
                 let region = &mut self.regions[one[0].region.0 as usize];
@@ -480,7 +466,7 @@ impl Machine<'_> {
             products.clear();
             products.extend((0..depth).map(|k| (a[row * depth + k], b[k * cols + col])));
             out.push(match m.d.ty {
-                MatTy::Float(f) => {
+                MatTy::Float(f) | MatTy::Packed(f) => {
                     let c = match m.c.ty {
                         MatTy::Float(g) if g != f => Val::Real(f, self.values.real(c, g)),
                         _ => c,

@@ -45,6 +45,9 @@ fn matrices_and_copies() {
             mma.m16n8k8.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3}, {%f5, %f6, %f7, %f8}
          ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r1, %r2}, [%r3+16]; => ldmatrix.shared.trans {%r1, %r2}, [%r3+16]
          stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r3], {%r1}; => stmatrix.shared [%r3], {%r1}
+         ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3]; => ldmatrix.shared.trans.m16n16 {%r1, %r2}, [%r3]
+         ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32 {%r1, %r2}, [%r3]; => ldmatrix.shared.b6 {%r1, %r2}, [%r3]
+         stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%r3], {%r1, %r2}; => stmatrix.shared.trans.m16n8 [%r3], {%r1, %r2}
          movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; => movmatrix %r1, %r2
          cp.async.cg.shared.global [%r1], [%rd1+32], 16, %r2; => cp.async [%r1], [%rd1+32], 16, reads %r2
          cp.async.ca.shared.global [tile], [%rd1], 4, !%p1; => cp.async [0], [%rd1], 4, zero if !%p1

@@ -65,7 +65,9 @@ pub(super) const ROWS: &[Row] = &[
             "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0 \
              : vd,va,vb,vc,r32,v,r32,v",
             "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X|scale_vec::4X f32 e2m1 e2m1 f32 \
-             ue8m0|ue4m3 : vd,va,vb,vc,r32,v,r32,v",
+             ue8m0 : vd,va,vb,vc,r32,v,r32,v",
+            "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3 \
+             : vd,va,vb,vc,r32,v,r32,v",
             "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 $f8f6f4 $f8f6f4 f32 ue8m0 \
              : vd,va,vb,vc,r32,v,r32,v",
         ],
@@ -208,7 +210,9 @@ const SPARSE: &[&str] = &[
     "sync aligned m16n8k128 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0 \
      : vd,va,vb,vc,r32,i,r32,v,r32,v",
     "sync aligned m16n8k128 row col kind::mxf4nvf4 block_scale scale_vec::2X|scale_vec::4X f32 e2m1 e2m1 f32 \
-     ue8m0|ue4m3 : vd,va,vb,vc,r32,i,r32,v,r32,v",
+     ue8m0 : vd,va,vb,vc,r32,i,r32,v,r32,v",
+    "sync aligned m16n8k128 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3 \
+     : vd,va,vb,vc,r32,i,r32,v,r32,v",
     "sync aligned m16n8k64 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 $f8f6f4 $f8f6f4 f32 ue8m0 \
      : vd,va,vb,vc,r32,i,r32,v,r32,v",
 ];
