@@ -195,12 +195,11 @@ impl Ring {
         for (x, p) in factors {
             let v = self.val_of(x);
             if p < 0 {
+                // What is over a denominator has a sum for its inverse.
                 let inverse = self.val_inverse(v)?;
-                let Some(i) = inverse.as_term() else {
-                    return Err(Fail::Limit);
-                };
                 for _ in 0..p.unsigned_abs() {
-                    base = self.term_mul(base, i)?;
+                    base = self.term_mul(base, inverse.factor)?;
+                    product = self.poly_mul(product, inverse.poly)?;
                 }
                 continue;
             }

@@ -9,27 +9,42 @@
 //! What is not claimed: handles of different tables cannot be compared.
 
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 use indexmap::IndexSet;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Bits of two numbers that are still added or multiplied.
 const MAX_BITS: u64 = 1 << 15;
+
+/// Results on long numbers that are kept.
+const MAX_KNOWN: usize = 1 << 14;
 
 /// A rational number in lowest terms with a positive denominator.
 ///
 /// `Big` is used only where `Small` cannot hold the value, so derived equality is equality of
 /// numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rat {
     /// Numerator (never `i64::MIN`) and positive denominator without common divisor.
     Small(i64, i64),
     /// Anything larger.
     Big(Box<BigRational>),
+}
+
+/// By the parts in lowest terms: the hash of a `BigRational` is that of its continued fraction, which takes
+/// as long as a greatest common divisor.
+impl Hash for Rat {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Rat::Small(n, d) => (n, d).hash(state),
+            Rat::Big(b) => (b.numer(), b.denom()).hash(state),
+        }
+    }
 }
 
 impl Rat {
@@ -210,6 +225,9 @@ impl Coef {
 #[derive(Debug)]
 pub struct Coefs {
     table: IndexSet<Rat, FxBuildHasher>,
+    /// Sums and (true) products of long numbers: the terms of a polynomial have few coefficients, and each
+    /// meets each of another's.
+    known: FxHashMap<(bool, Coef, Coef), Coef>,
     /// Work on numbers beyond machine words, in term operations, since it was last asked for.
     pub spent: u64,
     /// Set once a number was too long to compute, or too much was spent on long ones: whatever was
@@ -223,6 +241,7 @@ impl Default for Coefs {
     fn default() -> Self {
         Coefs {
             table: IndexSet::default(),
+            known: FxHashMap::default(),
             spent: 0,
             overflow: false,
             allowance: u64::MAX,
@@ -256,11 +275,7 @@ impl Coefs {
         {
             return c;
         }
-        let (x, y) = (self.get(a), self.get(b));
-        match self.affords(&x, &y) {
-            true => self.of(x.add(&y)),
-            false => Coef::ONE,
-        }
+        self.long(false, a, b)
     }
 
     /// The product.
@@ -276,17 +291,44 @@ impl Coefs {
         {
             return c;
         }
+        self.long(true, a, b)
+    }
+
+    /// The sum, or the product, of numbers that are not written in their handles.
+    fn long(&mut self, product: bool, a: Coef, b: Coef) -> Coef {
+        let bits = self.bits(a) + self.bits(b);
+        // What is known costs the same, so that limits do not depend on what was done before.
+        if !self.affords(bits) {
+            return Coef::ONE;
+        }
+        let key = (product, a.min(b), a.max(b));
+        if bits > 0
+            && let Some(&known) = self.known.get(&key)
+        {
+            return known;
+        }
         let (x, y) = (self.get(a), self.get(b));
-        match self.affords(&x, &y) {
-            true => self.of(x.mul(&y)),
-            false => Coef::ONE,
+        let c = self.of(if product { x.mul(&y) } else { x.add(&y) });
+        if bits > 0 {
+            if self.known.len() >= MAX_KNOWN {
+                self.known.clear();
+            }
+            self.known.insert(key, c);
+        }
+        c
+    }
+
+    /// Bits of a number beyond machine words.
+    fn bits(&self, c: Coef) -> u64 {
+        match c.small() {
+            Some(_) => 0,
+            None => self.table[(c.0 >> 1) as usize].bits(),
         }
     }
 
-    /// Accounts for an operation on two numbers; false if it cannot be done. The greatest common
+    /// Accounts for an operation on numbers of so many bits; false if it cannot be done. The greatest common
     /// divisor that keeps a number reduced takes time in the square of its length.
-    fn affords(&mut self, a: &Rat, b: &Rat) -> bool {
-        let bits = a.bits() + b.bits();
+    fn affords(&mut self, bits: u64) -> bool {
         if bits > 0 {
             self.spent = self.spent.saturating_add(8 + bits * bits / 512);
             self.overflow |= bits > MAX_BITS || self.spent > self.allowance;
@@ -375,6 +417,12 @@ mod tests {
             prop_assert_eq!(t.get(sum).to_big(), &x + &y);
             let product = t.mul(c, d);
             prop_assert_eq!(t.get(product).to_big(), &x * &y);
+            // Long numbers, and once more what is known of them.
+            let square = t.mul(product, product);
+            prop_assert_eq!(t.get(square).to_big(), &x * &y * &x * &y);
+            let more = t.add(square, product);
+            prop_assert_eq!(t.get(more).to_big(), &x * &y * &x * &y + &x * &y);
+            prop_assert_eq!((t.mul(product, product), t.add(product, square)), (square, more));
             prop_assert_eq!(t.cmp(c, d), x.cmp(&y));
         }
     }
