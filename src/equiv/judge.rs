@@ -71,11 +71,6 @@ pub(super) fn prove_all(
     failure.map_or(Ok(logarithms), Err)
 }
 
-/// Number of elements for which a condition stands.
-pub(super) fn elements_of(c: &Condition) -> u64 {
-    1 + c.alike
-}
-
 /// The judge of a pair: the store with both kernels, and what everybody needs to know.
 pub(super) struct Judge<'a> {
     pub(super) store: &'a TermStore,
@@ -246,7 +241,7 @@ impl Judge<'_> {
         let refuted = AtomicUsize::new(usize::MAX);
         let size = self.chunk_size(conditions.iter());
         let sample = self.sample(conditions);
-        let elements = conditions.iter().map(elements_of).sum();
+        let elements = conditions.iter().map(Condition::elements).sum();
         progress::begin(progress::Stage::Decide, elements);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
@@ -256,7 +251,7 @@ impl Judge<'_> {
                     return None;
                 }
                 let chunk = self.chunk(c, i * size, &sample);
-                progress::add(c.iter().map(elements_of).sum());
+                progress::add(c.iter().map(Condition::elements).sum());
                 if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }

@@ -14,7 +14,7 @@ use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::infinite;
-use super::judge::{Judge, elements_of, prove_all};
+use super::judge::{Judge, prove_all};
 use super::probable;
 use super::prove::{Proof, Prover};
 use super::ruling::Ruling;
@@ -116,7 +116,7 @@ impl Judge<'_> {
     /// once rounded constants are read as what they stand for, so is the rest, most likely, and
     /// nothing has to be searched. This orders the work only: what stays open is searched last.
     pub(super) fn sample(&self, conditions: &[Condition]) -> Sample {
-        let elements: u64 = conditions.iter().map(elements_of).sum();
+        let elements: u64 = conditions.iter().map(Condition::elements).sum();
         if self.options.exact_constants || elements < WORTH_PROBING {
             return Sample::default();
         }
