@@ -128,7 +128,7 @@ proptest! {
                 first.set(a, from, n as u8, second.read(b, to, n as u8));
             }
         }
-        let mode = Mode { prec: 64, tolerant: false, approximate: false, rounded: false };
+        let mode = Mode::exact(64);
         for (k, store) in stores.iter().enumerate() {
             let at = |t, inputs: &Inputs| eval::evaluate(store, &[t], inputs, mode).remove(0);
             prop_assert_eq!(at(pairs[0][k], &first), at(pairs[1][k], &second));
