@@ -9,10 +9,13 @@
 //! Spellings that the simulator does not model are named with the reason, and must end in `unknown`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use volta::ptx::{Op, table};
+
+mod manifest;
+
+use manifest::{folder, gate};
 
 /// What a spelling says.
 #[derive(Clone)]
@@ -428,30 +431,6 @@ impl Product {
     }
 }
 
-/// A folder of its own for a test.
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Runs a manifest; what it printed, and whether all passed.
-fn gate(folder: &std::path::Path, manifest: &str, json: bool) -> (String, bool) {
-    let path = folder.join("volta.toml");
-    std::fs::write(&path, manifest).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));
-    command.arg("gate").arg(&path).arg("--no-cache");
-    if json {
-        command.arg("--json");
-    }
-    let out = command.output().unwrap();
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    (
-        text + &String::from_utf8_lossy(&out.stderr),
-        out.status.success(),
-    )
-}
-
 fn all(op: Op) -> Vec<Product> {
     let spelled = table::spelled(op);
     assert!(spelled.len() > 100, "{op}");
@@ -469,10 +448,7 @@ fn expect_all(op: Op, name: &str) {
         let name = p.text.replace(['.', ':'], "_");
         p.entry(&folder, &name, false, "equivalent")
     });
-    let (text, passed) = gate(&folder, &entries.collect::<String>(), false);
-    assert!(passed, "{text}");
-    let count = format!("{} passed, 0 failed", products.len());
-    assert!(text.contains(&count), "{text}");
+    gate(&folder, &entries.collect::<Vec<_>>(), false);
 }
 
 #[test]
@@ -494,8 +470,7 @@ fn sparse_in_order() {
 #[test]
 fn refused() {
     let folder = folder("products_refused");
-    let mut manifest = String::new();
-    let mut count = 0;
+    let mut manifest = Vec::new();
     for op in [Op::Mma, Op::MmaSp, Op::MmaSpOrdered] {
         for text in table::spelled(op)
             .iter()
@@ -520,21 +495,18 @@ fn refused() {
                 four("%f"),
             );
             std::fs::write(folder.join(format!("{name}.ptx")), body).unwrap();
-            let _ = write!(
-                manifest,
+            manifest.push(format!(
                 "[[race]]\nname = \"{name}\"\nkernel = \"{name}.ptx\"\nthreads = 32\nexpect = \"unknown\"\n\n"
-            );
-            count += 1;
+            ));
         }
     }
-    let (text, passed) = gate(&folder, &manifest, true);
-    assert!(passed, "{text}");
+    let text = gate(&folder, &manifest, true);
     assert_eq!(
         text.matches("\"kind\":\"unsupported-instruction\"").count()
             + text
                 .matches("\"kind\": \"unsupported-instruction\"")
                 .count(),
-        count,
+        manifest.len(),
         "{text}"
     );
 }
@@ -543,7 +515,7 @@ fn refused() {
 #[test]
 fn wrong_twins() {
     let folder = folder("products_wrong");
-    let mut manifest = String::new();
+    let mut manifest = Vec::new();
     let products = all(Op::Mma).into_iter().chain(all(Op::MmaSp));
     let four = products.filter(|p| {
         let size = p.m * p.held() * bits(&p.types[1]) / (32 * bits(&p.types[1]).max(32));
@@ -551,10 +523,10 @@ fn wrong_twins() {
     });
     for p in four.step_by(5) {
         let name = p.text.replace(['.', ':'], "_");
-        manifest += &p.entry(&folder, &name, true, "not-equivalent");
+        manifest.push(p.entry(&folder, &name, true, "not-equivalent"));
     }
-    let (text, passed) = gate(&folder, &manifest, false);
-    assert!(passed && !text.contains("\n0 passed"), "{text}");
+    assert!(!manifest.is_empty());
+    gate(&folder, &manifest, false);
 }
 
 /// Metadata that say different things of the chunks of a group are refused by name.
