@@ -478,11 +478,11 @@ pub(super) fn representatives(
                     return i;
                 };
                 let first = classes.first[class];
+                let late = limits.reached().is_some();
                 let mut like = |j: usize, order: Order| {
                     let (from, to) = (&elements[j], &elements[i]);
                     let one_way = (from.array, from.bytes) == (to.array, to.bytes);
-                    let open = one_way && limits.reached().is_none();
-                    i == j || open && walker.renames(from.content, to.content, order)
+                    i == j || one_way && !late && walker.renames(from.content, to.content, order)
                 };
                 let recent = &mut last[class];
                 if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {
