@@ -13,10 +13,13 @@
 //! which compilers write, copies all: the section says "less" in one sentence, but undefined is only what is larger.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use volta::ptx::{Op, table};
+
+mod manifest;
+
+use manifest::{folder, gate};
 
 const HEAD: &str =
     ".version 9.0\n.target sm_120a\n.address_size 64\n.shared .align 16 .b8 buffer[8192];\n";
@@ -214,31 +217,6 @@ fn pair(
          optimized = {{ file = \"{name}_warp.ptx\", block = [32, 1, 1] }}\nargs = {{ {args} }}\n\
          expect = \"{expect}\"\n\n"
     )
-}
-
-/// A folder of its own for a test.
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Runs a manifest, all of which must pass; what it printed.
-fn gate(folder: &Path, manifest: &[String], json: bool) -> String {
-    let path = folder.join("volta.toml");
-    std::fs::write(&path, manifest.concat()).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));
-    command.arg("gate").arg(&path).arg("--no-cache");
-    if json {
-        command.arg("--json");
-    }
-    let out = command.output().unwrap();
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    let text = text + &String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{text}");
-    let count = format!("{} passed, 0 failed", manifest.len());
-    assert!(json || text.contains(&count), "{text}");
-    text
 }
 
 fn matrices() -> Vec<Matrices> {

@@ -8,10 +8,12 @@
 //! rows, columns and chunks, and lanes and bytes that are not selected hold others.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::process::Command;
 
 use volta::ptx::{Op, table};
+
+mod manifest;
+
+use manifest::{folder, gate};
 
 /// What a spelling says.
 #[derive(Clone)]
@@ -559,30 +561,6 @@ impl Product {
     }
 }
 
-/// A folder of its own for a test.
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Runs a manifest; what it printed, and whether all passed.
-fn gate(folder: &std::path::Path, manifest: &str, json: bool) -> (String, bool) {
-    let path = folder.join("volta.toml");
-    std::fs::write(&path, manifest).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));
-    command.arg("gate").arg(&path).arg("--no-cache");
-    if json {
-        command.arg("--json");
-    }
-    let out = command.output().unwrap();
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    (
-        text + &String::from_utf8_lossy(&out.stderr),
-        out.status.success(),
-    )
-}
-
 fn all(op: Op) -> Vec<Product> {
     let spelled = table::spelled(op);
     assert!(spelled.len() > 100, "{op}");
@@ -596,10 +574,7 @@ fn expect_all(op: Op, name: &str) {
         let name = p.text.replace(['.', ':'], "_");
         p.entry(&folder, &name, p.fragments(false), "equivalent")
     });
-    let (text, passed) = gate(&folder, &entries.collect::<String>(), false);
-    assert!(passed, "{text}");
-    let count = format!("{} passed, 0 failed", products.len());
-    assert!(text.contains(&count), "{text}");
+    gate(&folder, &entries.collect::<Vec<_>>(), false);
 }
 
 #[test]
@@ -621,7 +596,7 @@ fn sparse_in_order() {
 #[test]
 fn wrong_twins() {
     let folder = folder("products_wrong");
-    let mut manifest = String::new();
+    let mut manifest = Vec::new();
     let products = all(Op::Mma).into_iter().chain(all(Op::MmaSp));
     let four = products.filter(|p| {
         let size = p.m * p.held() * bits(&p.types[1]) / (32 * bits(&p.types[1]).max(32));
@@ -629,7 +604,7 @@ fn wrong_twins() {
     });
     for p in four.step_by(5) {
         let name = p.text.replace(['.', ':'], "_");
-        manifest += &p.entry(&folder, &name, p.fragments(true), "not-equivalent");
+        manifest.push(p.entry(&folder, &name, p.fragments(true), "not-equivalent"));
     }
     let all = all(Op::Mma).into_iter().chain(all(Op::MmaSpOrdered));
     let told = all.filter(|p| !p.clamp && (p.sparse || p.scale.is_some()));
@@ -656,10 +631,10 @@ fn wrong_twins() {
         };
         assert_ne!(right, wrong, "{}", p.text);
         let name = format!("told_{i}");
-        manifest += &p.entry(&folder, &name, wrong, "not-equivalent");
+        manifest.push(p.entry(&folder, &name, wrong, "not-equivalent"));
     }
-    let (text, passed) = gate(&folder, &manifest, false);
-    assert!(passed && !text.contains("\n0 passed"), "{text}");
+    assert!(!manifest.is_empty());
+    gate(&folder, &manifest, false);
 }
 
 /// Selectors that the manual does not list are undefined.
@@ -670,20 +645,19 @@ fn undefined_selectors() {
     let (byte, [pair, _]) = p.selectors();
     let valid = format!("{{{byte}, {pair}}}, %r8");
     let folder = folder("products_selectors");
-    let mut manifest = String::new();
+    let mut manifest = Vec::new();
     for (name, byte, pair) in [("byte", 1, 0), ("lanes", 0, 2)] {
         let text = p.fragments(false);
         assert!(text.contains(&valid), "{text}");
         let text = text.replace(&valid, &format!("{{{byte}, {pair}}}, %r8"));
         std::fs::write(folder.join(format!("{name}.ptx")), text).unwrap();
-        manifest += &format!(
+        manifest.push(format!(
             "[[race]]\nname = \"{name}\"\nkernel = \"{name}.ptx\"\nthreads = 32\nexpect = \"unknown\"\n\
              args = {{ {} }}\n\n",
             p.args()
-        );
+        ));
     }
-    let (text, passed) = gate(&folder, &manifest, true);
-    assert!(passed, "{text}");
+    let text = gate(&folder, &manifest, true);
     let found = text.matches("not among the valid ones").count();
     assert!(found >= 2, "{text}");
 }

@@ -409,12 +409,7 @@ fn judge(
             inputs.set(*array, 8 * i as u64, 8, row.ins[*k]);
         }
     }
-    let mode = Mode {
-        prec: 128,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    let mode = Mode::exact(128);
     let mut wrong = Vec::new();
     for i in rows {
         let row = &section.rows[i];

@@ -54,6 +54,13 @@ pub(super) struct Condition {
     pub alike: u64,
 }
 
+impl Condition {
+    /// Number of elements for which it stands, its own with them.
+    pub fn elements(&self) -> u64 {
+        1 + self.alike
+    }
+}
+
 /// An element that one kernel writes and the other leaves alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Only {

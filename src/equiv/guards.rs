@@ -205,7 +205,7 @@ mod tests {
                         let bits = (f32::from(v) / 2.0).to_bits();
                         inputs.set(ArrayId(0), 4 * k as u64, 4, bits.into());
                     }
-                    let mode = Mode { prec: 64, tolerant: false, approximate: false, rounded: false };
+                    let mode = Mode::exact(64);
                     let v = eval::evaluate(&s, &[p, x], &inputs, mode);
                     let (Value::Bool(p), Value::Exact(x)) = (&v[0], &v[1]) else {
                         continue;

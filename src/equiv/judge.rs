@@ -10,6 +10,7 @@
 //! read as what they stand for; that counts only if it loses no proof, so that every constant has
 //! one reading in the whole pair. Last come the searches for what is still open, within bounds.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -18,7 +19,6 @@ use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
 use super::ruling::{Failure, Ruling, tally};
-use super::second::Sample;
 use super::types::*;
 use super::{difference, explain, probable, text, witness};
 use crate::progress;
@@ -69,11 +69,6 @@ pub(super) fn prove_all(
         }
     }
     failure.map_or(Ok(logarithms), Err)
-}
-
-/// Number of elements for which a condition stands.
-pub(super) fn elements_of(c: &Condition) -> u64 {
-    1 + c.alike
 }
 
 /// The judge of a pair: the store with both kernels, and what everybody needs to know.
@@ -245,8 +240,10 @@ impl Judge<'_> {
     fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
         let refuted = AtomicUsize::new(usize::MAX);
         let size = self.chunk_size(conditions.iter());
-        let sample = self.sample(conditions);
-        let elements = conditions.iter().map(elements_of).sum();
+        // Only what resists asks. One thread finds the answer alone: were others to help, one of them could
+        // come to wait for itself.
+        let patient = LazyLock::new(|| self.is_patient(conditions));
+        let elements = conditions.iter().map(Condition::elements).sum();
         progress::begin(progress::Stage::Decide, elements);
         let chunks: Vec<Option<Chunk>> = conditions
             .par_chunks(size)
@@ -255,8 +252,8 @@ impl Judge<'_> {
                 if refuted.load(Ordering::Relaxed) < i {
                     return None;
                 }
-                let chunk = self.chunk(c, i * size, &sample);
-                progress::add(c.iter().map(elements_of).sum());
+                let chunk = self.chunk(c, || *patient);
+                progress::add(c.iter().map(Condition::elements).sum());
                 if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
                     refuted.fetch_min(i, Ordering::Relaxed);
                 }
@@ -309,27 +306,19 @@ impl Judge<'_> {
         count.div_ceil(chunks).clamp(1, 1024)
     }
 
-    /// Rules on conditions; `first` is the number of the first of them.
-    fn chunk(&self, conditions: &[Condition], first: usize, sample: &Sample) -> Chunk {
+    /// Rules on conditions; `patient` says whether what resists waits for the second round.
+    fn chunk(&self, conditions: &[Condition], patient: impl Fn() -> bool) -> Chunk {
         let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
         let mut out = Chunk {
             rulings: Vec::with_capacity(conditions.len()),
             candidates: 0,
         };
-        let searches = match sample.patient {
-            true => 0,
-            false => FIRST_SEARCHES,
-        };
         let mut failed = 0;
-        for (i, c) in conditions.iter().enumerate() {
-            let mut ruling = match sample.proved.iter().find(|p| p.0 == first + i) {
-                Some(&(_, positive_logarithms)) => Ruling::SameForm {
-                    positive_logarithms,
-                },
-                None => self.form(c, &mut prover),
-            };
+        for c in conditions {
+            let mut ruling = self.form(c, &mut prover);
             if let Ruling::Deferred(failure) = &ruling
-                && failed < searches
+                && failed < FIRST_SEARCHES
+                && !patient()
             {
                 let (failure, tried) = (*failure, &mut out.candidates);
                 ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);

@@ -118,8 +118,8 @@ fn conditions(
     let stores = [&reference.store, &optimized.store];
     let stands_for = renaming::representatives(stores, elements, &options.limits);
     let mut alike = vec![0; elements.len()];
-    for (_, &r) in stands_for.iter().enumerate().filter(|&(i, &r)| i != r) {
-        alike[r] += 1;
+    for (i, &r) in stands_for.iter().enumerate() {
+        alike[r] += u64::from(i != r);
     }
     let kept: Vec<usize> = (0..elements.len())
         .filter(|&i| stands_for[i] == i)

@@ -30,12 +30,7 @@ impl Judge<'_> {
         }
         let (a, b) = c.pairs[0];
         let t = if only.side == Side::Reference { a } else { b };
-        let mode = crate::term::eval::Mode {
-            prec: 96,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let mode = crate::term::eval::Mode::exact(96);
         let at = crate::term::eval::evaluate(self.store, &[t], &Default::default(), mode);
         // Bits are read in the element's type.
         let shown = at.first().and_then(|v| text::value(v, c.ty));
@@ -119,12 +114,7 @@ impl Judge<'_> {
         for &(cell, bits) in &found.inputs {
             inputs.set(cell.array, cell.off, cell.bytes, bits);
         }
-        let mode = Mode {
-            prec: WHOLE_PRECISION,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let mode = Mode::exact(WHOLE_PRECISION);
         let mut v = eval::evaluate(self.store, &[a, b], &inputs, mode);
         let (y, x) = (v.pop()?, v.pop()?);
         let known = |v: &Value| !matches!(v, Value::Undefined | Value::Undecided);

@@ -261,7 +261,14 @@ struct Walker<'w, 's> {
     tables: Tables,
 }
 
-impl Walker<'_, '_> {
+impl<'w, 's> Walker<'w, 's> {
+    /// A walker that knows no substitution yet, with the tables of one that is done, if there are any.
+    fn new(shapes: &'w Shapes<'s>, tables: Option<Tables>) -> Self {
+        let mut tables = tables.unwrap_or_else(|| Tables::new(shapes));
+        tables.valid = false;
+        Walker { shapes, tables }
+    }
+
     /// True if one substitution takes the terms of `from`, one of each kernel, to those of `to`.
     ///
     /// The last substitution is tried first, extended by what else is needed: elements of one
@@ -452,8 +459,8 @@ pub(super) fn representatives(
     if classes.first.is_empty() {
         return themselves();
     }
-    // Tables of walkers that are done: what is found is the same with those of a new one, for what
-    // extends a substitution can be walked from the start.
+    // Tables of walkers that are done: it takes time to make them. The substitution in them counts no
+    // more, for what extends it may not be found from the start, and which chunk was done is chance.
     let free: Mutex<Vec<Tables>> = Mutex::default();
     let size = elements.len().div_ceil(CHUNKS).max(MIN_CHUNK);
     let chunks: Vec<Vec<usize>> = elements
@@ -461,10 +468,7 @@ pub(super) fn representatives(
         .enumerate()
         .map(|(n, chunk)| {
             let tables = free.lock().ok().and_then(|mut free| free.pop());
-            let mut walker = Walker {
-                shapes: &shapes,
-                tables: tables.unwrap_or_else(|| Tables::new(&shapes)),
-            };
+            let mut walker = Walker::new(&shapes, tables);
             // Members of each class, the last one first, and what stands for them: what comes next is
             // mostly like one of them in the order of its ids.
             let mut last: Vec<SmallVec<[(usize, usize); RECENT]>> =
@@ -474,11 +478,11 @@ pub(super) fn representatives(
                     return i;
                 };
                 let first = classes.first[class];
+                let late = limits.reached().is_some();
                 let mut like = |j: usize, order: Order| {
                     let (from, to) = (&elements[j], &elements[i]);
                     let one_way = (from.array, from.bytes) == (to.array, to.bytes);
-                    let open = one_way && limits.reached().is_none();
-                    i == j || open && walker.renames(from.content, to.content, order)
+                    i == j || one_way && !late && walker.renames(from.content, to.content, order)
                 };
                 let recent = &mut last[class];
                 if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {

@@ -97,7 +97,7 @@ pub(super) fn tally(
         proved += 1;
         counts.by_renaming += c.alike;
         if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
-            o.proved += 1 + c.alike;
+            o.proved += c.elements();
         }
     }
     let explained = |(_, mut u, pair): Undecided| {

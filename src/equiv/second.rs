@@ -14,7 +14,7 @@ use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
 use super::infinite;
-use super::judge::{Judge, elements_of, prove_all};
+use super::judge::{Judge, prove_all};
 use super::probable;
 use super::prove::{Proof, Prover};
 use super::ruling::Ruling;
@@ -26,15 +26,6 @@ const WORTH_PROBING: u64 = 64;
 
 /// Work of a comparison in the second round of such a pair.
 const NAMED_WORK: u64 = 1 << 22;
-
-/// What trying the first and the last condition has told.
-#[derive(Default)]
-pub(super) struct Sample {
-    /// What resists waits for the second round.
-    pub patient: bool,
-    /// Those that are proved, and whether arguments of logarithms are taken to be positive.
-    pub proved: Vec<(usize, bool)>,
-}
 
 /// Terms in which expanded functions have their names, infinities are conditions, and rounded constants
 /// are read as what they stand for.
@@ -110,37 +101,27 @@ impl Reread {
 }
 
 impl Judge<'_> {
-    /// What a sample of conditions says of those that resist: whether they wait for the second round.
+    /// Whether conditions that resist wait for the second round, by the first and the last of those that differ.
     ///
     /// A search costs more than a thousand proofs. Where all that the sample leaves open is proved
     /// once rounded constants are read as what they stand for, so is the rest, most likely, and
     /// nothing has to be searched. This orders the work only: what stays open is searched last.
-    pub(super) fn sample(&self, conditions: &[Condition]) -> Sample {
-        let elements: u64 = conditions.iter().map(elements_of).sum();
+    pub(super) fn is_patient(&self, conditions: &[Condition]) -> bool {
+        let elements: u64 = conditions.iter().map(Condition::elements).sum();
         if self.options.exact_constants || elements < WORTH_PROBING {
-            return Sample::default();
+            return false;
         }
-        let differs =
-            |(_, c): &(usize, &Condition)| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
-        let mut differing = conditions.iter().enumerate().filter(differs);
-        let probes: Vec<(usize, &Condition)> = differing
-            .next()
-            .into_iter()
-            .chain(differing.next_back())
-            .collect();
+        let differs = |c: &&Condition| c.only.is_none() && c.pairs.iter().any(|(a, b)| a != b);
+        let mut differing = conditions.iter().filter(differs);
+        let probes = differing.next().into_iter().chain(differing.next_back());
         let work = Some(self.work.unwrap_or(NAMED_WORK));
-        let prove = |&(_, c): &(usize, &Condition)| {
+        let is_open = |c: &&Condition| {
             let mut prover = Prover::bounded(self.store, self.options.limits, work);
-            prove_all(c, |a, b| prover.implied(a, b)).ok()
+            prove_all(c, |a, b| prover.implied(a, b)).is_err()
         };
-        let proofs: Vec<Option<bool>> = probes.par_iter().map(prove).collect();
-        let both = || probes.iter().zip(&proofs);
-        let open = both().filter(|(_, p)| p.is_none());
-        let roots = open.flat_map(|((_, c), _)| c.pairs.iter().flat_map(|&(a, b)| [a, b]));
-        Sample {
-            patient: self.is_proved_anew(&roots.collect::<Vec<TermId>>()),
-            proved: both().filter_map(|((i, _), p)| Some((*i, (*p)?))).collect(),
-        }
+        let roots = probes.filter(is_open).flat_map(|c| &c.pairs);
+        let roots: Vec<TermId> = roots.flat_map(|&(a, b)| [a, b]).collect();
+        self.is_proved_anew(&roots)
     }
 
     /// Whether pairs of roots, if there are any, are proved once they are read anew.

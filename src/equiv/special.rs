@@ -150,12 +150,7 @@ mod tests {
         let x = s.elem(ArrayId(0), Fmt::F32, 0);
         let t = f(&mut s, x);
         let cone = Cone::new(&s, &[t]);
-        let mode = Mode {
-            prec: 64,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let mode = Mode::exact(64);
         let values = cone.evaluate_all(&s, &Inputs::default(), mode);
         specials(&s, &cone, &values)[values.len() - 1]
     }

@@ -388,12 +388,7 @@ fn witnesses_hold_when_evaluated_again() {
         for (c, bits) in &found.inputs {
             inputs.set(c.array, c.off, c.bytes, *bits);
         }
-        let mode = Mode {
-            prec: 400,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let mode = Mode::exact(400);
         let v = eval::evaluate(&store, &[a, b], &inputs, mode);
         let enclosed = |v: &Value| v.interval(400);
         match (enclosed(&v[0]), enclosed(&v[1])) {

@@ -122,7 +122,7 @@ mod tests {
                 for (i, v) in [x, y].into_iter().enumerate() {
                     inputs.set(ArrayId(0), 4 * i as u64, 4, f32::from(v).to_bits() as u64);
                 }
-                let mode = Mode { prec: 64, tolerant: false, approximate: false, rounded: false };
+                let mode = Mode::exact(64);
                 let v = eval::evaluate(&s, &[t], &inputs, mode);
                 let ok = matches!(v[0], Value::Exact(_) | Value::Interval(_));
                 prop_assert!(ok, "{:?}", v[0]);

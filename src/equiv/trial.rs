@@ -107,12 +107,7 @@ impl Input {
 
 /// True if what a run on known data wrote has a value everywhere.
 pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
-    let mode = Mode {
-        prec: 96,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    let mode = Mode::exact(96);
     let values = evaluate(store, written, &Default::default(), mode);
     let lacks = |v: &Value| matches!(v, Value::Undefined | Value::PosInf | Value::NegInf);
     !values.iter().any(lacks)

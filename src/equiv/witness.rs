@@ -333,12 +333,7 @@ impl<'s> Hunt<'s> {
     /// Evaluates a candidate with known error.
     pub(super) fn check(&self, values: &[u64]) -> Checked {
         let inputs = cells::inputs(&self.cells, values);
-        let exact = Mode {
-            prec: PRECISION,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let exact = Mode::exact(PRECISION);
         let Some((i, x, y, gap)) = self.evaluate(&inputs, exact) else {
             return Checked::No;
         };

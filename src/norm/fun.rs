@@ -7,6 +7,8 @@
 //! Every rule holds wherever its left side is defined; the obligations of definedness are those of
 //! the term (`obligations.rs`), not of what is left of it here.
 
+use num_integer::Integer;
+
 use super::monomial::Powers;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
@@ -17,22 +19,23 @@ use super::value::Val;
 use crate::term::Fun;
 
 /// Primes up to this are taken out of constants under roots and logarithms.
-pub(super) const LARGEST_PRIME: u64 = 1000;
+const LARGEST_PRIME: u64 = 1000;
 
-/// n = product of the prime powers * rest, for primes up to a bound.
-pub(super) fn small_factors(n: u64) -> (Vec<(u64, u32)>, u64) {
+/// n = product of the prime powers * rest, for a positive n and primes up to a bound. A prime up to the
+/// bound is in the rest only if it is the rest.
+pub(super) fn small_factors<N: Integer + From<u64>>(n: N) -> (Vec<(u64, u32)>, N) {
     let (mut rest, mut out) = (n, Vec::new());
     let mut p = 2;
-    while p <= LARGEST_PRIME && p * p <= rest {
+    while p <= LARGEST_PRIME && N::from(p * p) <= rest {
         let mut k = 0;
-        while rest.is_multiple_of(p) {
-            rest /= p;
+        while rest.is_multiple_of(&N::from(p)) {
+            rest = rest / N::from(p);
             k += 1;
         }
         if k > 0 {
             out.push((p, k));
         }
-        p += 1;
+        p += 1 + p % 2;
     }
     (out, rest)
 }

@@ -12,10 +12,10 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive};
 use smallvec::SmallVec;
 
-use super::fun::{LARGEST_PRIME, small_factors};
+use super::fun::small_factors;
 use super::monomial::{Mono, Powers, flag};
 use super::poly::PTerm;
 use super::rat::{Coef, Rat};
@@ -26,32 +26,20 @@ const MAX_BITS: u64 = 4096;
 
 /// A positive integer as outer^2 * inner, where inner has no small square.
 fn root_of_integer(n: &BigInt) -> (BigInt, BigInt) {
-    let (mut outer, mut inner) = (BigInt::one(), BigInt::one());
-    let take = |p: BigInt, k: u32, outer: &mut BigInt, inner: &mut BigInt| {
-        *outer *= p.pow(k / 2);
-        if k % 2 == 1 {
-            *inner *= p;
+    let twos = n.trailing_zeros().unwrap_or(0);
+    let odd = n >> twos;
+    let (mut factors, rest) = match odd.to_u64() {
+        Some(odd) => {
+            let (factors, rest) = small_factors(odd);
+            (factors, rest.into())
         }
+        None => small_factors(odd),
     };
-    let mut rest = n.clone();
-    if let Some(small) = n.to_u64() {
-        let (factors, left) = small_factors(small);
-        for (p, k) in factors {
-            take(p.into(), k, &mut outer, &mut inner);
-        }
-        rest = left.into();
-    } else {
-        let twos = rest.trailing_zeros().unwrap_or(0);
-        rest >>= twos;
-        take(2.into(), twos as u32, &mut outer, &mut inner);
-        for p in (3..=LARGEST_PRIME).step_by(2) {
-            let mut k = 0;
-            while (&rest % p).is_zero() {
-                rest /= p;
-                k += 1;
-            }
-            take(p.into(), k, &mut outer, &mut inner);
-        }
+    factors.push((2, twos as u32));
+    let (mut outer, mut inner) = (BigInt::one(), BigInt::one());
+    for (p, k) in factors {
+        outer *= BigInt::from(p).pow(k / 2);
+        inner *= p.pow(k % 2);
     }
     let root = rest.sqrt();
     if &root * &root == rest {
@@ -185,6 +173,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_traits::Zero;
     use proptest::prelude::*;
 
     proptest! {

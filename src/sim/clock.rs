@@ -500,12 +500,7 @@ impl Clocks {
     }
 
     /// What a thread knows now, its own accesses apart, and nothing of threads that have just exited.
-    pub fn knowledge(&self, t: Tid) -> Snapshot {
-        self.snapshot(t)
-    }
-
-    /// What a thread knows, its own accesses apart.
-    fn snapshot(&self, t: Tid) -> Snapshot {
+    pub fn snapshot(&self, t: Tid) -> Snapshot {
         let warps = self.shape.warps() as usize;
         let width = self.shape.width() as usize;
         let warp = self.shape.warp(t);

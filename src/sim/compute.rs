@@ -448,16 +448,10 @@ impl Machine<'_> {
         vals: [Val; 4],
     ) -> Result<Val, Stop> {
         let args = from_fn(|i| self.values.bits(vals[i], operand_width(op, ty, i)));
-        if let Some(t) = self.values.packed(op, ty, &args) {
-            return Ok(self.values.of_bits(t));
-        }
-        if let Some(t) = super::idiom::recognise(&mut self.values.store, op, ty, args) {
-            return Ok(self.values.of_bits(t));
-        }
-        if let Some(t) = int_sym::symbolic(&mut self.values.store, op, ty, args) {
-            return Ok(self.values.of_bits(t));
-        }
-        Ok(self.inexpressible(w, lane, pc, None, None).0)
+        Ok(match self.values.integer(op, ty, args) {
+            Some(t) => self.values.of_bits(t),
+            None => self.inexpressible(w, lane, pc, None, None).0,
+        })
     }
 
     /// Boolean connectives of predicates.

@@ -24,6 +24,7 @@ pub(in crate::sim) mod tests;
 
 pub use count::ones;
 pub use logic::lop3;
+pub use permute::{dot, elements};
 
 /// The signed or unsigned extension of a term to a width.
 pub fn extend(store: &mut TermStore, t: TermId, signed: bool, width: u8) -> TermId {
@@ -218,9 +219,17 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
                 }
             }
         }
-        IntOp::Dp4a(sa, sb) => permute::dot(s, (a, 8, sa, 0), (b, sb, 0), 4, c),
-        IntOp::Dp2aLo(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 0), 2, c),
-        IntOp::Dp2aHi(sa, sb) => permute::dot(s, (a, 16, sa, 0), (b, sb, 2), 2, c),
+        IntOp::Dp4a(sa, sb) => {
+            let x = elements::<4>(s, a, (8, sa), 0);
+            let y = elements(s, b, (8, sb), 0);
+            dot(s, x, y, c)
+        }
+        IntOp::Dp2aLo(sa, sb) | IntOp::Dp2aHi(sa, sb) => {
+            let first = if let IntOp::Dp2aHi(..) = op { 2 } else { 0 };
+            let x = elements::<2>(s, a, (16, sa), 0);
+            let y = elements(s, b, (8, sb), first);
+            dot(s, x, y, c)
+        }
         IntOp::Popc => count::ones(s, a, w),
         IntOp::Clz => count::leading_zeros(s, a, w),
         IntOp::Brev => count::reversed(s, a, w),

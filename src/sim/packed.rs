@@ -1,4 +1,4 @@
-//! Packed bytes that are put in order and taken apart again and again.
+//! Integer operations on terms, and packed bytes that are put in order and taken apart again and again.
 //!
 //! Problem: an integer product reads each word of its factors once for each row or column of the other,
 //! and each time four bytes are cut out and extended, or eight are put in a new order: a dozen
@@ -6,16 +6,16 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.1.23 (`dp4a`) and 9.7.9.7 (`prmt`).
 //!
-//! What comes out are the terms that [`int_sym`](super::int_sym) makes; terms never change their meaning,
+//! What is kept are the terms that [`int_sym`](super::int_sym) makes; terms never change their meaning,
 //! so nothing is ever dropped.
 
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntOp, IntTy};
-use crate::term::{BitsOp, TermId};
+use crate::term::{Sort, TermId};
 
-use super::int_sym::{self, extend};
 use super::value::Values;
+use super::{idiom, int_sym};
 
 /// What was made of words.
 #[derive(Debug, Default)]
@@ -27,33 +27,27 @@ pub struct Packed {
 }
 
 impl Values {
-    /// The same as [`int_sym::symbolic`], for operations on packed bytes; `None` for others.
+    /// The result of an operation on bit terms, by what it means where that is recognised; `None` if it has
+    /// no expression.
     #[inline]
-    pub fn packed(&mut self, op: IntOp, ty: IntTy, args: &[TermId; 4]) -> Option<TermId> {
-        let [a, b, c, _] = *args;
-        match op {
-            IntOp::Dp4a(signed_a, signed_b) => {
-                let (x, y) = (self.bytes_of(a, signed_a)?, self.bytes_of(b, signed_b)?);
-                let store = &mut self.store;
-                let mut sum = c;
-                for (x, y) in x.into_iter().zip(y) {
-                    let p = store.bits_op(BitsOp::Mul, x, y);
-                    sum = store.bits_op(BitsOp::Add, sum, p);
-                }
-                Some(sum)
-            }
-            IntOp::Prmt => {
-                if let Some(&known) = self.packed.permuted.get(&[a, b, c]) {
-                    return Some(known);
-                }
-                let store = &mut self.store;
-                let made = super::idiom::recognise(store, op, ty, *args)
-                    .or_else(|| int_sym::symbolic(store, op, ty, *args))?;
-                self.packed.permuted.insert([a, b, c], made);
-                Some(made)
-            }
-            _ => None,
+    pub fn integer(&mut self, op: IntOp, ty: IntTy, args: [TermId; 4]) -> Option<TermId> {
+        let [a, b, c, _] = args;
+        if let IntOp::Dp4a(signed_a, signed_b) = op
+            && let (Some(x), Some(y)) = (self.bytes_of(a, signed_a), self.bytes_of(b, signed_b))
+        {
+            return Some(int_sym::dot(&mut self.store, x, y, c));
         }
+        let permutes = op == IntOp::Prmt;
+        if permutes && let Some(&known) = self.packed.permuted.get(&[a, b, c]) {
+            return Some(known);
+        }
+        let store = &mut self.store;
+        let made = idiom::recognise(store, op, ty, args)
+            .or_else(|| int_sym::symbolic(store, op, ty, args))?;
+        if permutes {
+            self.packed.permuted.insert([a, b, c], made);
+        }
+        Some(made)
     }
 
     fn bytes_of(&mut self, word: TermId, signed: bool) -> Option<[TermId; 4]> {
@@ -61,13 +55,10 @@ impl Values {
             return Some(known);
         }
         let store = &mut self.store;
-        if store.sort(word) != crate::term::Sort::Bits(32) {
+        if store.sort(word) != Sort::Bits(32) {
             return None;
         }
-        let made = std::array::from_fn(|i| {
-            let byte = store.extract(word, 8 * i as u8, 8);
-            extend(store, byte, signed, 32)
-        });
+        let made = int_sym::elements(store, word, (8, signed), 0);
         self.packed.bytes.insert((word, signed), made);
         Some(made)
     }

@@ -140,7 +140,7 @@ impl Proxies {
                 number: self.number,
                 tick: clocks.stamp(w as u32),
                 floor: clocks.floor(),
-                snap: Arc::new(clocks.knowledge(tid)),
+                snap: Arc::new(clocks.snapshot(tid)),
             };
             let own = self.fences.entry(tid.0).or_default();
             // Of those that everyone knows, the last one says what all do.

@@ -80,12 +80,7 @@ mod tests {
     use crate::term::eval::{Inputs, Mode, Value, evaluate};
     use crate::term::{ArrayId, ICmp};
 
-    const MODE: Mode = Mode {
-        prec: 64,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    const MODE: Mode = Mode::exact(64);
 
     #[test]
     fn differences_of_equal_numbers_are_one_condition() {

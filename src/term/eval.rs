@@ -64,6 +64,18 @@ pub struct Mode {
     pub rounded: bool,
 }
 
+impl Mode {
+    /// Intervals of a precision, with nothing widened.
+    pub const fn exact(prec: u32) -> Self {
+        Mode {
+            prec,
+            tolerant: false,
+            approximate: false,
+            rounded: false,
+        }
+    }
+}
+
 /// The content of input arrays: cells of up to 8 bytes; every other byte is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {

@@ -9,12 +9,7 @@ use super::eval::{Cone, Inputs, Mode, Value, evaluate};
 use super::interval::Interval;
 use super::*;
 
-const EXACT: Mode = Mode {
-    prec: 128,
-    tolerant: false,
-    approximate: false,
-    rounded: false,
-};
+const EXACT: Mode = Mode::exact(128);
 const TOLERANT: Mode = Mode {
     prec: 96,
     tolerant: true,
@@ -115,8 +110,8 @@ proptest! {
         // enclose what a finer one finds.
         let mut s = TermStore::new();
         let terms = build(&mut s, &steps);
-        let fine = evaluate(&s, &terms, &inputs(&x), Mode { prec: 256, tolerant: false, approximate: false, rounded: false });
-        for mode in [Mode { prec: 24, tolerant: false, approximate: false, rounded: false }, TOLERANT, EXACT] {
+        let fine = evaluate(&s, &terms, &inputs(&x), Mode::exact(256));
+        for mode in [Mode::exact(24), TOLERANT, EXACT] {
             for (v, w) in fine.iter().zip(evaluate(&s, &terms, &inputs(&x), mode)) {
                 match (v, w) {
                     (_, Value::Undecided) => {}

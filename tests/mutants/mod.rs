@@ -464,12 +464,7 @@ pub fn tells_apart(layers: Layers, files: &Files, points: u64) -> bool {
     let roots: Vec<TermId> = compared.iter().flat_map(|&(a, b)| [a, b]).collect();
     (0..points).any(|point| {
         let inputs = random_inputs(&store, &roots, &setup.arrays, point);
-        let mode = Mode {
-            prec: PRECISION,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        };
+        let mode = Mode::exact(PRECISION);
         let values = eval::evaluate(&store, &roots, &inputs, mode);
         values.chunks(2).any(|v| differ(&v[0], &v[1]))
     })

@@ -7,12 +7,7 @@ use crate::term::eval::{Inputs, Mode, evaluate};
 
 const IN: ArrayId = ArrayId(0);
 
-const MODE: Mode = Mode {
-    prec: 64,
-    tolerant: false,
-    approximate: false,
-    rounded: false,
-};
+const MODE: Mode = Mode::exact(64);
 
 /// Words of three inputs by a program of operations.
 fn build(s: &mut TermStore, w: u8, program: &[(u8, u8, u8, u16)]) -> Vec<TermId> {

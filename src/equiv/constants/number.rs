@@ -59,12 +59,7 @@ impl Number {
 
 /// An enclosure of a number.
 pub(super) fn enclose(store: &TermStore, t: TermId) -> Option<Interval> {
-    let mode = Mode {
-        prec: PRECISION,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    let mode = Mode::exact(PRECISION);
     let v = eval::evaluate(store, &[t], &Default::default(), mode);
     v.first()?.interval(PRECISION)
 }

@@ -7,12 +7,7 @@ use crate::kernel::Fmt;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 use crate::term::{ArrayId, RCmp};
 
-const EXACT: Mode = Mode {
-    prec: 128,
-    tolerant: false,
-    approximate: false,
-    rounded: false,
-};
+const EXACT: Mode = Mode::exact(128);
 
 const IN: ArrayId = ArrayId(0);
 

@@ -95,8 +95,7 @@ proptest! {
         });
         let elements = pairs.map(element);
         let shapes = Shapes::new(stores.each_ref(), &elements);
-        let tables = Tables::new(&shapes);
-        let mut walker = Walker { shapes: &shapes, tables };
+        let mut walker = Walker::new(&shapes, None);
         // The second walk may extend what the first has found.
         let order = if by_inputs { Order::Inputs } else { Order::Ids };
         walker.renames(pairs[0], pairs[2], order);
@@ -129,7 +128,7 @@ proptest! {
                 first.set(a, from, n as u8, second.read(b, to, n as u8));
             }
         }
-        let mode = Mode { prec: 64, tolerant: false, approximate: false, rounded: false };
+        let mode = Mode::exact(64);
         for (k, store) in stores.iter().enumerate() {
             let at = |t, inputs: &Inputs| eval::evaluate(store, &[t], inputs, mode).remove(0);
             prop_assert_eq!(at(pairs[0][k], &first), at(pairs[1][k], &second));
@@ -147,9 +146,7 @@ fn rename(f: impl Fn(&mut TermStore, u64) -> TermId) -> bool {
         [x, b.mul(y, two)]
     });
     let shapes = Shapes::new(stores.each_ref(), &pairs.map(element));
-    let tables = Tables::new(&shapes);
-    let shapes = &shapes;
-    let mut walker = Walker { shapes, tables };
+    let mut walker = Walker::new(&shapes, None);
     let found = walker.renames(pairs[0], pairs[1], Order::Ids);
     assert_eq!(walker.renames(pairs[0], pairs[1], Order::Inputs), found);
     found
@@ -196,6 +193,33 @@ fn what_may_move_and_what_may_not() {
         let t = s.fresh(32, o as u32);
         s.of_int(true, t)
     }));
+}
+
+#[test]
+fn tables_of_a_walker_that_is_done_tell_nothing() {
+    // The inputs of the second pair are met the other way round.
+    let mut stores = [TermStore::new(), TermStore::new()];
+    for s in &mut stores {
+        for off in [0, 4, 12, 8] {
+            s.elem(ArrayId(0), Fmt::F32, off);
+        }
+    }
+    let pairs = [0, 8].map(|off| {
+        stores.each_mut().map(|s| {
+            let [a, b] = [off, off + 4].map(|o| s.elem(ArrayId(0), Fmt::F32, o));
+            let product = s.mul(a, b);
+            let a = s.fun(Fun::Abs, a);
+            s.add(product, a)
+        })
+    });
+    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element));
+    let mut walker = Walker::new(&shapes, None);
+    assert!(!walker.renames(pairs[0], pairs[1], Order::Ids));
+    assert!(walker.renames(pairs[0], pairs[1], Order::Inputs));
+    // What has been found serves the walker that has found it, and no other.
+    assert!(walker.renames(pairs[0], pairs[1], Order::Ids));
+    let mut walker = Walker::new(&shapes, Some(walker.tables));
+    assert!(!walker.renames(pairs[0], pairs[1], Order::Ids));
 }
 
 #[test]

@@ -319,7 +319,7 @@ proptest! {
         let r = rounded_sum(s, Fmt::F64, Rnd::Rn, t, k).unwrap();
         let mut inputs = Inputs::default();
         inputs.set(ArrayId(0), 0, 8, x.to_bits());
-        let mode = crate::term::eval::Mode { prec: 200, tolerant: false, approximate: false, rounded: false };
+        let mode = crate::term::eval::Mode::exact(200);
         let want = BigRational::from_float(x + magic).unwrap();
         match &crate::term::eval::evaluate(s, &[r], &inputs, mode)[0] {
             crate::term::eval::Value::Exact(v) => prop_assert_eq!(v, &want),

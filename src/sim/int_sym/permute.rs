@@ -81,22 +81,23 @@ pub(super) fn bfi(s: &mut TermStore, a: TermId, b: TermId, pos: u8, len: u8, w: 
     s.concat(&parts)
 }
 
-/// `dp4a` and `dp2a`: c plus `n` products of elements of `a` (of a width and signedness, from an
-/// index on) with bytes of `b` (of a signedness, from an index on).
-pub(super) fn dot(
+/// Elements of a word, of a width and signedness and from an index on, as words.
+pub fn elements<const N: usize>(
     s: &mut TermStore,
-    (a, width, sa, first_a): (TermId, u8, bool, u8),
-    (b, sb, first_b): (TermId, bool, u8),
-    n: u8,
-    c: TermId,
-) -> TermId {
-    let mut sum = c;
-    for i in 0..n {
-        let x = s.extract(a, (first_a + i) * width, width);
-        let y = s.extract(b, (first_b + i) * 8, 8);
-        let (x, y) = (extend(s, x, sa, 32), extend(s, y, sb, 32));
+    word: TermId,
+    (width, signed): (u8, bool),
+    first: u8,
+) -> [TermId; N] {
+    std::array::from_fn(|i| {
+        let element = s.extract(word, (first + i as u8) * width, width);
+        extend(s, element, signed, 32)
+    })
+}
+
+/// `dp4a` and `dp2a`: c plus the products of elements.
+pub fn dot<const N: usize>(s: &mut TermStore, a: [TermId; N], b: [TermId; N], c: TermId) -> TermId {
+    a.into_iter().zip(b).fold(c, |sum, (x, y)| {
         let p = s.bits_op(BitsOp::Mul, x, y);
-        sum = s.bits_op(BitsOp::Add, sum, p);
-    }
-    sum
+        s.bits_op(BitsOp::Add, sum, p)
+    })
 }

@@ -7,12 +7,7 @@ use crate::sim::value::{of_lane, open_word};
 use crate::term::ArrayId;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 
-const EXACT: Mode = Mode {
-    prec: 128,
-    tolerant: false,
-    approximate: false,
-    rounded: false,
-};
+const EXACT: Mode = Mode::exact(128);
 const IN: ArrayId = ArrayId(0);
 const F: Fmt = Fmt::F32;
 
