@@ -18,7 +18,7 @@ use super::value::Val;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
 
-use crate::term::{ArrayId, Fun, RCmp, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, BitsOp, Fun, RCmp, Sort, Term, TermId, TermStore};
 
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +47,12 @@ pub struct Normalizer<'s> {
 
 /// What a term is a link of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chain {
+pub(super) enum Chain {
     None,
     Sum,
     Max,
+    /// Additions of bits.
+    Bits,
 }
 
 /// Reached once, as a link of a chain.
@@ -243,6 +245,24 @@ impl<'s> Normalizer<'s> {
                     }
                     Chain::Sum
                 }
+                Term::BitsOp(BitsOp::Add, a, b) => {
+                    stack.extend([(a, Chain::Bits), (b, Chain::Bits)]);
+                    Chain::Bits
+                }
+                Term::BitsOp(BitsOp::Mul, a, b) => {
+                    let scaled = self.scaled_bits(a, b);
+                    stack.extend([(a, scaled), (b, scaled)]);
+                    scaled
+                }
+                Term::BitsSum(list) => {
+                    let (pairs, _) = list.as_chunks::<2>();
+                    for &[a, b] in pairs {
+                        let (a, b) = (TermId(a), TermId(b));
+                        let scaled = self.scaled_bits(a, b);
+                        stack.extend([(a, scaled), (b, scaled)]);
+                    }
+                    Chain::Bits
+                }
                 Term::Max(a, b) if self.clamps_squares(a, b).is_none() => {
                     stack.push((a, Chain::Max));
                     stack.push((b, Chain::Max));
@@ -270,6 +290,11 @@ impl<'s> Normalizer<'s> {
             true => Chain::Sum,
             false => Chain::None,
         }
+    }
+
+    /// True if the meaning of a term has been found by itself.
+    pub(super) fn is_known(&self, t: TermId) -> bool {
+        self.memo[t.0 as usize] != 0
     }
 
     pub(super) fn symbol(&mut self, t: TermId) -> u32 {
@@ -334,7 +359,7 @@ impl<'s> Normalizer<'s> {
         }
     }
 
-    fn bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
+    pub(super) fn bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
         match self.known(t) {
             Entry::Bits(n) => Ok(n),
             Entry::None(e) => Err(e),
@@ -448,6 +473,7 @@ impl<'s> Normalizer<'s> {
                 Node::Concat(parts.into_boxed_slice())
             }
             Term::Extract { bits, low, width } => Node::Extract(self.bits(bits)?, low, width),
+            _ if self.is_bits_link(t) => return self.gather_bits(t),
             Term::BitsOp(op, a, b) => {
                 let (x, y) = (self.bits(a)?, self.bits(b)?);
                 match (Joint::of(op), store.sort(t)) {
