@@ -12,10 +12,10 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntOp, IntTy};
-use crate::term::{BitsOp, TermId};
+use crate::term::TermId;
 
 use super::int_sym::{self, extend};
-use super::value::Values;
+use super::value::{Val, Values};
 
 /// What was made of words.
 #[derive(Debug, Default)]
@@ -32,16 +32,6 @@ impl Values {
     pub fn packed(&mut self, op: IntOp, ty: IntTy, args: &[TermId; 4]) -> Option<TermId> {
         let [a, b, c, _] = *args;
         match op {
-            IntOp::Dp4a(signed_a, signed_b) => {
-                let (x, y) = (self.bytes_of(a, signed_a)?, self.bytes_of(b, signed_b)?);
-                let store = &mut self.store;
-                let mut sum = c;
-                for (x, y) in x.into_iter().zip(y) {
-                    let p = store.bits_op(BitsOp::Mul, x, y);
-                    sum = store.bits_op(BitsOp::Add, sum, p);
-                }
-                Some(sum)
-            }
             IntOp::Prmt => {
                 if let Some(&known) = self.packed.permuted.get(&[a, b, c]) {
                     return Some(known);
@@ -54,6 +44,23 @@ impl Values {
             }
             _ => None,
         }
+    }
+
+    /// `c` plus the products of the bytes of two words that depend on data, each with its sign or without;
+    /// `None` if the words are anything else.
+    pub fn packed_dot(&mut self, (sa, sb): (bool, bool), v: [Val; 4]) -> Option<Val> {
+        let [Val::Bits(a), Val::Bits(b), c, _] = v else {
+            return None;
+        };
+        if !matches!(c, Val::Conc(_) | Val::Bits(_) | Val::Sum(32, _)) {
+            return None;
+        }
+        let (x, y) = (self.bytes_of(a, sa)?, self.bytes_of(b, sb)?);
+        let mut products = [(a, b); 4];
+        for (p, pair) in products.iter_mut().zip(x.into_iter().zip(y)) {
+            *p = pair;
+        }
+        Some(self.accumulate_bits(32, c, &products))
     }
 
     fn bytes_of(&mut self, word: TermId, signed: bool) -> Option<[TermId; 4]> {

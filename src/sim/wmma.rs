@@ -25,7 +25,6 @@ use crate::kernel::{
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::int_sym;
 use super::machine::{Machine, Stop};
 use super::place::Target;
 use super::race::Kind;
@@ -267,7 +266,7 @@ impl Machine<'_> {
                         MatTy::Int { signed, .. } => {
                             let whole = self.values.bits(v, 32);
                             let part = self.values.store.extract(whole, e as u8 * bits, bits);
-                            int_sym::extend(&mut self.values.store, part, signed, 32)
+                            self.values.extended(part, signed, 32)
                         }
                     };
                     out[place(what, regs.len(), lane, slot, e)] = t;
@@ -487,11 +486,7 @@ impl Machine<'_> {
                     };
                     self.values.accumulate(f, c, &products)
                 }
-                MatTy::Int { .. } => {
-                    let c = self.values.bits(c, 32);
-                    let t = self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp);
-                    self.values.of_bits(t)
-                }
+                MatTy::Int { .. } => self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp),
             });
         }
         self.scatter(w, m.d, &m.regs[0], &out);
