@@ -473,7 +473,7 @@ impl<'s> Normalizer<'s> {
                 Node::Concat(parts.into_boxed_slice())
             }
             Term::Extract { bits, low, width } => Node::Extract(self.bits(bits)?, low, width),
-            _ if self.is_bits_link(t) => return self.gather_bits(t),
+            _ if self.is_in_ring(t) => return self.gather_bits(t),
             Term::BitsOp(op, a, b) => {
                 let (x, y) = (self.bits(a)?, self.bits(b)?);
                 match (Joint::of(op), store.sort(t)) {
