@@ -37,6 +37,7 @@ fn is_open(store: &TermStore, t: TermId) -> bool {
             BitsOp::Add | BitsOp::Mul | BitsOp::And | BitsOp::Or | BitsOp::Xor
         ),
         Term::BitsSelect(..)
+        | Term::BitsSum(_)
         | Term::BitsConst { .. }
         | Term::Concat(_)
         | Term::Extract { .. }
@@ -253,6 +254,19 @@ impl Blast<'_> {
                     BitsOp::Xor => self.each(&x, &y, Bdd::xor)?,
                     _ => shifted(op, &x, store.as_bits(b)?)?,
                 }
+            }
+            Term::BitsSum(list) => {
+                let Sort::Bits(width) = store.sort(t) else {
+                    return None;
+                };
+                let mut sum = vec![Node::FALSE; width as usize];
+                let (pairs, _) = list.as_chunks::<2>();
+                for [a, b] in pairs {
+                    let (x, y) = (of(self, TermId(*a))?, of(self, TermId(*b))?);
+                    let product = self.product(&x, &y)?;
+                    sum = self.sum(&sum, &product)?;
+                }
+                sum
             }
             Term::BitsSelect(p, a, b) => {
                 let (p, x, y) = (truth(self, p)?, of(self, a)?, of(self, b)?);

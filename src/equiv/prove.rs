@@ -15,7 +15,7 @@ use super::residues;
 use super::summands;
 use crate::norm::{NormError, Sign};
 use crate::spec::Limits;
-use crate::term::{RCmp, Term, TermId, TermStore};
+use crate::term::{BitsOp, RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,19 @@ impl<'s> Prover<'s> {
             under: None,
             limits,
         }
+    }
+
+    /// Whether two terms are one or sums of integers that are defined on all inputs and have one canonical
+    /// form, which is found in time that is linear in them.
+    pub(super) fn are_one_sum(&mut self, a: TermId, b: TermId) -> bool {
+        let is_sum = |t| {
+            matches!(
+                self.store.get(t),
+                Term::BitsOp(BitsOp::Add, ..) | Term::BitsSum(_)
+            )
+        };
+        let total = self.store.is_total(a) && self.store.is_total(b);
+        a == b || is_sum(a) && is_sum(b) && total && self.canon.equal(a, b)
     }
 
     /// Whether `b` has the value of `a` wherever `a` has one.

@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 
 use super::elements::Element;
 use crate::spec::Limits;
-use crate::term::{ArrayId, Term, TermId, TermStore};
+use crate::term::{ArrayId, BitsOp, Term, TermId, TermStore};
 
 /// Fewer elements than this are decided one by one, and classes with fewer members.
 const MIN_ELEMENTS: usize = 16;
@@ -75,6 +75,8 @@ struct Terms<'s> {
     /// The arrays below each term, a bit each.
     arrays: Vec<u64>,
     inputs: Vec<Input>,
+    /// The first bit that each term reads in its array, if it reads one element only, extended or cut.
+    places: Vec<u64>,
 }
 
 fn mix(h: u64, v: u64) -> u64 {
@@ -109,6 +111,7 @@ impl<'s> Terms<'s> {
             shape: vec![0; n],
             arrays: vec![0; n],
             inputs: vec![Input::NONE; n],
+            places: vec![u64::MAX; n],
         };
         let mut reads = [None; ARRAYS];
         for i in (0..n).filter(|&i| used[i]) {
@@ -119,6 +122,7 @@ impl<'s> Terms<'s> {
             if let Some((array, off, bytes)) = input(store, t) {
                 let array = (array.0 as usize).min(ARRAYS);
                 arrays = 1 << array;
+                s.places[i] = off.saturating_mul(8);
                 s.inputs[i] = Input {
                     array: array as u32,
                     number: i as u32,
@@ -143,11 +147,23 @@ impl<'s> Terms<'s> {
                     }
                 });
                 h = mix(h, sum);
+                s.places[i] = s.place(t);
             }
             s.shape[i] = h.max(1);
             s.arrays[i] = arrays;
         }
         (s, reads)
+    }
+
+    /// The place of a field of an element, of its extension by zeros or sign, else none.
+    fn place(&self, t: TermId) -> u64 {
+        let of = |t: u32| self.places[t as usize];
+        match self.store.get(t) {
+            Term::Extract { bits, low, .. } => of(bits.0).saturating_add(low as u64),
+            Term::BitsOp(BitsOp::AShr, x, _) => of(x.0),
+            Term::Concat(&[x, y]) => of(x).min(of(y)),
+            _ => u64::MAX,
+        }
     }
 
     fn shape(&self, t: TermId) -> u64 {
@@ -156,8 +172,7 @@ impl<'s> Terms<'s> {
 
     /// What operands are put in order by: their shapes, where they read, and their ids.
     fn key(&self, t: u32) -> (u64, u64, u32) {
-        let off = self.store.input_offset(TermId(t));
-        (self.shape[t as usize], off.unwrap_or(u64::MAX), t)
+        (self.shape[t as usize], self.places[t as usize], t)
     }
 
     /// The two factors of a product in order, and what products are put in order by.
@@ -355,7 +370,9 @@ impl<'w, 's> Walker<'w, 's> {
         }
         let shape = |t: u32| terms.shape[t as usize];
         let swapped = |a, b, c| shape(a) != shape(b) && shape(a) == shape(c);
-        if let (Term::Sum(p), Term::Sum(q)) = (store.get(x), store.get(y)) {
+        if let (Term::Sum(p), Term::Sum(q)) | (Term::BitsSum(p), Term::BitsSum(q)) =
+            (store.get(x), store.get(y))
+        {
             let (p, _) = p.as_chunks::<2>();
             let (q, _) = q.as_chunks::<2>();
             let mut both = |a, b, c, d| {

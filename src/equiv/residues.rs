@@ -34,6 +34,7 @@ fn sums(store: &TermStore, t: TermId) -> bool {
     matches!(
         store.get(t),
         Term::BitsOp(BitsOp::Add | BitsOp::Mul | BitsOp::AShr, ..)
+            | Term::BitsSum(_)
             | Term::BitsSelect(..)
             | Term::Concat(_)
             | Term::Extract { .. }

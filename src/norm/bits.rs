@@ -31,6 +31,8 @@ pub(super) enum Node {
     Concat(Box<[NodeId]>),
     Extract(NodeId, u8, u8),
     Op(BitsOp, NodeId, NodeId),
+    /// Operands with coefficients modulo 2^width, ascending; a constant is a multiple of 1.
+    Sum(u8, Box<[(NodeId, u64)]>),
     /// Operands of an operation whose order does not matter, ascending; at least two.
     Set(Joint, u8, Box<[NodeId]>),
     Select(Lit, NodeId, NodeId),
@@ -80,6 +82,7 @@ impl Ring {
             Node::Const(..) | Node::Bytes(..) | Node::Fresh(..) => 0,
             Node::OfReal(_, p) | Node::Clamp(_, _, p) => self.polys.flags(*p),
             Node::Concat(list) | Node::Set(_, _, list) => list.iter().fold(0, |f, n| f | of(n)),
+            Node::Sum(_, list) => list.iter().fold(0, |f, (n, _)| f | of(n)),
             Node::Extract(n, ..) => of(n),
             Node::Op(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, ..) => {
                 flag::PARTIAL

@@ -314,6 +314,27 @@ impl<'a, 's> Printer<'a, 's> {
                 self.node(*c, depth + 1);
                 self.out.push_str(&format!("[{low}..+{w}]"));
             }
+            Node::Sum(_, list) => {
+                self.out.push('(');
+                for (i, (n, c)) in list.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push_str(" + ");
+                    }
+                    if self.is_cut(depth + 1) {
+                        self.out.push_str("...");
+                        break;
+                    }
+                    match (norm.ring.nodes.get(*n), c) {
+                        (Node::Const(..), c) => self.out.push_str(&c.to_string()),
+                        (_, 1) => self.node(*n, depth + 1),
+                        (_, c) => {
+                            self.out.push_str(&format!("{c} * "));
+                            self.node(*n, depth + 1);
+                        }
+                    }
+                }
+                self.out.push(')');
+            }
             Node::Op(op, a, b) => {
                 self.out.push('(');
                 self.node(*a, depth + 1);

@@ -17,6 +17,8 @@ use crate::term::{ArrayId, Fun, RCmp, Sort, Term, TermId, TermStore};
 
 mod chain;
 
+pub(super) use chain::Chain;
+
 /// The canonical meaning of a term.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry {
@@ -173,6 +175,11 @@ impl<'s> Normalizer<'s> {
         matches!(self.store.get(t), Term::Const(_))
     }
 
+    /// True if the meaning of a term has been found by itself.
+    pub(super) fn is_known(&self, t: TermId) -> bool {
+        self.memo[t.0 as usize] != 0
+    }
+
     pub(super) fn symbol(&mut self, t: TermId) -> u32 {
         let i = t.0 as usize;
         if self.symbols[i] == 0 {
@@ -235,7 +242,7 @@ impl<'s> Normalizer<'s> {
         }
     }
 
-    fn bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
+    pub(super) fn bits(&mut self, t: TermId) -> Result<NodeId, NormError> {
         match self.known(t) {
             Entry::Bits(n) => Ok(n),
             Entry::None(e) => Err(e),
@@ -349,6 +356,7 @@ impl<'s> Normalizer<'s> {
                 Node::Concat(parts.into_boxed_slice())
             }
             Term::Extract { bits, low, width } => Node::Extract(self.bits(bits)?, low, width),
+            _ if self.is_in_ring(t) => return self.gather_bits(t),
             Term::BitsOp(op, a, b) => {
                 let (x, y) = (self.bits(a)?, self.bits(b)?);
                 match (Joint::of(op), store.sort(t)) {

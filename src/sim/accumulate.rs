@@ -2,12 +2,17 @@
 //!
 //! The problem: the multiply-adds of a matrix product are most of what such a kernel executes,
 //! so their common case, a product of two reals added to an open sum ([`super::open`]), goes
-//! past the general evaluation of float operations. Lanes that are not that case are left to it.
+//! past the general evaluation of operations. Lanes that are not that case are left to it. Sums of
+//! products of integers, modulo 2^32 or 2^64, go the same way.
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, RegId, Src};
+use crate::kernel::{FloatMods, FloatOp, Fmt, IntOp, IntTy, RegId, Src};
+use crate::term::{BitsOp, Term, TermId};
 
 use super::machine::Machine;
-use super::value::{Val, Values, of_lane, open_head, open_word, real_head};
+use super::open::Kind;
+use super::value::{
+    BITS_HEAD, Val, Values, of_lane, open_head, open_sum, open_word, real_head, sum_head,
+};
 use super::warp::{LANES, lanes};
 
 /// True for a plain addition, or one with a product.
@@ -96,9 +101,9 @@ impl Machine<'_> {
         if alike(a, candidates, real)
             && alike(b, candidates, real)
             && alike(c, candidates, open)
-            && let Some(sum) = self.values.extend_together(candidates, c, a, b)
+            && let Some(sum) = self.values.extend_together(Kind::Real, candidates, c, a, b)
         {
-            let first = open_word(fmt, sum);
+            let first = open_word(open, sum);
             for (lane, word) in out.iter_mut().enumerate() {
                 *word = of_lane(first, lane);
             }
@@ -112,7 +117,7 @@ impl Machine<'_> {
                 continue;
             }
             if let Some(sum) = self.values.extend_words(s, x as u32, y as u32) {
-                out[lane] = open_word(fmt, sum);
+                out[lane] = open_word(open, sum);
                 done |= 1 << lane;
             }
         }
@@ -129,5 +134,174 @@ impl Machine<'_> {
                 self.warps[w].set(r, lane, v);
             }
         }
+    }
+}
+
+impl Values {
+    /// The sum of bits that an integer addition extends; `None` if its addend is not an accumulator.
+    ///
+    /// match `x * y + c`, `p + c` and the dot product of packed bytes with c a sum; result c with the
+    /// products; because PTX has these modulo 2^width, as the sum is. The extensions of factors to
+    /// twice the width are those of the operation.
+    ///
+    /// Values that choose among few are left alone: such sums are counts, and stay choices.
+    pub fn grown_bits(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
+        let width = match op {
+            IntOp::MadWide => ty.width.checked_mul(2)?,
+            _ => ty.width,
+        };
+        if !matches!(width, 32 | 64) {
+            return None;
+        }
+        let [a, b, c, _] = v;
+        let (sum, x, y) = match op {
+            IntOp::MadLo | IntOp::MadWide => {
+                let sum = self.opened_bits(width, c)?;
+                let (x, y) = (self.factor(a, ty.width)?, self.factor(b, ty.width)?);
+                match width == ty.width {
+                    true => (sum, x, y),
+                    false => {
+                        let (x, y) = (
+                            self.extended(x, ty.signed, width),
+                            self.extended(y, ty.signed, width),
+                        );
+                        (sum, x, y)
+                    }
+                }
+            }
+            IntOp::Add => {
+                let open = |v: Val| matches!(v, Val::Sum(..));
+                let (sum, p) = match (open(a), open(b)) {
+                    // Two sums that both grew are a sum of two terms, the same in either order.
+                    (true, true) => return None,
+                    (false, true) => (self.opened_bits(width, b)?, a),
+                    (true, false) => (self.opened_bits(width, a)?, b),
+                    (false, false) => match self.opened_bits(width, a) {
+                        Some(sum) => (sum, b),
+                        None => (self.opened_bits(width, b)?, a),
+                    },
+                };
+                let p = self.factor(p, width)?;
+                let (x, y) = match self.store.get(p) {
+                    Term::BitsOp(BitsOp::Mul, x, y) => (x, y),
+                    _ => (p, self.bits_one(width)),
+                };
+                (sum, x, y)
+            }
+            IntOp::Dp4a(sa, sb) => return self.packed_dot((sa, sb), v),
+            _ => return None,
+        };
+        let sum = self.append_as(Kind::Bits(width), sum, x, y)?;
+        Some(Val::Sum(width, sum))
+    }
+
+    /// The factors of the lanes of a mask that hold products, as lane words; those of others are 0.
+    fn products_of(&self, terms: &[u64; LANES], mask: u32) -> ([u64; LANES], [u64; LANES]) {
+        let (mut x, mut y) = ([0; LANES], [0; LANES]);
+        for lane in lanes(mask).filter(|&lane| terms[lane] >> 48 == BITS_HEAD) {
+            let t = TermId(terms[lane] as u32);
+            if let Term::BitsOp(BitsOp::Mul, a, b) = self.store.get(t) {
+                x[lane] = Val::Bits(a).pack().0;
+                y[lane] = Val::Bits(b).pack().0;
+            }
+        }
+        (x, y)
+    }
+
+    /// A product of two values that depend on data and choose among nothing: what the general way
+    /// makes of it.
+    pub fn plain_product(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
+        let (Val::Bits(a), Val::Bits(b)) = (v[0], v[1]) else {
+            return None;
+        };
+        let plain = |t| self.store.is_plain_bits(t, ty.width) && !self.may_choose(t);
+        if !plain(a) || !plain(b) {
+            return None;
+        }
+        let (x, y) = match op {
+            IntOp::MulLo => (a, b),
+            IntOp::MulWide if matches!(ty.width, 16 | 32) => {
+                let wide = 2 * ty.width;
+                let x = self.extended(a, ty.signed, wide);
+                (x, self.extended(b, ty.signed, wide))
+            }
+            _ => return None,
+        };
+        let t = self.store.bits_op(BitsOp::Mul, x, y);
+        Some(self.of_bits(t))
+    }
+
+    /// A factor of an integer product that is no constant and chooses among nothing.
+    fn factor(&mut self, v: Val, width: u8) -> Option<TermId> {
+        match v {
+            Val::Bits(t) if self.store.is_plain_bits(t, width) => Some(t),
+            _ => None,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The lanes in which `dst = a * b + c`, or `dst = a + b` with one of the two a product, was
+    /// executed on integers: those where the addend is an open sum and the factors are bits of its
+    /// width.
+    pub fn accumulate_bits(
+        &mut self,
+        w: usize,
+        exec: u32,
+        op: IntOp,
+        width: u8,
+        dst: RegId,
+        src: &[Src; 4],
+    ) -> u32 {
+        let open = sum_head(width);
+        let (sums, x, y, candidates) = match (op, src) {
+            (IntOp::MadLo, &[Src::Reg(a), Src::Reg(b), Src::Reg(c), _]) => {
+                let warp = &self.warps[w];
+                let mask = exec & warp.symbolic(a) & warp.symbolic(b) & warp.symbolic(c);
+                let [a, b, c] = [a, b, c].map(|r| *warp.words(r));
+                (c, a, b, mask)
+            }
+            (IntOp::Add, &[Src::Reg(a), Src::Reg(b), ..]) => {
+                let warp = &self.warps[w];
+                let mask = exec & warp.symbolic(a) & warp.symbolic(b);
+                let [a, b] = [a, b].map(|r| *warp.words(r));
+                let one = lanes(mask).next();
+                let first = one.is_some_and(|lane| a[lane] >> 48 == open);
+                let (sums, terms) = if first { (a, b) } else { (b, a) };
+                let (x, y) = self.values.products_of(&terms, mask);
+                (sums, x, y, mask)
+            }
+            _ => return 0,
+        };
+        if candidates == 0 {
+            return 0;
+        }
+        let mut out = [0; LANES];
+        let alike = alike(&x, candidates, BITS_HEAD)
+            && alike(&y, candidates, BITS_HEAD)
+            && alike(&sums, candidates, open);
+        let kind = Kind::Bits(width);
+        if alike && let Some(sum) = self.values.extend_together(kind, candidates, &sums, &x, &y) {
+            let first = open_word(open, sum);
+            for (lane, word) in out.iter_mut().enumerate() {
+                *word = of_lane(first, lane);
+            }
+            self.warps[w].set_symbolic(dst, candidates, &out);
+            return candidates;
+        }
+        let mut done = 0;
+        for lane in lanes(candidates) {
+            let (x, y, s) = (x[lane], y[lane], sums[lane]);
+            if x >> 48 != BITS_HEAD || y >> 48 != BITS_HEAD || s >> 48 != open {
+                continue;
+            }
+            let (x, y) = (TermId(x as u32), TermId(y as u32));
+            if let Some(sum) = self.values.append_as(kind, open_sum(s), x, y) {
+                out[lane] = open_word(open, sum);
+                done |= 1 << lane;
+            }
+        }
+        self.warps[w].set_symbolic(dst, done, &out);
+        done
     }
 }

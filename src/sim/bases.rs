@@ -138,7 +138,7 @@ impl Machine<'_> {
                 Some((r, _)) if self.is_array(r.0) => Held::Address(r.0),
                 _ => Held::Plain,
             },
-            Val::Bits(_) => Held::Any,
+            Val::Bits(_) | Val::Sum(..) => Held::Any,
             Val::Real(..) | Val::Open(..) | Val::Pred(_) | Val::Unset => Held::Plain,
         }
     }

@@ -246,6 +246,7 @@ impl Machine<'_> {
         x: Val,
         y: Val,
     ) -> Option<TermId> {
+        let (x, y) = (self.values.settled(x), self.values.settled(y));
         let mut leaves = |v: Val| match v {
             Val::Conc(b) => Some(vec![(self.values.store.bool(true), b)]),
             Val::Bits(t) => self.values.leaves(t, super::compute::MAX_CHOICES),

@@ -278,7 +278,13 @@ impl Machine<'_> {
                 self.warps[w].set_words(d, conc, &out);
             }
         }
-        for lane in lanes(sym) {
+        let done = match (op, dst) {
+            (IntOp::MadLo | IntOp::Add, Some(d)) if sym != 0 && n == 1 && dst2.is_none() => {
+                self.accumulate_bits(w, sym, op, ty.width, d, src)
+            }
+            _ => 0,
+        };
+        for lane in lanes(sym & !done) {
             if n > 1 || dst2.is_some() {
                 let vals = self.resolved(w, lane, pc, (ty.width * n).max(1), src);
                 let mut known = [0u64; 4];
@@ -419,6 +425,12 @@ impl Machine<'_> {
         ty: IntTy,
         vals: [Val; 4],
     ) -> Result<Val, Stop> {
+        if let Some(v) = self.values.grown_bits(op, ty, vals) {
+            return Ok(v);
+        }
+        if let Some(v) = self.values.plain_product(op, ty, vals) {
+            return Ok(v);
+        }
         let vals = from_fn(|i| self.plain((w, lane, pc), vals[i], operand_width(op, ty, i)));
         if let [Val::Conc(a), Val::Conc(b), Val::Conc(c), Val::Conc(d)] = vals {
             if int::is_undefined(op, ty, [a, b, c, d]) {
@@ -477,6 +489,14 @@ impl Machine<'_> {
             matches!(v, Val::Bits(t) if matches!(store.get(*t), Term::BitsOp(BitsOp::Add, ..)))
         };
         let [a, b, ..] = &v;
+        let chooses = |v: &Val| match v {
+            Val::Conc(_) | Val::Pred(_) => true,
+            Val::Bits(t) => self.values.may_choose(*t),
+            _ => false,
+        };
+        if !v.iter().all(chooses) {
+            return None;
+        }
         if op == IntOp::Add && (!known(a) && !known(b) || sum(a) || sum(b)) {
             return None;
         }

@@ -13,13 +13,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntTy, MatTy};
-use crate::term::{BitsOp, TermId, TermStore};
+use crate::term::TermId;
 
-use super::int_sym::{extend, saturate};
+use super::int_sym::saturate;
 use super::machine::Machine;
+use super::value::{Val, Values};
 
-/// Intervals of the sums made so far, which hold for every input.
-pub type Intervals = FxHashMap<TermId, (i64, i64)>;
+/// Intervals of the sums made so far, by what a lane holds of them, which hold for every input.
+pub type Intervals = FxHashMap<u64, (i64, i64)>;
 
 const WORD: IntTy = IntTy {
     width: 32,
@@ -46,60 +47,72 @@ fn product_range(a: MatTy, b: MatTy) -> (i64, i64) {
     (lo, hi)
 }
 
-/// c and the products of 32-bit integers, whose types are those of the matrices, added up; the intervals
-/// of the sums before, to which that of the result is added.
+/// c and the products of 32-bit integers, whose types are those of the matrices, added up.
 fn sum(
-    s: &mut TermStore,
-    known: &mut Intervals,
-    c: TermId,
+    values: &mut Values,
+    c: Val,
     products: &[(TermId, TermId)],
     (a, b): (MatTy, MatTy),
     clamp: bool,
-) -> TermId {
+) -> Val {
     if !clamp {
-        return plain(s, c, products, 32);
+        return values.accumulate_bits(32, c, products);
     }
-    let from = match (s.as_bits(c).map(|v| v as u32 as i32 as i64), known.get(&c)) {
-        (Some(v), _) => (v, v),
-        (None, Some(&interval)) => interval,
-        (None, None) => RANGE,
+    let from = match (c, values.intervals.get(&c.pack().0)) {
+        (Val::Conc(v), _) => {
+            let v = v as u32 as i32 as i64;
+            (v, v)
+        }
+        (_, Some(&interval)) => interval,
+        (_, None) => RANGE,
     };
     let (lo, hi) = product_range(a, b);
     let n = products.len() as i64;
     let (lo, hi) = (from.0 + n * lo, from.1 + n * hi);
     let sum = if RANGE.0 <= lo && hi <= RANGE.1 {
-        plain(s, c, products, 32)
+        values.accumulate_bits(32, c, products)
     } else {
-        let wide = extend(s, c, true, 64);
-        let sum = plain(s, wide, products, 64);
-        saturate(s, sum, WORD, 64)
+        let c = values.bits(c, 32);
+        let wide = Val::Bits(values.extended(c, true, 64));
+        let wide = values.accumulate_products(wide, products);
+        let sum = values.bits(wide, 64);
+        let t = saturate(&mut values.store, sum, WORD, 64);
+        values.of_bits(t)
     };
-    known.insert(sum, (lo.max(RANGE.0), hi.min(RANGE.1)));
+    let interval = (lo.max(RANGE.0), hi.min(RANGE.1));
+    values.intervals.insert(sum.pack().0, interval);
     sum
 }
 
-/// The sum modulo 2^width, of products that 32 bits hold.
-fn plain(s: &mut TermStore, c: TermId, products: &[(TermId, TermId)], width: u8) -> TermId {
-    let mut acc = c;
-    for &(x, y) in products {
-        let p = s.bits_op(BitsOp::Mul, x, y);
-        let p = extend(s, p, true, width);
-        acc = s.bits_op(BitsOp::Add, acc, p);
+impl Values {
+    /// What is known of a sum holds for the term that it becomes, which memory gives back.
+    pub fn keep_interval(&mut self, sum: Val, term: Val) {
+        if let Some(&interval) = self.intervals.get(&sum.pack().0) {
+            self.intervals.insert(term.pack().0, interval);
+        }
     }
-    acc
+
+    /// A sum of 64 bits and products that 32 bits hold, as those of elements of at most 8 bits are: they
+    /// are the products of the extended factors.
+    fn accumulate_products(&mut self, c: Val, products: &[(TermId, TermId)]) -> Val {
+        let mut wide = Vec::with_capacity(products.len());
+        for &(x, y) in products {
+            wide.push([x, y].map(|t| self.extended(t, true, 64)).into());
+        }
+        self.accumulate_bits(64, c, &wide)
+    }
 }
 
 impl Machine<'_> {
     /// What an integer matrix instruction makes of one element.
     pub fn integer_sum(
         &mut self,
-        c: TermId,
+        c: Val,
         products: &[(TermId, TermId)],
         types: (MatTy, MatTy),
         clamp: bool,
-    ) -> TermId {
-        let s = &mut self.values.store;
-        sum(s, &mut self.integer_sums, c, products, types, clamp)
+    ) -> Val {
+        sum(&mut self.values, c, products, types, clamp)
     }
 }
 
@@ -108,8 +121,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sim::int_sym::extend;
     use crate::sim::int_sym::tests::value;
-    use crate::term::ArrayId;
+    use crate::term::{ArrayId, TermStore};
 
     fn int(width: u8, signed: bool) -> MatTy {
         MatTy::Int { width, signed }
@@ -143,16 +157,17 @@ mod tests {
         fn sums_are_those_of_integers(
             a in any_type(), b in any_type(), x: u64, y: u64, c in any::<i32>(), known: bool,
             near in prop_oneof![Just(i32::MAX), Just(i32::MIN), Just(0)],
-            clamps in prop::collection::vec(any::<bool>(), 1..4), n in 1usize..8,
+            clamps in prop::collection::vec(any::<(bool, bool)>(), 1..4), n in 1usize..8,
         ) {
-            let (s, mut intervals) = (&mut TermStore::new(), Intervals::default());
+            let mut values = Values::default();
             let c = near.wrapping_add(c >> 16);
             let mut acc = match known {
-                true => s.bits(32, c as u32 as u64),
-                false => s.bytes(ArrayId(2), 0, 32),
+                true => Val::Conc(c as u32 as u64),
+                false => Val::Bits(values.store.bytes(ArrayId(2), 0, 32)),
             };
             let mut v = c;
-            for clamp in clamps {
+            for (clamp, read) in clamps {
+                let s = &mut values.store;
                 let pairs: Vec<_> = (0..n)
                     .map(|i| (element(s, 0, x, a, i), element(s, 1, y, b, n - 1 - i)))
                     .collect();
@@ -162,10 +177,14 @@ mod tests {
                     true => exact.clamp(i32::MIN as i64, i32::MAX as i64) as i32,
                     false => exact as i32,
                 };
-                acc = sum(s, &mut intervals, acc, &products, (a, b), clamp);
-                prop_assert_eq!(value(s, acc, &[x, y, c as u32 as u64]) as u32 as i32, v);
-                if let Some((lo, hi)) = intervals.get(&acc) {
+                acc = sum(&mut values, acc, &products, (a, b), clamp);
+                if let Some((lo, hi)) = values.intervals.get(&acc.pack().0) {
                     prop_assert!((*lo..=*hi).contains(&(v as i64)));
+                }
+                let t = values.bits(acc, 32);
+                prop_assert_eq!(value(&values.store, t, &[x, y, c as u32 as u64]) as u32 as i32, v);
+                if read {
+                    acc = values.of_bits(t);
                 }
             }
         }
@@ -174,23 +193,27 @@ mod tests {
     /// Where the range cannot be left the clamp is nothing, so that kernels with and without it agree.
     #[test]
     fn a_clamp_that_nothing_reaches_is_none() {
-        let (s, mut intervals) = (&mut TermStore::new(), Intervals::default());
+        let v = &mut Values::default();
         let ty = int(8, true);
+        let s = &mut v.store;
         let products: Vec<_> = (0..8)
             .map(|i| (element(s, 0, 0, ty, i).0, element(s, 1, 0, ty, i).0))
             .collect();
-        let zero = s.bits(32, 0);
-        let (mut with, mut without) = (zero, zero);
-        for _ in 0..1000 {
-            with = sum(s, &mut intervals, with, &products, (ty, ty), true);
-            without = sum(s, &mut intervals, without, &products, (ty, ty), false);
+        let (mut with, mut without) = (Val::Conc(0), Val::Conc(0));
+        for i in 0..1000 {
+            with = sum(v, with, &products, (ty, ty), true);
+            without = sum(v, without, &products, (ty, ty), false);
+            if i % 300 == 200 {
+                // By way of memory.
+                [with, without] = [with, without].map(|sum| v.settled(sum));
+            }
         }
-        assert_eq!(with, without);
+        assert_eq!(v.bits(with, 32), v.bits(without, 32));
         // An accumulator that may be anything can reach it.
-        let c = s.bytes(ArrayId(2), 0, 32);
-        let with = sum(s, &mut intervals, c, &products, (ty, ty), true);
-        let without = sum(s, &mut intervals, c, &products, (ty, ty), false);
-        assert_ne!(with, without);
+        let c = Val::Bits(v.store.bytes(ArrayId(2), 0, 32));
+        let with = sum(v, c, &products, (ty, ty), true);
+        let without = sum(v, c, &products, (ty, ty), false);
+        assert_ne!(v.bits(with, 32), v.bits(without, 32));
     }
 
     /// The ends of products, against all of them.

@@ -64,8 +64,6 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
-    /// Intervals of saturating sums.
-    pub integer_sums: super::integer_sum::Intervals,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -334,7 +332,6 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
-            integer_sums: Default::default(),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),

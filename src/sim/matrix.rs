@@ -103,7 +103,7 @@ impl Machine<'_> {
                 let part = self.values.of_bits(part);
                 self.values.real(part, f)
             }
-            MatTy::Int { signed, .. } => int_sym::extend(&mut self.values.store, part, signed, 32),
+            MatTy::Int { signed, .. } => self.values.extended(part, signed, 32),
         }
     }
 
@@ -166,12 +166,18 @@ impl Machine<'_> {
                         self.values.accumulate(f, c, &products)
                     }
                     NumTy::Int(_) => {
-                        let c = self.accumulator(w, lane, i, m);
-                        let t = match m.form {
-                            MmaForm::Bits { xor } => self.bit_products(c, &products, xor),
-                            _ => self.integer_sum(c, &products, (m.a_ty, m.b_ty), m.clamp),
-                        };
-                        self.values.of_bits(t)
+                        let types = (m.a_ty, m.b_ty);
+                        match m.form {
+                            MmaForm::Bits { xor } => {
+                                let c = self.accumulator(w, lane, i, m);
+                                let t = self.bit_products(c, &products, xor);
+                                self.values.of_bits(t)
+                            }
+                            _ => {
+                                let c = self.src(w, m.c[i], lane);
+                                self.integer_sum(c, &products, types, m.clamp)
+                            }
+                        }
                     }
                 };
                 results.push(d);

@@ -289,6 +289,9 @@ impl Region {
                 }
                 _ => {}
             }
+            if (lo >> KIND_SHIFT, hi >> KIND_SHIFT) == (NONE, NONE) {
+                return Val::Bits(self.initial_bits(values, off, 64, site));
+            }
             let l = self.word_bits(values, off / 4, site);
             let h = self.word_bits(values, off / 4 + 1, site);
             let t = values.store.concat(&[l, h]);
@@ -466,7 +469,7 @@ pub fn extend(values: &mut Values, v: Val, ty: NumTy, reg_width: u8) -> Val {
             let t = if signed && width < reg_width {
                 values.sign_extend(b, width, reg_width)
             } else {
-                values.bits(Val::Bits(b), reg_width)
+                values.extended(b, false, reg_width)
             };
             values.of_bits(t)
         }
@@ -482,10 +485,7 @@ impl Values {
 
     /// Sign extension of a bit term.
     pub fn sign_extend(&mut self, t: TermId, from: u8, to: u8) -> TermId {
-        use crate::term::BitsOp;
-        let wide = self.bits(Val::Bits(t), to);
-        let k = self.store.bits(to, (to - from) as u64);
-        let up = self.store.bits_op(BitsOp::Shl, wide, k);
-        self.store.bits_op(BitsOp::AShr, up, k)
+        let t = self.low(t, from);
+        self.extended(t, true, to)
     }
 }

@@ -16,6 +16,7 @@
 //!
 //! Not claimed: that a closed sum is canonical; that is the work of `norm`.
 
+mod bits;
 mod together;
 
 use crate::kernel::Fmt;
@@ -42,6 +43,15 @@ pub struct OpenSum {
     pub len: u8,
     /// Whose products of a chunk of a warp; else 0.
     pub lane: u8,
+}
+
+/// What is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reals.
+    Real,
+    /// Bits of a width, 32 or 64, modulo 2 to its power.
+    Bits(u8),
 }
 
 /// What no sum is.
@@ -239,6 +249,7 @@ impl Values {
     /// itself.
     pub fn extend_together(
         &mut self,
+        kind: Kind,
         mask: u32,
         sums: &[u64; LANES],
         x: &[u64; LANES],
@@ -249,7 +260,7 @@ impl Values {
             lanes(mask).all(|lane| {
                 let t = words[lane] as u32;
                 let is_same = std::mem::replace(&mut last, t) == t;
-                is_same || self.store.is_ordinary(TermId(t))
+                is_same || self.is_factor(kind, TermId(t))
             })
         };
         if !ordinary(x) || !ordinary(y) {
@@ -263,11 +274,33 @@ impl Values {
     /// As [`Values::extend`], where nothing but an append is needed.
     #[inline]
     pub fn append(&mut self, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
-        if !self.store.is_ordinary(x) || !self.store.is_ordinary(y) {
+        self.append_as(Kind::Real, sum, x, y)
+    }
+
+    /// The same for a sum of a kind.
+    #[inline]
+    pub fn append_as(&mut self, kind: Kind, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
+        if !self.is_factor(kind, x) || !self.is_factor(kind, y) {
             return None;
         }
-        let one = self.one();
+        let one = self.one_of(kind);
         Some(self.open.append(sum, x, y, one))
+    }
+
+    /// True for a factor that no rule about constants concerns.
+    #[inline]
+    fn is_factor(&self, kind: Kind, t: TermId) -> bool {
+        match kind {
+            Kind::Real => self.store.is_ordinary(t),
+            Kind::Bits(width) => self.store.is_plain_bits(t, width),
+        }
+    }
+
+    fn one_of(&mut self, kind: Kind) -> TermId {
+        match kind {
+            Kind::Real => self.one(),
+            Kind::Bits(width) => self.bits_one(width),
+        }
     }
 
     /// The term of an open sum.

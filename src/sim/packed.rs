@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{IntOp, IntTy};
 use crate::term::{Sort, TermId};
 
-use super::value::Values;
+use super::value::{Val, Values};
 use super::{idiom, int_sym};
 
 /// What was made of words.
@@ -32,11 +32,6 @@ impl Values {
     #[inline]
     pub fn integer(&mut self, op: IntOp, ty: IntTy, args: [TermId; 4]) -> Option<TermId> {
         let [a, b, c, _] = args;
-        if let IntOp::Dp4a(signed_a, signed_b) = op
-            && let (Some(x), Some(y)) = (self.bytes_of(a, signed_a), self.bytes_of(b, signed_b))
-        {
-            return Some(int_sym::dot(&mut self.store, x, y, c));
-        }
         let permutes = op == IntOp::Prmt;
         if permutes && let Some(&known) = self.packed.permuted.get(&[a, b, c]) {
             return Some(known);
@@ -48,6 +43,23 @@ impl Values {
             self.packed.permuted.insert([a, b, c], made);
         }
         Some(made)
+    }
+
+    /// `c` plus the products of the bytes of two words that depend on data, each with its sign or without;
+    /// `None` if the words are anything else.
+    pub fn packed_dot(&mut self, (sa, sb): (bool, bool), v: [Val; 4]) -> Option<Val> {
+        let [Val::Bits(a), Val::Bits(b), c, _] = v else {
+            return None;
+        };
+        if !matches!(c, Val::Conc(_) | Val::Bits(_) | Val::Sum(32, _)) {
+            return None;
+        }
+        let (x, y) = (self.bytes_of(a, sa)?, self.bytes_of(b, sb)?);
+        let mut products = [(a, b); 4];
+        for (p, pair) in products.iter_mut().zip(x.into_iter().zip(y)) {
+            *p = pair;
+        }
+        Some(self.accumulate_bits(32, c, &products))
     }
 
     fn bytes_of(&mut self, word: TermId, signed: bool) -> Option<[TermId; 4]> {

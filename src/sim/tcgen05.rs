@@ -385,10 +385,8 @@ impl Machine<'_> {
                     _ => Val::Conc(0),
                 };
                 let v = if about.int {
-                    let c = self.values.bits(c, 32);
                     let types = (about.ty[0], about.ty[1]);
-                    let t = self.integer_sum(c, &products, types, about.clamp);
-                    self.values.of_bits(t)
+                    self.integer_sum(c, &products, types, about.clamp)
                 } else {
                     self.values.accumulate(Fmt::F32, c, &products)
                 };

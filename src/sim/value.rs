@@ -30,6 +30,8 @@ pub enum Val {
     Open(Fmt, OpenSum),
     /// A bit-vector term of the register's width.
     Bits(TermId),
+    /// Bits of this width that are still being summed up; the register has it.
+    Sum(u8, OpenSum),
     /// A truth value.
     Pred(TermId),
     /// Never written.
@@ -41,6 +43,10 @@ const BITS: u64 = 2;
 const PRED: u64 = 3;
 const UNSET: u64 = 4;
 const OPEN: u64 = 5;
+const SUM: u64 = 6;
+
+/// No term.
+const NOT_YET: u32 = u32::MAX;
 
 /// The packed form of a lane that was never written.
 pub const UNSET_LANE: u64 = UNSET << 56;
@@ -61,10 +67,18 @@ pub fn open_head(fmt: Fmt) -> u64 {
     OPEN << 8 | fmt as u64
 }
 
-/// The packed form of an open sum.
+/// The upper 16 bits of the packed form of a bit-vector term.
+pub const BITS_HEAD: u64 = BITS << 8;
+
+/// The upper 16 bits of the packed form of an open sum of bits of a width.
+pub fn sum_head(width: u8) -> u64 {
+    SUM << 8 | width as u64
+}
+
+/// The packed form of an open sum with this head.
 #[inline]
-pub fn open_word(fmt: Fmt, s: OpenSum) -> u64 {
-    open_head(fmt) << 48 | (s.len as u64) << 40 | (s.lane as u64) << 32 | s.chunk as u64
+pub fn open_word(head: u64, s: OpenSum) -> u64 {
+    head << 48 | (s.len as u64) << 40 | (s.lane as u64) << 32 | s.chunk as u64
 }
 
 /// The packed form of the sum of a lane, from that of lane 0, where they differ in nothing else.
@@ -90,8 +104,9 @@ impl Val {
         match self {
             Val::Conc(v) => (v, false),
             Val::Real(f, t) => (REAL << 56 | (f as u64) << 48 | t.0 as u64, true),
-            Val::Open(f, s) => (open_word(f, s), true),
+            Val::Open(f, s) => (open_word(open_head(f), s), true),
             Val::Bits(t) => (BITS << 56 | t.0 as u64, true),
+            Val::Sum(w, s) => (open_word(sum_head(w), s), true),
             Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
             Val::Unset => (UNSET_LANE, true),
         }
@@ -105,6 +120,7 @@ impl Val {
             REAL => Val::Real(Fmt::ALL[(word >> 48 & 0xff) as usize], t),
             OPEN => Val::Open(Fmt::ALL[(word >> 48 & 0xff) as usize], open_sum(word)),
             BITS => Val::Bits(t),
+            SUM => Val::Sum((word >> 48) as u8, open_sum(word)),
             PRED => Val::Pred(t),
             _ => Val::Unset,
         }
@@ -121,12 +137,18 @@ pub struct Values {
     pub(super) packed: super::packed::Packed,
     /// The sums that are still growing.
     pub open: OpenSums,
+    /// Intervals of saturating sums.
+    pub(super) intervals: super::integer_sum::Intervals,
     /// What registers may hold for known numbers that roundings have touched.
     pub rounded: super::rounding::Rounded,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.
     pub(super) one: Option<TermId>,
+    /// The same of 32 and of 64 bits.
+    pub(super) bit_ones: [Option<TermId>; 2],
+    /// Extensions of bits by term: to 32 and to 64 bits, of each by zeros and by sign.
+    extensions: [Vec<u32>; 4],
     consts: FxHashMap<(Fmt, u64), TermId>,
     /// True once part of an address was taken: from then on no known bits tell whether they are
     /// derived from one.
@@ -173,6 +195,10 @@ impl Values {
                 self.memo.keep(key, real);
                 real
             }
+            Val::Sum(..) => {
+                let v = self.settled(v);
+                self.real(v, fmt)
+            }
             _ => {
                 let w = fmt.bits() as u8;
                 let b = self.bits(v, w);
@@ -205,7 +231,7 @@ impl Values {
         }
     }
 
-    fn low(&mut self, bits: TermId, width: u8) -> TermId {
+    pub(super) fn low(&mut self, bits: TermId, width: u8) -> TermId {
         match self.store.sort(bits) {
             Sort::Bits(w) if w > width => self.store.extract(bits, 0, width),
             Sort::Bits(w) if w < width => {
@@ -229,6 +255,7 @@ impl Values {
                 self.store.of_real(f, t)
             }
             Val::Bits(t) => t,
+            Val::Sum(w, s) => self.close_bits(w, s),
             Val::Pred(t) => self.store.of_bool(width, t),
             Val::Unset => self.store.poison(width, self.unset_site),
         };
@@ -265,6 +292,40 @@ impl Values {
         }
     }
 
+    /// The value with a sum of bits as its term.
+    #[inline]
+    pub fn settled(&mut self, v: Val) -> Val {
+        match v {
+            Val::Sum(w, s) => {
+                let t = self.close_bits(w, s);
+                self.of_bits(t)
+            }
+            v => v,
+        }
+    }
+
+    /// The extension of a bit-vector term to a width.
+    #[inline]
+    pub fn extended(&mut self, t: TermId, signed: bool, width: u8) -> TermId {
+        if !matches!(width, 32 | 64) {
+            return super::int_sym::extend(&mut self.store, t, signed, width);
+        }
+        let table = 2 * (width == 64) as usize + signed as usize;
+        let i = t.0 as usize;
+        if let Some(&known) = self.extensions[table].get(i)
+            && known != NOT_YET
+        {
+            return TermId(known);
+        }
+        let e = super::int_sym::extend(&mut self.store, t, signed, width);
+        let table = &mut self.extensions[table];
+        if table.len() <= i {
+            table.resize(i + 1, NOT_YET);
+        }
+        table[i] = e.0;
+        e
+    }
+
     /// p ? a : b for values of one register width.
     pub fn select(&mut self, p: TermId, a: Val, b: Val, width: u8) -> Val {
         if a == b {
@@ -275,6 +336,7 @@ impl Values {
             Some(false) => return b,
             None => {}
         }
+        let (a, b) = (self.settled(a), self.settled(b));
         if width == 1 {
             let (x, y) = (self.pred(a), self.pred(b));
             let t = self.store.select(p, x, y);
@@ -312,7 +374,7 @@ impl Values {
     /// result the sides that are taken
     /// because nobody reads the value where the conditions are otherwise.
     pub fn where_true(&mut self, known: &[TermId], v: Val) -> Val {
-        match v {
+        match self.settled(v) {
             Val::Real(f, t) => Val::Real(f, self.taken(known, t)),
             Val::Bits(t) => {
                 let t = self.taken(known, t);
@@ -379,12 +441,27 @@ impl Values {
         self.leaves_of_sums(t, cap, MAX_SUMS)
     }
 
+    /// False for a term that is no select among constants for certain.
+    #[inline]
+    pub fn may_choose(&self, t: TermId) -> bool {
+        matches!(
+            self.store.get(t),
+            Term::BitsConst { .. }
+                | Term::BitsSelect(..)
+                | Term::OfBool { .. }
+                | Term::BitsOp(BitsOp::Add, ..)
+        )
+    }
+
     fn leaves_of_sums(
         &mut self,
         t: TermId,
         cap: usize,
         depth: usize,
     ) -> Option<Vec<(TermId, u64)>> {
+        if !self.may_choose(t) {
+            return None;
+        }
         let yes = self.store.bool(true);
         let mut work = vec![(yes, t)];
         let mut out: Vec<(TermId, u64)> = Vec::new();

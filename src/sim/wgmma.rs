@@ -23,7 +23,6 @@ use crate::term::TermId;
 
 use super::clock::{Actor, EventId};
 use super::descriptor::Descriptor;
-use super::int_sym;
 use super::machine::{Machine, SHARED, Stop};
 use super::place::Target;
 use super::race::Kind;
@@ -462,7 +461,7 @@ impl Machine<'_> {
                 MatTy::Float(f) | MatTy::Packed(f) => self.values.real(v, f),
                 MatTy::Int { signed, .. } => {
                     let bits = self.values.bits(v, (size * 8) as u8);
-                    int_sym::extend(&mut self.values.store, bits, signed, 32)
+                    self.values.extended(bits, signed, 32)
                 }
             });
         }
@@ -529,9 +528,7 @@ impl Machine<'_> {
                             false => Val::Conc(0),
                             true => self.src(w, Src::Reg(m.d[i]), lane),
                         };
-                        let c = self.values.bits(c, 32);
-                        let t = self.integer_sum(c, &products, (m.a_ty, m.b_ty), m.clamp);
-                        let v = self.values.of_bits(t);
+                        let v = self.integer_sum(c, &products, (m.a_ty, m.b_ty), m.clamp);
                         self.set(w, m.d[i], lane, v);
                     }
                 }

@@ -473,11 +473,7 @@ impl Machine<'_> {
                     };
                     self.values.accumulate(f, c, &products)
                 }
-                MatTy::Int { .. } => {
-                    let c = self.values.bits(c, 32);
-                    let t = self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp);
-                    self.values.of_bits(t)
-                }
+                MatTy::Int { .. } => self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp),
             });
         }
         self.scatter(w, m.d, &m.regs[0], &out);

@@ -23,6 +23,7 @@ impl Values {
     /// match a select that may be something never written / result the same without it, if it cannot be
     /// reached / because the conditions on the way to it exclude each other.
     pub fn where_written(&mut self, v: Val) -> Val {
+        let v = self.settled(v);
         let (Val::Bits(t) | Val::Real(_, t)) = v else {
             return v;
         };

@@ -206,6 +206,15 @@ fn step(
             bits(acc)
         }
         Term::Extract { low, width: w, .. } => bits(keep(v(0).b >> low, w)),
+        Term::BitsSum(_) => {
+            let (pairs, _) = kids.as_chunks::<2>();
+            let product = |[a, b]: &[u32; 2]| {
+                let (a, b) = (values[*a as usize].b, values[*b as usize].b);
+                a.wrapping_mul(b)
+            };
+            let sum = pairs.iter().map(product).fold(0, u64::wrapping_add);
+            bits(keep(sum, width(store, t)))
+        }
         Term::BitsOp(op, ..) => {
             let (w, a, b) = (width(store, t), v(0).b, v(1).b);
             let r = match op {

@@ -25,7 +25,7 @@ use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };
 use super::interval::Interval;
-use super::{ArrayId, ICmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, ICmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// What a term is at one input.
@@ -304,6 +304,16 @@ fn step(
             Ok(b) => Value::Bits(low_bits(b >> low, w)),
             Err(e) => e,
         },
+        Term::BitsSum(_) => {
+            let w = width(store, t);
+            let mut sum = Value::Bits(0);
+            for k in 0..kids.len() / 2 {
+                let (x, y) = (v(2 * k), v(2 * k + 1));
+                let product = two(x, y, |a, b| bits_op(BitsOp::Mul, a, b, w));
+                sum = two(&sum, &product, |a, b| bits_op(BitsOp::Add, a, b, w));
+            }
+            sum
+        }
         Term::BitsOp(op, ..) => {
             let w = width(store, t);
             two(v(0), v(1), |a, b| bits_op(op, a, b, w))

@@ -26,7 +26,7 @@ fn list_of<'s>(store: &'s TermStore, n: &Node) -> &'s [u32] {
 }
 
 fn is_long(n: &Node) -> bool {
-    n.tag == view::SUM && n.b as usize >= LONG
+    view::is_sum(n.tag) && n.b as usize >= LONG
 }
 
 /// The level of each of these terms, children before parents; `None` if no sum is long.
@@ -127,8 +127,8 @@ impl TermStore {
             for (&i, (list, hash)) in now.iter().zip(mapped) {
                 let start = self.lists.len();
                 self.lists.extend_from_slice(&list);
-                let total = other.total[i as usize];
-                map[i as usize] = self.insert_hashed((view::SUM, 0), start, hash, total);
+                let (n, total) = (node(i), other.total[i as usize]);
+                map[i as usize] = self.insert_hashed((n.tag, n.width), start, hash, total);
             }
         }
     }
@@ -141,7 +141,7 @@ impl TermStore {
             let start = self.lists.len();
             self.lists.extend(list_of(other, &n).iter().map(|&i| m(i)));
             // The order inside products and sums follows ids, which the import changes.
-            if n.tag == view::SUM {
+            if view::is_sum(n.tag) {
                 products::sort(&mut self.lists[start..]);
             }
             return self.insert_list((n.tag, n.width), start, total);

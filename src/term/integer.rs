@@ -32,6 +32,36 @@ struct Int {
     hi: i128,
 }
 
+/// The interval of an integer about which nothing is known. An integer that is no number of bits may
+/// have it: it is read as one only where its interval shows that it fits.
+const OPEN: (i128, i128) = (i128::MIN, i128::MAX);
+
+impl Int {
+    fn ends(self) -> Option<(i128, i128)> {
+        ((self.lo, self.hi) != OPEN).then_some((self.lo, self.hi))
+    }
+
+    /// The interval of the sum; one that 128 bits do not hold is open.
+    fn plus(self, other: Int) -> (i128, i128) {
+        let sum = || {
+            let ((a, b), (c, d)) = (self.ends()?, other.ends()?);
+            Some((a.checked_add(c)?, b.checked_add(d)?))
+        };
+        sum().unwrap_or(OPEN)
+    }
+
+    /// The interval of the product, likewise.
+    fn times(self, other: Int) -> (i128, i128) {
+        let product = || {
+            let ((a, b), (c, d)) = (self.ends()?, other.ends()?);
+            let (p, q) = (a.checked_mul(c)?, a.checked_mul(d)?);
+            let (r, s) = (b.checked_mul(c)?, b.checked_mul(d)?);
+            Some((p.min(q).min(r).min(s), p.max(q).max(r).max(s)))
+        };
+        product().unwrap_or(OPEN)
+    }
+}
+
 fn range(width: u8, signed: bool) -> (i128, i128) {
     if signed {
         (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1)
@@ -130,7 +160,9 @@ impl TermStore {
                     stack.extend([a, b]);
                 }
                 Term::Extract { bits, low: 0, .. } => stack.push(bits),
-                Term::Concat(l) => stack.extend(l.iter().map(|&i| TermId(i))),
+                Term::Concat(l) | Term::BitsSum(l) => {
+                    stack.extend(l.iter().map(|&i| TermId(i)));
+                }
                 _ => {}
             }
         }
@@ -174,33 +206,31 @@ impl TermStore {
                 let (Some(x), Some(y)) = (known(a), known(b)) else {
                     return self.int_atom(sign, t);
                 };
-                let ends = if op == BitsOp::Add {
-                    [
-                        x.lo.checked_add(y.lo),
-                        x.hi.checked_add(y.hi),
-                        Some(0),
-                        Some(0),
-                    ]
-                } else {
-                    [
-                        x.lo.checked_mul(y.lo),
-                        x.lo.checked_mul(y.hi),
-                        x.hi.checked_mul(y.lo),
-                        x.hi.checked_mul(y.hi),
-                    ]
+                let (lo, hi) = match op {
+                    BitsOp::Add => x.plus(y),
+                    _ => x.times(y),
                 };
-                let [Some(p), Some(q), Some(r), Some(s)] = ends else {
-                    return self.int_atom(sign, t);
+                let real = match op {
+                    BitsOp::Add => self.add(x.real, y.real),
+                    _ => self.mul(x.real, y.real),
                 };
-                if op == BitsOp::Add {
-                    let real = self.add(x.real, y.real);
-                    return Int { real, lo: p, hi: q };
+                Int { real, lo, hi }
+            }
+            Term::BitsSum(list) => {
+                let pairs = list.as_chunks::<2>().0.to_vec();
+                let mut sum = self.int_const(0);
+                let mut products = Vec::with_capacity(pairs.len());
+                for [a, b] in pairs {
+                    let (Some(x), Some(y)) = (known(TermId(a)), known(TermId(b))) else {
+                        return self.int_atom(sign, t);
+                    };
+                    products.push((x.real, y.real));
+                    let (lo, hi) = x.times(y);
+                    let real = sum.real;
+                    (sum.lo, sum.hi) = sum.plus(Int { real, lo, hi });
                 }
-                Int {
-                    real: self.mul(x.real, y.real),
-                    lo: p.min(q).min(r).min(s),
-                    hi: p.max(q).max(r).max(s),
-                }
+                sum.real = self.sum(&products);
+                sum
             }
             Term::Clamp {
                 width,
@@ -242,6 +272,7 @@ impl TermStore {
         !matches!(
             self.get(t),
             Term::BitsOp(BitsOp::Add | BitsOp::Mul | BitsOp::AShr, ..)
+                | Term::BitsSum(_)
                 | Term::BitsSelect(..)
                 | Term::Concat(_)
         )
@@ -262,11 +293,10 @@ impl TermStore {
             };
             let weight = self.int_const(1i128 << at);
             let scaled = self.mul(v.real, weight.real);
-            sum = Int {
-                real: self.add(sum.real, scaled),
-                lo: sum.lo.saturating_add(v.lo.saturating_mul(weight.lo)),
-                hi: sum.hi.saturating_add(v.hi.saturating_mul(weight.lo)),
-            };
+            let (lo, hi) = v.times(weight);
+            let real = self.add(sum.real, scaled);
+            let (lo, hi) = sum.plus(Int { real, lo, hi });
+            sum = Int { real, lo, hi };
             at += n;
         }
         sum

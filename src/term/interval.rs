@@ -502,6 +502,16 @@ mod tests {
         d.to_rational().expect("moderate")
     }
 
+    /// Powers of masks, however large, are as good as zero and not unknown.
+    #[test]
+    fn powers_of_masks() {
+        for top in [39, 40, 100, 1000] {
+            let x = Interval::point(Dyadic::new(BigInt::from(-1), top));
+            let y = x.exp2(100).unwrap();
+            assert!(y.lo.signum() >= 0 && y.hi < Dyadic::new(BigInt::from(1), -1000));
+        }
+    }
+
     proptest! {
         #[test]
         fn arithmetic_contains_the_exact_result(

@@ -26,6 +26,7 @@ use crate::kernel::Fmt;
 pub mod approx;
 mod arith;
 mod bits;
+mod bits_sum;
 mod bitval;
 mod build;
 mod encoding;

@@ -155,6 +155,14 @@ pub fn copy(
         }
         Term::Extract { bits, low, width } => into.extract(m(bits), low, width),
         Term::BitsOp(op, a, b) => into.bits_op(op, m(a), m(b)),
+        Term::BitsSum(list) => {
+            let (pairs, _) = list.as_chunks::<2>();
+            let pairs: Vec<(TermId, TermId)> = pairs
+                .iter()
+                .map(|[a, b]| (m(TermId(*a)), m(TermId(*b))))
+                .collect();
+            into.bits_sum(from.width(t), &pairs)
+        }
         Term::OfBool { width, p } => into.of_bool(width, m(p)),
         Term::Clamp {
             width,

@@ -19,6 +19,9 @@ use super::interval::{Dyadic, Interval, Round};
 /// Bits beyond the wanted precision.
 const GUARD: u32 = 48;
 
+/// Below minus this, a power of two is between 0 and that of it.
+const TINY: i64 = 1 << 38;
+
 /// Arguments of sine and cosine from 2^64 on are not reduced.
 const MAX_ANGLE: i64 = 64;
 
@@ -225,6 +228,14 @@ fn exp_ball(y: &Ball) -> Ball {
 
 /// 2^x.
 pub(super) fn exp2(x: &Dyadic, prec: u32) -> Option<Interval> {
+    // What masks make of a score: nearer to 0 than any number that is written.
+    let least = Dyadic::integer(-TINY);
+    if *x < least {
+        return Some(Interval {
+            lo: Dyadic::integer(0),
+            hi: Dyadic::new(BigInt::from(1), -TINY),
+        });
+    }
     if x.top() > 40 {
         return None;
     }

@@ -130,6 +130,46 @@ impl Printer<'_> {
         self.term(t, depth, SUM);
     }
 
+    /// The first few products of a sum and the number of the others.
+    fn products(
+        &mut self,
+        list: &[u32],
+        plus: &str,
+        mut one: impl FnMut(&mut Self, TermId, TermId),
+    ) {
+        let (pairs, _) = list.as_chunks::<2>();
+        for (i, [a, b]) in pairs.iter().enumerate() {
+            if i > 0 {
+                self.push(plus);
+            }
+            if i > 0 && (i >= 4 && pairs.len() > 5 || self.full()) {
+                let text = format!("... ({} more)", pairs.len() - i);
+                self.push(&text);
+                break;
+            }
+            one(self, TermId(*a), TermId(*b));
+        }
+    }
+
+    /// A product of bit vectors; one of them alone if the other is 1.
+    fn bits_product(&mut self, a: TermId, b: TermId, depth: usize) {
+        match (self.store.as_bits(a), self.store.as_bits(b)) {
+            (Some(1), _) => self.term(b, depth, ATOM),
+            (_, Some(1)) => self.term(a, depth, ATOM),
+            _ => {
+                self.push("(");
+                self.bits_infix(" *i ", a, b, depth);
+                self.push(")");
+            }
+        }
+    }
+
+    fn bits_infix(&mut self, op: &str, a: TermId, b: TermId, depth: usize) {
+        self.term(a, depth, ATOM);
+        self.push(op);
+        self.term(b, depth, ATOM);
+    }
+
     fn product(&mut self, a: TermId, b: TermId, depth: usize, outer: u8) {
         if self.store.is_one(a) {
             self.term(b, depth, outer);
@@ -179,19 +219,7 @@ impl Printer<'_> {
             }
             Term::Sum(list) => {
                 let paren = self.open(outer, SUM);
-                let (pairs, _) = list.as_chunks::<2>();
-                for (i, [a, b]) in pairs.iter().enumerate() {
-                    if i > 0 {
-                        self.push(" + ");
-                    }
-                    // The first few and the number of the others.
-                    if i > 0 && (i >= 4 && pairs.len() > 5 || self.full()) {
-                        let text = format!("... ({} more)", pairs.len() - i);
-                        self.push(&text);
-                        break;
-                    }
-                    self.product(TermId(*a), TermId(*b), d, PRODUCT);
-                }
+                self.products(list, " + ", |s, a, b| s.product(a, b, d, PRODUCT));
                 self.close(paren);
             }
             Term::Div(a, b) => self.infix("/", PRODUCT, a, b, d, outer),
@@ -278,6 +306,13 @@ impl Printer<'_> {
                 let s = format!("<{}:{}>", low as u32 + width as u32 - 1, low);
                 self.push(&s);
             }
+            Term::BitsSum(list) => {
+                let paren = self.open(outer, 0);
+                self.products(list, " +i ", |s, a, b| {
+                    s.bits_product(a, b, d);
+                });
+                self.close(paren);
+            }
             Term::BitsOp(op, a, b) => {
                 let s = match op {
                     BitsOp::Add => " +i ",
@@ -294,9 +329,7 @@ impl Printer<'_> {
                     BitsOp::SRem => " %s ",
                 };
                 let paren = self.open(outer, 0);
-                self.term(a, d, ATOM);
-                self.push(s);
-                self.term(b, d, ATOM);
+                self.bits_infix(s, a, b, d);
                 self.close(paren);
             }
             Term::OfBool { p, .. } => self.call("bit", &[p], d),

@@ -255,6 +255,8 @@ pub enum Term<'s> {
     },
     /// Arithmetic or logic of two operands.
     BitsOp(BitsOp, TermId, TermId),
+    /// Sum of products modulo 2^width: consecutive pairs (a, b) of that width stand for a * b.
+    BitsSum(&'s [u32]),
     /// p ? a : b.
     BitsSelect(TermId, TermId, TermId),
     /// 1 if true, else 0, in `width` bits.
@@ -308,6 +310,7 @@ pub(super) const BITS_OP: u8 = 71;
 pub(super) const BITS_SELECT: u8 = 72;
 pub(super) const OF_BOOL: u8 = 73;
 pub(super) const CLAMP: u8 = 74;
+pub(super) const BITS_SUM: u8 = 75;
 
 pub(super) fn node(tag: u8, aux: u8, width: u16, a: u32, b: u32, c: u32) -> Node {
     Node {
@@ -320,8 +323,13 @@ pub(super) fn node(tag: u8, aux: u8, width: u16, a: u32, b: u32, c: u32) -> Node
     }
 }
 
+/// True for a sum of products, whose factors stand two by two, in id order.
+pub(super) fn is_sum(tag: u8) -> bool {
+    tag == SUM || tag == BITS_SUM
+}
+
 pub(super) fn is_list(tag: u8) -> bool {
-    tag == SUM || tag == CONCAT
+    tag == CONCAT || is_sum(tag)
 }
 
 /// Number of children in `a`, `b`, `c` (lists not counted).
@@ -411,6 +419,7 @@ impl TermStore {
             BITS_OP => Term::BitsOp(BitsOp::ALL[n.aux as usize], a, b),
             BITS_SELECT => Term::BitsSelect(a, b, c),
             OF_BOOL => Term::OfBool { width, p: a },
+            BITS_SUM => Term::BitsSum(list()),
             _ => Term::Clamp {
                 width,
                 signed: n.aux == 1,
@@ -425,6 +434,14 @@ impl TermStore {
         !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
     }
 
+    /// True for bits of a width that are neither a constant nor a choice by themselves.
+    #[inline]
+    pub fn is_plain_bits(&self, t: TermId, width: u8) -> bool {
+        let n = &self.nodes[t.0 as usize];
+        let other = matches!(n.tag, BITS_CONST | BITS_SELECT | OF_BOOL);
+        n.tag > BITS_CONST && n.width == width as u16 && !other
+    }
+
     /// Array and offset of the input bytes that a term of this width is: cheaper than decoding the
     /// node.
     #[inline]
@@ -432,13 +449,6 @@ impl TermStore {
         let n = &self.nodes[t.0 as usize];
         (n.tag == BYTES && u32::from(n.width) == width)
             .then(|| (ArrayId(n.a), u64::from(n.b) | u64::from(n.c) << 32))
-    }
-
-    /// The offset of an input: cheaper than decoding the node.
-    #[inline]
-    pub fn input_offset(&self, t: TermId) -> Option<u64> {
-        let n = &self.nodes[t.0 as usize];
-        matches!(n.tag, ELEM | BYTES).then(|| u64::from(n.b) | u64::from(n.c) << 32)
     }
 
     /// True for a rational constant: cheaper than decoding the node.
@@ -465,7 +475,7 @@ impl TermStore {
         let head = n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16;
         match (n.tag, child_count(n.tag)) {
             (ELEM | BYTES, _) => [head, n.a, 0, 0],
-            (SUM | CONCAT, _) => [head, n.b, 0, 0],
+            (SUM | CONCAT | BITS_SUM, _) => [head, n.b, 0, 0],
             (_, 0) => [head, n.a, n.b, n.c],
             _ => [head, 0, 0, 0],
         }
@@ -474,7 +484,7 @@ impl TermStore {
     /// True for a sum of products, whose factors stand two by two.
     #[inline]
     pub fn is_sum(&self, t: TermId) -> bool {
-        self.nodes[t.0 as usize].tag == SUM
+        is_sum(self.nodes[t.0 as usize].tag)
     }
 
     /// True if the two children of a node may change places.

@@ -124,6 +124,7 @@ impl Finder<'_, '_> {
             )),
             (Node::Set(f, ..), Node::Set(g, ..)) if f == g => self.sets(f, n, m),
             (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations(f, (a, b), g, (x, y), n, m),
+            (Node::Sum(..), Node::Sum(..)) => self.chains(BitsOp::Add, n, m),
             (_, Node::Const(_, v)) => found(format!(
                 "the optimized kernel has the constant {v} instead of {}",
                 self.quote_bits(n)
@@ -132,6 +133,7 @@ impl Finder<'_, '_> {
                 "the optimized kernel has {} instead of the constant {v}",
                 self.quote_bits(m)
             )),
+            (Node::Sum(..), _) | (_, Node::Sum(..)) => self.chains(BitsOp::Add, n, m),
             (Node::Op(f, ..), _) => self.chains(f, n, m),
             (_, Node::Op(g, ..)) => self.chains(g, n, m),
             (Node::Set(f, ..), _) => self.sets(f, n, m),
@@ -183,11 +185,16 @@ impl Finder<'_, '_> {
     }
 
     /// The operands of a chain of one operation, sorted.
-    fn chain(&self, op: BitsOp, n: NodeId) -> Option<Vec<NodeId>> {
+    fn chain(&mut self, op: BitsOp, n: NodeId) -> Option<Vec<NodeId>> {
         let mut stack = vec![n];
         let mut out = Vec::new();
         while let Some(n) = stack.pop() {
-            match *self.norm.ring.nodes.get(n) {
+            match self.node(n) {
+                Node::Sum(width, list) if op == BitsOp::Add => {
+                    for &(m, c) in &list {
+                        out.push(self.multiple(width, m, c));
+                    }
+                }
                 Node::Op(f, a, b) if f == op && op.is_commutative() => stack.extend([a, b]),
                 Node::Op(f, a, b) if f == op => {
                     out.extend([a, b]);
@@ -202,9 +209,23 @@ impl Finder<'_, '_> {
         Some(out)
     }
 
+    /// A multiple of an operand of a sum.
+    fn multiple(&mut self, width: u8, n: NodeId, c: u64) -> NodeId {
+        let ring = &mut self.norm.ring;
+        match (ring.nodes.get(n), c) {
+            (Node::Const(..), c) => ring.node(Node::Const(width, c)),
+            (_, 1) => n,
+            _ => {
+                let c = ring.node(Node::Const(width, c));
+                ring.node(Node::Op(BitsOp::Mul, c, n))
+            }
+        }
+    }
+
     /// Two chains of one operation: the operands that only one of them has.
     fn chains(&mut self, op: BitsOp, n: NodeId, m: NodeId) -> Result<Step, Fail> {
-        let (Some(s), Some(t)) = (self.chain(op, n), self.chain(op, m)) else {
+        let (s, t) = (self.chain(op, n), self.chain(op, m));
+        let (Some(s), Some(t)) = (s, t) else {
             return Ok(Step::Unlike);
         };
         self.operands(op_name(op), &s, &t)

@@ -3,7 +3,7 @@
 //! Problem: chains of additions are a million deep and their partial sums of no interest. A link
 //! of a chain that only the chain uses is not normalised by itself: its operands are gathered by
 //! the top of the chain and combined once. A link with several users is normalised once and is an
-//! operand. Chains of maxima likewise.
+//! operand. Chains of maxima, and of additions of bits, likewise.
 
 use super::{Normalizer, error};
 use crate::norm::NormError;
@@ -12,14 +12,16 @@ use crate::norm::poly::PTerm;
 use crate::norm::rat::Coef;
 use crate::norm::ring::{Fail, Ring};
 use crate::norm::value::Val;
-use crate::term::{Term, TermId};
+use crate::term::{BitsOp, Term, TermId};
 
 /// What a term is a link of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chain {
+pub(in crate::norm) enum Chain {
     None,
     Sum,
     Max,
+    /// Additions of bits.
+    Bits,
 }
 
 /// Reached once, as a link of a chain.
@@ -81,6 +83,24 @@ impl Normalizer<'_> {
                         }
                     }
                     Chain::Sum
+                }
+                Term::BitsOp(BitsOp::Add, a, b) => {
+                    stack.extend([(a, Chain::Bits), (b, Chain::Bits)]);
+                    Chain::Bits
+                }
+                Term::BitsOp(BitsOp::Mul, a, b) => {
+                    let scaled = self.scaled_bits(a, b);
+                    stack.extend([(a, scaled), (b, scaled)]);
+                    scaled
+                }
+                Term::BitsSum(list) => {
+                    let (pairs, _) = list.as_chunks::<2>();
+                    for &[a, b] in pairs {
+                        let (a, b) = (TermId(a), TermId(b));
+                        let scaled = self.scaled_bits(a, b);
+                        stack.extend([(a, scaled), (b, scaled)]);
+                    }
+                    Chain::Bits
                 }
                 Term::Max(a, b) if self.clamps_squares(a, b).is_none() => {
                     stack.push((a, Chain::Max));

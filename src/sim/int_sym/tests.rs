@@ -30,6 +30,11 @@ pub(in crate::sim) fn value(s: &TermStore, root: TermId, arrays: &[u64]) -> u64 
                 out
             }
             Term::Extract { bits, low, .. } => v(bits) >> low,
+            Term::BitsSum(l) => {
+                let product = |p: &[u32; 2]| v(TermId(p[0])).wrapping_mul(v(TermId(p[1])));
+                let products = l.as_chunks::<2>().0.iter().map(product);
+                products.fold(0, u64::wrapping_add)
+            }
             Term::BitsSelect(p, a, b) => v(if v(p) == 1 { a } else { b }),
             Term::OfBool { p, .. } => v(p),
             Term::Bool(b) => b as u64,

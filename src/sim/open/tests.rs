@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::sim::value::{of_lane, open_word};
+use crate::sim::value::{of_lane, open_head, open_word};
 use crate::term::ArrayId;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 
@@ -204,7 +204,7 @@ proptest! {
         for r in 0..3 {
             for lane in 0..LANES {
                 let s = v.opened(F, Val::Real(F, first)).expect("a sum");
-                words[r][lane] = open_word(F, s);
+                words[r][lane] = open_word(open_head(F), s);
                 plain[r][lane] = first;
             }
         }
@@ -225,17 +225,17 @@ proptest! {
                         std::array::from_fn(|l| inputs[at + step * l].0 as u64)
                     };
                     let (x, y) = (factor(i.x, i.step[0]), factor(i.y, i.step[1]));
-                    match v.extend_together(i.mask, &words[i.src], &x, &y) {
+                    match v.extend_together(Kind::Real, i.mask, &words[i.src], &x, &y) {
                         Some(s) => {
                             shared += 1;
                             for lane in lanes(i.mask) {
-                                words[i.dst][lane] = of_lane(open_word(F, s), lane);
+                                words[i.dst][lane] = of_lane(open_word(open_head(F), s), lane);
                             }
                         }
                         None => for lane in lanes(i.mask) {
                             let s = open_sum(words[i.src][lane]);
-                            let s = v.extend_words(open_word(F, s), x[lane] as u32, y[lane] as u32);
-                            words[i.dst][lane] = open_word(F, s.expect("ordinary factors"));
+                            let s = v.extend_words(open_word(open_head(F), s), x[lane] as u32, y[lane] as u32);
+                            words[i.dst][lane] = open_word(open_head(F), s.expect("ordinary factors"));
                         },
                     }
                     for lane in lanes(i.mask) {
