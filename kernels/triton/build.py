@@ -57,6 +57,10 @@ ACTORS = {"q": H, "k": H, "v": H, "o": H, "n": I, "d": C, "rows": C, "step": C, 
 ACTOR = {"d": 16, "rows": 128, "step": 32, "rescale": 1}
 WOVEN = {"x": P, "y": P, "z": P, "n": C, "swap": C}
 GROUP = {"q": H, "k": H, "v": H, "o": H, "size": C, "d": C, "group": C, "step": C, "more": C}
+FACTOR = {"p": P, "g": P, "r": P, "c": P, "out": P, "m": C, "n": C, "mean": C}
+FACTORED = {"m": 16, "n": 16, "mean": 1}
+WINDOW = {"q": H, "k": H, "v": H, "o": P, "n": C, "d": C, "step": C, "window": C, "cap": C}
+WINDOWED = {"n": 64, "d": 16, "step": 32, "window": 40, "cap": 20.0}
 GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
@@ -126,6 +130,12 @@ BUILDS = [
     ("grouped_attention", kernels.grouped_attention, GROUP, GROUPED, 4, 80, 1),
     ("grouped_attention_stages", kernels.grouped_attention, GROUP, GROUPED, 4, 80, 3),
     ("grouped_attention_more", kernels.grouped_attention, GROUP, {**GROUPED, "more": 1}, 4, 80, 1),
+    ("adafactor_16", kernels.adafactor, FACTOR, FACTORED, 4),
+    ("adafactor_16_one_warp", kernels.adafactor, FACTOR, FACTORED, 1),
+    ("adafactor_16_no_mean", kernels.adafactor, FACTOR, {**FACTORED, "mean": 0}, 1),
+    ("capped_window", kernels.capped_window, WINDOW, WINDOWED, 4, 80, 2),
+    ("capped_window_sm_90", kernels.capped_window, WINDOW, WINDOWED, 4, 90, 2),
+    ("capped_window_more", kernels.capped_window, WINDOW, {**WINDOWED, "window": 41}, 4, 80, 2),
     ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
 ]
 

@@ -285,3 +285,45 @@ def grouped_attention(
         acc = acc * scale[:, None] + tl.dot(p.to(tl.float16), values)
         top = higher
     tl.store(o + (head * group + r)[:, None] * d + e[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def adafactor(p, g, r, c, out, m: tl.constexpr, n: tl.constexpr, mean: tl.constexpr):
+    """A step of Adafactor: rows and columns of squares stand for all of them; the mutant forgets their mean"""
+    i, j = tl.arange(0, m), tl.arange(0, n)
+    at = i[:, None] * n + j[None, :]
+    grad = tl.load(g + at)
+    square = grad * grad + 1e-30
+    rows = 0.9 * tl.load(r + i) + 0.1 * tl.sum(square, 1) / n
+    columns = 0.9 * tl.load(c + j) + 0.1 * tl.sum(square, 0) / m
+    moment = rows[:, None] * columns[None, :]
+    if mean:
+        moment = moment / (tl.sum(rows, 0) / m)
+    tl.store(out + at, tl.load(p + at) - 0.01 * grad / tl.sqrt(moment))
+
+
+@triton.jit
+def capped_window(
+    q, k, v, o, n: tl.constexpr, d: tl.constexpr, step: tl.constexpr, window: tl.constexpr, cap: tl.constexpr
+):
+    """Attention to the last keys only, scores squeezed between -cap and cap"""
+    r = tl.program_id(0) * step + tl.arange(0, step)
+    e = tl.arange(0, d)
+    left = tl.load(q + r[:, None] * d + e[None, :])
+    top = tl.full((step,), -1e30, tl.float32)
+    total = tl.zeros((step,), tl.float32)
+    acc = tl.zeros((step, d), tl.float32)
+    for k0 in range(0, n, step):
+        j = k0 + tl.arange(0, step)
+        score = tl.dot(left, tl.trans(tl.load(k + j[:, None] * d + e[None, :]))) * 0.25
+        power = tl.exp(2 * score / cap)
+        score = cap * (power - 1) / (power + 1)
+        seen = (r[:, None] >= j[None, :]) & (r[:, None] - j[None, :] < window)
+        score = tl.where(seen, score, -1e30)
+        higher = tl.maximum(top, tl.max(score, 1))
+        scale = tl.exp(top - higher)
+        p = tl.where(seen, tl.exp(score - higher[:, None]), 0.0)
+        total = total * scale + tl.sum(p, 1)
+        acc = acc * scale[:, None] + tl.dot(p.to(tl.float16), tl.load(v + j[:, None] * d + e[None, :]))
+        top = higher
+    tl.store(o + r[:, None] * d + e[None, :], acc / total[:, None])

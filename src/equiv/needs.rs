@@ -59,7 +59,7 @@ pub(super) fn need(store: &TermStore, t: TermId) -> Option<Need> {
         Term::Fun(Fun::Rsqrt, a) => Need::Positive(a),
         Term::Fun(Fun::Log2, a) => Need::Logarithm(a),
         Term::Inf { .. } | Term::Undefined | Term::Poison { .. } => Need::Never(t),
-        Term::OfBits { .. } => Need::Never(t),
+        Term::OfBits { fmt, .. } if !fmt.is_always_finite() => Need::Never(t),
         Term::BitsOp(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, _, b)
             if store.as_bits(b).is_none_or(|v| v == 0) =>
         {
@@ -256,7 +256,8 @@ fn infinite(store: &TermStore, ids: &[TermId]) -> Vec<Infinite> {
     let mut out = Vec::with_capacity(ids.len());
     for &t in ids {
         let v = match store.get(t) {
-            Term::Inf { .. } | Term::OfBits { .. } => Infinite::Yes,
+            Term::Inf { .. } => Infinite::Yes,
+            Term::OfBits { fmt, .. } if !fmt.is_always_finite() => Infinite::Yes,
             _ if store.sort(t) != Sort::Real => Infinite::No,
             // A quotient by an infinity is 0; what is infinite above passes on.
             term => {

@@ -90,6 +90,11 @@ impl Fmt {
         }
     }
 
+    /// True if every pattern of bits is a finite number.
+    pub fn is_always_finite(self) -> bool {
+        matches!(self, Fmt::E2m3 | Fmt::E3m2 | Fmt::E2m1)
+    }
+
     /// Precision in bits, the hidden one included.
     pub fn precision(self) -> u32 {
         match self {

@@ -142,7 +142,9 @@ impl Normalizer<'_> {
                 Term::Div(_, b) => Some((Need::NonZero, b)),
                 Term::Fun(Fun::Sqrt, a) => Some((Need::NonNegative, a)),
                 Term::Fun(Fun::Rsqrt | Fun::Log2, a) => Some((Need::Positive, a)),
-                Term::OfBits { bits, .. } => Some((Need::FiniteBits, bits)),
+                Term::OfBits { fmt, bits } if !fmt.is_always_finite() => {
+                    Some((Need::FiniteBits, bits))
+                }
                 Term::BitsOp(BitsOp::UDiv | BitsOp::SDiv | BitsOp::URem | BitsOp::SRem, _, b) => {
                     Some((Need::NonZeroBits, b))
                 }

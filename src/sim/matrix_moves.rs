@@ -87,9 +87,48 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         self.stats.accesses += wanted as u64;
+        if !kind.writes() {
+            return Ok((rows, Conflicts::new()));
+        }
         let elements = (bytes as u32, (ROW / bytes) as u32);
         let conflicts = self.order_accesses(w, pc, &rows, elements, kind, false)?;
         Ok((rows, conflicts))
+    }
+
+    /// Tells the order of accesses what lanes read: each lane what it receives, whoever gave the address of the row.
+    /// Nothing but a barrier orders that after what other lanes of the warp wrote.
+    fn order_matrix_reads(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        rows: &[Target],
+        registers: usize,
+        (form, narrow): (MatrixForm, Option<u8>),
+    ) -> Result<(), Stop> {
+        let piece = piece(form);
+        let size = piece.min(2);
+        let mut targets = Vec::with_capacity(LANES);
+        for r in 0..registers {
+            for b in (0..4).step_by(piece) {
+                targets.clear();
+                for lane in 0..LANES {
+                    let (row, byte) = place(form, lane, r, b);
+                    let mut target = rows[row].clone();
+                    target.lane = lane;
+                    if narrow.is_none() {
+                        target.off += byte as i64;
+                    }
+                    targets.push(target);
+                }
+                // Where elements are packed, a row is read as a whole.
+                let elements = match narrow {
+                    None => (size as u32, (piece / size) as u32),
+                    Some(_) => (1, ROW as u32),
+                };
+                self.order_accesses(w, pc, &targets, elements, Kind::Read, false)?;
+            }
+        }
+        Ok(())
     }
 
     /// `ldmatrix`; `narrow` are the bits of an element in memory that becomes a byte.
@@ -104,6 +143,7 @@ impl Machine<'_> {
         let piece = piece(form);
         let (rows, _) =
             self.matrix_rows(w, pc, form.rows(dsts.len()), at, piece.min(2), Kind::Read)?;
+        self.order_matrix_reads(w, pc, &rows, dsts.len(), (form, narrow))?;
         if narrow.is_some() {
             self.found.assumptions.insert(
                 "an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \

@@ -138,7 +138,8 @@ impl TermStore {
             }
             _ => {}
         }
-        self.insert(node(view::OF_BITS, fmt as u8, 0, bits.0, 0, 0), false)
+        let total = fmt.is_always_finite() && self.is_total(bits);
+        self.insert(node(view::OF_BITS, fmt as u8, 0, bits.0, 0, 0), total)
     }
 
     fn read_fields(&mut self, fmt: Fmt, bits: TermId, depth: u32) -> Option<TermId> {

@@ -426,3 +426,20 @@ proptest! {
         }
     }
 }
+
+/// The formats that are said to have no infinity and no NaN have none, and the others of a byte have one.
+#[test]
+fn formats_that_are_always_finite() {
+    use crate::kernel::Fmt;
+    for fmt in [
+        Fmt::E2m1,
+        Fmt::E2m3,
+        Fmt::E3m2,
+        Fmt::E4m3,
+        Fmt::E5m2,
+        Fmt::Ue8m0,
+    ] {
+        let all = (0..256).all(|bits| crate::term::decode(fmt, bits).is_ok());
+        assert_eq!(all, fmt.is_always_finite(), "{}", fmt.name());
+    }
+}
