@@ -113,7 +113,7 @@ impl Machine<'_> {
                 targets.clear();
                 for lane in 0..LANES {
                     let (row, byte) = place(form, lane, r, b);
-                    let mut target = rows[row].clone();
+                    let mut target = rows[row];
                     target.lane = lane;
                     if narrow.is_none() {
                         target.off += byte as i64;
