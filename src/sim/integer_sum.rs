@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntTy, MatTy};
-use crate::term::TermId;
+use crate::term::{BitsOp, TermId};
 
 use super::int_sym::saturate;
 use super::machine::Machine;
@@ -92,12 +92,14 @@ impl Values {
         }
     }
 
-    /// A sum of 64 bits and products that 32 bits hold, as those of elements of at most 8 bits are: they
-    /// are the products of the extended factors.
+    /// A sum of 64 bits and products that 32 bits hold, as those of elements of at most 8 bits do: extended,
+    /// as a kernel without matrix instructions does it.
     fn accumulate_products(&mut self, c: Val, products: &[(TermId, TermId)]) -> Val {
+        let one = self.bits_one(64);
         let mut wide = Vec::with_capacity(products.len());
         for &(x, y) in products {
-            wide.push([x, y].map(|t| self.extended(t, true, 64)).into());
+            let p = self.store.bits_op(BitsOp::Mul, x, y);
+            wide.push((self.extended(p, true, 64), one));
         }
         self.accumulate_bits(64, c, &wide)
     }
