@@ -10,7 +10,7 @@ use volta::input::{self, File, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Outcome, Side};
 use volta::spec::{self, KernelSpec, Layers, Limits, Resolved, Settings, Setup, Which};
-use volta::{equiv, ptx};
+use volta::{decide, ptx};
 
 fn main() {
     divan::main();
@@ -111,13 +111,13 @@ fn simulate(bencher: Bencher, pair: &str) {
 fn decide(bencher: Bencher, pair: &str) {
     let pair = Pair::open(pair);
     let setup = pair.setup();
-    let options = equiv::Options::default();
+    let options = decide::Options::default();
     let clean = |i| {
         let mut outcome = pair.run(&setup, i);
-        equiv::discharge(&mut outcome, &setup.arrays, &options);
+        decide::discharge(&mut outcome, &setup.arrays, &options);
         outcome.into_clean(true).expect("a clean run")
     };
     bencher
         .with_inputs(|| (clean(0), clean(1)))
-        .bench_values(|(a, b)| equiv::decide(a, b, &setup.arrays, &options));
+        .bench_values(|(a, b)| decide::decide(a, b, &setup.arrays, &options));
 }

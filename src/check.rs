@@ -2,14 +2,14 @@
 //!
 //! The driver is the pipeline: parse and lower both kernels, resolve their launches and bindings
 //! into one table of arrays, run the CTAs that are asked for and those that they are compared with
-//! (`grid::scope`), discharge what the runs left open, and decide only when both runs are clean, which is the type that [`equiv::decide`] takes.
+//! (`grid::scope`), discharge what the runs left open, and decide only when both runs are clean, which is the type that [`decide::decide`] takes.
 //!
 //! Verdicts rank as the contract says: an input error, a defect of either kernel, a
 //! counterexample, any open question, and only then a proof.
 
 use std::time::Instant;
 
-use crate::equiv::{self, Decision};
+use crate::decide::{self, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
@@ -40,11 +40,11 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let setup = spec::resolve(&pair, &options.map)?;
     let parsed = Instant::now();
 
-    let mut deciding = equiv::Options {
+    let mut deciding = decide::Options {
         limits,
         exact_constants: options.exact_constants,
         probabilistic: options.probabilistic,
-        ..equiv::Options::default()
+        ..decide::Options::default()
     };
     let running = deciding;
     let subject = |i: usize, side| Subject {
@@ -97,15 +97,15 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     }
     let mut decision = None;
     if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-        let d = equiv::decide(reference, optimized, &setup.arrays, &deciding);
+        let d = decide::decide(reference, optimized, &setup.arrays, &deciding);
         found.add_decision(&d);
         decision = Some(d);
     }
     let verdict = match &decision {
         _ if !found.defects.is_empty() => Verdict::Defective,
         _ if told_apart.is_some() => Verdict::NotEquivalent,
-        Some(d) if d.verdict == equiv::Verdict::NotEquivalent => Verdict::NotEquivalent,
-        Some(d) if d.verdict == equiv::Verdict::Equivalent && found.unknown.is_empty() => {
+        Some(d) if d.verdict == decide::Verdict::NotEquivalent => Verdict::NotEquivalent,
+        Some(d) if d.verdict == decide::Verdict::Equivalent && found.unknown.is_empty() => {
             Verdict::Equivalent
         }
         _ => Verdict::Unknown,

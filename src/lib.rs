@@ -22,7 +22,7 @@
 //! # The way through
 //!
 //! ```text
-//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --equiv--> Decision --report--> text, JSON
+//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --decide--> Decision --report--> text, JSON
 //! ```
 //!
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.
@@ -41,7 +41,7 @@
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
 //! * [`norm`]: terms to canonical forms.
-//! * [`equiv`]: two clean outcomes to a [`equiv::Decision`], with a witness where they differ.
+//! * [`decide`]: two clean outcomes to a [`decide::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
@@ -57,9 +57,9 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod check;
+pub mod decide;
 pub mod diag;
 pub mod dump;
-pub mod equiv;
 pub mod gate;
 pub mod grid;
 pub mod input;

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use crate::check::{Found, assumptions, limits, make_strict, ran, times};
-use crate::equiv;
+use crate::decide;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
 use crate::report::precision::{Precision, Rounds};
@@ -27,9 +27,9 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let parsed = Instant::now();
 
     let resolved = &setup.kernels[0];
-    let deciding = equiv::Options {
+    let deciding = decide::Options {
         limits,
-        ..equiv::Options::default()
+        ..decide::Options::default()
     };
     let subject = Subject {
         kernel: &lowered.kernel,

@@ -3,14 +3,14 @@
 //! The problem: if an address or a branch of the optimized kernel depends on input data, its run
 //! ends in `unknown`, though most such kernels are plainly wrong: the lane of a shuffle that is read
 //! from the wrong register, a flag that tests a value. The way: give the arrays known content, run
-//! both kernels, and compare what they write (`equiv::trial` says which inputs, and when a difference
+//! both kernels, and compare what they write (`decide::trial` says which inputs, and when a difference
 //! counts). The semantics are the same, with more of it known.
 //!
 //! Sound: only where the reference has a clean run over symbols, so that no property of the data that
 //! it takes for granted is broken, and a clean run with values on this input, does a difference or a
 //! defect of the optimized kernel count. Nothing else is concluded.
 
-use crate::equiv::{self, Counterexample, trial};
+use crate::decide::{self, Counterexample, trial};
 use crate::grid::{Subject, scope};
 use crate::report::{Entry, Kind, Ran};
 use crate::sim::{Clean, Finding, Outcome, UnknownKind, WarningKind};
@@ -106,11 +106,11 @@ pub(crate) fn run(
                 continue;
             }
         };
-        let decision = equiv::decide(reference, optimized, arrays, &options);
+        let decision = decide::decide(reference, optimized, arrays, &options);
         let Some(mut example) = decision.counterexample else {
             continue;
         };
-        if decision.verdict != equiv::Verdict::NotEquivalent || !trial::counts(&example, rounds) {
+        if decision.verdict != decide::Verdict::NotEquivalent || !trial::counts(&example, rounds) {
             continue;
         }
         example.inputs.extend(input.shown(arrays));
@@ -121,9 +121,9 @@ pub(crate) fn run(
 }
 
 /// Inputs in a sentence.
-fn on(inputs: &[equiv::InputValue]) -> String {
+fn on(inputs: &[decide::InputValue]) -> String {
     const SHOWN: usize = 4;
-    let one = |i: &equiv::InputValue| {
+    let one = |i: &decide::InputValue| {
         let index: Vec<String> = i.element.iter().map(u64::to_string).collect();
         match index.is_empty() {
             true => format!("{} = {}", i.name, i.value.text),

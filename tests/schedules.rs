@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use volta::equiv;
+use volta::decide;
 use volta::input::{self, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Outcome, Side};
@@ -76,8 +76,8 @@ fn differs(case: &Case) -> Option<String> {
             None => sim::run(kernel, launch, bindings, arrays, side, &limits),
             Some(s) => sim::run_shuffled(kernel, launch, bindings, arrays, side, &limits, s),
         };
-        let options = equiv::Options::default();
-        equiv::discharge(&mut o, arrays, &options);
+        let options = decide::Options::default();
+        decide::discharge(&mut o, arrays, &options);
         o
     };
     let plain = run(None, Side::Reference);
@@ -108,9 +108,9 @@ fn differs(case: &Case) -> Option<String> {
         }
         let a = run(None, Side::Reference).into_clean(true).ok()?;
         let b = shuffled.into_clean(true).ok()?;
-        let decision = equiv::decide(a, b, &resolved.arrays, &equiv::Options::default());
+        let decision = decide::decide(a, b, &resolved.arrays, &decide::Options::default());
         let nothing = decision.counts.conditions == 0;
-        if !nothing && decision.verdict != equiv::Verdict::Equivalent {
+        if !nothing && decision.verdict != decide::Verdict::Equivalent {
             return Some(format!("{:?} by seed {seed}", decision.verdict));
         }
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::equiv::{self, merge};
+use crate::decide::{self, merge};
 use crate::kernel::Kernel;
 use crate::progress;
 use crate::sim::footprint::Access;
@@ -55,7 +55,7 @@ pub struct Subject<'a> {
     /// The arrays as the pair sees them.
     pub arrays: &'a Arrays,
     /// How obligations are discharged, and the limits.
-    pub deciding: &'a equiv::Options,
+    pub deciding: &'a decide::Options,
 }
 
 /// Some CTAs of a launch.
@@ -96,7 +96,7 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let mut outcome = self.run(rank, limits, noting);
-        equiv::discharge(&mut outcome, self.arrays, self.deciding);
+        decide::discharge(&mut outcome, self.arrays, self.deciding);
         outcome
     }
 
@@ -319,7 +319,7 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
-        equiv::discharge(&mut out.outcome, arrays, deciding);
+        decide::discharge(&mut out.outcome, arrays, deciding);
         out
     }
 
@@ -434,7 +434,7 @@ impl<'a> Whole<'a> {
     /// Plain writes of one element by several CTAs: a warning where the values are equal.
     fn compare_values(&mut self) {
         // Every same-bytes meeting is a warning at least; those with different terms are
-        // obligations, which `equiv` settles.
+        // obligations, which `decide` settles.
         for (f, threads) in self.same_values() {
             let place = self.place(f.array, f.off, f.later.elem);
             let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));

@@ -6,12 +6,12 @@
 //! the CTAs that write them, whichever these are. Nothing else is compared.
 //!
 //! Sound: a kernel counts as covered only if no CTA that was left out writes an element under
-//! test; what is not covered is told to `equiv`, for which an element that only one kernel writes
+//! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
 use super::select::{self, Elements};
 use super::{Covered, Subject, all, cover};
-use crate::equiv::Coverage;
+use crate::decide::Coverage;
 use crate::kernel::{Kernel, Op, Space};
 use crate::spec::launch::Selection;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::equiv::{Counterexample, Difference, InputValue, Shown};
+use crate::decide::{Counterexample, Difference, InputValue, Shown};
 use crate::gate::GateReport;
 use crate::spec::Which;
 

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::decide::{Chance, Counterexample, Counts, Difference, OutputSummary};
 use crate::diag::{Diagnostic, Source, Span};
-use crate::equiv::{Chance, Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};

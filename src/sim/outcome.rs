@@ -170,9 +170,9 @@ pub struct Outcome {
     pub warnings: Vec<Finding<WarningKind>>,
     /// Why the run is inconclusive.
     pub unknowns: Vec<Finding<UnknownKind>>,
-    /// To be discharged by `equiv`.
+    /// To be discharged by `decide`.
     pub obligations: Vec<Obligation>,
-    /// To be settled by `equiv` too.
+    /// To be settled by `decide` too.
     pub conditionals: Vec<Conditional>,
     /// What the run took for granted, as sentences.
     pub assumptions: Vec<String>,

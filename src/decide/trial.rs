@@ -143,7 +143,7 @@ pub fn counts(example: &Counterexample, rounds: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::equiv::Shown;
+    use crate::decide::Shown;
     use crate::kernel::Fmt;
     use crate::spec::{Array, Origin};
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::equiv::Options;
+use crate::decide::Options;
 use crate::kernel::Fmt;
 use crate::term::eval::{self, Inputs, Mode};
 use crate::term::{BitsOp, Fun, RCmp};
