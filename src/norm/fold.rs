@@ -132,10 +132,13 @@ impl Ring {
     /// match `f * (p ? a : b) + g * (p ? c : d)`; result `p ? f * a + g * c : f * b + g * d`, where one sum comes out of that
     /// choice; because p is one condition. What f and g are under p is used: `max(u, v)` is v where u < v.
     pub(super) fn merge_choices(&mut self, v: Val) -> Result<Val, Fail> {
-        if !self.chooses || v.infinite().is_some() || self.fold_depth >= MAX_DEPTH {
+        if v.infinite().is_some() {
             return Ok(v);
         }
-        let mut v = v;
+        let mut v = self.without_maxima(v)?;
+        if !self.chooses {
+            return Ok(v);
+        }
         for _ in 0..MAX_TRIED {
             let mut merged = None;
             for p in self.compared(v) {
@@ -148,6 +151,24 @@ impl Ring {
                 Some(w) => v = w,
                 None => break,
             }
+        }
+        Ok(v)
+    }
+
+    /// match `1 + 2^(a + b - 2 max(a, b))`; result `(2^a + 2^b) / 2^max(a, b)`, and likewise with factors.
+    fn without_maxima(&mut self, v: Val) -> Result<Val, Fail> {
+        let mut v = v;
+        for _ in 0..MAX_TRIED {
+            if self.polys.flags(v.poly) & flag::EXP == 0 {
+                break;
+            }
+            let Some((shift, rest)) = self.without_larger(v.poly)? else {
+                break;
+            };
+            let power = self.exp2(shift)?;
+            let rest = self.val_of(rest);
+            let scaled = self.val_mul(Val::term(v.factor), rest)?;
+            v = self.val_mul(power, scaled)?;
         }
         Ok(v)
     }
