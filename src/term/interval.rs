@@ -470,6 +470,7 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_traits::Signed;
     use proptest::prelude::*;
 
     fn dy(x: f64) -> Dyadic {
