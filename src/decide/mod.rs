@@ -167,6 +167,3 @@ fn shared_unknowns(a: &TermStore, b: &TermStore) -> bool {
     };
     !serials(a).is_disjoint(&serials(b))
 }
-
-#[cfg(test)]
-mod tests;

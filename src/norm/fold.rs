@@ -43,12 +43,7 @@ impl Ring {
     /// on either side, and t is on both.
     ///
     /// `None` if the branches are nothing of the kind.
-    pub(super) fn common_sum(
-        &mut self,
-        p: Lit,
-        x: PolyId,
-        y: PolyId,
-    ) -> Result<Option<Val>, Fail> {
+    pub(super) fn common_sum(&mut self, p: Lit, x: PolyId, y: PolyId) -> Result<Option<Val>, Fail> {
         if self.polys.len(x) == 0 || self.polys.len(x) != self.polys.len(y) {
             return Ok(None);
         }
@@ -303,7 +298,9 @@ impl Ring {
             let mut value = Val::constant(Coef::ONE);
             for (a, k) in self.monos.powers(t.mono) {
                 let image = match *self.atom(a) {
-                    Atom::Select(q, x, _) if q.positive() == p && q.is_negated() != holds => Some(x),
+                    Atom::Select(q, x, _) if q.positive() == p && q.is_negated() != holds => {
+                        Some(x)
+                    }
                     Atom::Select(q, _, y) if q.positive() == p => Some(y),
                     _ => larger
                         .filter(|l| l.atom == a)

@@ -1,9 +1,15 @@
 //! Pairs of hand-made outcomes, and that every witness holds when it is evaluated again.
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::decide::Coverage;
+use crate::decide::goal::Pairs;
+use crate::decide::refute::{self, Budget, patterns};
 use crate::kernel::Fmt;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Array, ElemTy, Origin, Role};
+use crate::term::TermStore;
 use crate::term::eval::{self, Inputs, Mode, Value};
 
 mod choices;
@@ -354,7 +360,7 @@ fn the_result_is_the_same_for_any_number_of_threads() {
 #[test]
 fn witnesses_hold_when_evaluated_again() {
     // Random pairs of small terms: whatever is refuted is refuted by its witness.
-    let mut random = super::cells::Random(1);
+    let mut random = patterns::Random(1);
     let mut refuted = 0;
     for _ in 0..60 {
         let mut store = TermStore::new();
@@ -375,13 +381,13 @@ fn witnesses_hold_when_evaluated_again() {
             terms.push(t);
         }
         let (a, b) = (terms[terms.len() - 1], terms[terms.len() - 2]);
-        let pairs = super::goal::Pairs::from_slice(&[(a, b)]);
-        let budget = super::witness::Budget {
+        let pairs = Pairs::from_slice(&[(a, b)]);
+        let budget = Budget {
             steps: 1_000_000,
             deadline: None,
             climb: false,
         };
-        let found = super::witness::search(&store, &pairs, &arrays(None), 7, budget).found;
+        let found = refute::search(&store, &pairs, &arrays(None), 7, budget).found;
         let Some(found) = found else { continue };
         refuted += 1;
         let mut inputs = Inputs::default();

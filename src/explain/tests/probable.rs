@@ -47,7 +47,7 @@ fn evaluation_decides_what_forms_do_not() {
     assert_eq!((d.verdict, d.chance), (Verdict::Unknown, None));
     let d = decide(kernel(r), kernel(o), &arrays, &probably(100));
     assert_eq!(d.verdict, Verdict::Equivalent);
-    assert_eq!(d.counts.by_evaluation, 1);
+    assert_eq!(d.counts.by["points"], 1);
     let chance = d.chance.expect("an error");
     assert!(chance.elements == 1 && chance.error <= -64.0, "{chance:?}");
     assert!(d.assumptions.iter().any(|a| a.contains(&chance.bound())));
@@ -91,6 +91,6 @@ fn evaluation_reads_constants_as_forms_do() {
         &probably(100),
     );
     assert_eq!(d.verdict, Verdict::Equivalent);
-    assert_eq!((d.counts.by_evaluation, d.counts.by_form), (1, 1));
+    assert_eq!((d.counts.by["points"], d.counts.by["form"]), (1, 1));
     assert_eq!(d.assumptions.len(), 3);
 }
