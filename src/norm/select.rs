@@ -161,7 +161,7 @@ impl Ring {
         self.canon(v)
     }
 
-    /// match `f * p < 0` with f > 0; result `p < 0`.
+    /// match `f * p < 0` with f > 0; result `p < 0`, and `not (p = 0)` where p is never above 0.
     fn negative(&mut self, p: PolyId) -> Result<Lit, Fail> {
         let s = self.poly_sign(p);
         if s.is_nonneg() {
@@ -169,6 +169,9 @@ impl Ring {
         }
         if s.is_negative() {
             return Ok(Lit::TRUE);
+        }
+        if s.is_nonpos() {
+            return Ok(self.zero(p)?.negated());
         }
         let p = self.sign_part(p, false)?;
         let partial = self.polys.flags(p);
@@ -325,6 +328,15 @@ impl Ring {
                 Some(true) => return self.val_min(a, b),
                 Some(false) => return self.val_max(a, b),
                 None => {}
+            }
+        }
+        let mut x = x;
+        if let Pred::Zero(q) = *self.preds.get(p)
+            && !held
+        {
+            x = self.where_zero(q, x)?;
+            if x == y || self.polys.flags(y) & flag::PARTIAL == 0 && self.where_zero(q, y)? == x {
+                return Ok(b);
             }
         }
         if let Some(v) = self.told_apart(p, x, y)? {
