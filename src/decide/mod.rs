@@ -20,10 +20,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-mod bdd;
-mod blast;
 mod canon;
-mod cases;
 mod cells;
 mod climb;
 mod constants;
@@ -36,9 +33,8 @@ mod idioms;
 mod infinite;
 mod judge;
 mod lattice;
-mod linear;
+mod logic;
 mod minimise;
-mod monotone;
 mod needs;
 mod probable;
 mod prove;

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::blast;
 use super::canon::Canon;
-use super::cases;
 use super::guards;
 use super::lattice;
+use super::logic::{Answer, Effort, prove};
 use super::needs::{self, Given, Guarded, Need};
 use super::residues;
 use super::summands;
@@ -87,7 +86,7 @@ impl<'s> Prover<'s> {
         }
         // Orders are many and canonical forms of choices large: what only chooses is decided first.
         let early = lattice::is_worth_it(self.store, a, b);
-        match early.then(|| lattice::decide(self.store, a, b)).flatten() {
+        match early.then(|| lattice::decide(self.store, a, b, &self.limits)).flatten() {
             Some(true) => return self.defined(a, b),
             Some(false) => return Proof::Differs,
             None => {}
@@ -96,8 +95,8 @@ impl<'s> Prover<'s> {
             Ok(true) => self.defined(a, b),
             Err(NormError::Limit(_)) => Proof::TooLarge,
             _ if residues::equal(self.store, a, b, &self.limits) => self.defined(a, b),
-            _ if blast::equal(self.store, a, b) => self.defined(a, b),
-            _ if !early && lattice::equal(self.store, a, b) => self.defined(a, b),
+            _ if self.by_logic(a, b, Effort::Quick) => self.defined(a, b),
+            _ if !early && lattice::equal(self.store, a, b, &self.limits) => self.defined(a, b),
             _ => self.implied_under_needs(a, b),
         }
     }
@@ -173,17 +172,21 @@ impl<'s> Prover<'s> {
         store.find_partial(roots, partial).is_some()
     }
 
+    fn by_logic(&self, a: TermId, b: TermId, effort: Effort) -> bool {
+        prove(self.store, (a, b), &[], effort, &self.limits) == Answer::Proved
+    }
+
     /// The same by a case split: dearer, and worth it only when no input refutes.
     pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
         let early = lattice::is_worth_it(self.store, a, b);
-        if early && lattice::decide(self.store, a, b) == Some(false) {
+        if early && lattice::decide(self.store, a, b, &self.limits) == Some(false) {
             return Proof::Differs;
         }
         let limits = &self.limits;
         if a == b
             || self.canon.equal(a, b)
             || summands::equal(self.store, a, b, limits)
-            || cases::equal(self.store, a, b, limits)
+            || self.by_logic(a, b, Effort::Thorough)
         {
             self.defined(a, b)
         } else {

@@ -33,6 +33,7 @@ mod fraction;
 mod fun;
 mod joint;
 mod linear;
+mod literal;
 mod max;
 mod monomial;
 mod obligations;
@@ -55,6 +56,7 @@ mod value;
 mod variance;
 
 pub use difference::Difference;
+pub use literal::{Key, Polynomial, Reading, Relation};
 pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;
