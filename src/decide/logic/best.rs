@@ -8,8 +8,8 @@
 //! numbers, where best is the larger (or smaller), and of equal ones that with the smaller (or larger) index.
 //! Let a choice take `a` where p holds and else `b`, which are such, with the numbers x and y: then p has to
 //! be "x is better than y, or both are the same and a is before b". That is one question about gates, in
-//! which the signs of x - y and the predicates of earlier choices are inputs, whatever they are. Two
-//! choices are equal if they are the best of the same numbers by the same rule.
+//! which the signs of x - y and the predicates of earlier choices are inputs, whatever they are. What takes
+//! a or b by several choices is one between the two. Two choices are equal if they are the best of the same numbers by the same rule.
 //!
 //! Sound: by induction, since the best of a union is the better of the best of both. Which number is whose is
 //! a guess that is checked in the same way: it is one mapping for both choices. Not claimed: choices whose
@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::circuit::Lit;
 use super::diagram;
 use super::encode::Encoder;
-use super::limits::{MAX_BEST_CHOICES, MAX_BEST_LEARNT, MAX_PREDICATE};
+use super::limits::{MAX_BEST_CHOICES, MAX_BEST_LEARNT, MAX_MISSED, MAX_PREDICATE};
 use super::solver::{Clauses, Outcome};
 use crate::spec::Limits;
 use crate::term::{Term, TermId, TermStore};
@@ -54,8 +54,10 @@ const RULES: [Rule; 4] = [
 /// A choice that is the best of a set.
 struct Best {
     indices: Vec<u64>,
-    /// The predicate, and the numbers on either side of it; none for one index.
-    of: Option<(TermId, TermId, TermId)>,
+    /// The numbers on either side of it; none for one index.
+    of: Option<(TermId, TermId)>,
+    /// The predicate by which it takes the first, if that is one term.
+    by: Option<TermId>,
 }
 
 /// A search over the choices of one pair.
@@ -109,32 +111,65 @@ impl Search<'_> {
         }
         let mut choices: Vec<TermId> = seen.into_iter().collect();
         choices.sort_unstable();
+        let mut missed = 0;
         for t in choices {
-            if self.limits.reached().is_some() {
+            if self.limits.reached().is_some() || missed > MAX_MISSED {
                 return None;
             }
             let best = match self.store.get(t) {
-                Term::BitsConst { value, .. } => Best {
+                Term::BitsConst { value, .. } => Some(Best {
                     indices: vec![value],
                     of: None,
-                },
-                Term::BitsSelect(p, a, b) => self.better(p, a, b)?,
-                _ => return None,
+                    by: None,
+                }),
+                _ => self.better(t),
             };
-            self.best.insert(t, best);
+            match best {
+                Some(best) => drop(self.best.insert(t, best)),
+                None => missed += 1,
+            }
         }
         Some(())
     }
 
+    /// The two choices of known sets that a term takes one of, and the choices between them and it, the
+    /// innermost first.
+    fn between(&self, t: TermId) -> Option<(TermId, TermId, Vec<TermId>)> {
+        let (mut ends, mut inner, mut open) = (Vec::new(), Vec::new(), vec![t]);
+        while let Some(t) = open.pop() {
+            match self.store.get(t) {
+                _ if self.best.contains_key(&t) => ends.push(t),
+                Term::BitsSelect(_, a, b) if inner.len() <= MAX_MISSED => {
+                    inner.push(t);
+                    // The first operand is met first.
+                    open.extend([b, a]);
+                }
+                _ => return None,
+            }
+        }
+        let a = *ends.first()?;
+        let mut others = ends.into_iter().filter(|e| *e != a);
+        let b = others.next()?;
+        inner.sort_unstable();
+        inner.dedup();
+        others.all(|e| e == b).then_some((a, b, inner))
+    }
+
     /// The set of a choice between two.
-    fn better(&mut self, p: TermId, a: TermId, b: TermId) -> Option<Best> {
+    fn better(&mut self, t: TermId) -> Option<Best> {
+        let (a, b, inner) = self.between(t)?;
+        let predicate = |t: &TermId| match self.store.get(*t) {
+            Term::BitsSelect(p, ..) => Some(p),
+            _ => None,
+        };
+        let predicates: Vec<TermId> = inner.iter().filter_map(predicate).collect();
         let (x, y) = (&self.best.get(&a)?.indices, &self.best.get(&b)?.indices);
         let mut indices: Vec<u64> = x.iter().chain(y).copied().collect();
         indices.sort_unstable();
         if indices.windows(2).any(|w| w[0] == w[1]) {
             return None;
         }
-        for (x, y) in self.compared(p)? {
+        for (x, y) in self.compared(&predicates)? {
             for (x, y) in [(x, y), (y, x)] {
                 let (Some(i), Some(j)) = (self.stands_for(x, a), self.stands_for(y, b)) else {
                     continue;
@@ -145,25 +180,51 @@ impl Search<'_> {
                 {
                     continue;
                 }
-                if self.takes_the_better(p, (a, b), (x, y)) != Some(true) {
+                let takes = self.takes(&inner, a, b)?;
+                if self.takes_the_better(takes, (a, b), (x, y)) != Some(true) {
                     continue;
                 }
-                self.numbers
-                    .extend(i.map(|i| (i, x)).into_iter().chain(j.map(|j| (j, y))));
-                self.cut(p)?;
+                let new = [(i, x), (j, y)];
+                let new = new.into_iter().filter_map(|(i, x)| Some((i?, x)));
+                self.numbers.extend(new);
+                let by = match predicates[..] {
+                    [p] => Some(p),
+                    _ => None,
+                };
+                if let Some(p) = by {
+                    self.cut(p)?;
+                }
                 return Some(Best {
                     indices,
-                    of: Some((p, x, y)),
+                    of: Some((x, y)),
+                    by,
                 });
             }
         }
         None
     }
 
+    /// That the last of some choices takes a and not b.
+    fn takes(&mut self, inner: &[TermId], a: TermId, b: TermId) -> Option<Lit> {
+        let mut known = FxHashMap::from_iter([(a, Lit::TRUE), (b, Lit::FALSE)]);
+        let mut last = None;
+        for &t in inner {
+            let Term::BitsSelect(p, yes, no) = self.store.get(t) else {
+                return None;
+            };
+            let p = self.encoder.predicate(p)?;
+            let (yes, no) = (*known.get(&yes)?, *known.get(&no)?);
+            let l = self.encoder.words.circuit.choose(p, yes, no)?;
+            known.insert(t, l);
+            last = Some(l);
+        }
+        last
+    }
+
     /// Whether a term is the number of a choice; the index whose number it would be, if that is not known.
     fn stands_for(&self, x: TermId, choice: TermId) -> Option<Option<u64>> {
         let best = self.best.get(&choice)?;
-        let Some((p, s, t)) = best.of else {
+        let Some((s, t)) = best.of else {
             let i = *best.indices.first()?;
             return match self.numbers.get(&i) {
                 Some(&known) => (known == x).then_some(None),
@@ -171,8 +232,10 @@ impl Search<'_> {
             };
         };
         let is = match self.store.get(x) {
-            Term::Select(q, u, v) if q == p => (u, v) == (s, t),
-            Term::Select(q, u, v) => self.store.opposite(q, p) && (u, v) == (t, s),
+            Term::Select(q, u, v) if best.by == Some(q) => (u, v) == (s, t),
+            Term::Select(q, u, v) => {
+                (u, v) == (t, s) && best.by.is_some_and(|p| self.store.opposite(q, p))
+            }
             Term::Max(u, v) => self.rule?.larger && [(s, t), (t, s)].contains(&(u, v)),
             Term::Min(u, v) => !self.rule?.larger && [(s, t), (t, s)].contains(&(u, v)),
             _ => false,
@@ -188,9 +251,10 @@ impl Search<'_> {
         }
     }
 
-    /// The numbers that a predicate compares, the outermost comparison first.
-    fn compared(&self, p: TermId) -> Option<Vec<(TermId, TermId)>> {
-        let (mut seen, mut open, mut out) = (FxHashSet::default(), vec![p], Vec::new());
+    /// The numbers that predicates compare, the outermost comparison first.
+    fn compared(&self, predicates: &[TermId]) -> Option<Vec<(TermId, TermId)>> {
+        let mut open = predicates.to_vec();
+        let (mut seen, mut out) = (FxHashSet::default(), Vec::new());
         let mut at = 0;
         while let Some(&t) = open.get(at) {
             at += 1;
@@ -212,15 +276,14 @@ impl Search<'_> {
         Some(out)
     }
 
-    /// Whether p is that x is better than y, or as good and a before b, by the rule.
+    /// Whether a literal is that x is better than y, or as good and a before b, by the rule.
     fn takes_the_better(
         &mut self,
-        p: TermId,
+        holds: Lit,
         (a, b): (TermId, TermId),
         (x, y): (TermId, TermId),
     ) -> Option<bool> {
         let (below, above) = self.encoder.order(x, y)?;
-        let holds = self.encoder.predicate(p)?;
         let (i, j) = (self.encoder.encode(a)?, self.encoder.encode(b)?);
         let rules = self.rule.map_or(RULES.to_vec(), |rule| vec![rule]);
         for rule in rules {

@@ -35,3 +35,6 @@ pub(super) const MAX_MONOMIALS: usize = 64;
 pub(super) const MAX_BEST_CHOICES: usize = 2_000;
 pub(super) const MAX_PREDICATE: usize = 20_000;
 pub(super) const MAX_BEST_LEARNT: u64 = 2_000;
+
+/// Choices of indices that are not the best of a set, and choices that together take one of two.
+pub(super) const MAX_MISSED: usize = 16;

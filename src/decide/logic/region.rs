@@ -175,6 +175,9 @@ impl<'q> Search<'q> {
 
     /// What the solver says, with the values of all gates where it proposes some.
     fn propose(&mut self) -> Outcome {
+        if self.limits.reached().is_some() {
+            return Outcome::GaveUp;
+        }
         let outcome = self.clauses.solve();
         if outcome != Outcome::Satisfied {
             return outcome;
@@ -235,9 +238,6 @@ impl<'q> Search<'q> {
         self.tell_signs();
         let most = MAX_REGION_TERMS / self.question.store.len().max(1);
         for _ in 0..most.clamp(MIN_REGIONS, MAX_REGIONS) {
-            if self.limits.reached().is_some() {
-                return Some(false);
-            }
             match self.propose() {
                 Outcome::Contradictory => return Some(true),
                 Outcome::GaveUp => return Some(false),

@@ -17,6 +17,9 @@ use crate::term::BitsOp;
 /// The bits of a word, the lowest first.
 pub(super) type Word = Vec<Lit>;
 
+/// Low bits by which operands that may be alike are found.
+const SHORT: usize = 4;
+
 /// Words with coefficients, and a constant.
 #[derive(Clone, Default)]
 struct Operands {
@@ -223,18 +226,42 @@ impl Words {
         true
     }
 
-    /// The word of operands with coefficients, each once and in one order.
-    fn gathered(&mut self, width: usize, mut of: Operands) -> Option<Word> {
-        of.terms.sort_unstable();
-        of.terms.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 = kept.1.wrapping_add(next.1);
+    /// Operands with coefficients, each once and in one order.
+    ///
+    /// match `k * x + l * y` where 2^width leaves of `l * y` only low bits of y, which x begins with / result
+    /// `(k + l) * x` / because that is the same.
+    fn merged(width: usize, mut terms: Vec<(Word, u64)>) -> Vec<(Word, u64)> {
+        let left = |k: u64| width - (k.trailing_zeros() as usize).min(width);
+        terms.iter_mut().for_each(|t| t.1 &= mask(width));
+        terms.retain(|t| t.1 != 0);
+        // What keeps the most bits comes first.
+        terms.sort_unstable_by(|a, b| left(b.1).cmp(&left(a.1)).then_with(|| a.0.cmp(&b.0)));
+        let begin = |x: &Word| x[..x.len().min(SHORT)].to_vec();
+        let mut places: FxHashMap<Word, Vec<usize>> = FxHashMap::default();
+        let mut out: Vec<(Word, u64)> = Vec::new();
+        for (y, l) in terms {
+            let n = left(l);
+            let alike = places.entry(begin(&y)).or_default();
+            let found = alike.iter().find(|&&i| out[i].0[..n] == y[..n]);
+            match found {
+                Some(&i) => out[i].1 = out[i].1.wrapping_add(l) & mask(width),
+                None => {
+                    alike.push(out.len());
+                    out.push((y, l));
+                }
             }
-            same
-        });
-        of.terms.iter_mut().for_each(|t| t.1 &= mask(width));
-        of.terms.retain(|t| t.1 != 0);
+        }
+        for (x, k) in &mut out {
+            x[left(*k)..].fill(Lit::FALSE);
+        }
+        out.retain(|t| t.1 != 0);
+        out.sort_unstable();
+        out
+    }
+
+    /// The word of operands with coefficients.
+    fn gathered(&mut self, width: usize, mut of: Operands) -> Option<Word> {
+        of.terms = Words::merged(width, of.terms);
         of.constant &= mask(width);
         if let ([(x, 1)], 0) = (&of.terms[..], of.constant) {
             return Some(x.clone());
