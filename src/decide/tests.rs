@@ -375,7 +375,7 @@ fn witnesses_hold_when_evaluated_again() {
             terms.push(t);
         }
         let (a, b) = (terms[terms.len() - 1], terms[terms.len() - 2]);
-        let pairs = super::elements::Pairs::from_slice(&[(a, b)]);
+        let pairs = super::goal::Pairs::from_slice(&[(a, b)]);
         let budget = super::witness::Budget {
             steps: 1_000_000,
             deadline: None,

@@ -61,6 +61,7 @@ mod sig;
 mod special;
 mod tensor_op;
 mod unmodelled;
+mod value_use;
 
 #[cfg(test)]
 mod tests;
@@ -72,6 +73,7 @@ pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
+pub use value_use::ValueUse;
 pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
@@ -171,6 +173,8 @@ pub enum ParamKind {
         signed: bool,
         /// Declared with `.ptr`.
         pointer: bool,
+        /// Declared with a type of bits, which may as well be those of a float.
+        untyped: bool,
     },
     /// A float scalar.
     Float(Fmt),

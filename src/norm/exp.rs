@@ -23,7 +23,7 @@ use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
 
 /// An interned exponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExpId(pub(super) u32);
 
 impl ExpId {

@@ -62,7 +62,7 @@ impl Ring {
 
     /// A maximum atom with a positive rational factor, among the terms of an element.
     pub(super) fn max_term(&self, p: PolyId) -> Option<(usize, Box<[PolyId]>)> {
-        if self.polys.flags(p) & flag::MAX == 0 {
+        if self.polys.flags(p) & flag::CHOICE == 0 {
             return None;
         }
         let terms = self.polys.get(p).iter().enumerate();

@@ -32,6 +32,11 @@ impl Lit {
         Lit(self.0 ^ 1)
     }
 
+    /// The literal without its sign.
+    pub(super) fn positive(self) -> Lit {
+        Lit(self.0 & !1)
+    }
+
     pub(super) fn is_negated(self) -> bool {
         self.0 & 1 == 1
     }
@@ -267,7 +272,7 @@ impl Ring {
     /// a xor b; signs are taken out.
     pub(super) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
         let flip = a.is_negated() != b.is_negated();
-        let (a, b) = (Lit(a.0 & !1), Lit(b.0 & !1));
+        let (a, b) = (a.positive(), b.positive());
         let l = if a == b {
             Lit::FALSE
         } else if a == Lit::TRUE || b == Lit::TRUE {
@@ -327,6 +332,9 @@ impl Ring {
             }
         }
         if let Some(v) = self.told_apart(p, x, y)? {
+            return Ok(v);
+        }
+        if !held && let Some(v) = self.common_sum(p, x, y)? {
             return Ok(v);
         }
         // Terms that both branches have.

@@ -261,13 +261,17 @@ impl<'s> Normalizer<'s> {
         let fail = |f: Fail| error(f, t);
         Ok(match store.get(t) {
             Term::Const(_) | Term::Elem { .. } => self.known(t),
-            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => Entry::Real(self.gather(t)?),
+            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => {
+                let v = self.gather(t)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
+            }
             Term::Mul(a, b) => {
                 if self.is_const(a) || self.is_const(b) {
                     return Ok(Entry::Real(self.gather(t)?));
                 }
                 let (x, y) = (self.value(a)?, self.value(b)?);
-                Entry::Real(self.ring.val_mul(x, y).map_err(fail)?)
+                let v = self.ring.val_mul(x, y).map_err(fail)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
             }
             Term::Inf { neg } => Entry::Real(Val::infinity(neg)),
             Term::Undefined => return Err(NormError::Undefined(t)),

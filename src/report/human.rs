@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::decide::Counterexample;
 use crate::diag::{Diagnostic, Severity};
+use crate::explain::Counterexample;
 use crate::gate::{EntryResult, GateReport};
 use crate::spec::{Which, launch};
 

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decide::{Chance, Counterexample, Counts, Difference, OutputSummary};
+use crate::decide::Chance;
 use crate::diag::{Diagnostic, Source, Span};
+use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
