@@ -3,7 +3,7 @@
 //! Every answer is sound in the direction of `true`.
 
 use super::needs::Need;
-use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
+use crate::norm::{CanonId, Equality, Limits, NormError, Normalizer, Polynomial, Reading, Sign};
 use crate::spec::{self, limits};
 use crate::term::{TermId, TermStore};
 
@@ -139,5 +139,46 @@ impl<'s> Canon<'s> {
     /// Whether the term is above 0 wherever it is defined.
     pub(crate) fn positive(&mut self, t: TermId) -> bool {
         self.fresh().prove_positive(t)
+    }
+
+    /// A comparison of reals as a question about the sign of a canonical form.
+    pub(super) fn reading(&mut self, p: TermId) -> Option<Reading> {
+        // Forms of a scratch that was thrown away mean nothing in another.
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.reading(p)
+    }
+
+    /// A number that all terms of one canonical form share, as long as this scratch is not spoilt.
+    pub(super) fn class(&mut self, t: TermId) -> Option<(u8, u32)> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.class(t)
+    }
+
+    /// The canonical form of a term as a sum of multiples of monomials, if it has few.
+    pub(super) fn polynomial(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial(t, most)
+    }
+
+    /// The same for a form that a reading gave.
+    pub(super) fn polynomial_of(&mut self, form: CanonId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of(form, most)
+    }
+
+    /// The same for a number that has the sign of a term.
+    pub(super) fn polynomial_of_sign(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of_sign(t, most)
     }
 }

@@ -34,6 +34,7 @@ mod fraction;
 mod fun;
 mod joint;
 mod linear;
+mod literal;
 mod max;
 mod monomial;
 mod multiples;
@@ -58,6 +59,7 @@ mod value;
 mod variance;
 
 pub use difference::Difference;
+pub use literal::{Key, Polynomial, Reading, Relation};
 pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;

@@ -128,7 +128,8 @@ impl Ring {
     }
 
     /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
-    /// atoms proved positive; a root is replaced by its argument. With `any_sign`, also what changes it but is never zero.
+    /// atoms proved positive, and two by two those proved negative; a root is replaced by its argument. With
+    /// `any_sign`, also what changes it but is never zero.
     pub(super) fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
         let (content, primitive) = match self.polys.get(p) {
             [t] => (*t, PolyId::ONE),
@@ -136,6 +137,7 @@ impl Ring {
         };
         let mut kept = super::monomial::Powers::new();
         let mut roots = Val::constant(Coef::ONE);
+        let mut negative = self.coefs.is_negative(content.coef);
         for (a, k) in self.monos.powers(content.mono) {
             let s = self.atom_signs[a as usize].pow(k);
             // A root has the sign of its argument, which is not negative where there is a root.
@@ -146,11 +148,13 @@ impl Ring {
                 roots = self.val_mul(roots, of)?;
                 continue;
             }
-            if !(s.is_positive() || any_sign && !s.may_be_zero()) {
+            if s.is_negative() {
+                negative = !negative;
+            } else if !(s.is_positive() || any_sign && !s.may_be_zero()) {
                 kept.push((a, k));
             }
         }
-        let negative = !any_sign && self.coefs.is_negative(content.coef);
+        let negative = !any_sign && negative;
         let front = PTerm {
             mono: self.monos.of(&kept, &self.atom_flags),
             coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },

@@ -18,6 +18,7 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use super::linear::{Linear, Sign, is_empty, linear};
+use crate::term::rebuild::Images;
 use crate::term::{Fun, Term, TermId, TermStore};
 
 /// Most links of a region.
@@ -33,7 +34,7 @@ const MAX_FACTORS: usize = 8;
 struct Link(Linear, Linear);
 
 /// Adds to a region what follows from it by the links of its variables.
-pub(super) fn add_consequences(store: &TermStore, region: &mut Vec<(Linear, Sign)>) {
+pub(in crate::decide) fn add_consequences(store: &TermStore, region: &mut Vec<(Linear, Sign)>) {
     let mut links = Vec::new();
     let mut done: Vec<TermId> = Vec::new();
     // The argument of a link may have variables with links of their own.
@@ -140,8 +141,32 @@ fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
     }
 }
 
+/// A product of powers as one power, in which the integers cancel that an expanded exponential takes
+/// from its argument: nothing has to be split on the bounds that they are kept in.
+///
+/// match `2^a * 2^b`, total / result `2^(a + b)` / because that holds for all reals.
+pub(super) fn one_power(
+    store: &TermStore,
+    t: TermId,
+    into: &mut TermStore,
+    map: &Images,
+) -> Option<TermId> {
+    if !matches!(store.get(t), Term::Mul(..)) || !store.is_total(t) {
+        return None;
+    }
+    let form = exponent(store, t)?;
+    let terms = form.terms.iter().map(|(v, k)| Some((map.get(*v)?, k)));
+    let mut sum = into.rational(form.constant.clone());
+    for term in terms.collect::<Option<Vec<_>>>()? {
+        let k = into.rational(term.1.clone());
+        let p = into.mul(k, term.0);
+        sum = into.add(sum, p);
+    }
+    Some(into.fun(Fun::Exp2, sum))
+}
+
 /// The exponent of a power of 2, or of a product of some.
-pub(super) fn exponent(store: &TermStore, t: TermId) -> Option<Linear> {
+pub(in crate::decide) fn exponent(store: &TermStore, t: TermId) -> Option<Linear> {
     let mut sum = Linear::default();
     let mut factors = 0;
     let mut stack = vec![t];

@@ -7,15 +7,19 @@
 
 use rustc_hash::FxHashMap;
 
+use super::circuit::{Gate, Lit};
+use super::limits::{MAX_DIAGRAM_INPUTS, MAX_NODES};
+use super::words::Words;
+
 /// A function of a [`Bdd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node(u32);
+pub(in crate::decide) struct Node(u32);
 
 impl Node {
-    pub(super) const FALSE: Node = Node(0);
-    pub(super) const TRUE: Node = Node(1);
+    pub(in crate::decide) const FALSE: Node = Node(0);
+    pub(in crate::decide) const TRUE: Node = Node(1);
 
-    pub(super) fn of(b: bool) -> Node {
+    pub(in crate::decide) fn of(b: bool) -> Node {
         if b { Node::TRUE } else { Node::FALSE }
     }
 }
@@ -24,7 +28,7 @@ impl Node {
 const NONE: u32 = u32::MAX;
 
 /// The diagrams of some functions.
-pub(super) struct Bdd {
+pub(in crate::decide) struct Bdd {
     /// Variable, the function where it is false, the function where it is true.
     nodes: Vec<(u32, Node, Node)>,
     table: FxHashMap<(u32, Node, Node), Node>,
@@ -34,7 +38,7 @@ pub(super) struct Bdd {
 
 impl Bdd {
     /// No function but the constants; at most `limit` nodes are made.
-    pub(super) fn new(limit: usize) -> Bdd {
+    pub(in crate::decide) fn new(limit: usize) -> Bdd {
         Bdd {
             nodes: vec![
                 (NONE, Node::FALSE, Node::FALSE),
@@ -63,12 +67,12 @@ impl Bdd {
     }
 
     /// The function that is a variable.
-    pub(super) fn variable(&mut self, var: u32) -> Option<Node> {
+    pub(in crate::decide) fn variable(&mut self, var: u32) -> Option<Node> {
         self.node(var, Node::FALSE, Node::TRUE)
     }
 
     /// p ? a : b. The recursion is as deep as there are variables.
-    pub(super) fn choose(&mut self, p: Node, a: Node, b: Node) -> Option<Node> {
+    pub(in crate::decide) fn choose(&mut self, p: Node, a: Node, b: Node) -> Option<Node> {
         match (p, a, b) {
             (Node::TRUE, ..) => return Some(a),
             (Node::FALSE, ..) => return Some(b),
@@ -97,20 +101,68 @@ impl Bdd {
         Some(n)
     }
 
-    pub(super) fn not(&mut self, a: Node) -> Option<Node> {
+    pub(in crate::decide) fn not(&mut self, a: Node) -> Option<Node> {
         self.choose(a, Node::FALSE, Node::TRUE)
     }
 
-    pub(super) fn and(&mut self, a: Node, b: Node) -> Option<Node> {
+    pub(in crate::decide) fn and(&mut self, a: Node, b: Node) -> Option<Node> {
         self.choose(a, b, Node::FALSE)
     }
 
-    pub(super) fn or(&mut self, a: Node, b: Node) -> Option<Node> {
+    pub(in crate::decide) fn or(&mut self, a: Node, b: Node) -> Option<Node> {
         self.choose(a, Node::TRUE, b)
     }
 
-    pub(super) fn xor(&mut self, a: Node, b: Node) -> Option<Node> {
+    pub(in crate::decide) fn xor(&mut self, a: Node, b: Node) -> Option<Node> {
         let n = self.not(b)?;
         self.choose(a, n, b)
     }
+}
+
+/// Whether two words of gates are one function, by diagrams; `None` if these are too large.
+pub(super) fn same(words: &Words, x: &[Lit], y: &[Lit]) -> Option<bool> {
+    let circuit = &words.circuit;
+    let differing = || x.iter().zip(y).filter(|(p, q)| p != q);
+    let mut below = vec![false; circuit.len()];
+    for (p, q) in differing() {
+        below[p.gate()] = true;
+        below[q.gate()] = true;
+    }
+    let mut order = Vec::new();
+    for i in (1..circuit.len()).rev() {
+        match circuit.gate(i) {
+            _ if !below[i] => {}
+            Gate::And(a, b) => {
+                below[a.gate()] = true;
+                below[b.gate()] = true;
+            }
+            Gate::Input => order.push((words.places.get(&i).copied(), i)),
+        }
+    }
+    if order.len() > MAX_DIAGRAM_INPUTS {
+        return None;
+    }
+    // Bits of one place stand beside one another: in that order sums are small.
+    order.sort_unstable();
+    let mut bdd = Bdd::new(MAX_NODES);
+    let mut nodes: Vec<Node> = vec![Node::FALSE; circuit.len()];
+    for (k, (_, gate)) in order.into_iter().enumerate() {
+        nodes[gate] = bdd.variable(k as u32)?;
+    }
+    let of = |bdd: &mut Bdd, nodes: &[Node], l: Lit| match l.is_negated() {
+        true => bdd.not(nodes[l.gate()]),
+        false => Some(nodes[l.gate()]),
+    };
+    for i in (1..circuit.len()).filter(|&i| below[i]) {
+        if let Gate::And(a, b) = circuit.gate(i) {
+            let (a, b) = (of(&mut bdd, &nodes, a)?, of(&mut bdd, &nodes, b)?);
+            nodes[i] = bdd.and(a, b)?;
+        }
+    }
+    for (&p, &q) in differing() {
+        if of(&mut bdd, &nodes, p)? != of(&mut bdd, &nodes, q)? {
+            return Some(false);
+        }
+    }
+    Some(true)
 }

@@ -21,17 +21,34 @@ const MAX_VARIABLES: usize = 64;
 const MAX_CONSTRAINTS: usize = 200;
 
 /// constant + sum of coefficient * variable; no coefficient is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Linear {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::decide) struct Linear<V: Ord = TermId> {
     /// Coefficients by variable.
-    pub terms: BTreeMap<TermId, BigRational>,
+    pub(in crate::decide) terms: BTreeMap<V, BigRational>,
     /// The constant.
-    pub constant: BigRational,
+    pub(in crate::decide) constant: BigRational,
 }
 
-impl Linear {
+impl<V: Ord> Default for Linear<V> {
+    fn default() -> Self {
+        Linear {
+            terms: BTreeMap::new(),
+            constant: BigRational::zero(),
+        }
+    }
+}
+
+impl<V: Ord + Copy> Linear<V> {
+    /// No variable.
+    pub(super) fn constant(constant: BigRational) -> Self {
+        Linear {
+            terms: BTreeMap::new(),
+            constant,
+        }
+    }
+
     /// The form that is one variable.
-    pub(super) fn variable(t: TermId) -> Self {
+    pub(in crate::decide) fn variable(t: V) -> Self {
         Linear {
             terms: BTreeMap::from([(t, BigRational::one())]),
             constant: BigRational::zero(),
@@ -39,7 +56,7 @@ impl Linear {
     }
 
     /// self + k * other.
-    pub(super) fn plus(&self, k: &BigRational, other: &Linear) -> Linear {
+    pub(in crate::decide) fn plus(&self, k: &BigRational, other: &Self) -> Self {
         let mut out = self.clone();
         out.constant += k * &other.constant;
         for (t, c) in &other.terms {
@@ -51,7 +68,7 @@ impl Linear {
         out
     }
 
-    fn times(&self, k: &BigRational) -> Linear {
+    pub(super) fn times(&self, k: &BigRational) -> Self {
         Linear::default().plus(k, self)
     }
 
@@ -61,7 +78,7 @@ impl Linear {
 }
 
 /// The linear form of a real term; `None` if it has too many variables.
-pub(super) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
+pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
     // Only what is reached through sums and multiples is looked at.
     let mut order = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
@@ -99,7 +116,8 @@ pub(super) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
             Term::Mul(a, b) => product(&forms[&a], &forms[&b]),
             Term::Sum(list) => {
                 let (pairs, _) = list.as_chunks::<2>();
-                pairs.iter().try_fold(Linear::default(), |sum, [a, b]| {
+                let none = Linear::<TermId>::default();
+                pairs.iter().try_fold(none, |sum, [a, b]| {
                     let p = product(&forms[&TermId(*a)], &forms[&TermId(*b)])?;
                     Some(sum.plus(&BigRational::one(), &p))
                 })
@@ -117,7 +135,7 @@ pub(super) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
 
 /// The sign that a linear form has in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(in crate::decide) enum Sign {
     /// Below 0.
     Negative,
     /// 0.
@@ -128,51 +146,51 @@ pub(super) enum Sign {
 
 /// form > 0, or with `strict` off form >= 0.
 #[derive(Clone, Debug)]
-struct Constraint {
-    form: Linear,
-    strict: bool,
+pub(super) struct Constraint<V: Ord> {
+    pub(super) form: Linear<V>,
+    pub(super) strict: bool,
+}
+
+impl<V: Ord + Copy> Constraint<V> {
+    /// Whether no values fulfil it, where it has no variables.
+    fn is_violated(&self) -> bool {
+        self.form.as_constant().is_some_and(|k| match self.strict {
+            true => !k.is_positive(),
+            false => k.is_negative(),
+        })
+    }
 }
 
 /// True only if no values of the variables give every form its sign.
-pub(super) fn is_empty(region: &[(Linear, Sign)]) -> bool {
-    let mut list: Vec<Constraint> = Vec::new();
-    for (form, sign) in region {
-        let negated = form.times(&-BigRational::one());
-        let (up, down) = (form.clone(), negated);
-        match sign {
-            Sign::Positive => list.push(Constraint {
-                form: up,
-                strict: true,
-            }),
-            Sign::Negative => list.push(Constraint {
-                form: down,
-                strict: true,
-            }),
-            Sign::Zero => list.extend([up, down].map(|form| Constraint {
-                form,
-                strict: false,
-            })),
-        }
-    }
-    loop {
-        let violated = |c: &Constraint| {
-            c.form.as_constant().is_some_and(|k| {
-                if c.strict {
-                    !k.is_positive()
-                } else {
-                    k.is_negative()
-                }
-            })
+pub(in crate::decide) fn is_empty(region: &[(Linear, Sign)]) -> bool {
+    let minus = -BigRational::one();
+    let all = region.iter().flat_map(|(form, sign)| {
+        let strict = *sign != Sign::Zero;
+        let up = || Constraint {
+            form: form.clone(),
+            strict,
         };
-        if list.iter().any(violated) {
+        let down = || Constraint {
+            form: form.times(&minus),
+            strict,
+        };
+        match sign {
+            Sign::Positive => vec![up()],
+            Sign::Negative => vec![down()],
+            Sign::Zero => vec![up(), down()],
+        }
+    });
+    contradict(all.collect())
+}
+
+/// True only if no values of the variables fulfil all constraints.
+pub(super) fn contradict<V: Ord + Copy>(mut list: Vec<Constraint<V>>) -> bool {
+    loop {
+        if list.iter().any(Constraint::is_violated) {
             return true;
         }
         list.retain(|c| c.form.as_constant().is_none());
-        let Some(v) = list
-            .first()
-            .and_then(|c| c.form.terms.keys().next())
-            .copied()
-        else {
+        let Some(v) = cheapest(&list) else {
             return false;
         };
         let (mut rest, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
@@ -198,6 +216,22 @@ pub(super) fn is_empty(region: &[(Linear, Sign)]) -> bool {
         }
         list = rest;
     }
+}
+
+/// The variable whose elimination makes the fewest constraints.
+fn cheapest<V: Ord + Copy>(list: &[Constraint<V>]) -> Option<V> {
+    let mut ends: BTreeMap<V, (usize, usize)> = BTreeMap::new();
+    for c in list {
+        for (v, k) in &c.form.terms {
+            let (lower, upper) = ends.entry(*v).or_default();
+            match k.is_positive() {
+                true => *lower += 1,
+                false => *upper += 1,
+            }
+        }
+    }
+    let cost = |(_, (l, u)): &(&V, &(usize, usize))| (l * u).wrapping_sub(l + u) as isize;
+    ends.iter().min_by_key(cost).map(|(v, _)| *v)
 }
 
 #[cfg(test)]
