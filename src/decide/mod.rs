@@ -15,18 +15,14 @@
 
 use rustc_hash::FxHashSet;
 
-mod bdd;
-mod blast;
 mod canon;
-mod cases;
 pub(crate) mod goal;
 mod guards;
 mod infinite;
 mod judge;
 mod lattice;
 mod limits;
-mod linear;
-mod monotone;
+mod logic;
 pub(crate) mod needs;
 mod options;
 pub(crate) mod prove;
