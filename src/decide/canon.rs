@@ -3,7 +3,7 @@
 //! Every answer is sound in the direction of `true`.
 
 use super::needs::Need;
-use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
+use crate::norm::{CanonId, Equality, Limits, NormError, Normalizer, Polynomial, Reading, Sign};
 use crate::spec::{self, limits};
 use crate::term::{TermId, TermStore};
 
@@ -16,6 +16,8 @@ pub(crate) struct Canon<'s> {
     store: &'s TermStore,
     limits: Limits,
     facts: Vec<(TermId, Sign)>,
+    /// A scratch in which stand-ins are multiplied out, for what the first one does not show equal.
+    multiplied: Option<Box<Normalizer<'s>>>,
 }
 
 impl<'s> Canon<'s> {
@@ -38,6 +40,7 @@ impl<'s> Canon<'s> {
             store,
             limits,
             facts: Vec::new(),
+            multiplied: None,
         }
     }
 
@@ -75,8 +78,26 @@ impl<'s> Canon<'s> {
     pub(crate) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
         match self.fresh().equal(a, b) {
             Equality::Equal => Ok(true),
+            Equality::Different if self.norm.is_folded() => self.compare_multiplied(a, b),
             Equality::Different => Ok(false),
             Equality::Unknown(e) => Err(e),
+        }
+    }
+
+    /// The same where shared sums are multiplied out, as far as there is room for them.
+    fn compare_multiplied(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
+        let spoilt = self.multiplied.as_ref().is_none_or(|n| n.is_spoilt());
+        if spoilt {
+            let mut norm = Normalizer::new(self.store, self.limits.multiplied_out());
+            for &(t, sign) in &self.facts {
+                norm.assume(t, sign);
+            }
+            self.multiplied = Some(Box::new(norm));
+        }
+        match self.multiplied.as_mut().map(|n| n.equal(a, b)) {
+            Some(Equality::Equal) => Ok(true),
+            Some(Equality::Unknown(e)) => Err(e),
+            _ => Ok(false),
         }
     }
 
@@ -118,5 +139,46 @@ impl<'s> Canon<'s> {
     /// Whether the term is above 0 wherever it is defined.
     pub(crate) fn positive(&mut self, t: TermId) -> bool {
         self.fresh().prove_positive(t)
+    }
+
+    /// A comparison of reals as a question about the sign of a canonical form.
+    pub(super) fn reading(&mut self, p: TermId) -> Option<Reading> {
+        // Forms of a scratch that was thrown away mean nothing in another.
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.reading(p)
+    }
+
+    /// A number that all terms of one canonical form share, as long as this scratch is not spoilt.
+    pub(super) fn class(&mut self, t: TermId) -> Option<(u8, u32)> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.class(t)
+    }
+
+    /// The canonical form of a term as a sum of multiples of monomials, if it has few.
+    pub(super) fn polynomial(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial(t, most)
+    }
+
+    /// The same for a form that a reading gave.
+    pub(super) fn polynomial_of(&mut self, form: CanonId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of(form, most)
+    }
+
+    /// The same for a number that has the sign of a term.
+    pub(super) fn polynomial_of_sign(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of_sign(t, most)
     }
 }

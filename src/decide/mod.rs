@@ -15,18 +15,14 @@
 
 use rustc_hash::FxHashSet;
 
-mod bdd;
-mod blast;
 mod canon;
-mod cases;
 pub(crate) mod goal;
 mod guards;
 mod infinite;
 mod judge;
 mod lattice;
 mod limits;
-mod linear;
-mod monotone;
+mod logic;
 pub(crate) mod needs;
 mod options;
 pub(crate) mod prove;
@@ -167,6 +163,3 @@ fn shared_unknowns(a: &TermStore, b: &TermStore) -> bool {
     };
     !serials(a).is_disjoint(&serials(b))
 }
-
-#[cfg(test)]
-mod tests;

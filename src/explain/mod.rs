@@ -206,3 +206,6 @@ fn summary(conditions: &[Condition], arrays: &Arrays) -> Decision {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

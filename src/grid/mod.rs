@@ -35,7 +35,9 @@ pub mod scope;
 pub mod select;
 
 use between::{Between, Found, Record, Trouble};
-use discharge::{discharge, merge};
+pub use discharge::discharge;
+
+use discharge::merge;
 use memory::{Initials, Memory};
 
 /// Most CTAs that a whole grid may have.

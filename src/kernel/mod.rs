@@ -47,6 +47,7 @@ mod decode_video;
 mod decode_wmma;
 mod entry;
 mod flow;
+mod header;
 mod init;
 mod instruction;
 mod layout;
@@ -73,8 +74,8 @@ pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
-pub use value_use::ValueUse;
 pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
+pub use value_use::ValueUse;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;

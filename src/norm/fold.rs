@@ -9,7 +9,7 @@
 //!
 //! What is not claimed: branches whose common factor is a sum that only one of them shows.
 
-use super::monomial::{Powers, flag};
+use super::monomial::{Mono, Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
@@ -43,13 +43,11 @@ impl Ring {
     /// on either side, and t is on both.
     ///
     /// `None` if the branches are nothing of the kind.
-    pub(super) fn common_sum(
-        &mut self,
-        p: Lit,
-        x: PolyId,
-        y: PolyId,
-    ) -> Result<Option<Val>, Fail> {
-        if self.polys.len(x) == 0 || self.polys.len(x) != self.polys.len(y) {
+    pub(super) fn common_sum(&mut self, p: Lit, x: PolyId, y: PolyId) -> Result<Option<Val>, Fail> {
+        if self.polys.len(x) == 0
+            || self.polys.len(x) != self.polys.len(y)
+            || self.fold_depth >= MAX_DEPTH
+        {
             return Ok(None);
         }
         let parts = match (self.polys.get(x), self.polys.get(y)) {
@@ -60,11 +58,12 @@ impl Ring {
         let Some((mut f, mut g, sum)) = parts else {
             return Ok(None);
         };
+        // A product of inverses may be a sum again, of which this would come out.
+        if f.mono != g.mono && (self.term_flags(f) | self.term_flags(g)) & flag::INV != 0 {
+            return Ok(None);
+        }
         let mut front = PTerm::ONE;
         if f.exp != g.exp {
-            if self.fold_depth >= MAX_DEPTH {
-                return Ok(None);
-            }
             let (mut a, b) = (self.exps.poly(f.exp), self.exps.poly(g.exp));
             // A factor of two may stand in either place.
             if let Some(k) = self.power_between(f.coef, g.coef) {
@@ -75,10 +74,8 @@ impl Ring {
                 return Ok(None);
             }
             let (a, b) = (self.val_of(a), self.val_of(b));
-            self.fold_depth += 1;
-            let chosen = self.val_select(p, a, b);
-            self.fold_depth -= 1;
-            let chosen = self.canon(chosen?)?;
+            let chosen = self.select_within(p, a, b)?;
+            let chosen = self.canon(chosen)?;
             let power = self.exp2(chosen)?;
             let Some(power) = power.as_term() else {
                 return Ok(None);
@@ -88,11 +85,25 @@ impl Ring {
         }
         let rest = match f == g {
             true => Val::term(f),
-            false => self.val_select(p, Val::term(f), Val::term(g))?,
+            false => {
+                if f.mono == g.mono {
+                    front = self.term_mul(front, PTerm::mono(f.mono))?;
+                    (f.mono, g.mono) = (Mono::ONE, Mono::ONE);
+                }
+                self.select_within(p, Val::term(f), Val::term(g))?
+            }
         };
         let sum = self.val_of(sum);
         let product = self.val_mul(Val::term(front), sum)?;
         self.val_mul(product, rest).map(Some)
+    }
+
+    /// A choice between parts of what is chosen between.
+    fn select_within(&mut self, p: Lit, a: Val, b: Val) -> Result<Val, Fail> {
+        self.fold_depth += 1;
+        let chosen = self.val_select(p, a, b);
+        self.fold_depth -= 1;
+        chosen
     }
 
     /// The contents of two sums with one primitive part, and that.
@@ -105,8 +116,8 @@ impl Ring {
         for part in &mut parts {
             *part = match self.primitive(part.1) {
                 Ok(r) => r,
-                // Too large to clear of inverses.
-                Err(Fail::Limit) if self.has_time() => return Ok(None),
+                // Too large to clear of inverses, or nothing but a sum of fractions that cancel.
+                Err(_) if self.has_time() => return Ok(None),
                 Err(e) => return Err(e),
             };
         }
@@ -115,7 +126,7 @@ impl Ring {
     }
 
     /// The k with c = 2^k * d.
-    fn power_between(&mut self, c: Coef, d: Coef) -> Option<Coef> {
+    pub(super) fn power_between(&mut self, c: Coef, d: Coef) -> Option<Coef> {
         let over = self.coefs.recip(d)?;
         let ratio = self.coefs.mul(c, over);
         let Rat::Small(n, d) = self.coefs.get(ratio) else {
@@ -182,9 +193,8 @@ impl Ring {
             return found;
         }
         for t in std::iter::once(&v.factor).chain(self.polys.get(v.poly)) {
-            for (a, k) in self.monos.powers(t.mono) {
+            for a in self.choices_of(t) {
                 if let Atom::Select(p, ..) = *self.atom(a)
-                    && k > 0
                     && let Pred::Negative(_) = self.preds.get(p)
                     && !found.contains(&p.positive())
                     && found.len() < MAX_TRIED
@@ -233,6 +243,35 @@ impl Ring {
         self.val_add(chosen, rest).map(Some)
     }
 
+    /// A sum where q is 0.
+    ///
+    /// match `q = 0` where q is a sum of terms of one sign, or one term; result each of them is 0, and so is x where one is a power
+    /// of x with a factor that is not 0; because what is not negative cannot cancel.
+    pub(super) fn where_zero(&mut self, q: PolyId, p: PolyId) -> Result<PolyId, Fail> {
+        let terms = self.polys.get(q);
+        if terms.len() > MAX_TERMS || self.polys.len(p) > MAX_TERMS {
+            return Ok(p);
+        }
+        let signs: Vec<_> = terms.iter().map(|t| self.term_sign(*t)).collect();
+        let alike = signs.len() == 1
+            || signs.iter().all(|s| s.is_nonneg())
+            || signs.iter().all(|s| s.is_nonpos());
+        if !alike {
+            return Ok(p);
+        }
+        let zero = |t: &PTerm| match self.monos.powers(t.mono)[..] {
+            [(a, k)] if k > 0 => Some(a),
+            _ => None,
+        };
+        let zeros: Vec<u32> = terms.iter().filter_map(zero).collect();
+        let is_left = |t: &&PTerm| {
+            let powers = self.monos.powers(t.mono);
+            !powers.iter().any(|(a, k)| *k > 0 && zeros.contains(a))
+        };
+        let left: Vec<PTerm> = self.polys.get(p).iter().filter(is_left).copied().collect();
+        Ok(self.intern(&left))
+    }
+
     /// The maximum that a comparison tells: `q < 0` says that `max(q, 0)` is 0, and else it is q.
     fn larger(&mut self, p: Lit) -> Result<Option<Larger>, Fail> {
         if let Some(&known) = self.larger_of.get(&p) {
@@ -270,22 +309,25 @@ impl Ring {
     /// Whether a term depends on `p` by a choice or by the maximum that it tells; the atoms that do are added.
     fn depends(&self, t: PTerm, p: Lit, larger: Option<Larger>, atoms: &mut Vec<u32>) -> bool {
         let mut found = false;
-        let above = self.polys.get(self.exps.poly(t.exp));
-        for m in std::iter::once(t.mono).chain(above.iter().map(|t| t.mono)) {
-            if self.monos.flags(m, &self.atom_flags) & flag::CHOICE == 0 {
-                continue;
-            }
-            for (a, _) in self.monos.powers(m) {
-                let chosen = matches!(*self.atom(a), Atom::Select(q, ..) if q.positive() == p);
-                if chosen || larger.is_some_and(|l| l.atom == a) {
-                    found = true;
-                    if !atoms.contains(&a) {
-                        atoms.push(a);
-                    }
+        for a in self.choices_of(&t) {
+            let chosen = matches!(*self.atom(a), Atom::Select(q, ..) if q.positive() == p);
+            if chosen || larger.is_some_and(|l| l.atom == a) {
+                found = true;
+                if !atoms.contains(&a) {
+                    atoms.push(a);
                 }
             }
         }
         found
+    }
+
+    /// The atoms of a term, and of its exponent, in monomials that hold a choice or a maximum.
+    fn choices_of(&self, t: &PTerm) -> impl Iterator<Item = u32> {
+        let above = self.polys.get(self.exps.poly(t.exp));
+        let monos = std::iter::once(t.mono).chain(above.iter().map(|t| t.mono));
+        let choose = |m: &Mono| self.monos.flags(*m, &self.atom_flags) & flag::CHOICE != 0;
+        let atoms = monos.filter(choose).flat_map(|m| self.monos.powers(m));
+        atoms.map(|(a, _)| a)
     }
 
     /// A sum where `p` is known. `None` if something has a power that is not looked at.
@@ -303,7 +345,9 @@ impl Ring {
             let mut value = Val::constant(Coef::ONE);
             for (a, k) in self.monos.powers(t.mono) {
                 let image = match *self.atom(a) {
-                    Atom::Select(q, x, _) if q.positive() == p && q.is_negated() != holds => Some(x),
+                    Atom::Select(q, x, _) if q.positive() == p && q.is_negated() != holds => {
+                        Some(x)
+                    }
                     Atom::Select(q, _, y) if q.positive() == p => Some(y),
                     _ => larger
                         .filter(|l| l.atom == a)

@@ -5,12 +5,12 @@
 
 use crate::kernel::{Kernel, Param, ParamKind};
 
-use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
-use super::{ElemTy, SpecError};
 use super::binding::{Arg, ArgValue, ArrayDecl};
+use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
 use super::manifest::KernelSpec;
 use super::pair::{clash, find};
 use super::usage::ParamUses;
+use super::{ElemTy, SpecError};
 
 /// Bytes of a tensor map.
 pub(super) const MAP_BYTES: u32 = 128;
@@ -71,11 +71,7 @@ pub(super) fn show_type(param: &Param) -> String {
 
 /// The pieces of a parameter in offset order, without holes: those that are bound, and the free
 /// ones between them, cut around the places where a pointer is read.
-pub(super) fn bound_pieces(
-    sides: &[Side],
-    side: usize,
-    p: usize,
-) -> Result<Vec<Piece>, SpecError> {
+pub(super) fn bound_pieces(sides: &[Side], side: usize, p: usize) -> Result<Vec<Piece>, SpecError> {
     let Side { kernel, spec, uses } = &sides[side];
     let param = &kernel.params[p];
     let mut bound: Vec<(Piece, &Arg)> = Vec::new();
@@ -230,10 +226,9 @@ impl Fit<'_> {
             let place = (self.p, offset);
             return match contradicted(self.kernel, self.uses, place, *ty) {
                 None => Ok((*ty, *bits)),
-                Some(load) => Err(self.refuse(format!(
-                    "{} is read there; {SUFFIXES}",
-                    load.name()
-                ))),
+                Some(load) => {
+                    Err(self.refuse(format!("{} is read there; {SUFFIXES}", load.name())))
+                }
             };
         }
         let ty = match (agree(self.readings), value) {

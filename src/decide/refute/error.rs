@@ -496,8 +496,10 @@ fn doubt(q: &BigRational) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::eval::{Inputs, Mode};
+    use crate::term::eval::{Inputs, Mode, evaluate};
+    use crate::term::rebuild::rebuild;
     use crate::term::{ArrayId, TermId};
+    use proptest::prelude::*;
 
     fn float(s: &mut TermStore, v: f32) -> TermId {
         s.rational(BigRational::from_float(v).expect("finite"))
@@ -570,13 +572,167 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_in_doubt_by_their_last_place() {
+    fn doubt_covers_the_usual_roundings() {
+        use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E, PI};
         let q = |v: f64| BigRational::from_float(v).expect("finite");
-        for exact in [0.0, 1.0, -3.0, 0.75, 12582912.0, 1024.0] {
+        let check = |c: f32, meant: f64| {
+            let off = (f64::from(c) - meant).abs();
+            assert!(doubt(&q(c.into())) >= off, "{c} {meant}");
+        };
+        for v in [
+            LOG2_E,
+            LN_2,
+            FRAC_1_SQRT_2,
+            PI,
+            0.044715,
+            0.7978845608028654,
+            0.1,
+            1e-5,
+        ] {
+            let f = v as f32;
+            check(f, v);
+            check(f32::from_bits((f.to_bits() + 0x8000) & 0xffff_0000), v);
+        }
+        // Formed in single precision.
+        check(1.0 - 0.999, 0.001);
+        for exact in [0.0, 1.0, -7.0, 0.75, 1000.0, 1.0 / 64.0, 12582912.0] {
             assert_eq!(doubt(&q(exact)), 0.0, "{exact}");
         }
-        let c = std::f32::consts::LOG2_E as f64;
-        assert!(doubt(&q(c)) >= (c - std::f64::consts::LOG2_E).abs());
         assert_eq!(doubt(&BigRational::new(1.into(), 3.into())), 0.0);
+    }
+
+    type Step = (u8, u8, u8);
+
+    /// A random program over two inputs and constants.
+    fn program(s: &mut TermStore, steps: &[Step]) -> Vec<TermId> {
+        let mut terms: Vec<TermId> = (0..2)
+            .map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i))
+            .collect();
+        let constants = [0.3, 1.1, -2.7, 0.001];
+        terms.extend(constants.map(|c| float(s, c)));
+        for &(op, a, b) in steps {
+            let (a, b) = (
+                terms[a as usize % terms.len()],
+                terms[b as usize % terms.len()],
+            );
+            let t = match op {
+                0 | 1 => s.add(a, b),
+                2 => s.sub(a, b),
+                3 | 4 => s.mul(a, b),
+                5 => s.div(a, b),
+                6 => s.max(a, b),
+                7 => s.min(a, b),
+                8 => s.fun(Fun::Sqrt, a),
+                9 => s.fun(Fun::Rsqrt, a),
+                10 => s.fun(Fun::Exp2, a),
+                11 => s.fun(Fun::Log2, a),
+                12 => s.fun(Fun::Sin, a),
+                13 => s.fun(Fun::Tanh, a),
+                14 => s.fun(Fun::Abs, a),
+                15 => s.fun(Fun::Floor, a),
+                16 => s.fun(Fun::Erf, a),
+                17 => s.fun(Fun::RoundEven, a),
+                _ => {
+                    let p = s.rcmp(crate::term::RCmp::Lt, a, b);
+                    let sum = s.add(a, b);
+                    s.select(p, sum, b)
+                }
+            };
+            terms.push(t);
+        }
+        terms
+    }
+
+    /// The terms with each constant moved by a part of its doubt.
+    fn moved(
+        from: &TermStore,
+        roots: &[TermId],
+        moves: &[f64],
+        into: &mut TermStore,
+    ) -> Vec<TermId> {
+        rebuild(from, roots, into, |s, t, _| {
+            let c = from.as_const(t)?;
+            let part = moves[t.0 as usize % moves.len()] * doubt(c);
+            Some(s.rational(c + BigRational::from_float(part)?))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+        /// Constants that are moved within their doubt move no difference of two results by more than its bound.
+        #[test]
+        fn moved_constants_stay_within_the_bound(
+            steps in proptest::collection::vec((0u8..20, any::<u8>(), any::<u8>()), 1..24),
+            moves in proptest::collection::vec(-1.0f64..1.0, 4..5),
+            x in -64i32..64, y in -64i32..64,
+        ) {
+            let mut inputs = Inputs::default();
+            inputs.set(ArrayId(0), 0, 4, (x as f32 / 8.0).to_bits() as u64);
+            inputs.set(ArrayId(0), 4, 4, (y as f32 / 8.0).to_bits() as u64);
+            let (mut s, mut t) = (TermStore::new(), TermStore::new());
+            let terms = program(&mut s, &steps);
+            let others = moved(&s, &terms, &moves, &mut t);
+            let others = evaluate(&t, &others, &inputs, Mode::exact(160));
+            let cone = Cone::new(&s, &terms);
+            let values = cone.evaluate_all(&s, &inputs, Mode::exact(160));
+            let roots = cone.values_of_roots(&values);
+            let policy = Policy { functions: false, rounding: false };
+            let errors = Errors::new(&s, &cone, &values, policy);
+            let number = |v: &Value| v.approx().filter(|v| v.is_finite());
+            for i in 1..roots.len() {
+                let all = [roots[i - 1], roots[i], &others[i - 1], &others[i]].map(number);
+                let bound = errors.of_difference(i - 1, i);
+                match all {
+                    [Some(a), Some(b), Some(c), Some(d)] => {
+                        let noise = 1e-13 * (a.abs() + b.abs() + c.abs() + d.abs());
+                        let change = ((a - b) - (c - d)).abs();
+                        prop_assert!(change <= bound * 1.000001 + noise, "{change} {bound}");
+                    }
+                    // What stays certain keeps having a value.
+                    [Some(_), Some(_), _, _] => prop_assert!(!bound.is_finite()),
+                    _ => {}
+                }
+            }
+        }
+
+        /// What floats of 32 bits make of a chain of operations is within the bound with rounding.
+        #[test]
+        fn floats_stay_within_the_bound(
+            steps in proptest::collection::vec((0u8..4, -1000i16..1000), 1..12),
+            x in -1000i16..1000,
+        ) {
+            let mut s = TermStore::new();
+            let mut inputs = Inputs::default();
+            let mut element = |s: &mut TermStore, k: usize, v: f32| {
+                inputs.set(ArrayId(0), 4 * k as u64, 4, u64::from(v.to_bits()));
+                s.elem(ArrayId(0), Fmt::F32, 4 * k as u64)
+            };
+            let mut float = f32::from(x) / 7.0;
+            let mut t = element(&mut s, 0, float);
+            for (k, (op, y)) in steps.into_iter().enumerate() {
+                let v = f32::from(y) / 9.0 + 0.01;
+                let e = element(&mut s, k + 1, v);
+                (float, t) = match op {
+                    0 => (float + v, s.add(t, e)),
+                    1 => (float - v, s.sub(t, e)),
+                    2 => (float * v, s.mul(t, e)),
+                    _ => (float / v, s.div(t, e)),
+                };
+            }
+            let zero = s.integer(0);
+            let cone = Cone::new(&s, &[t, zero]);
+            let values = cone.evaluate_all(&s, &inputs, Mode::exact(160));
+            let exact = cone.values_of_roots(&values)[0].approx();
+            let policy = Policy { functions: false, rounding: true };
+            let bound = Errors::new(&s, &cone, &values, policy).of_difference(0, 1);
+            if let Some(v) = exact
+                && float.is_finite()
+                && (float == 0.0 || float.abs() > 1e-30)
+            {
+                let off = (f64::from(float) - v).abs();
+                prop_assert!(off <= bound * 1.000001 + 1e-13 * v.abs(), "{off} {bound}");
+            }
+        }
     }
 }

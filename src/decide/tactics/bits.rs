@@ -1,12 +1,15 @@
 //! Integers bit by bit, and by residues of canonical forms.
 
+use crate::decide::logic::{Answer, Effort, prove};
 use crate::decide::prove::Prover;
+use crate::decide::residues;
 use crate::decide::tactic::{Attempt, Tactic};
-use crate::decide::{blast, residues};
 use crate::term::TermId;
 
 pub(crate) struct Residues;
-pub(crate) struct Blast;
+
+/// By gates and diagrams, without a search.
+pub(crate) struct Gates;
 
 impl Tactic for Residues {
     fn name(&self) -> &'static str {
@@ -21,15 +24,15 @@ impl Tactic for Residues {
     }
 }
 
-impl Tactic for Blast {
+impl Tactic for Gates {
     fn name(&self) -> &'static str {
         "bits"
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
-        match blast::equal(prover.store, a, b) {
-            true => Attempt::Equal,
-            false => Attempt::Stuck,
+        match prove(prover.store, (a, b), &[], Effort::Quick, &prover.limits) {
+            Answer::Proved => Attempt::Equal,
+            Answer::Open => Attempt::Stuck,
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const FORMS: &[&dyn Tactic] = &[
     &order::First,
     &form::Form,
     &bits::Residues,
-    &bits::Blast,
+    &bits::Gates,
     &order::Order,
     &facts::Facts,
 ];
@@ -30,7 +30,7 @@ pub(crate) const SPLITS: &[&dyn Tactic] = &[
     &order::First,
     &form::Form,
     &splits::Summands,
-    &splits::Cases,
+    &splits::Regions,
 ];
 
 /// Whether `b` has the value of `a` wherever `a` has one, by the first of some tactics that tells.

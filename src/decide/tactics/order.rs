@@ -21,7 +21,7 @@ impl Tactic for First {
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
-        match lattice::decide(prover.store, a, b) {
+        match lattice::decide(prover.store, a, b, &prover.limits) {
             Some(true) => Attempt::Equal,
             Some(false) => Attempt::Differs,
             None => Attempt::Stuck,
@@ -39,7 +39,7 @@ impl Tactic for Order {
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
-        match lattice::equal(prover.store, a, b) {
+        match lattice::equal(prover.store, a, b, &prover.limits) {
             true => Attempt::Equal,
             false => Attempt::Stuck,
         }

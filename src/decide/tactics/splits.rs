@@ -1,13 +1,13 @@
 //! One region of the inputs after the other, for sums one group of summands after the other.
 
 use super::summands;
-use crate::decide::cases;
+use crate::decide::logic::{Answer, Effort, prove};
 use crate::decide::prove::Prover;
 use crate::decide::tactic::{Attempt, Tactic};
 use crate::term::TermId;
 
 pub(crate) struct Summands;
-pub(crate) struct Cases;
+pub(crate) struct Regions;
 
 impl Tactic for Summands {
     fn name(&self) -> &'static str {
@@ -22,15 +22,15 @@ impl Tactic for Summands {
     }
 }
 
-impl Tactic for Cases {
+impl Tactic for Regions {
     fn name(&self) -> &'static str {
-        "cases"
+        "regions"
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
-        match cases::equal(prover.store, a, b, &prover.limits) {
-            true => Attempt::Equal,
-            false => Attempt::Stuck,
+        match prove(prover.store, (a, b), &[], Effort::Thorough, &prover.limits) {
+            Answer::Proved => Attempt::Equal,
+            Answer::Open => Attempt::Stuck,
         }
     }
 }

@@ -16,8 +16,8 @@ use num_traits::{One, Zero};
 use rustc_hash::FxHashMap;
 
 use crate::decide::canon::Canon;
-use crate::decide::cases;
 use crate::decide::limits::TACTICS;
+use crate::decide::logic::{Answer, Effort, prove};
 use crate::spec::Limits;
 use crate::term::{Term, TermId, TermStore};
 
@@ -33,10 +33,11 @@ pub(crate) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) ->
             .map(|[x, y]| (built(&mut scratch, &x), built(&mut scratch, &y)))
             .collect();
         let mut canon = Canon::new(&scratch, limits);
+        let by_regions =
+            |pair| prove(&scratch, pair, &[], Effort::Thorough, limits) == Answer::Proved;
         sums.len() > 1
             && sums.into_iter().all(|(x, y)| {
-                limits.reached().is_none()
-                    && (x == y || canon.equal(x, y) || cases::equal(&scratch, x, y, limits))
+                limits.reached().is_none() && (x == y || canon.equal(x, y) || by_regions((x, y)))
             })
     })
 }
