@@ -70,6 +70,7 @@ pub mod ptx;
 pub mod race;
 pub mod report;
 pub mod sim;
+mod special;
 pub mod spec;
 pub mod term;
 mod trial;

@@ -20,11 +20,16 @@ use super::idioms::Idioms;
 use super::prove::{Proof, Prover};
 use super::ruling::{Failure, Ruling, tally};
 use super::types::*;
-use super::{difference, explain, probable, text, witness};
+use super::canon::{Canon, SIGN_WORK};
+use super::cells::Random;
+use super::{cells, difference, explain, probable, text, witness};
 use crate::progress;
 use crate::sim::UnknownKind;
 use crate::spec::Arrays;
-use crate::term::{TermId, TermStore};
+use crate::special::Survey;
+use crate::term::approx::Fast;
+use crate::term::eval::Cone;
+use crate::term::{Sort, TermId, TermStore};
 
 /// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
 /// ones.
@@ -45,6 +50,13 @@ const LAST_CHUNKS: usize = 8;
 const CHUNK_WORK: usize = 25_000;
 const MAX_CHUNKS: usize = 48;
 
+/// Terms and edges that may be evaluated to find that references are numbers somewhere.
+const CLAIM_STEPS: usize = 50_000_000;
+
+/// What is taken for granted of infinities that are no constants.
+const POLES: &str = "where the reference divides by 0 it is an infinity, and the optimized kernel may be that or not a \
+     number; the sign of the zero is the same in both";
+
 /// The rulings of one chunk, up to and including the first refutation.
 struct Chunk {
     rulings: Vec<Ruling>,
@@ -64,7 +76,7 @@ pub(super) fn prove_all(
             Proof::Yes {
                 positive_logarithms,
             } => logarithms |= positive_logarithms,
-            p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
+            p @ (Proof::Undefined(_) | Proof::Pole(_)) => failure = failure.or(Some((p, a, b))),
             p => return Err((p, a, b)),
         }
     }
@@ -123,6 +135,8 @@ impl Judge<'_> {
                 self.named(conditions, &mut rulings, decision);
             }
         }
+        self.claim_something(conditions, &mut rulings);
+        self.name_poles(conditions, &rulings, decision);
         let last = rulings.len().saturating_sub(1);
         if let Some(Ruling::Refuted(example, found)) = rulings.last_mut()
             && let Some(c) = conditions.get(last)
@@ -132,6 +146,61 @@ impl Judge<'_> {
         tally(conditions, rulings, decision, |pair| {
             difference::between(self.store, self.arrays, self.options, pair)
         });
+    }
+
+    /// Nothing is proved of the empty set: of each element that was proved one input has to be seen on which the
+    /// reference is a number or an infinity.
+    fn claim_something(&self, conditions: &[Condition], rulings: &mut [Ruling]) {
+        let partial = |&&(a, _): &&(TermId, TermId)| {
+            self.store.sort(a) == Sort::Real && !self.store.is_total(a)
+        };
+        let asked = conditions.iter().zip(rulings.iter()).enumerate();
+        let asked = asked.filter(|(_, (c, r))| {
+            r.is_proof() && c.only.is_none() && c.pairs.iter().any(|p| partial(&p))
+        });
+        let mut open: Vec<usize> = asked.map(|(i, _)| i).collect();
+        if open.is_empty() {
+            return;
+        }
+        let roots_of = |i: usize| conditions[i].pairs.iter().filter(partial).map(|p| p.0);
+        let mut random = Random(self.options.seed);
+        let mut scratch = Vec::new();
+        let (mut tried, mut left) = (0, CLAIM_STEPS);
+        while !open.is_empty() && left > 0 {
+            let roots: Vec<TermId> = open.iter().flat_map(|&i| roots_of(i)).collect();
+            let cone = Cone::new(self.store, &roots);
+            let cells = cells::cells(self.store, &cone, self.arrays);
+            let near = cells::thresholds(self.store, &cone);
+            let constants = cone.constants(self.store);
+            let Some(pattern) = cells::patterns(&cells, near.len()).get(tried).copied() else {
+                break;
+            };
+            (tried, left) = (tried + 1, left.saturating_sub(cone.size()));
+            let values = cells::candidate(&cells, pattern, &near, &mut random);
+            let inputs = cells::inputs(&cells, &values);
+            let found = cone.approximate(self.store, &constants, &inputs, &mut scratch);
+            let mut found = found.iter();
+            open.retain(|&i| {
+                let own: Vec<&Fast> = found.by_ref().take(roots_of(i).count()).collect();
+                own.iter().any(|v| v.f.is_nan())
+            });
+        }
+        for i in open {
+            let what = "no input was found on which the reference is a number";
+            rulings[i] = self.open(&conditions[i], UnknownKind::Undefined, what);
+        }
+    }
+
+    /// Says that infinities that finite operands make are compared with what is not a number.
+    fn name_poles(&self, conditions: &[Condition], rulings: &[Ruling], decision: &mut Decision) {
+        let mut canon = Canon::bounded(self.store, &self.options.limits, Some(SIGN_WORK));
+        let mut survey = Survey::default();
+        let proved = conditions.iter().zip(rulings);
+        let proved = proved.filter(|(_, r)| r.is_proof() && !matches!(r, Ruling::Identical));
+        let mut pairs = proved.flat_map(|(c, _)| &c.pairs);
+        if pairs.any(|&(a, b)| a != b && survey.has_poles(self.store, a, &mut canon)) {
+            decision.assumptions.push(POLES.to_string());
+        }
     }
 
     /// Searches for witnesses, and proofs by cases, of what no form has decided.
@@ -282,7 +351,7 @@ impl Judge<'_> {
             }
             Err(failure) => failure,
         };
-        if failure.0 == Proof::Differs
+        if matches!(failure.0, Proof::Differs | Proof::Pole(_))
             && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
         {
             return Ruling::ByCases {

@@ -14,8 +14,9 @@ use super::needs::{self, Given, Guarded, Need};
 use super::residues;
 use super::summands;
 use crate::norm::{NormError, Sign};
+use crate::special::Survey;
 use crate::spec::Limits;
-use crate::term::{BitsOp, RCmp, Term, TermId, TermStore};
+use crate::term::{BitsOp, Fun, RCmp, Term, TermId, TermStore};
 
 /// What became of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,10 @@ pub(super) enum Proof {
     },
     /// The values may differ.
     Differs,
+    /// The values agree where both are real, and by this need of the reference, where it fails, the reference may be an infinity alone.
+    Pole(Need),
+    /// Something reads values that are no reals, of which canonical forms say nothing.
+    Special,
     /// The canonical form is beyond the normaliser's bounds.
     TooLarge,
     /// The values agree where both exist, and this need of the optimized term is open.
@@ -40,6 +45,8 @@ pub(super) struct Prover<'s> {
     /// The scratch for the last signs that followed from needs.
     under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
     limits: Limits,
+    /// What reads special values; `None` where terms were made without any.
+    survey: Option<Survey>,
 }
 
 /// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
@@ -62,7 +69,25 @@ impl<'s> Prover<'s> {
             canon: Canon::bounded(store, &limits, work),
             under: None,
             limits,
+            survey: Some(Survey::default()),
         }
+    }
+
+    /// For terms in which nothing reads special values, though they look as if: they were made so.
+    pub(super) fn of_reals(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
+        Prover {
+            survey: None,
+            ..Prover::bounded(store, limits, work)
+        }
+    }
+
+    /// True if something below one of the terms reads what may be no real.
+    fn reads_special(&mut self, a: TermId, b: TermId) -> bool {
+        let (store, canon) = (self.store, &mut self.canon);
+        let mut reads = |s: &mut Survey, t| s.reads(store, t, canon);
+        self.survey
+            .as_mut()
+            .is_some_and(|s| reads(s, a) || reads(s, b))
     }
 
     /// Whether two terms are one or sums of integers that are defined on all inputs and have one canonical
@@ -84,6 +109,9 @@ impl<'s> Prover<'s> {
             return Proof::Yes {
                 positive_logarithms: false,
             };
+        }
+        if self.reads_special(a, b) {
+            return Proof::Special;
         }
         // Orders are many and canonical forms of choices large: what only chooses is decided first.
         let early = lattice::is_worth_it(self.store, a, b);
@@ -175,6 +203,9 @@ impl<'s> Prover<'s> {
 
     /// The same by a case split: dearer, and worth it only when no input refutes.
     pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
+        if a != b && self.reads_special(a, b) {
+            return Proof::Special;
+        }
         let early = lattice::is_worth_it(self.store, a, b);
         if early && lattice::decide(self.store, a, b) == Some(false) {
             return Proof::Differs;
@@ -193,6 +224,12 @@ impl<'s> Prover<'s> {
 
     /// Whether `b` is defined wherever `a` is, given that they are equal wherever both are.
     pub(super) fn defined(&mut self, a: TermId, b: TermId) -> Proof {
+        if self.reads_special(a, b) {
+            return Proof::Special;
+        }
+        if let Some(need) = self.lost_pole(a, b) {
+            return Proof::Pole(need);
+        }
         if self.store.is_total(b) {
             return Proof::Yes {
                 positive_logarithms: false,
@@ -213,6 +250,61 @@ impl<'s> Prover<'s> {
         Proof::Yes {
             positive_logarithms,
         }
+    }
+
+    /// A denominator of `a` at whose zeros `a` may be an infinity and `b` a number.
+    ///
+    /// None where `b` divides by what is 0 there too, whatever else holds, or where what `a` divides is 0
+    /// as well, so that it is not a number. Logarithms of 0 are no poles here: their arguments are taken to be positive.
+    fn lost_pole(&mut self, a: TermId, b: TermId) -> Option<Need> {
+        if self.store.is_total(a) {
+            return None;
+        }
+        let given = Given::of(self.store, b);
+        let open = needs::needs(self.store, a, &given).open;
+        for n in open {
+            let x = match n.need {
+                Need::NonZero(x) | Need::Positive(x) => x,
+                Need::Never(_) => return Some(n.need),
+                Need::NonNegative(_) | Need::Logarithm(_) | Need::NonZeroBits(_) => continue,
+            };
+            let need = Guarded {
+                need: Need::NonZero(x),
+                ..n
+            };
+            let holds = self.proved(&need)
+                || self.met(need.need, &given.needs).is_some()
+                || self.numerators_vanish(a, x);
+            if !holds {
+                return Some(need.need);
+            }
+        }
+        None
+    }
+
+    /// Whether all that is divided by a multiple of `x` below a term is 0 where `x` is.
+    fn numerators_vanish(&mut self, root: TermId, x: TermId) -> bool {
+        for t in needs::partial(self.store, root) {
+            let (numerator, operand) = match self.store.get(t) {
+                Term::Div(n, d) => (Some(n), d),
+                Term::Fun(Fun::Rsqrt, d) => (None, d),
+                _ => continue,
+            };
+            let divides = |p: &Need| matches!(p, Need::NonZero(y) | Need::Positive(y) if *y == x);
+            if !needs::parts(self.store, Need::NonZero(operand)).iter().any(divides) {
+                continue;
+            }
+            let Some(n) = numerator else { return false };
+            let factors = needs::parts(self.store, Need::NonZero(n));
+            let vanishes = factors.iter().any(|f| match *f {
+                Need::NonZero(y) => y == x || self.canon.vanish_together(x, y),
+                _ => false,
+            });
+            if !vanishes {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a need holds by itself.

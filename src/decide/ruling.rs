@@ -33,6 +33,17 @@ pub(super) enum Ruling {
 }
 
 impl Ruling {
+    /// True for a proof.
+    pub(super) fn is_proof(&self) -> bool {
+        match self {
+            Ruling::Identical
+            | Ruling::SameForm { .. }
+            | Ruling::ByCases { .. }
+            | Ruling::Probable { .. } => true,
+            Ruling::Refuted(..) | Ruling::Deferred(_) | Ruling::Open(..) => false,
+        }
+    }
+
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Ruling::Open(..) | Ruling::Deferred(_))
     }

@@ -10,15 +10,17 @@ use std::iter::repeat_n;
 
 use rayon::prelude::*;
 
+use super::canon::{Canon, SIGN_WORK};
 use super::constants::Readings;
 use super::elements::{Condition, Pairs};
 use super::idioms::Idioms;
-use super::infinite;
 use super::judge::{Judge, prove_all};
 use super::probable;
 use super::prove::{Proof, Prover};
 use super::ruling::Ruling;
 use super::types::*;
+use crate::special::{Survey, faces};
+use crate::spec::Limits;
 use crate::term::{TermId, TermStore};
 
 /// Number of elements that makes it worth it to try some in advance.
@@ -35,6 +37,16 @@ struct Reread {
     pairs: Vec<Pairs>,
     idioms: Idioms,
     readings: Readings,
+    /// The terms were made without special values.
+    of_reals: bool,
+}
+
+/// What a rereading may take for granted.
+#[derive(Clone, Copy)]
+struct How<'l> {
+    /// Constants and functions stay what they are.
+    exact: bool,
+    limits: &'l Limits,
 }
 
 /// The pairs, with each its number of times, of terms that stand two by two.
@@ -45,18 +57,14 @@ fn in_pairs(terms: &[TermId], lengths: impl Iterator<Item = usize>) -> Vec<Pairs
 }
 
 impl Reread {
-    /// Reads pairs of roots anew; the readings come from those that are `open`. With `exact`, constants
-    /// and functions stay what they are. `None` if there is nothing to read.
+    /// Reads pairs of roots anew; the readings come from those that are `open`. `None` if there is nothing to read.
     fn of(
         store: &TermStore,
         roots: &[TermId],
-        exact: bool,
+        how: How<'_>,
         open: impl Fn(usize) -> bool,
     ) -> Option<Reread> {
-        let has_infinities = infinite::stand_below(store, roots);
-        if exact && !has_infinities {
-            return None;
-        }
+        let exact = how.exact;
         let idioms = match exact {
             true => Idioms::default(),
             false => Idioms::of(store, roots),
@@ -64,9 +72,22 @@ impl Reread {
         let mut named = TermStore::new();
         let mut roots = idioms.apply(store, roots, &mut named);
         let mut lengths = vec![1; roots.len() / 2];
-        if has_infinities {
+        let is_special = {
+            let mut canon = Canon::bounded(&named, how.limits, Some(SIGN_WORK));
+            let mut survey = Survey::default();
+            let reads = |&t: &TermId| survey.reads(&named, t, &mut canon);
+            roots.iter().any(reads)
+        };
+        if is_special {
             let mut lifted = TermStore::new();
-            let pairs = infinite::without(&named, &roots, &mut lifted);
+            let mut canon = Canon::bounded(&named, how.limits, Some(SIGN_WORK));
+            let found = faces::without(&named, &roots, &mut lifted, &mut canon);
+            // What has no form is nothing that can be proved.
+            let never = (lifted.bool(false), lifted.bool(true));
+            let pairs = found.into_iter();
+            let pairs: Vec<Pairs> = pairs
+                .map(|p| p.unwrap_or_else(|| [never].into()))
+                .collect();
             lengths = pairs.iter().map(|p| p.len()).collect();
             roots = pairs
                 .into_iter()
@@ -86,7 +107,7 @@ impl Reread {
                 Readings::of(&named, &asked)
             }
         };
-        if readings.is_empty() && idioms.is_empty() && !has_infinities {
+        if readings.is_empty() && idioms.is_empty() && !is_special {
             return None;
         }
         let mut store = TermStore::new();
@@ -96,7 +117,18 @@ impl Reread {
             pairs: in_pairs(&roots, lengths.into_iter()),
             idioms,
             readings,
+            of_reals: is_special,
         })
+    }
+}
+
+impl Reread {
+    /// A prover of its pairs.
+    fn prover(&self, limits: Limits, work: Option<u64>) -> Prover<'_> {
+        match self.of_reals {
+            true => Prover::of_reals(&self.store, limits, work),
+            false => Prover::bounded(&self.store, limits, work),
+        }
     }
 }
 
@@ -129,10 +161,14 @@ impl Judge<'_> {
         if roots.is_empty() || self.late() {
             return false;
         }
-        let Some(reread) = Reread::of(self.store, roots, false, |_| true) else {
+        let how = How {
+            exact: false,
+            limits: &self.options.limits,
+        };
+        let Some(reread) = Reread::of(self.store, roots, how, |_| true) else {
             return false;
         };
-        let mut prover = Prover::bounded(&reread.store, self.options.limits, Some(NAMED_WORK));
+        let mut prover = reread.prover(self.options.limits, Some(NAMED_WORK));
         let mut pairs = reread.pairs.iter().flatten();
         pairs.all(|&(a, b)| matches!(prover.implied(a, b), Proof::Yes { .. }))
     }
@@ -154,8 +190,11 @@ impl Judge<'_> {
         let open = asked.iter();
         let open = open.flat_map(|(i, c)| repeat_n(rulings[*i].is_open(), c.pairs.len()));
         let open: Vec<bool> = open.collect();
-        let exact = self.options.exact_constants;
-        let Some(reread) = Reread::of(self.store, &all, exact, |k| open[k]) else {
+        let how = How {
+            exact: self.options.exact_constants,
+            limits: &self.options.limits,
+        };
+        let Some(reread) = Reread::of(self.store, &all, how, |k| open[k]) else {
             return;
         };
         let store = &reread.store;
@@ -185,7 +224,7 @@ impl Judge<'_> {
         let results: Vec<Vec<(usize, Ruling)>> = again
             .par_chunks(size)
             .map(|chunk| {
-                let mut prover = Prover::bounded(store, self.options.limits, judge.work);
+                let mut prover = reread.prover(self.options.limits, judge.work);
                 let rule = |(i, c): &(usize, Condition)| (*i, judge.prove(c, &mut prover));
                 chunk.iter().map(rule).collect()
             })

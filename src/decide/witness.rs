@@ -15,7 +15,6 @@ use num_bigint::BigInt;
 use super::cells::{self, Cell, Random};
 use super::climb;
 use super::elements::Pairs;
-use super::special::{self, Special};
 use crate::spec::{Arrays, Limits};
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
@@ -308,8 +307,8 @@ impl<'s> Hunt<'s> {
         scores.fold(0.0, f64::max)
     }
 
-    /// The largest relative difference of a pair in doubles; infinite only where the optimized kernel
-    /// has no value, or an infinite one.
+    /// The largest relative difference of a pair in doubles; infinite where only one of them is a number, or
+    /// they are different infinities.
     pub(super) fn difference(&mut self, values: &[u64]) -> f64 {
         let inputs = cells::inputs(&self.cells, values);
         let v = self
@@ -319,9 +318,9 @@ impl<'s> Hunt<'s> {
         let relative = pairs.map(|(i, &(a, _))| {
             let (x, y) = (v[2 * i], v[2 * i + 1]);
             match self.store.sort(a) {
-                // A reference without a value refutes nothing, an optimized one without does.
-                Sort::Real if !x.f.is_finite() || x.f == y.f => 0.0,
-                Sort::Real if !y.f.is_finite() => f64::INFINITY,
+                // A reference that is not a number refutes nothing, an optimized one does.
+                Sort::Real if x.f.is_nan() || x.f == y.f => 0.0,
+                Sort::Real if !x.f.is_finite() || !y.f.is_finite() => f64::INFINITY,
                 Sort::Real => (x.f - y.f).abs() / x.f.abs().max(y.f.abs()),
                 _ if x.b == y.b => 0.0,
                 _ => f64::MAX,
@@ -342,6 +341,7 @@ impl<'s> Hunt<'s> {
             tolerant: true,
             approximate: !self.same_functions,
             rounded: false,
+            strict: false,
         };
         let modes = [
             tolerant,
@@ -397,21 +397,11 @@ impl<'s> Hunt<'s> {
             let (x, y) = (roots[2 * i], roots[2 * i + 1]);
             match gap(x, y, (self.floor, self.relative)) {
                 Gap::No => None,
-                Gap::Undefined => match self.special(&values, 2 * i + 1) {
-                    Special::Nan => Some((i, x.clone(), y.clone(), Gap::Undefined)),
-                    Special::NotFinite if !zeros => Some((i, x.clone(), y.clone(), Gap::Undefined)),
-                    _ => None,
-                },
+                g @ Gap::Undefined => Some((i, x.clone(), y.clone(), g)),
                 _ if zeros => None,
                 g => Some((i, x.clone(), y.clone(), g)),
             }
         })
-    }
-
-    /// What the machine surely computes for a root without a value.
-    fn special(&self, values: &[Value], root: usize) -> Special {
-        let sure = special::specials(self.store, &self.cone, values);
-        sure[self.cone.roots()[root] as usize]
     }
 
     pub(super) fn found(&self, values: &[u64]) -> Option<Found> {
@@ -434,7 +424,23 @@ impl<'s> Hunt<'s> {
     }
 }
 
-/// How two values compare. The reference must be a number or bits.
+/// True for what surely is an infinity or not a number.
+fn not_finite(v: &Value) -> bool {
+    infinite(v) || matches!(v, Value::Undefined | Value::NotFinite)
+}
+
+fn infinite(v: &Value) -> bool {
+    matches!(v, Value::PosInf | Value::NegInf | Value::Pole(_))
+}
+
+/// True for a number within the range of floats of 32 bits.
+fn is_small(v: &Value) -> bool {
+    let large = Dyadic::new(BigInt::from(1), 127);
+    v.interval(PRECISION)
+        .is_some_and(|x| x.hi < large && x.lo > large.neg())
+}
+
+/// How two values compare. Of a reference that is not a number nothing is claimed.
 fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
     match (x, y) {
         (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y, limits),
@@ -452,20 +458,22 @@ fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
                 _ => Gap::No,
             }
         }
-        // Where the reference's number is beyond the largest float, its kernel gives infinity too.
-        (Value::Exact(_) | Value::Interval(_), Value::PosInf | Value::NegInf) => {
-            let large = Dyadic::new(BigInt::from(1), 127);
-            match x.interval(PRECISION) {
-                Some(x) if x.hi < large && x.lo > large.neg() => Gap::Apart,
-                _ => Gap::No,
-            }
+        // Where a number is beyond the largest float, its kernel gives infinity too.
+        (x @ (Value::Exact(_) | Value::Interval(_)), y) if not_finite(y) => match is_small(x) {
+            true if infinite(y) => Gap::Apart,
+            true => Gap::Undefined,
+            false => Gap::No,
+        },
+        (x, y @ (Value::Exact(_) | Value::Interval(_))) if infinite(x) && is_small(y) => Gap::Apart,
+        (Value::PosInf | Value::Pole(Some(false)), Value::NegInf | Value::Pole(Some(true)))
+        | (Value::NegInf | Value::Pole(Some(true)), Value::PosInf | Value::Pole(Some(false))) => {
+            Gap::Apart
         }
+        // An infinity that a constant is: what is not a number there is no limit of anything.
+        (Value::PosInf | Value::NegInf, Value::Undefined) => Gap::Undefined,
         (Value::Bits(a), Value::Bits(b)) if a != b => Gap::Apart,
         (Value::Bool(a), Value::Bool(b)) if a != b => Gap::Apart,
-        (
-            Value::Exact(_) | Value::Interval(_) | Value::Bits(_) | Value::Encoded(..),
-            Value::Undefined,
-        ) => Gap::Undefined,
+        (Value::Bits(_) | Value::Encoded(..), Value::Undefined) => Gap::Undefined,
         _ => Gap::No,
     }
 }
