@@ -16,6 +16,7 @@
 use rustc_hash::FxHashSet;
 
 mod canon;
+mod claim;
 pub(crate) mod goal;
 mod guards;
 mod judge;
@@ -101,6 +102,8 @@ pub(crate) fn decide(
             options,
         };
         out.rulings = judge.all();
+        judge.claim_something(&mut out.rulings);
+        judge.name_poles(&mut out.rulings);
     }
     out
 }

@@ -86,6 +86,8 @@ impl May {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     may: May,
+    /// A partial operation below it may make it special, and not a constant alone.
+    partial: bool,
     /// Something below it, or itself, reads what may be special.
     reads: bool,
     /// What the signs of its operands left possible for itself.
@@ -186,6 +188,7 @@ impl Survey {
             reads |= may(kids[i]).is_read(infinities);
         }
         let (mut zero, mut negative) = (false, false);
+        let mut partial = kids.iter().any(|&c| of(c).is_some_and(|k| k.partial));
         let may = match term {
             Term::Div(_, b) => {
                 zero = !(plain(b) && signs.nonzero(b));
@@ -248,8 +251,11 @@ impl Survey {
             }
             _ => may,
         };
+        partial |= zero || negative || matches!(term, Term::OfBits { .. }) && may.is_special();
+        partial &= may.is_special();
         Known {
             may,
+            partial,
             reads,
             zero,
             negative,
@@ -280,7 +286,10 @@ impl Survey {
         for t in store.reachable(roots).into_iter().rev() {
             let mut kids: smallvec::SmallVec<[TermId; 4]> = smallvec::SmallVec::new();
             store.children(t, |c| kids.push(c));
-            let special = |c: TermId| self.known.get(&c).map_or(May::NEVER, |k| k.may);
+            let special = |c: TermId| match self.known.get(&c) {
+                Some(k) if k.partial => k.may,
+                _ => May::NEVER,
+            };
             let is_read = out.contains(&t);
             for (i, &c) in kids.iter().enumerate() {
                 let m = special(c);
