@@ -74,6 +74,7 @@ pub mod race;
 mod reading;
 pub mod report;
 pub mod sim;
+mod special;
 pub mod spec;
 pub mod term;
 mod trial;

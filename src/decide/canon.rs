@@ -10,6 +10,20 @@ use crate::term::{TermId, TermStore};
 /// Work of a question about one sign, where many are asked.
 pub(crate) const SIGN_WORK: u64 = 1 << 18;
 
+impl crate::special::Signs for Canon<'_> {
+    fn nonzero(&mut self, t: TermId) -> bool {
+        Canon::nonzero(self, t)
+    }
+
+    fn nonnegative(&mut self, t: TermId) -> bool {
+        Canon::nonnegative(self, t)
+    }
+
+    fn positive(&mut self, t: TermId) -> bool {
+        Canon::positive(self, t)
+    }
+}
+
 /// The normaliser's scratch over a frozen store.
 pub(crate) struct Canon<'s> {
     norm: Normalizer<'s>,

@@ -17,7 +17,7 @@ use crate::spec::{Array, Arrays, ElemTy, Origin, Role};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
 /// Pairs of terms that must all be equal: the reference's, the optimized kernel's.
-pub(crate) type Pairs = SmallVec<[(TermId, TermId); 1]>;
+pub(crate) use crate::special::faces::Pairs;
 
 /// One element that a kernel writes.
 #[derive(Clone, Copy, Debug)]

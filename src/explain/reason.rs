@@ -63,6 +63,16 @@ pub(crate) fn unresolved(
             differs: false,
         };
     }
+    if let Proof::Pole(Need::NonZero(x) | Need::Never(x)) = failure {
+        return Reason {
+            kind: UnknownKind::Undefined,
+            text: format!(
+                "the reference is infinite where {} is 0, and the optimized kernel may be a number there",
+                f(x)
+            ),
+            differs: false,
+        };
+    }
     let (kind, text) = if within_rounding {
         (
             UnknownKind::Undecided,
@@ -70,6 +80,12 @@ pub(crate) fn unresolved(
         )
     } else if failure == Proof::TooLarge {
         (UnknownKind::Limit, "the canonical form is too large")
+    } else if asks_for_overflow(store, &[pair.0, pair.1]) {
+        (
+            UnknownKind::Undecided,
+            "a test for an infinity or for what is not a number looks at a value that may be beyond its format, \
+             which the reals do not say",
+        )
     } else {
         (kind(store, &[pair.0, pair.1]), "neither proved nor refuted")
     };
@@ -91,12 +107,18 @@ pub(crate) fn unequal(
     let (a, b) = smallest(store, pair.0, pair.1);
     let f = |t| text::formula(store, arrays, t, BOUNDS);
     let kind = match failure {
-        Proof::Undefined(_) => UnknownKind::Undefined,
+        Proof::Undefined(_) | Proof::Pole(_) => UnknownKind::Undefined,
         Proof::TooLarge => UnknownKind::Limit,
         _ if within_rounding => UnknownKind::Undecided,
         _ => kind(store, &[pair.0, pair.1]),
     };
     (kind, format!("{} and {}", f(a), f(b)))
+}
+
+/// True if a test below terms depends on what is beyond a format.
+fn asks_for_overflow(store: &TermStore, roots: &[TermId]) -> bool {
+    let asks = |t| matches!(store.get(t), Term::Overflows(..));
+    store.find_partial(roots, asks).is_some()
 }
 
 /// What stands in the way of a proof.

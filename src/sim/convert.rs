@@ -5,8 +5,9 @@
 //! clamps; a float-to-integer conversion rounds as written and clamps to the range.
 
 use crate::kernel::{Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
-use crate::term::{Fun, NotFinite, TermId, decode, encode_exact};
+use crate::term::{Class, Fun, TermId, decode, encode_exact};
 
+use super::float::is_small;
 use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
 use super::rounding::{Arg, Found};
@@ -34,6 +35,15 @@ impl Values {
             rounded.convert(store, from, rnd, to);
         } else if store.is_rational(to.1) {
             rounded.clamped(store, from, to);
+        }
+    }
+
+    /// Notes that a number was brought to a format that may hold less.
+    fn note_narrow(&mut self, from: Fmt, to: Fmt, t: TermId) {
+        let smaller = to.bits() < from.bits() || from == Fmt::Bf16 && to == Fmt::F16;
+        if smaller && !self.store.is_rational(t) {
+            self.narrow.terms.insert(t);
+            self.narrow.small |= is_small(to);
         }
     }
 }
@@ -76,6 +86,7 @@ impl Machine<'_> {
                             let from = Arg { t: x, ..from };
                             let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
                             self.values.convert_number(from, *rnd, (*t, x));
+                            self.values.note_narrow(*f, *t, x);
                             Val::Real(*t, x)
                         }
                         (NumTy::Float(f), NumTy::Int(t)) => {
@@ -123,6 +134,7 @@ impl Machine<'_> {
                         let from = Arg::of(v, *from, x);
                         let x = self.clamp_real(x, *to, false, *satfinite, *relu);
                         self.values.convert_number(from, *rnd, (*to, x));
+                        self.values.note_narrow(from.fmt, *to, x);
                         let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
                         match packed_bits(*to) {
                             n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
@@ -230,21 +242,15 @@ impl Machine<'_> {
     }
 
     fn clamp_real(&mut self, x: TermId, to: Fmt, sat: bool, satfinite: bool, relu: bool) -> TermId {
+        let x = self.saturate(x, sat, relu);
         let s = &mut self.values.store;
-        let mut x = x;
-        if relu || sat {
-            let zero = s.integer(0);
-            x = s.max(x, zero);
-        }
-        if sat {
-            let one = s.integer(1);
-            x = s.min(x, one);
-        }
         if satfinite && let Some(m) = largest(to) {
             let m = s.rational(m);
             let n = s.neg(m);
-            x = s.min(x, m);
-            x = s.max(x, n);
+            let y = s.min(x, m);
+            let y = s.max(y, n);
+            // What is not a number becomes the largest one in a format that has nothing else.
+            return if to.is_always_finite() { y } else { s.unless_nan(x, y) };
         }
         x
     }
@@ -271,21 +277,21 @@ impl Machine<'_> {
         v: Val,
         width: u8,
     ) -> Val {
-        if let Val::Conc(b) = v
-            && decode(f, b) == Err(NotFinite::Nan)
-        {
-            // A NaN gives 0, or the top bit when either side is 64 bits wide.
-            let x = if f == Fmt::F64 || t.width == 64 {
-                1u64 << (t.width - 1)
-            } else {
-                0
-            };
-            return Val::Conc(int::cvt_int(t, t, false, x, width));
+        // A NaN gives 0, or the top bit when either side is 64 bits wide.
+        let none = match f == Fmt::F64 || t.width == 64 {
+            true => 1u64 << (t.width - 1),
+            false => 0,
+        };
+        let real = self.values.real(v, f);
+        let nan = self.values.store.is(Class::Nan, real);
+        if self.values.store.as_bool(nan) == Some(true) {
+            return Val::Conc(int::cvt_int(t, t, false, none, width));
         }
-        let x = self.values.real(v, f);
-        let x = Arg::of(v, f, x);
+        let x = Arg::of(v, f, real);
         let x = self.round_number(at, if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
-        let b = self.values.store.clamp(t.width, t.signed, x);
+        let s = &mut self.values.store;
+        let (b, none) = (s.clamp(t.width, t.signed, x), s.bits(t.width, none));
+        let b = s.select(nan, none, b);
         let v = self.values.of_bits(b);
         self.int_to_int(t, t, false, v, width)
     }

@@ -12,7 +12,9 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd};
-use crate::term::{Fun, ICmp, NotFinite, Term, TermId, decode, encode_exact};
+use crate::term::{
+    Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact,
+};
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
@@ -120,14 +122,6 @@ impl Machine<'_> {
         mods: &FloatMods,
         v: [Val; 3],
     ) -> Val {
-        // min and max drop a NaN operand; both NaN, or `.NaN`, is a NaN.
-        if matches!(op, FloatOp::Min | FloatOp::Max) && !mods.nan {
-            match (self.is_nan(fmt, v[0]), self.is_nan(fmt, v[1])) {
-                (true, false) => return v[1],
-                (false, true) => return v[0],
-                _ => {}
-            }
-        }
         if op == FloatOp::Copysign {
             let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
             let m = self.values.store.fun(Fun::Abs, b);
@@ -135,7 +129,7 @@ impl Machine<'_> {
             self.follow(op, mods, [(fmt, a), (fmt, b), (fmt, a)], v, (fmt, t));
             return Val::Real(fmt, t);
         }
-        if mods.xorsign_abs && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
+        if mods.xorsign_abs && !mods.nan && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
             let [a, b] = [v[0], v[1]].map(|v| {
                 let x = self.values.real(v, fmt);
                 self.values.store.fun(Fun::Abs, x)
@@ -149,6 +143,7 @@ impl Machine<'_> {
             let p = self.values.store.xor(p, q);
             return Val::Real(fmt, self.signed(p, m));
         }
+        self.values.narrow.small |= is_small(fmt);
         let a = self.values.real(v[0], src_fmt);
         // Mixed precision: the addend of fma, and the second operand of add and sub, have the
         // result's format.
@@ -191,19 +186,45 @@ impl Machine<'_> {
         rounded.follow(store, op, mods, &args[..arity(op)], result);
     }
 
-    /// `.sat` clamps to [0, 1], `.relu` below at 0.
-    fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
+    /// `.sat` clamps to [0, 1], a NaN to 0; `.relu` clamps below at 0 and keeps a NaN.
+    pub fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
         let s = &mut self.values.store;
         if !sat && !relu {
             return t;
         }
         let zero = s.integer(0);
-        let t = s.max(t, zero);
+        let clamped = s.max(t, zero);
         if !sat {
-            return t;
+            return s.unless_nan(t, clamped);
         }
         let one = s.integer(1);
-        s.min(t, one)
+        s.min(clamped, one)
+    }
+
+    /// The larger or smaller of some numbers; with `.NaN`, what is not a number where one of them is.
+    ///
+    /// Where only an overflow could make one of them no number, the maximum without it is taken.
+    pub fn extremum(&mut self, op: FloatOp, nan: bool, operands: &[TermId]) -> TermId {
+        let Values { store: s, narrow, .. } = &mut self.values;
+        let least = matches!(op, FloatOp::Min | FloatOp::Min3);
+        let pair = |s: &mut TermStore, a, b| if least { s.min(a, b) } else { s.max(a, b) };
+        let mut out = operands[0];
+        for &x in &operands[1..] {
+            out = pair(s, out, x);
+        }
+        if !nan {
+            return out;
+        }
+        for &x in operands {
+            out = s.unless_nan(x, out);
+        }
+        let overflows = |&x: &TermId| s.may_overflow(Class::Nan, x, narrow);
+        if operands.iter().any(overflows) {
+            self.found.assumptions.insert(
+                "no number that a maximum or minimum with .NaN looks at is one for overflows".into(),
+            );
+        }
+        out
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -251,16 +272,8 @@ impl Machine<'_> {
             FloatOp::Tanh => s.fun(Fun::Tanh, a),
             FloatOp::Neg => s.neg(a),
             FloatOp::Abs => s.fun(Fun::Abs, a),
-            FloatOp::Min => s.min(a, b),
-            FloatOp::Max => s.max(a, b),
-            FloatOp::Min3 => {
-                let m = s.min(a, b);
-                s.min(m, c)
-            }
-            FloatOp::Max3 => {
-                let m = s.max(a, b);
-                s.max(m, c)
-            }
+            FloatOp::Min | FloatOp::Max => self.extremum(op, mods.nan, &[a, b]),
+            FloatOp::Min3 | FloatOp::Max3 => self.extremum(op, mods.nan, &[a, b, c]),
             // Known to `float_value`, which has the sign of known bits.
             FloatOp::Copysign => self.opaque(w, lane, pc, "this operation has no model"),
         }
@@ -324,6 +337,11 @@ impl Machine<'_> {
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)
     }
+}
+
+/// True for formats of less range than 32 bits.
+pub fn is_small(fmt: Fmt) -> bool {
+    !matches!(fmt, Fmt::F32 | Fmt::Tf32 | Fmt::F64 | Fmt::Bf16)
 }
 
 fn arity(op: FloatOp) -> usize {

@@ -141,6 +141,8 @@ pub struct Values {
     pub(super) intervals: super::integer_sum::Intervals,
     /// What registers may hold for known numbers that roundings have touched.
     pub rounded: super::rounding::Rounded,
+    /// What was brought to formats that hold less.
+    pub narrow: crate::term::overflow::Narrow,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.

@@ -3,7 +3,7 @@
 //! The witness search sifts candidate inputs with this; what it finds is decided by `eval.rs`.
 
 use super::eval::{Cone, Inputs};
-use super::{ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// A real (`f`, NaN where undefined), or bits and truth values (`b`).
@@ -40,7 +40,6 @@ fn encode(fmt: Fmt, v: f64) -> u64 {
 fn fun(f: Fun, x: f64) -> f64 {
     match f {
         Fun::Sqrt => x.sqrt(),
-        Fun::Rsqrt if x <= 0.0 => f64::NAN,
         Fun::Rsqrt => 1.0 / x.sqrt(),
         Fun::Exp2 => x.exp2(),
         Fun::Log2 => x.log2(),
@@ -141,10 +140,8 @@ fn step(
                     .sum(),
             )
         }
-        Term::Div(..) if v(1).f == 0.0 => real(f64::NAN),
         Term::Div(..) => real(v(0).f / v(1).f),
         Term::Fun(f, _) => real(fun(f, v(0).f)),
-        Term::Max(..) | Term::Min(..) if v(0).f.is_nan() || v(1).f.is_nan() => real(f64::NAN),
         Term::Max(..) => real(v(0).f.max(v(1).f)),
         Term::Min(..) => real(v(0).f.min(v(1).f)),
         Term::Select(..) | Term::BitsSelect(..) => {
@@ -176,6 +173,12 @@ fn step(
                 RCmp::Eq => a == b,
             })
         }
+        Term::Is(class, _) => truth(match class {
+            Class::Nan => v(0).f.is_nan(),
+            Class::PosInf => v(0).f == f64::INFINITY,
+            Class::NegInf => v(0).f == f64::NEG_INFINITY,
+        }),
+        Term::Overflows(..) => truth(false),
         Term::ICmp(op, x, _) => {
             let (w, a, b) = (width(store, x), v(0).b, v(1).b);
             truth(match op {

@@ -39,6 +39,7 @@ mod import;
 mod inputs;
 mod integer;
 pub mod interval;
+pub(crate) mod overflow;
 mod products;
 mod range;
 pub mod rebuild;
@@ -49,7 +50,7 @@ mod walk;
 
 pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
-pub use view::{BitsOp, Fun, ICmp, RCmp, Term};
+pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

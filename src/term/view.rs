@@ -65,6 +65,22 @@ pub enum RCmp {
     Eq,
 }
 
+/// Kinds of numbers that are no reals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// Not a number.
+    Nan,
+    /// Plus infinity.
+    PosInf,
+    /// Minus infinity.
+    NegInf,
+}
+
+impl Class {
+    pub(super) const ALL: [Class; 3] = [Class::Nan, Class::PosInf, Class::NegInf];
+}
+
 /// Comparisons of bit vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -146,7 +162,7 @@ pub enum Term<'s> {
         /// True for minus infinity.
         neg: bool,
     },
-    /// No real number: NaN, inf - inf, 0 * inf.
+    /// Not a number: inf - inf, 0 * inf.
     Undefined,
     /// The element of an input array at byte offset `off`, read in format `fmt`.
     Elem {
@@ -169,9 +185,9 @@ pub enum Term<'s> {
     Div(TermId, TermId),
     /// A function of one argument.
     Fun(Fun, TermId),
-    /// The larger.
+    /// The larger; of a number and what is none, the number.
     Max(TermId, TermId),
-    /// The smaller.
+    /// The smaller; of a number and what is none, the number.
     Min(TermId, TermId),
     /// p ? a : b.
     Select(TermId, TermId, TermId),
@@ -192,8 +208,13 @@ pub enum Term<'s> {
     // Booleans.
     /// A truth value.
     Bool(bool),
-    /// Comparison of reals.
+    /// Ordered comparison: false where an operand is not a number.
     RCmp(RCmp, TermId, TermId),
+    /// Whether a value is of this class, by IEEE's rules without rounding.
+    Is(Class, TermId),
+    /// Whether the number that the machine has in a format for a real is of this class because
+    /// something on the way to it was rounded or beyond the format: open where the real is a number.
+    Overflows(Class, Fmt, TermId),
     /// Comparison of bit vectors.
     ICmp(ICmp, TermId, TermId),
     /// Negation.
@@ -299,6 +320,8 @@ pub(super) const NOT: u8 = 35;
 pub(super) const AND: u8 = 36;
 pub(super) const OR: u8 = 37;
 pub(super) const XOR: u8 = 38;
+pub(super) const IS: u8 = 39;
+pub(super) const OVERFLOWS: u8 = 40;
 pub(super) const BITS_CONST: u8 = 64;
 pub(super) const BYTES: u8 = 65;
 pub(super) const FRESH: u8 = 66;
@@ -335,7 +358,7 @@ pub(super) fn is_list(tag: u8) -> bool {
 /// Number of children in `a`, `b`, `c` (lists not counted).
 pub(super) fn child_count(tag: u8) -> usize {
     match tag {
-        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP => 1,
+        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS | OVERFLOWS => 1,
         ADD | MUL | DIV | MAX | MIN | RCMP | ICMP | AND | OR | XOR | BITS_OP => 2,
         SELECT | BITS_SELECT => 3,
         _ => 0,
@@ -389,6 +412,12 @@ impl TermStore {
             },
             BOOL => Term::Bool(n.aux == 1),
             RCMP => Term::RCmp([RCmp::Lt, RCmp::Le, RCmp::Eq][n.aux as usize], a, b),
+            IS => Term::Is(Class::ALL[n.aux as usize], a),
+            OVERFLOWS => Term::Overflows(
+                Class::ALL[n.aux as usize],
+                Fmt::ALL[n.width as usize],
+                a,
+            ),
             ICMP => Term::ICmp(
                 [ICmp::Eq, ICmp::ULt, ICmp::ULe, ICmp::SLt, ICmp::SLe][n.aux as usize],
                 a,

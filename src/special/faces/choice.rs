@@ -24,11 +24,14 @@ impl Lift<'_> {
         self.choose(x.neg, lowest, x.value)
     }
 
-    /// The value, with a number where the term is infinite.
+    /// The value of a term that is read, with a number where it is special: it has one on every input,
+    /// and nothing that has no value is left in it.
     pub(super) fn guarded(&mut self, x: Extended) -> Option<TermId> {
-        let infinite = self.or(x.neg, x.pos)?;
+        let special = self.special(x)?;
         let zero = self.store.integer(0);
-        Some(self.choose(infinite, zero, x.value))
+        let t = self.choose(special, zero, x.value);
+        self.defined.insert(t);
+        Some(t)
     }
 
     pub(super) fn choose(&mut self, c: Cond, yes: TermId, no: TermId) -> TermId {
@@ -43,12 +46,37 @@ impl Lift<'_> {
     }
 
     /// match `max(a, b)`; result: -inf where both are, +inf where one is; because -inf is below and
-    /// +inf above all.
+    /// +inf above all. What is not a number is dropped, so that it counts as -inf unless both are none.
     pub(super) fn max(&mut self, a: Extended, b: Extended) -> Option<Extended> {
+        if a.undefined == Cond::Never && b.undefined == Cond::Never {
+            return self.larger(a, b);
+        }
+        let mut dropped = |x: Extended| {
+            let number = self.not(x.undefined)?;
+            Some(Extended {
+                undefined: Cond::Never,
+                neg: self.or(x.neg, x.undefined)?,
+                pos: self.and(x.pos, number)?,
+                is_low: false,
+                ..x
+            })
+        };
+        let (x, y) = (dropped(a)?, dropped(b)?);
+        let mut out = self.larger(x, y)?;
+        out.undefined = self.and(a.undefined, b.undefined)?;
+        let number = self.not(out.undefined)?;
+        out.neg = self.and(out.neg, number)?;
+        Some(out)
+    }
+
+    /// The same of two that are numbers.
+    fn larger(&mut self, a: Extended, b: Extended) -> Option<Extended> {
         let (wild, undefined) = self.troubles(a, b)?;
+        let pole = self.or(a.pole, b.pole)?;
         let of = |x: Extended| Extended {
             wild,
             undefined,
+            pole,
             zero: Cond::Never,
             elsewhere: None,
             ..x
@@ -64,6 +92,7 @@ impl Lift<'_> {
             undefined,
             neg: self.and(a.neg, b.neg)?,
             pos: self.or(a.pos, b.pos)?,
+            pole,
             is_low: true,
             ..Extended::plain(self.store.max(x, y))
         };
@@ -77,10 +106,10 @@ impl Lift<'_> {
     }
 
     /// match `a < b` (`<=`, `=`); result by cases of what is infinite; because -inf is below and +inf
-    /// above all numbers, and each equal to itself.
+    /// above all numbers, and each equal to itself; what is not a number is not ordered.
     pub(super) fn compare(&mut self, op: RCmp, a: Extended, b: Extended) -> Option<Extended> {
         let (x, y) = (self.guarded(a)?, self.guarded(b)?);
-        let numbers = self.store.rcmp(op, x, y);
+        let numbers = self.rcmp(op, x, y);
         let mut holds = self.cond(numbers)?;
         for c in [a.neg, a.pos, b.neg, b.pos] {
             let not = self.not(c)?;
@@ -101,13 +130,12 @@ impl Lift<'_> {
             let both = self.and(x, y)?;
             holds = self.or(holds, both)?;
         }
-        let value = self.term(holds);
-        let (wild, undefined) = self.troubles(a, b)?;
-        Some(Extended {
-            wild,
-            undefined,
-            ..Extended::plain(value)
-        })
+        for c in [a.undefined, b.undefined] {
+            let number = self.not(c)?;
+            holds = self.and(holds, number)?;
+        }
+        let wild = self.or(a.wild, b.wild)?;
+        self.truth(holds, wild)
     }
 
     /// match `p ? a : b`; result: each condition of the branch that is taken.
@@ -124,6 +152,7 @@ impl Lift<'_> {
         };
         let (wild, undefined) = (taken(a.wild, b.wild)?, taken(a.undefined, b.undefined)?);
         let (neg, pos) = (taken(a.neg, b.neg)?, taken(a.pos, b.pos)?);
+        let pole = taken(a.pole, b.pole)?;
         let zero = taken(p_zero, q_zero)?;
         let infinite = |x: &Extended| x.neg == Cond::Always || x.pos == Cond::Always;
         let (value, is_low) = match (infinite(&a), infinite(&b)) {
@@ -141,6 +170,7 @@ impl Lift<'_> {
             undefined: self.or(p.undefined, undefined)?,
             neg,
             pos,
+            pole,
             value,
             is_low,
             zero,

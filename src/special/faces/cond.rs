@@ -158,7 +158,7 @@ impl Lift<'_> {
     /// A term as a condition; only one that has a value for all inputs, since conditions are looked at
     /// together.
     pub(super) fn cond(&mut self, p: TermId) -> Option<Cond> {
-        if !self.store.is_total(p) {
+        if !self.is_defined(p) {
             return None;
         }
         // What a conjunction, or the opposite of a disjunction, consists of.
