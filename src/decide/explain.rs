@@ -33,6 +33,15 @@ pub(super) fn unresolved(
     within_rounding: bool,
 ) -> Reason {
     let f = |t| text::formula(store, arrays, t, BOUNDS);
+    if failure == Proof::Loose {
+        return Reason {
+            kind: UnknownKind::BitsOfRounded,
+            text:
+                "it depends on the bits of a computed number, which the terms of reals do not have"
+                    .into(),
+            differs: true,
+        };
+    }
     if let Proof::Undefined(need) = failure {
         let what = match need {
             Need::NonZero(x) => format!("the optimized kernel divides by {}, which may be 0", f(x)),
@@ -93,6 +102,7 @@ pub(super) fn unequal(
     let kind = match failure {
         Proof::Undefined(_) => UnknownKind::Undefined,
         Proof::TooLarge => UnknownKind::Limit,
+        Proof::Loose => UnknownKind::BitsOfRounded,
         _ if within_rounding => UnknownKind::Undecided,
         _ => kind(store, &[pair.0, pair.1]),
     };
@@ -101,9 +111,10 @@ pub(super) fn unequal(
 
 /// What stands in the way of a proof.
 fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
-    let (mut mixed, mut fresh) = (false, false);
+    let (mut mixed, mut fresh, mut made) = (false, false, false);
     for t in store.reachable(roots) {
         let over_encoding = |c: TermId| matches!(store.get(c), Term::OfReal { .. });
+        made |= store.as_made(t).is_some();
         match store.get(t) {
             Term::Fresh { .. } => fresh = true,
             Term::Extract { bits, .. } | Term::OfBits { bits, .. } => mixed |= over_encoding(bits),
@@ -116,6 +127,8 @@ fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
     }
     if fresh {
         UnknownKind::NondeterministicValue
+    } else if made {
+        UnknownKind::BitsOfRounded
     } else if mixed {
         UnknownKind::MixedBytes
     } else {

@@ -366,7 +366,8 @@ impl Judge<'_> {
         if let Some(only) = c.only {
             return self.one_sided(c, only);
         }
-        if c.pairs.iter().all(|(a, b)| a == b) {
+        let plain = |&(a, b): &(TermId, TermId)| a == b && !self.store.is_loose(a);
+        if c.pairs.iter().all(plain) {
             return Ruling::Identical;
         }
         if self.late() {
@@ -410,6 +411,10 @@ impl Judge<'_> {
 
     /// A refutation by an input, and whether one was found that rounding may explain.
     fn witness(&self, c: &Condition, steps: u64, candidates: &mut u64) -> (Option<Ruling>, bool) {
+        let mut terms = c.pairs.iter().flat_map(|&(a, b)| [a, b]);
+        if terms.any(|t| self.store.is_loose(t)) {
+            return (None, false);
+        }
         let budget = witness::Budget {
             steps,
             deadline: self.options.limits.deadline,

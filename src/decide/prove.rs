@@ -29,6 +29,8 @@ pub(super) enum Proof {
     Differs,
     /// The canonical form is beyond the normaliser's bounds.
     TooLarge,
+    /// A side takes the bits of a computed number, of which its term does not say how it was computed.
+    Loose,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
@@ -75,11 +77,17 @@ impl<'s> Prover<'s> {
             )
         };
         let total = self.store.is_total(a) && self.store.is_total(b);
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return false;
+        }
         a == b || is_sum(a) && is_sum(b) && total && self.canon.equal(a, b)
     }
 
     /// Whether `b` has the value of `a` wherever `a` has one.
     pub(super) fn implied(&mut self, a: TermId, b: TermId) -> Proof {
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return Proof::Loose;
+        }
         if a == b {
             return Proof::Yes {
                 positive_logarithms: false,
@@ -175,6 +183,9 @@ impl<'s> Prover<'s> {
 
     /// The same by a case split: dearer, and worth it only when no input refutes.
     pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return Proof::Loose;
+        }
         let early = lattice::is_worth_it(self.store, a, b);
         if early && lattice::decide(self.store, a, b) == Some(false) {
             return Proof::Differs;

@@ -342,6 +342,7 @@ impl Machine<'_> {
                         x = self.values.store.fun(crate::term::Fun::Abs, x);
                     }
                     match prev {
+                        None if !abs && matches!(v, Val::Real(..)) => v,
                         None => Val::Real(f, x),
                         Some(p) => {
                             let y = self.values.real(p, f);
@@ -351,7 +352,13 @@ impl Machine<'_> {
                             } else {
                                 s.max(y, x)
                             };
-                            Val::Real(f, t)
+                            Val::Real(
+                                f,
+                                match abs {
+                                    true => t,
+                                    false => self.values.extremum(fop, f, [p, v], t),
+                                },
+                            )
                         }
                     }
                 }

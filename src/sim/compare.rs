@@ -293,9 +293,10 @@ impl Machine<'_> {
             self.tests_for_nan();
         }
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
-        let store = &self.values.store;
+        let [known_x, known_y] =
+            [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
-        if tests || !store.is_rational(a) || !store.is_rational(b) {
+        if tests || !known_x || !known_y {
             return self.compare_numbers(cmp, a, b);
         }
         let xs = self.values.numbers(Arg::of(x, f, a));

@@ -261,6 +261,10 @@ fn step(
             Err(e) => e,
         },
         Term::OfBits { fmt, .. } => decode(fmt, v(0)),
+        Term::Made(made) => {
+            let operands: Vec<&Value> = (2..kids.len()).map(v).collect();
+            super::machine::value(made.shape(store), &operands)
+        }
         Term::Bool(b) => Value::Bool(b),
         Term::RCmp(op, ..) => compare(op, v(0), v(1), prec),
         Term::ICmp(op, x, _) => {
