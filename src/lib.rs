@@ -74,7 +74,7 @@ pub mod race;
 mod reading;
 pub mod report;
 pub mod sim;
-mod special;
 pub mod spec;
+mod special;
 pub mod term;
 mod trial;

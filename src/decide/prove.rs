@@ -71,6 +71,8 @@ pub(crate) enum Proof {
     Special,
     /// The canonical form is beyond the normaliser's bounds.
     TooLarge,
+    /// A side takes the bits of a computed number, of which its term does not say how it was computed.
+    Loose,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
@@ -153,6 +155,9 @@ impl<'s> Prover<'s> {
             )
         };
         let total = self.store.is_total(a) && self.store.is_total(b);
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return false;
+        }
         a == b || is_sum(a) && is_sum(b) && total && self.canon.equal(a, b)
     }
 
@@ -230,7 +235,10 @@ impl<'s> Prover<'s> {
                 _ => continue,
             };
             let divides = |p: &Need| matches!(p, Need::NonZero(y) | Need::Positive(y) if *y == x);
-            if !needs::parts(self.store, Need::NonZero(operand)).iter().any(divides) {
+            if !needs::parts(self.store, Need::NonZero(operand))
+                .iter()
+                .any(divides)
+            {
                 continue;
             }
             let Some(n) = numerator else { return false };

@@ -33,6 +33,15 @@ pub(crate) fn unresolved(
     within_rounding: bool,
 ) -> Reason {
     let f = |t| text::formula(store, arrays, t, BOUNDS);
+    if failure == Proof::Loose {
+        return Reason {
+            kind: UnknownKind::BitsOfRounded,
+            text:
+                "it depends on the bits of a computed number, which the terms of reals do not have"
+                    .into(),
+            differs: true,
+        };
+    }
     if let Proof::Undefined(need) = failure {
         let what = match need {
             Need::NonZero(x) => format!("the optimized kernel divides by {}, which may be 0", f(x)),
@@ -109,6 +118,7 @@ pub(crate) fn unequal(
     let kind = match failure {
         Proof::Undefined(_) | Proof::Pole(_) => UnknownKind::Undefined,
         Proof::TooLarge => UnknownKind::Limit,
+        Proof::Loose => UnknownKind::BitsOfRounded,
         _ if within_rounding => UnknownKind::Undecided,
         _ => kind(store, &[pair.0, pair.1]),
     };
@@ -123,9 +133,10 @@ fn asks_for_overflow(store: &TermStore, roots: &[TermId]) -> bool {
 
 /// What stands in the way of a proof.
 fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
-    let (mut mixed, mut fresh) = (false, false);
+    let (mut mixed, mut fresh, mut made) = (false, false, false);
     for t in store.reachable(roots) {
         let over_encoding = |c: TermId| matches!(store.get(c), Term::OfReal { .. });
+        made |= store.as_made(t).is_some();
         match store.get(t) {
             Term::Fresh { .. } => fresh = true,
             Term::Extract { bits, .. } | Term::OfBits { bits, .. } => mixed |= over_encoding(bits),
@@ -138,6 +149,8 @@ fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
     }
     if fresh {
         UnknownKind::NondeterministicValue
+    } else if made {
+        UnknownKind::BitsOfRounded
     } else if mixed {
         UnknownKind::MixedBytes
     } else {

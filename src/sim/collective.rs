@@ -342,10 +342,18 @@ impl Machine<'_> {
                         x = self.values.store.fun(crate::term::Fun::Abs, x);
                     }
                     match prev {
+                        None if !abs && matches!(v, Val::Real(..)) => v,
                         None => Val::Real(f, x),
                         Some(p) => {
                             let y = self.values.real(p, f);
-                            Val::Real(f, self.extremum(fop, nan, &[y, x]))
+                            let t = self.extremum(fop, nan, &[y, x]);
+                            Val::Real(
+                                f,
+                                match abs {
+                                    true => t,
+                                    false => self.values.extremum(fop, f, [p, v], t),
+                                },
+                            )
                         }
                     }
                 }

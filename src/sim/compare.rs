@@ -180,13 +180,7 @@ impl Machine<'_> {
 
     /// Whether the machine's number for a real is of a class. What reads inputs alone is decided by their
     /// being finite, which the report says.
-    fn class(
-        &mut self,
-        at: (usize, usize, Pc),
-        class: Class,
-        fmt: Fmt,
-        t: TermId,
-    ) -> TermId {
+    fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, t: TermId) -> TermId {
         let Values { store, narrow, .. } = &mut self.values;
         let found = store.is_found(class, (fmt, t), narrow);
         if store.as_bool(found) == Some(false) && store.is_ordinary(t) {
@@ -309,9 +303,10 @@ impl Machine<'_> {
         y: Val,
     ) -> TermId {
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
-        let store = &self.values.store;
+        let [known_x, known_y] =
+            [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
-        if tests || !store.is_rational(a) || !store.is_rational(b) {
+        if tests || !known_x || !known_y {
             return self.compare_numbers(at, cmp, f, (a, b));
         }
         let xs = self.values.numbers(Arg::of(x, f, a));
@@ -365,7 +360,11 @@ impl Machine<'_> {
                 let unordered = self.compare_numbers(at, Cmp::Nan, fmt, (a, b));
                 let s = &mut self.values.store;
                 let either = s.or(same, unordered);
-                return if cmp == Cmp::Equ { either } else { s.not(either) };
+                return if cmp == Cmp::Equ {
+                    either
+                } else {
+                    s.not(either)
+                };
             }
             Cmp::Num | Cmp::Nan => {
                 let [p, q] = [a, b].map(|t| self.class(at, Class::Nan, fmt, t));
@@ -395,7 +394,9 @@ impl Machine<'_> {
         if !is_test || !(open(a) || open(b)) {
             return t;
         }
-        let Values { store: s, narrow, .. } = &mut self.values;
+        let Values {
+            store: s, narrow, ..
+        } = &mut self.values;
         if a != b && s.as_bool(t).is_some() {
             for (class, neg) in [(Class::PosInf, false), (Class::NegInf, true)] {
                 let beyond = s.infinity(neg);

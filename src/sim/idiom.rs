@@ -33,15 +33,24 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 
-use crate::kernel::{Cmp, Fmt, IntOp, IntTy, Rnd};
+use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, IntOp, IntTy, Rnd};
+use crate::term::made::{Kind, Shape};
 use crate::term::overflow::Narrow;
 use crate::term::{Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
 
 /// The number that bits encode, if they are known to be the encoding of a float.
 fn float_of(s: &TermStore, t: TermId) -> Option<(Fmt, TermId)> {
     match s.get(t) {
-        Term::OfReal { fmt, real } if fmt.bits() >= 16 => Some((fmt, real)),
+        Term::OfReal { fmt, real } if fmt.bits() >= 16 => Some((fmt, s.face(real))),
         _ => None,
+    }
+}
+
+/// True for the encoding of a number that remembers how it was made, whose bits stay its own.
+fn is_made(s: &TermStore, t: TermId) -> bool {
+    match s.get(t) {
+        Term::OfReal { real, .. } => s.as_made(real).is_some(),
+        _ => false,
     }
 }
 
@@ -61,7 +70,10 @@ fn floats(
     let mut out = [(a, false); 2];
     for (slot, t) in out.iter_mut().zip([a, b]) {
         *slot = match s.get(t) {
-            Term::OfReal { fmt: f, real } if f == fmt => (real, s.has_clear_sign(real)),
+            Term::OfReal { fmt: f, real } if f == fmt => {
+                let real = s.face(real);
+                (real, s.has_clear_sign(real))
+            }
             Term::BitsConst { value, .. } => {
                 // NaN patterns order as integers but not as numbers.
                 if decode(fmt, value) == Err(crate::term::NotFinite::Nan) {
@@ -80,6 +92,7 @@ fn floats(
 /// An integer operation on the encoding of a float; the result is bits again.
 pub fn recognise(s: &mut TermStore, op: IntOp, ty: IntTy, a: [TermId; 4]) -> Option<TermId> {
     match op {
+        IntOp::And | IntOp::Or | IntOp::Xor if a[..2].iter().any(|&t| is_made(s, t)) => None,
         IntOp::And | IntOp::Or | IntOp::Xor => sign(s, op, ty, a[0], a[1]),
         IntOp::Min | IntOp::Max => extremum(s, op, ty, a[0], a[1]),
         _ => None,
@@ -135,6 +148,15 @@ fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Op
     } else {
         s.min(x, y)
     };
+    if !is_made(s, a) && !is_made(s, b) {
+        return Some(s.of_real(fmt, t));
+    }
+    let op = match op {
+        IntOp::Max => FloatOp::Max,
+        _ => FloatOp::Min,
+    };
+    let shape = Shape::new(Kind::Float(op), fmt, fmt, FloatMods::default());
+    let t = s.made(t, shape, &[a, b]);
     Some(s.of_real(fmt, t))
 }
 

@@ -530,7 +530,9 @@ impl<'a> Lift<'a> {
             }
             Fun::Tanh | Fun::Erf => {}
             Fun::Abs => out.pos = self.infinite(x)?,
-            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => (out.neg, out.pos) = (x.neg, x.pos),
+            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => {
+                (out.neg, out.pos) = (x.neg, x.pos)
+            }
             Fun::Sin | Fun::Cos => {
                 let infinite = self.infinite(x)?;
                 out.undefined = self.or(out.undefined, infinite)?;

@@ -2,7 +2,10 @@
 //!
 //! The witness search sifts candidate inputs with this; what it finds is decided by `eval.rs`.
 
-use super::eval::{Cone, Inputs};
+use num_rational::BigRational;
+
+use super::eval::{Cone, Inputs, Value};
+use super::made::Kind;
 use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
@@ -33,6 +36,9 @@ fn encode(fmt: Fmt, v: f64) -> u64 {
     match fmt {
         Fmt::F64 => v.to_bits(),
         Fmt::Bf16 => ((v as f32).to_bits() >> 16) as u64,
+        _ if fmt.bits() < 32 => BigRational::from_float(v)
+            .and_then(|q| super::encode_exact(fmt, &q))
+            .unwrap_or(0),
         _ => (v as f32).to_bits() as u64,
     }
 }
@@ -163,6 +169,18 @@ fn step(
             // An encoding keeps its number in `f`.
             let x = v(0);
             real(if x.f.is_nan() { decode(fmt, x.b) } else { x.f })
+        }
+        Term::Made(made) => {
+            let operand = |(i, &k): (usize, &u32)| match (made.shape(store).kind, i) {
+                (Kind::Select, 0) => Value::Bool(values[k as usize].b != 0),
+                _ => Value::Bits(values[k as usize].b),
+            };
+            let operands: Vec<Value> = kids[2..].iter().enumerate().map(operand).collect();
+            let all: Vec<&Value> = operands.iter().collect();
+            match super::machine::value(made.shape(store), &all) {
+                Value::Exact(q) => super::show::approx(&q).map_or(v(0), real),
+                _ => v(0),
+            }
         }
         Term::Bool(b) => truth(b),
         Term::RCmp(op, ..) => {

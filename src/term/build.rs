@@ -448,6 +448,11 @@ impl TermStore {
 
     /// Comparison of bit vectors of one width.
     pub fn icmp(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
+        let result = self.compared(op, a, b);
+        self.note_meeting(a, b, result)
+    }
+
+    fn compared(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
         let Sort::Bits(w) = self.sort(a) else {
             return self.undefined();
         };

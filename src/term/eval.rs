@@ -18,9 +18,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
-use super::arith::{
-    add, compare, div, either, extremum, fun, inf, is, mul, neg, overflows,
-};
+use super::arith::{add, compare, div, either, extremum, fun, inf, is, mul, neg, overflows};
 use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };
@@ -290,6 +288,10 @@ fn step(
             Err(_) => Value::Undecided,
         },
         Term::OfBits { fmt, .. } => decode(fmt, v(0)),
+        Term::Made(made) => {
+            let operands: Vec<&Value> = (2..kids.len()).map(v).collect();
+            super::machine::value(made.shape(store), &operands)
+        }
         Term::Bool(b) => Value::Bool(b),
         Term::RCmp(op, ..) => compare(op, v(0), v(1), prec),
         Term::Is(class, _) => is(class, v(0)),

@@ -82,7 +82,8 @@ fn clash(a: Kinds, b: Kinds) -> Kinds {
 }
 
 fn opposite(a: Kinds) -> Kinds {
-    let swap = |x: Kinds, y: Kinds| (if a & x != 0 { y } else { 0 }) | if a & y != 0 { x } else { 0 };
+    let swap =
+        |x: Kinds, y: Kinds| (if a & x != 0 { y } else { 0 }) | if a & y != 0 { x } else { 0 };
     swap(MINUS, PLUS)
         | swap(NEG_INF, POS_INF)
         | swap(OVER_NEG, OVER_POS)
@@ -182,12 +183,7 @@ fn extremum(a: Kinds, b: Kinds) -> Kinds {
 impl TermStore {
     /// Whether the machine's number for a term may be of a class for no other reason than that
     /// something was beyond its format.
-    pub fn may_overflow(
-        &self,
-        class: Class,
-        root: TermId,
-        narrow: &Narrow,
-    ) -> bool {
+    pub fn may_overflow(&self, class: Class, root: TermId, narrow: &Narrow) -> bool {
         let kind = match class {
             Class::Nan => OVER_NAN,
             Class::PosInf => OVER_POS,
@@ -270,12 +266,7 @@ impl TermStore {
 
     /// Whether the number that a format has for a term is of a class: by the rules for special
     /// values, or, where only the reals decide that it is not, by what is left open.
-    pub fn is_found(
-        &mut self,
-        class: Class,
-        (fmt, t): (Fmt, TermId),
-        narrow: &Narrow,
-    ) -> TermId {
+    pub fn is_found(&mut self, class: Class, (fmt, t): (Fmt, TermId), narrow: &Narrow) -> TermId {
         let is = self.is(class, t);
         if !self.may_overflow(class, t, narrow) {
             return is;

@@ -151,6 +151,7 @@ pub fn copy(
         Term::Fresh { width, serial } => into.fresh(width, serial),
         Term::Poison { width, site } => into.poison(width, site),
         Term::OfReal { fmt, real } => into.of_real(fmt, m(real)),
+        Term::Made(made) => made.copy(into, m),
         Term::Concat(list) => {
             let parts: Vec<TermId> = list.iter().map(|&i| m(TermId(i))).collect();
             into.concat(&parts)

@@ -241,6 +241,7 @@ impl Printer<'_> {
                 };
                 self.call(name, &[a], d);
             }
+            Term::Made(made) => self.term(made.real(), depth, outer),
             Term::Max(a, b) => self.call("max", &[a, b], d),
             Term::Min(a, b) => self.call("min", &[a, b], d),
             Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {

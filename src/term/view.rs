@@ -205,6 +205,8 @@ pub enum Term<'s> {
         /// The bits.
         bits: TermId,
     },
+    /// A number with the operation that made it: as a real, it is that of the first entry.
+    Made(super::made::Made<'s>),
     // Booleans.
     /// A truth value.
     Bool(bool),
@@ -313,6 +315,7 @@ pub(super) const MIN: u8 = 11;
 pub(super) const SELECT: u8 = 12;
 pub(super) const OF_INT: u8 = 13;
 pub(super) const OF_BITS: u8 = 14;
+pub(super) const MADE: u8 = 15;
 pub(super) const BOOL: u8 = 32;
 pub(super) const RCMP: u8 = 33;
 pub(super) const ICMP: u8 = 34;
@@ -351,14 +354,21 @@ pub(super) fn is_sum(tag: u8) -> bool {
     tag == SUM || tag == BITS_SUM
 }
 
+/// The width of a made number whose first two operands may change places.
+pub(super) const COMMUTES: u16 = 1;
+
+/// Where the operands of a made number begin in its list, after its real and its shape.
+pub(super) const FIRST_OPERAND: usize = 2;
+
 pub(super) fn is_list(tag: u8) -> bool {
-    tag == CONCAT || is_sum(tag)
+    tag == CONCAT || tag == MADE || is_sum(tag)
 }
 
 /// Number of children in `a`, `b`, `c` (lists not counted).
 pub(super) fn child_count(tag: u8) -> usize {
     match tag {
-        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS | OVERFLOWS => 1,
+        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS
+        | OVERFLOWS => 1,
         ADD | MUL | DIV | MAX | MIN | RCMP | ICMP | AND | OR | XOR | BITS_OP => 2,
         SELECT | BITS_SELECT => 3,
         _ => 0,
@@ -410,14 +420,11 @@ impl TermStore {
                 fmt: fmt(),
                 bits: a,
             },
+            MADE => Term::Made(super::made::Made(list())),
             BOOL => Term::Bool(n.aux == 1),
             RCMP => Term::RCmp([RCmp::Lt, RCmp::Le, RCmp::Eq][n.aux as usize], a, b),
             IS => Term::Is(Class::ALL[n.aux as usize], a),
-            OVERFLOWS => Term::Overflows(
-                Class::ALL[n.aux as usize],
-                Fmt::ALL[n.width as usize],
-                a,
-            ),
+            OVERFLOWS => Term::Overflows(Class::ALL[n.aux as usize], Fmt::ALL[n.width as usize], a),
             ICMP => Term::ICmp(
                 [ICmp::Eq, ICmp::ULt, ICmp::ULe, ICmp::SLt, ICmp::SLe][n.aux as usize],
                 a,
@@ -457,10 +464,11 @@ impl TermStore {
         }
     }
 
-    /// True for a real that is neither a constant nor an infinity nor undefined by itself.
+    /// True for a real that is neither a constant nor an infinity nor undefined by itself, and does not remember
+    /// how it was made.
     #[inline]
     pub fn is_ordinary(&self, t: TermId) -> bool {
-        !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
+        !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED | MADE)
     }
 
     /// True for bits of a width that are neither a constant nor a choice by themselves.
@@ -504,7 +512,7 @@ impl TermStore {
         let head = n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16;
         match (n.tag, child_count(n.tag)) {
             (ELEM | BYTES, _) => [head, n.a, 0, 0],
-            (SUM | CONCAT | BITS_SUM, _) => [head, n.b, 0, 0],
+            (SUM | CONCAT | BITS_SUM | MADE, _) => [head, n.b, 0, 0],
             (_, 0) => [head, n.a, n.b, n.c],
             _ => [head, 0, 0, 0],
         }

@@ -101,6 +101,7 @@ fn is_open(term: Term<'_>) -> bool {
         | Term::Min(..)
         | Term::Select(..)
         | Term::OfInt { .. }
+        | Term::Made(_)
         | Term::OfBits { .. } => false,
     }
 }

@@ -245,6 +245,7 @@ impl<'a> Errors<'a> {
             | Term::ICmp(..)
             | Term::OfBool { .. }
             | Term::OfInt { .. }
+            | Term::Made(_)
             | Term::Extract { .. }
             | Term::Concat(_)
             | Term::BitsSum(_)
