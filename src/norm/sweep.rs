@@ -73,11 +73,6 @@ impl<'s> Normalizer<'s> {
         }
     }
 
-    /// True once a form kept stand-ins that could have been multiplied out: what is equal may have different forms.
-    pub fn is_folded(&self) -> bool {
-        self.ring.folded
-    }
-
     /// True once a coefficient was too long to compute: every answer is then the one that claims
     /// nothing, and only a new scratch gives others.
     pub fn is_spoilt(&self) -> bool {
