@@ -40,6 +40,7 @@
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
+//! * `special`: NaN, infinities and where they are read; canonical forms know reals only.
 //! * [`norm`]: terms to canonical forms.
 //! * [`decide`]: two clean outcomes to a [`decide::Decision`], with a witness where they differ.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
@@ -72,7 +73,7 @@ pub mod race;
 mod reading;
 pub mod report;
 pub mod sim;
-mod special;
 pub mod spec;
+mod special;
 pub mod term;
 mod trial;

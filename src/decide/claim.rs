@@ -24,18 +24,16 @@ impl Judge<'_> {
     /// The goals of an element whose reference may be no real.
     fn partial(&self, c: &Condition) -> Vec<(TermId, TermId)> {
         let store = self.store;
-        let is_partial = |&(a, _): &(TermId, TermId)| {
-            store.sort(a) == Sort::Real && !store.is_total(a)
-        };
+        let is_partial =
+            |&(a, _): &(TermId, TermId)| store.sort(a) == Sort::Real && !store.is_total(a);
         c.pairs.iter().copied().filter(is_partial).collect()
     }
 
     /// Takes back proofs of which no input was found on which the reference is a number.
     pub(super) fn claim_something(&self, rulings: &mut Rulings) {
         let all = self.conditions.iter().zip(&rulings.of).enumerate();
-        let proved = all.filter(|(_, (c, r))| {
-            matches!(r, Ruling::Proved(_)) && !self.partial(c).is_empty()
-        });
+        let proved =
+            all.filter(|(_, (c, r))| matches!(r, Ruling::Proved(_)) && !self.partial(c).is_empty());
         let mut open: Vec<usize> = proved.map(|(i, _)| i).collect();
         let roots_of = |i: usize| {
             let goals = self.partial(&self.conditions[i]).into_iter();

@@ -210,7 +210,9 @@ impl Judge<'_> {
         let ruling = match search.found {
             Some(found) => self.refutation(found),
             // What a quick search does not refute is worth a proof by cases.
-            None if !search.within_rounding && matches!(failure.0, Proof::Differs | Proof::Pole(_)) => {
+            None if !search.within_rounding
+                && matches!(failure.0, Proof::Differs | Proof::Pole(_)) =>
+            {
                 match tactics::all(prover, SPLITS, &self.conditions[i].pairs) {
                     Ok(proved) => Ruling::Proved(proved),
                     Err(_) => undecided(failure, false),

@@ -230,7 +230,10 @@ impl<'s> Prover<'s> {
                 _ => continue,
             };
             let divides = |p: &Need| matches!(p, Need::NonZero(y) | Need::Positive(y) if *y == x);
-            if !needs::parts(self.store, Need::NonZero(operand)).iter().any(divides) {
+            if !needs::parts(self.store, Need::NonZero(operand))
+                .iter()
+                .any(divides)
+            {
                 continue;
             }
             let Some(n) = numerator else { return false };

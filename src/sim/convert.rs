@@ -30,6 +30,10 @@ impl Values {
             Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => Rnd::Rn,
             r => r,
         };
+        self.narrow.small |= is_small(to.0);
+        if !from.bits {
+            self.note_narrow(from.fmt, to.0, to.1);
+        }
         let Values { store, rounded, .. } = self;
         if from.t == to.1 {
             rounded.convert(store, from, rnd, to);
@@ -43,7 +47,6 @@ impl Values {
         let smaller = to.bits() < from.bits() || from == Fmt::Bf16 && to == Fmt::F16;
         if smaller && !self.store.is_rational(t) {
             self.narrow.terms.insert(t);
-            self.narrow.small |= is_small(to);
         }
     }
 }
@@ -86,7 +89,6 @@ impl Machine<'_> {
                             let from = Arg { t: x, ..from };
                             let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
                             self.values.convert_number(from, *rnd, (*t, x));
-                            self.values.note_narrow(*f, *t, x);
                             Val::Real(*t, x)
                         }
                         (NumTy::Float(f), NumTy::Int(t)) => {
@@ -134,7 +136,6 @@ impl Machine<'_> {
                         let from = Arg::of(v, *from, x);
                         let x = self.clamp_real(x, *to, false, *satfinite, *relu);
                         self.values.convert_number(from, *rnd, (*to, x));
-                        self.values.note_narrow(from.fmt, *to, x);
                         let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
                         match packed_bits(*to) {
                             n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
@@ -250,7 +251,11 @@ impl Machine<'_> {
             let y = s.min(x, m);
             let y = s.max(y, n);
             // What is not a number becomes the largest one in a format that has nothing else.
-            return if to.is_always_finite() { y } else { s.unless_nan(x, y) };
+            return if to.is_always_finite() {
+                y
+            } else {
+                s.unless_nan(x, y)
+            };
         }
         x
     }

@@ -12,9 +12,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd};
-use crate::term::{
-    Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact,
-};
+use crate::term::{Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact};
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
@@ -205,7 +203,9 @@ impl Machine<'_> {
     ///
     /// Where only an overflow could make one of them no number, the maximum without it is taken.
     pub fn extremum(&mut self, op: FloatOp, nan: bool, operands: &[TermId]) -> TermId {
-        let Values { store: s, narrow, .. } = &mut self.values;
+        let Values {
+            store: s, narrow, ..
+        } = &mut self.values;
         let least = matches!(op, FloatOp::Min | FloatOp::Min3);
         let pair = |s: &mut TermStore, a, b| if least { s.min(a, b) } else { s.max(a, b) };
         let mut out = operands[0];
@@ -221,7 +221,8 @@ impl Machine<'_> {
         let overflows = |&x: &TermId| s.may_overflow(Class::Nan, x, narrow);
         if operands.iter().any(overflows) {
             self.found.assumptions.insert(
-                "no number that a maximum or minimum with .NaN looks at is one for overflows".into(),
+                "no number that a maximum or minimum with .NaN looks at is one for overflows"
+                    .into(),
             );
         }
         out

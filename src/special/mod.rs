@@ -148,7 +148,12 @@ impl Survey {
     }
 
     /// Whether a term may be an infinity that finite operands make.
-    pub(crate) fn has_poles(&mut self, store: &TermStore, t: TermId, signs: &mut dyn Signs) -> bool {
+    pub(crate) fn has_poles(
+        &mut self,
+        store: &TermStore,
+        t: TermId,
+        signs: &mut dyn Signs,
+    ) -> bool {
         !store.is_total(t) && self.known(store, t, signs).may.infinite
     }
 
@@ -192,7 +197,11 @@ impl Survey {
         let may = match term {
             Term::Div(_, b) => {
                 zero = !(plain(b) && signs.nonzero(b));
-                if zero || may(b).is_special() { below.or(May::ANY) } else { below }
+                if zero || may(b).is_special() {
+                    below.or(May::ANY)
+                } else {
+                    below
+                }
             }
             Term::Fun(Fun::Sqrt, a) => {
                 negative = !(plain(a) && signs.nonnegative(a));
@@ -264,7 +273,9 @@ impl Survey {
 
     /// Whether the operand of a quotient, a root or a logarithm may be 0, and whether it may be negative.
     pub(crate) fn operand(&self, t: TermId) -> (bool, bool) {
-        self.known.get(&t).map_or((true, true), |k| (k.zero, k.negative))
+        self.known
+            .get(&t)
+            .map_or((true, true), |k| (k.zero, k.negative))
     }
 
     /// Whether a term that was asked about may be special.

@@ -18,9 +18,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
-use super::arith::{
-    add, compare, div, either, extremum, fun, inf, is, mul, neg, overflows,
-};
+use super::arith::{add, compare, div, either, extremum, fun, inf, is, mul, neg, overflows};
 use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };

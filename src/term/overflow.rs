@@ -82,7 +82,8 @@ fn clash(a: Kinds, b: Kinds) -> Kinds {
 }
 
 fn opposite(a: Kinds) -> Kinds {
-    let swap = |x: Kinds, y: Kinds| (if a & x != 0 { y } else { 0 }) | if a & y != 0 { x } else { 0 };
+    let swap =
+        |x: Kinds, y: Kinds| (if a & x != 0 { y } else { 0 }) | if a & y != 0 { x } else { 0 };
     swap(MINUS, PLUS)
         | swap(NEG_INF, POS_INF)
         | swap(OVER_NEG, OVER_POS)
@@ -182,12 +183,7 @@ fn extremum(a: Kinds, b: Kinds) -> Kinds {
 impl TermStore {
     /// Whether the machine's number for a term may be of a class for no other reason than that
     /// something was beyond its format.
-    pub fn may_overflow(
-        &self,
-        class: Class,
-        root: TermId,
-        narrow: &Narrow,
-    ) -> bool {
+    pub fn may_overflow(&self, class: Class, root: TermId, narrow: &Narrow) -> bool {
         let kind = match class {
             Class::Nan => OVER_NAN,
             Class::PosInf => OVER_POS,
@@ -234,8 +230,9 @@ impl TermStore {
                 array: ArrayId::CONSTANTS,
                 ..
             } => PLUS,
-            Term::Elem { .. } | Term::OfInt { signed: true, .. } => FINITE,
-            Term::OfInt { signed: false, .. } => ZERO | PLUS,
+            // Integers are beyond a format of small range only.
+            Term::OfInt { .. } if narrow.small => FINITE | OVER_POS | OVER_NEG,
+            Term::Elem { .. } | Term::OfInt { .. } => FINITE,
             Term::Add(a, b) => each(of(a), of(b), add),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => opposite(of(a)),
@@ -268,14 +265,30 @@ impl TermStore {
         b.lo.is_some_and(|lo| -lo < limit) && b.hi.is_some_and(|hi| hi < limit)
     }
 
+    /// True if the machine can have computed a term in one way only, as far as it matters for what is beyond a format: a
+    /// sum that was gathered has lost its order, a product that is added may have been rounded or not, and there are
+    /// quotients that overflow early.
+    pub fn has_one_tree(&self, root: TermId, narrow: &Narrow) -> bool {
+        let is_product = |t: TermId| {
+            let inner = match self.get(t) {
+                Term::Neg(x) => x,
+                _ => t,
+            };
+            matches!(self.get(inner), Term::Mul(..) | Term::Sum(_))
+        };
+        let ids = self.reachable(&[root]);
+        ids.len() <= MAX_TERMS
+            && !narrow.small
+            && ids.iter().all(|&t| match self.get(t) {
+                Term::Sum(_) | Term::Div(..) => false,
+                Term::Add(a, b) => !is_product(a) && !is_product(b),
+                _ => !narrow.terms.contains(&t),
+            })
+    }
+
     /// Whether the number that a format has for a term is of a class: by the rules for special
     /// values, or, where only the reals decide that it is not, by what is left open.
-    pub fn is_found(
-        &mut self,
-        class: Class,
-        (fmt, t): (Fmt, TermId),
-        narrow: &Narrow,
-    ) -> TermId {
+    pub fn is_found(&mut self, class: Class, (fmt, t): (Fmt, TermId), narrow: &Narrow) -> TermId {
         let is = self.is(class, t);
         if !self.may_overflow(class, t, narrow) {
             return is;

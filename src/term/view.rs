@@ -358,7 +358,8 @@ pub(super) fn is_list(tag: u8) -> bool {
 /// Number of children in `a`, `b`, `c` (lists not counted).
 pub(super) fn child_count(tag: u8) -> usize {
     match tag {
-        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS | OVERFLOWS => 1,
+        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS
+        | OVERFLOWS => 1,
         ADD | MUL | DIV | MAX | MIN | RCMP | ICMP | AND | OR | XOR | BITS_OP => 2,
         SELECT | BITS_SELECT => 3,
         _ => 0,
@@ -413,11 +414,7 @@ impl TermStore {
             BOOL => Term::Bool(n.aux == 1),
             RCMP => Term::RCmp([RCmp::Lt, RCmp::Le, RCmp::Eq][n.aux as usize], a, b),
             IS => Term::Is(Class::ALL[n.aux as usize], a),
-            OVERFLOWS => Term::Overflows(
-                Class::ALL[n.aux as usize],
-                Fmt::ALL[n.width as usize],
-                a,
-            ),
+            OVERFLOWS => Term::Overflows(Class::ALL[n.aux as usize], Fmt::ALL[n.width as usize], a),
             ICMP => Term::ICmp(
                 [ICmp::Eq, ICmp::ULt, ICmp::ULe, ICmp::SLt, ICmp::SLe][n.aux as usize],
                 a,

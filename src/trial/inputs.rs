@@ -112,11 +112,7 @@ pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
     let lacks = |v: &Value| {
         matches!(
             v,
-            Value::Undefined
-                | Value::NotFinite
-                | Value::PosInf
-                | Value::NegInf
-                | Value::Pole(_)
+            Value::Undefined | Value::NotFinite | Value::PosInf | Value::NegInf | Value::Pole(_)
         )
     };
     !values.iter().any(lacks)

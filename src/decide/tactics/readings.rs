@@ -9,6 +9,7 @@
 use std::iter::repeat_n;
 
 use super::{FORMS, SPLITS, points};
+use crate::decide::canon::{Canon, SIGN_WORK};
 use crate::decide::goal::{Condition, Pairs};
 use crate::decide::limits::ROUNDS;
 use crate::decide::round::Pair;
@@ -16,7 +17,6 @@ use crate::decide::ruling::{Ruling, Rulings};
 use crate::reading::Reading;
 use crate::reading::constants::Readings;
 use crate::reading::functions::Idioms;
-use crate::decide::canon::{Canon, SIGN_WORK};
 use crate::spec::Limits;
 use crate::special::{Survey, faces};
 use crate::term::{TermId, TermStore};
@@ -69,9 +69,7 @@ impl Reread {
             // What has no form is nothing that can be proved.
             let never = (lifted.bool(false), lifted.bool(true));
             let pairs = found.into_iter();
-            let pairs: Vec<Pairs> = pairs
-                .map(|p| p.unwrap_or_else(|| [never].into()))
-                .collect();
+            let pairs: Vec<Pairs> = pairs.map(|p| p.unwrap_or_else(|| [never].into())).collect();
             lengths = pairs.iter().map(|p| p.len()).collect();
             roots = pairs
                 .into_iter()
@@ -124,7 +122,8 @@ pub(crate) fn read(pair: &Pair<'_>, conditions: &[Condition], rulings: &mut Ruli
     let open = open.flat_map(|(i, c)| repeat_n(rulings.of[*i].is_open(), c.pairs.len()));
     let open: Vec<bool> = open.collect();
     let exact = pair.options.exact_constants;
-    let Some(reread) = Reread::of(pair.store, &all, (exact, &pair.options.limits), |k| open[k]) else {
+    let Some(reread) = Reread::of(pair.store, &all, (exact, &pair.options.limits), |k| open[k])
+    else {
         return;
     };
     let mut goals = reread.pairs.iter();
