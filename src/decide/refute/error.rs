@@ -100,8 +100,7 @@ impl<'a> Errors<'a> {
                 + if policy.rounding { rounding } else { 0.0 };
             all.added.push(counted + rest);
             let reach = linear + rest + constant + functions + rounding;
-            all.reach
-                .push(if reach.is_nan() { f64::INFINITY } else { reach });
+            all.reach.push(or_anything(reach));
         }
         all
     }
@@ -133,7 +132,7 @@ impl<'a> Errors<'a> {
                 slope[k] += by * s;
             }
         }
-        if bound.is_nan() { f64::INFINITY } else { bound }
+        or_anything(bound)
     }
 
     fn kid(&self, i: usize, k: usize) -> usize {
@@ -208,9 +207,18 @@ impl<'a> Errors<'a> {
         }
     }
 
+    /// Whether a term is a number that no double is near to.
+    fn is_huge(&self, i: usize) -> bool {
+        let is_number = matches!(&self.values[i], Value::Exact(_) | Value::Interval(_));
+        is_number && !self.numbers[i].is_finite()
+    }
+
     /// The derivatives of a term by its operands, and how far the step that they make is off at most.
     fn step(&self, i: usize) -> (Slopes, f64) {
         let none = Slopes::new();
+        if self.is_huge(i) {
+            return (none, f64::INFINITY);
+        }
         let t = self.cone.ids()[i];
         match self.store.get(t) {
             Term::Const(_)
@@ -421,7 +429,10 @@ impl<'a> Errors<'a> {
             false => (b, y - x),
         };
         let over = self.reach[a] + self.reach[b] - above;
-        (Slopes::from_slice(&[(taken, 1.0)]), over.max(0.0))
+        (
+            Slopes::from_slice(&[(taken, 1.0)]),
+            or_anything(over).max(0.0),
+        )
     }
 
     fn of_function(&self, f: Fun, k: usize, value: f64) -> (Slopes, f64) {
@@ -444,7 +455,7 @@ impl<'a> Errors<'a> {
                 let slope = LN_2 * v.exp2();
                 let rest = match e < 1e-3 {
                     true => v.exp2() * (e * LN_2).powi(2),
-                    false => ((v + e).exp2() - v.exp2() - slope * e).max(0.0),
+                    false => or_anything((v + e).exp2() - v.exp2() - slope * e).max(0.0),
                 };
                 (slope, rest)
             }
@@ -471,6 +482,11 @@ impl<'a> Errors<'a> {
         };
         (Slopes::from_slice(&[(k, slope)]), rest)
     }
+}
+
+/// What cannot be told may be anything.
+fn or_anything(error: f64) -> f64 {
+    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// log2 of a denominator that is a power of two.
