@@ -13,7 +13,6 @@ use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Origin, Reach, reach, reach_with_globals};
 use super::operands::op_uses;
-pub use super::pointer_bits::{BaseUses, base_uses, pointer_bits, pointer_bits_with};
 pub use super::results::results_used;
 use super::{Addr, IntTy, Kernel, NumTy, Op, RegId, Space, Src};
 
@@ -255,8 +254,8 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
         let bytes = access.ty.bits() / 8;
         for (i, dst) in dsts.iter().enumerate() {
             let Some(dst) = dst else { continue };
-            let key = match (access.space, addr.base) {
-                (Space::Param, Src::Imm(base)) => {
+            let key = match (access.space, addr.base.laid_out()) {
+                (Space::Param, Some(base)) => {
                     let at = (base as i64).wrapping_add(addr.offset) + i as i64 * i64::from(bytes);
                     match param_at(kernel, at) {
                         Some((param, offset)) => (Some(param), offset, bytes),

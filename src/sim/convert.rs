@@ -7,8 +7,7 @@
 use crate::kernel::{Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
 use crate::term::{Fun, NotFinite, TermId, decode, encode_exact};
 
-use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
-use super::memory::RegionKind;
+use super::machine::{LOCAL, Machine, SHARED, Stop, base};
 use super::rounding::{Arg, Found};
 use super::value::{Val, Values};
 use super::warp::lanes;
@@ -344,25 +343,15 @@ impl Machine<'_> {
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
-                    let v = self.src(w, *a, lane);
-                    let Val::Conc(a) = self.values.of_bits_plain(v, 64) else {
-                        self.data_dependent_address(w, 1 << lane, pc, v);
+                    let carried = self.src_prov(w, *a, lane);
+                    let Ok(found) = self.prov.landing(carried, Space::Generic) else {
+                        self.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    let inside = match locate(a, self.regions.len()) {
-                        Some((r, _)) => match (self.regions[r.0 as usize].kind, space) {
-                            (RegionKind::Shared, Space::Shared | Space::SharedCluster) => true,
-                            (RegionKind::Local, Space::Local) => true,
-                            (RegionKind::Param, Space::Param) => true,
-                            (RegionKind::Array(_), Space::Const) => {
-                                self.regions[r.0 as usize].read_only
-                            }
-                            (RegionKind::Array(_), Space::Global) => {
-                                !self.regions[r.0 as usize].read_only
-                            }
-                            _ => false,
-                        },
-                        None => false,
+                    let own = self.prov.base(found.base).space;
+                    let inside = match space {
+                        Space::SharedCluster => own == Space::Shared,
+                        space => own == *space,
                     };
                     self.set(w, *p, lane, Val::Conc(inside as u64));
                 }

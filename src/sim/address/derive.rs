@@ -1,0 +1,543 @@
+//! What an instruction makes of operands that carry bases.
+//!
+//! Sums and products by constants of linear forms are linear; masks, shifts, fields and packing
+//! move bits; a comparison is decided if it comes out alike under every layout. What is none of
+//! these is opaque, and a comparison that layouts decide differently is refused.
+//!
+//! Sound: each rule holds for every layout in which bases are aligned as declared, objects neither
+//! overlap nor wrap around, and generic addresses are not null.
+
+use crate::kernel::{Cmp, IntOp, IntTy, NumTy, Op, Pc, Space, Src};
+use crate::term::TermId;
+
+use super::super::int;
+use super::super::machine::Machine;
+use super::super::value::Val;
+use super::carry::Given;
+use super::image::{Bit, Image, Images, shifted_down};
+use super::provenance::{
+    BaseId, LOCAL_WINDOW, OWN_BITS, PARAM_WINDOW, Prov, SHARED_WINDOW, Shape, low,
+};
+
+/// Most sides of choices that one operation is looked at for.
+const MAX_SIDES: usize = 32;
+
+/// The value of an operand and what it carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg {
+    /// The value.
+    pub v: Val,
+    /// What it carries.
+    pub p: Prov,
+}
+
+impl Arg {
+    pub fn number(&self) -> Option<u64> {
+        self.v.known()
+    }
+
+    /// The number, if no base changes it.
+    pub fn constant(&self) -> Option<u64> {
+        self.v.known().filter(|_| self.p.is_none())
+    }
+}
+
+impl Machine<'_> {
+    /// What the destinations of a lane-wise operation carry; true if that follows from what the
+    /// operands carry alone, whatever their numbers are.
+    pub fn derive(&mut self, w: usize, lane: usize, pc: Pc, op: &Op) -> (Given, bool) {
+        match op {
+            Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
+            Op::Int {
+                op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
+                lanes: 1,
+                dst: Some(dst),
+                dst2: None,
+                ..
+            } => {
+                let (p, steady) = self.derive_int(w, lane, op);
+                (vec![(*dst, p)], steady)
+            }
+            Op::Int {
+                lanes: 1,
+                dst: Some(dst),
+                dst2: None,
+                ..
+            } => (vec![(*dst, self.derive_int(w, lane, op).0)], false),
+            Op::Cvta {
+                space,
+                to,
+                dst,
+                src,
+                ..
+            } => {
+                let a = self.arg(w, *src, lane);
+                (vec![(*dst, self.through_window(a, *space, *to))], true)
+            }
+            Op::Cvt {
+                from: NumTy::Int(from),
+                to: NumTy::Int(to),
+                sat: false,
+                dst,
+                src,
+                ..
+            } => {
+                let a = self.arg(w, *src, lane);
+                let width = self.width(*dst);
+                (vec![(*dst, self.converted(a, *from, *to, width))], false)
+            }
+            Op::Pack { dst, part, srcs } => {
+                let args: Vec<Arg> = srcs.iter().map(|s| self.arg(w, *s, lane)).collect();
+                (vec![(*dst, self.packed_prov(&args, *part))], false)
+            }
+            Op::Unpack { dsts, part, src } => {
+                let a = self.arg(w, *src, lane);
+                let each = (0u8..).zip(dsts);
+                let given = each.filter_map(|(i, d)| Some((i, (*d)?)));
+                let given =
+                    given.map(|(i, d)| (d, self.prov.extracted(a.p, a.number(), i * part, *part)));
+                (given.collect(), false)
+            }
+            Op::Selp { dst, a, b, p, .. } => {
+                let [x, y] = [a, b].map(|s| self.src_prov(w, *s, lane));
+                let prov = match self.truth(w, *p, lane) {
+                    Val::Conc(1) => x,
+                    Val::Conc(_) => y,
+                    c => {
+                        let c = self.values.pred(c);
+                        self.prov.choice(c, x, y)
+                    }
+                };
+                (vec![(*dst, prov)], false)
+            }
+            Op::Slct {
+                dst, a, b, c, cty, ..
+            } => {
+                let [x, y, c] = [a, b, c].map(|s| self.arg(w, *s, lane));
+                let prov = match (c.constant(), cty) {
+                    (_, _) if x.p == y.p && c.p.is_none() => x.p,
+                    (Some(n), NumTy::Int(t)) => {
+                        let yes = int::compare(Cmp::Ge, *t, n, 0);
+                        if yes { x.p } else { y.p }
+                    }
+                    _ => {
+                        self.refuse_base(w, 1 << lane, pc);
+                        Prov::NONE
+                    }
+                };
+                (vec![(*dst, prov)], false)
+            }
+            Op::Setp {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                a,
+                b,
+                ..
+            }
+            | Op::Set {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                a,
+                b,
+                ..
+            } => {
+                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
+                if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
+                    self.refuse_base(w, 1 << lane, pc);
+                }
+                (Vec::new(), false)
+            }
+            Op::IsSpace { .. } => (Vec::new(), true),
+            _ => {
+                self.refuse_base(w, 1 << lane, pc);
+                (Vec::new(), false)
+            }
+        }
+    }
+
+    fn derive_int(&mut self, w: usize, lane: usize, op: &Op) -> (Prov, bool) {
+        let Op::Int { op, ty, src, .. } = op else {
+            return (Prov::NONE, false);
+        };
+        let args = src.map(|s| self.arg(w, s, lane));
+        self.int_prov(*op, *ty, args, MAX_SIDES)
+    }
+
+    /// What the result of an integer operation carries, and whether the numbers do not matter.
+    fn int_prov(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4], sides: usize) -> (Prov, bool) {
+        if let Some(c) = self.chosen_by(&args) {
+            if sides < 2 {
+                return (Prov::OPAQUE, false);
+            }
+            let [yes, no] = self.sides(c);
+            let [x, y] = [yes, no].map(|(known, side)| {
+                let args = args.map(|a| self.on_side(a, known, c, side));
+                self.int_prov(op, ty, args, sides / 2).0
+            });
+            return (self.prov.choice(c, x, y), false);
+        }
+        let [a, b, c, _] = args;
+        let linear = match op {
+            IntOp::Add => self.prov.sum(a.p, b.p, 1, ty.width),
+            IntOp::Sub => self.prov.sum(a.p, b.p, u64::MAX, ty.width),
+            IntOp::MadLo | IntOp::MadWide if a.p.is_none() && b.p.is_none() => {
+                let width = if op == IntOp::MadWide {
+                    2 * ty.width
+                } else {
+                    ty.width
+                };
+                self.prov.sum(Prov::NONE, c.p, 1, width)
+            }
+            _ => None,
+        };
+        if let Some(p) = linear {
+            return (p, true);
+        }
+        let scaled = match (op, a.constant(), b.constant()) {
+            (IntOp::MulLo | IntOp::MadLo, _, Some(k)) => self.prov.sum(c.p, a.p, k, ty.width),
+            (IntOp::MulLo | IntOp::MadLo, Some(k), _) => self.prov.sum(c.p, b.p, k, ty.width),
+            (IntOp::Neg | IntOp::Not, ..) => self.prov.sum(Prov::NONE, a.p, u64::MAX, ty.width),
+            _ => None,
+        };
+        let found = scaled.or_else(|| self.advanced(op, ty.width, a, b));
+        (found.unwrap_or_else(|| self.by_bits(op, ty, args)), false)
+    }
+
+    /// The condition that an operand carries one of two things by.
+    pub fn chosen_by(&self, args: &[Arg]) -> Option<TermId> {
+        args.iter().find_map(|a| match self.prov.shape(a.p) {
+            Shape::Choice(c, ..) => Some(*c),
+            _ => None,
+        })
+    }
+
+    /// A condition and its opposite, each with what it says.
+    pub fn sides(&mut self, c: TermId) -> [(TermId, bool); 2] {
+        [(c, true), (self.values.store.not(c), false)]
+    }
+
+    /// An operand where a condition holds, or does not.
+    pub fn on_side(&mut self, a: Arg, known: TermId, c: TermId, side: bool) -> Arg {
+        let mut p = a.p;
+        while let Shape::Choice(d, x, y) = self.prov.shape(p)
+            && *d == c
+        {
+            p = if side { *x } else { *y };
+        }
+        Arg {
+            v: self.values.where_true(&[known], a.v),
+            p,
+        }
+    }
+
+    /// A number added to a field of a matrix descriptor: the address that the field is of moves
+    /// on, within its object, so that nothing is carried out of the field.
+    fn advanced(&mut self, op: IntOp, width: u8, a: Arg, b: Arg) -> Option<Prov> {
+        let (held, by) = match (op, a.constant(), b.constant()) {
+            (IntOp::Add, _, Some(k)) => (a, k),
+            (IntOp::Add, Some(k), _) => (b, k),
+            (IntOp::Sub, _, Some(k)) => (a, k.wrapping_neg()),
+            _ => return None,
+        };
+        let Shape::Pieces(pieces) = self.prov.shape(held.p) else {
+            return None;
+        };
+        let mut pieces = pieces.to_vec();
+        let (old, by) = (held.number()? & low(width), by & low(width));
+        let back = by >> (width - 1) & 1 == 1;
+        let number = old.wrapping_add(by) & low(width);
+        for i in 0..pieces.len() {
+            let p = &mut pieces[i];
+            // Nothing is carried into the piece from below, nor out of it.
+            if (old & low(p.at)) + (by & low(p.at)) > low(p.at) {
+                return None;
+            }
+            let step = match back {
+                true => int::sext(by, width) >> p.at,
+                false => (by >> p.at & low(p.len)) as i64,
+            };
+            let last = i + 1 == pieces.len();
+            let p = &mut pieces[i];
+            if back && !last {
+                return None;
+            }
+            if step == 0 {
+                continue;
+            }
+            let whole = p.whole.wrapping_add_signed(step.checked_shl(p.low.into())?);
+            let own = self.prov.is_own(p.of, whole) && self.prov.is_own(p.of, p.whole);
+            if !own || p.low + p.len < OWN_BITS {
+                return None;
+            }
+            p.whole = whole;
+        }
+        let mut images = Images::default();
+        let image = images.of_pieces(&pieces, number, width);
+        Some(images.provenance(&mut self.prov, &image, width))
+    }
+
+    /// Operations that move bits, or change them one by one.
+    fn by_bits(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4]) -> Prov {
+        let mut images = Images::default();
+        let widths: [u8; 4] =
+            std::array::from_fn(|i| super::super::compute::operand_width(op, ty, i));
+        let im: [Image; 4] = std::array::from_fn(|i| {
+            images.of(&self.prov, args[i].p, args[i].number(), widths[i].max(1))
+        });
+        let [a, b, c, d] = args;
+        let w = ty.width;
+        let image = match op {
+            IntOp::And => self.bitwise(&mut images, 0x88, [&im[0], &im[1], &im[1]]),
+            IntOp::Or => self.bitwise(&mut images, 0xee, [&im[0], &im[1], &im[1]]),
+            IntOp::Xor => self.bitwise(&mut images, 0x66, [&im[0], &im[1], &im[1]]),
+            // The table is indexed by the bits of a, b and c, highest first.
+            IntOp::Lop3(t) => self.bitwise(&mut images, lop3_table(t), [&im[0], &im[1], &im[2]]),
+            _ => moved(op, ty, &im, [a, b, c, d].map(|x| x.constant())),
+        };
+        let Some(image) = image else {
+            return self.opaque_result(op, ty, a, b);
+        };
+        match images.provenance(&mut self.prov, &image, w) {
+            Prov::OPAQUE => self.opaque_result(op, ty, a, b),
+            p => p,
+        }
+    }
+
+    /// An opaque result, which is not zero where an operand of an or is not.
+    fn opaque_result(&mut self, op: IntOp, ty: IntTy, a: Arg, b: Arg) -> Prov {
+        let nonzero = op == IntOp::Or && [a, b].into_iter().any(|x| self.is_not_zero(x, ty.width));
+        if nonzero { Prov::NONZERO } else { Prov::OPAQUE }
+    }
+
+    /// A function of single bits, of which those of one operand at most depend on a layout; the
+    /// table is indexed by those of the first, second (twice) and third.
+    fn bitwise(&mut self, images: &mut Images, table: u8, [a, b, c]: [&Image; 3]) -> Option<Image> {
+        let mut out = [Bit::Known(false); 64];
+        for (i, bit) in out.iter_mut().enumerate() {
+            let f = |x: bool, y: bool, z: bool| {
+                table >> (u8::from(x) | u8::from(y) << 1 | u8::from(z) << 2) & 1 == 1
+            };
+            let bits = [a[i], b[i], c[i]];
+            let free = bits.iter().find(|x| !matches!(x, Bit::Known(_))).copied();
+            let at = |v: bool| {
+                let [x, y, z] = bits.map(|x| match x {
+                    Bit::Known(k) => k,
+                    _ => v,
+                });
+                f(x, y, z)
+            };
+            let open = |x: &Bit| !matches!(x, Bit::Known(_));
+            let one = bits
+                .iter()
+                .filter(|x| open(x))
+                .all(|x| Some(*x) == free && *x != Bit::Lost);
+            *bit = match (free, at(false), at(true)) {
+                (None, k, _) => Bit::Known(k),
+                (Some(x), no, yes) if one => match (no, yes) {
+                    (false, true) => x,
+                    (true, false) => images.flipped(&mut self.prov, x),
+                    (k, _) => Bit::Known(k),
+                },
+                _ => constant_bit(f, bits).map_or(Bit::Lost, Bit::Known),
+            };
+        }
+        Some(out)
+    }
+
+    fn converted(&mut self, a: Arg, from: IntTy, to: IntTy, width: u8) -> Prov {
+        let mut images = Images::default();
+        let mut image = images.of(&self.prov, a.p, a.number(), from.width);
+        let sign = match from.signed {
+            true => image[from.width as usize - 1],
+            false => Bit::Known(false),
+        };
+        let grown = match sign {
+            Bit::Known(_) => sign,
+            _ => Bit::Lost,
+        };
+        image[from.width as usize..].fill(grown);
+        if to.width < width {
+            let top = match (to.signed, image[to.width as usize - 1]) {
+                (false, _) => Bit::Known(false),
+                (true, k @ Bit::Known(_)) => k,
+                (true, _) => Bit::Lost,
+            };
+            image[to.width as usize..].fill(top);
+        }
+        // A linear value whose number data decide stays one where it is only cut.
+        if a.number().is_none() {
+            let cut = to.width.min(width) <= from.width && to.width >= width;
+            let p = match cut {
+                true => self.prov.sum(Prov::NONE, a.p, 1, width),
+                false => None,
+            };
+            return p.unwrap_or(Prov::OPAQUE);
+        }
+        images.provenance(&mut self.prov, &image, width)
+    }
+
+    fn packed_prov(&mut self, args: &[Arg], part: u8) -> Prov {
+        let mut images = Images::default();
+        let mut image = [Bit::Known(false); 64];
+        for (i, a) in args.iter().enumerate() {
+            let bits = images.of(&self.prov, a.p, a.number(), part);
+            let at = i * part as usize;
+            image[at..at + part as usize].copy_from_slice(&bits[..part as usize]);
+        }
+        let width = part * args.len() as u8;
+        images.provenance(&mut self.prov, &image, width)
+    }
+
+    /// `cvta`: into the generic window of a space, or out of it.
+    fn through_window(&mut self, a: Arg, space: Space, to: bool) -> Prov {
+        let window = match space {
+            Space::Shared | Space::SharedCluster => SHARED_WINDOW,
+            Space::Local => LOCAL_WINDOW,
+            Space::Param => PARAM_WINDOW,
+            Space::Generic | Space::Global | Space::Const => return a.p,
+        };
+        self.moved_window(a.p, window, to, MAX_SIDES)
+    }
+
+    fn moved_window(&mut self, p: Prov, window: BaseId, to: bool, sides: usize) -> Prov {
+        if let Shape::Choice(c, x, y) = *self.prov.shape(p)
+            && sides > 1
+        {
+            let x = self.moved_window(x, window, to, sides / 2);
+            let y = self.moved_window(y, window, to, sides / 2);
+            return self.prov.choice(c, x, y);
+        }
+        let by = self.prov.linear(&[(window, 1)]);
+        let k = if to { u64::MAX } else { 1 };
+        self.prov.sum(p, by, k, 64).unwrap_or(Prov::OPAQUE)
+    }
+}
+
+/// The value of a function of three bits whatever those are that are not known.
+fn constant_bit(f: impl Fn(bool, bool, bool) -> bool, bits: [Bit; 3]) -> Option<bool> {
+    let may = |b: Bit, v: bool| !matches!(b, Bit::Known(k) if k != v);
+    let mut seen = [false; 2];
+    for i in 0..8u8 {
+        let v = [i & 1 == 1, i & 2 == 2, i & 4 == 4];
+        if (0..3).all(|j| may(bits[j], v[j])) {
+            seen[usize::from(f(v[0], v[1], v[2]))] = true;
+        }
+    }
+    match seen {
+        [true, false] => Some(false),
+        [false, true] => Some(true),
+        _ => None,
+    }
+}
+
+/// The table of `lop3`, whose highest index bit is the first operand, with the first one lowest.
+fn lop3_table(t: u8) -> u8 {
+    let mut out = 0;
+    for i in 0..8u8 {
+        let from = (i & 1) << 2 | i & 2 | i >> 2;
+        out |= (t >> from & 1) << i;
+    }
+    out
+}
+
+/// Shifts, fields, permutations by constants.
+fn moved(op: IntOp, ty: IntTy, im: &[Image; 4], k: [Option<u64>; 4]) -> Option<Image> {
+    let w = ty.width;
+    let zero = Bit::Known(false);
+    let amount = |n: Option<u64>| n.map(|n| (n & 0xffff_ffff).min(u64::from(w)) as u8);
+    let up = |image: &Image, by: u8| {
+        let mut out = [zero; 64];
+        for i in by..w {
+            out[i as usize] = image[(i - by) as usize];
+        }
+        out
+    };
+    let fill = |image: &mut Image, from: u8, top: Bit| {
+        let bit = match top {
+            Bit::Known(_) => top,
+            _ => Bit::Lost,
+        };
+        image[from as usize..w as usize].fill(bit);
+    };
+    match op {
+        IntOp::Shl => Some(up(&im[0], amount(k[1])?)),
+        IntOp::Shr => {
+            let by = amount(k[1])?;
+            let mut out = shifted_down(&im[0], by, w - by);
+            if ty.signed {
+                fill(&mut out, w - by, im[0][w as usize - 1]);
+            }
+            Some(out)
+        }
+        IntOp::Div if !ty.signed => {
+            let n = k[1]? & low(w);
+            n.is_power_of_two().then(|| {
+                let by = n.trailing_zeros() as u8;
+                shifted_down(&im[0], by, w - by)
+            })
+        }
+        IntOp::Rem if !ty.signed => {
+            let n = k[1]? & low(w);
+            let bits = n.is_power_of_two().then(|| n.trailing_zeros() as u8)?;
+            Some(shifted_down(&im[0], 0, bits))
+        }
+        IntOp::Bfe => {
+            let (pos, len) = (k[1]?, k[2]?);
+            if pos + len > u64::from(w) || len == 0 {
+                return None;
+            }
+            let mut out = shifted_down(&im[0], pos as u8, len as u8);
+            if ty.signed {
+                let top = out[len as usize - 1];
+                fill(&mut out, len as u8, top);
+            }
+            Some(out)
+        }
+        IntOp::Bfi => {
+            let (pos, len) = (k[2]?, k[3]?);
+            if pos + len > u64::from(w) {
+                return None;
+            }
+            let mut out = im[1];
+            for i in 0..len as usize {
+                out[pos as usize + i] = im[0][i];
+            }
+            Some(out)
+        }
+        IntOp::Prmt => {
+            let selector = k[2]?;
+            let mut out = [zero; 64];
+            for i in 0..4usize {
+                let nibble = (selector >> (4 * i) & 15) as usize;
+                let (from, byte) = (&im[nibble >> 2 & 1], nibble & 3);
+                for j in 0..8 {
+                    out[8 * i + j] = match nibble & 8 {
+                        0 => from[8 * byte + j],
+                        _ => match from[8 * byte + 7] {
+                            b @ Bit::Known(_) => b,
+                            _ => Bit::Lost,
+                        },
+                    };
+                }
+            }
+            Some(out)
+        }
+        IntOp::ShfLClamp | IntOp::ShfLWrap | IntOp::ShfRClamp | IntOp::ShfRWrap => {
+            let n = k[2]? & 0xffff_ffff;
+            let n = match op {
+                IntOp::ShfLClamp | IntOp::ShfRClamp => n.min(32),
+                _ => n & 31,
+            } as u8;
+            let mut both = im[0];
+            both[32..].copy_from_slice(&im[1][..32]);
+            let from = match op {
+                IntOp::ShfLClamp | IntOp::ShfLWrap => 32 - n,
+                _ => n,
+            };
+            Some(shifted_down(&both, from, 32))
+        }
+        _ => None,
+    }
+}
