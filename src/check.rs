@@ -9,7 +9,8 @@
 
 use std::time::Instant;
 
-use crate::decide::{self, Decision};
+use crate::decide;
+use crate::explain::{self, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
@@ -97,15 +98,15 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     }
     let mut decision = None;
     if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-        let d = decide::decide(reference, optimized, &setup.arrays, &deciding);
+        let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
         found.add_decision(&d);
         decision = Some(d);
     }
     let verdict = match &decision {
         _ if !found.defects.is_empty() => Verdict::Defective,
         _ if told_apart.is_some() => Verdict::NotEquivalent,
-        Some(d) if d.verdict == decide::Verdict::NotEquivalent => Verdict::NotEquivalent,
-        Some(d) if d.verdict == decide::Verdict::Equivalent && found.unknown.is_empty() => {
+        Some(d) if d.verdict == explain::Verdict::NotEquivalent => Verdict::NotEquivalent,
+        Some(d) if d.verdict == explain::Verdict::Equivalent && found.unknown.is_empty() => {
             Verdict::Equivalent
         }
         _ => Verdict::Unknown,

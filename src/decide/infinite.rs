@@ -26,7 +26,7 @@ mod cond;
 
 use cond::{Cond, Literal};
 
-use super::elements::Pairs;
+use super::goal::Pairs;
 use crate::term::rebuild::{copy, rebuild};
 use crate::term::{Fun, Term, TermId, TermStore};
 
@@ -482,13 +482,13 @@ impl<'a> Lift<'a> {
 }
 
 /// True if an infinity, or what has no value, stands below a term.
-pub(super) fn stand_below(store: &TermStore, roots: &[TermId]) -> bool {
+pub(crate) fn stand_below(store: &TermStore, roots: &[TermId]) -> bool {
     let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
     store.find_partial(roots, infinite).is_some()
 }
 
 /// For each pair of roots of `from` the pairs of `into` that say the same without infinities.
-pub(super) fn without(from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<Pairs> {
+pub(crate) fn without(from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<Pairs> {
     let mut lift = Lift::new(into);
     lift.run(from, roots);
     let (pairs, _) = roots.as_chunks::<2>();

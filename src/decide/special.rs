@@ -13,7 +13,7 @@ use crate::term::{Fun, Term, TermStore};
 
 /// What the machine surely computes where the reals have no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Special {
+pub(crate) enum Special {
     /// Nothing is sure.
     No,
     /// An infinity or a NaN.
@@ -88,7 +88,7 @@ fn is_written(t: &Term, mut of: impl Iterator<Item = (bool, bool)>) -> bool {
 }
 
 /// What is sure of each term of a cone, given its values.
-pub(super) fn specials(store: &TermStore, cone: &Cone, values: &[Value]) -> Vec<Special> {
+pub(crate) fn specials(store: &TermStore, cone: &Cone, values: &[Value]) -> Vec<Special> {
     let mut out: Vec<Special> = Vec::with_capacity(values.len());
     let mut written: Vec<bool> = Vec::with_capacity(values.len());
     for (i, (&t, v)) in cone.ids().iter().zip(values).enumerate() {

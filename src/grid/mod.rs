@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::decide::{self, merge};
+use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
 use crate::sim::footprint::Access;
@@ -28,12 +28,16 @@ use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::ArrayId;
 
 pub mod between;
+mod discharge;
 pub mod intervals;
 pub mod memory;
 pub mod scope;
 pub mod select;
 
 use between::{Between, Found, Record, Trouble};
+pub use discharge::discharge;
+
+use discharge::merge;
 use memory::{Initials, Memory};
 
 /// Most CTAs that a whole grid may have.
@@ -96,7 +100,7 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let mut outcome = self.run(rank, limits, noting);
-        decide::discharge(&mut outcome, self.arrays, self.deciding);
+        discharge(&mut outcome, self.arrays, self.deciding);
         outcome
     }
 
@@ -319,7 +323,7 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
-        decide::discharge(&mut out.outcome, arrays, deciding);
+        discharge(&mut out.outcome, arrays, deciding);
         out
     }
 

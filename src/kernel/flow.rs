@@ -23,6 +23,8 @@ pub(super) enum Flow {
     /// An address itself: copies, additions of offsets, selects, conversions between windows,
     /// packing and unpacking, spills.
     Pointer,
+    /// The bits themselves: copies, selects, packing and unpacking, spills.
+    Copy,
     /// Every dependence, but for that of a loaded value on its address.
     Any,
 }
@@ -181,6 +183,10 @@ impl Graph {
                         Src::Imm(_) | Src::Var(..) => {}
                     });
                 }
+                (op, Flow::Copy) => {
+                    let edges = &mut graph.edges;
+                    copy_edges(op, |from, to| edges.push((from.0, to.0)));
+                }
                 (op, Flow::Any) => {
                     let edges = &mut graph.edges;
                     defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
@@ -283,6 +289,8 @@ enum Number {
     Plain(i64),
     /// The generic address of this offset of local memory.
     InLocal(i64),
+    /// The generic address of this offset of parameter memory.
+    InParam(i64),
 }
 
 /// Registers with a single definition whose value is known: stack pointers and what is derived
@@ -309,16 +317,18 @@ impl Known {
             let (dst, number) = match &inst.op {
                 Op::Mov { dst, src, .. } => (*dst, known.src(*src)),
                 Op::Cvta {
-                    space: Space::Local,
+                    space: space @ (Space::Local | Space::Param),
                     to,
                     dst,
                     src,
                     ..
                 } => (
                     *dst,
-                    match (known.src(*src), to) {
-                        (Some(Number::Plain(at)), false) => Some(Number::InLocal(at)),
-                        (Some(Number::InLocal(at)), true) => Some(Number::Plain(at)),
+                    match (known.src(*src), to, space) {
+                        (Some(Number::Plain(at)), false, Space::Local) => Some(Number::InLocal(at)),
+                        (Some(Number::Plain(at)), false, _) => Some(Number::InParam(at)),
+                        (Some(Number::InLocal(at)), true, Space::Local) => Some(Number::Plain(at)),
+                        (Some(Number::InParam(at)), true, Space::Param) => Some(Number::Plain(at)),
                         _ => None,
                     },
                 ),
@@ -354,7 +364,8 @@ impl Known {
         };
         match (self.src(addr.base), space) {
             (Some(Number::InLocal(base)), Space::Generic) => (Space::Local, at(base)),
-            (Some(Number::Plain(base)), Space::Local) => (Space::Local, at(base)),
+            (Some(Number::InParam(base)), Space::Generic) => (Space::Param, at(base)),
+            (Some(Number::Plain(base)), Space::Local | Space::Param) => (space, at(base)),
             _ => (space, None),
         }
     }
@@ -366,7 +377,10 @@ fn sum(a: Option<Number>, b: Option<Number>) -> Option<Number> {
         (Number::InLocal(a), Number::Plain(b)) | (Number::Plain(a), Number::InLocal(b)) => {
             a.checked_add(b).map(Number::InLocal)
         }
-        (Number::InLocal(_), Number::InLocal(_)) => None,
+        (Number::InParam(a), Number::Plain(b)) | (Number::Plain(a), Number::InParam(b)) => {
+            a.checked_add(b).map(Number::InParam)
+        }
+        (Number::InLocal(_) | Number::InParam(_), Number::InLocal(_) | Number::InParam(_)) => None,
     }
 }
 
@@ -430,6 +444,25 @@ pub(super) fn reach(graph: &Graph, seeds: &[(RegId, Origin)]) -> Reach {
 /// A mask that keeps nothing of an address but bits that every base has zero.
 pub(super) fn low_bits(src: Src) -> bool {
     matches!(src, Src::Imm(mask) if mask < 256)
+}
+
+/// Which registers pass their bits on, whole or in parts, to which; memory is the graph's.
+fn copy_edges(op: &Op, mut edge: impl FnMut(RegId, RegId)) {
+    let mut from = |srcs: &[Src], to: RegId| {
+        for src in srcs {
+            if let Src::Reg(src) = src {
+                edge(*src, to);
+            }
+        }
+    };
+    match op {
+        Op::Mov { dst, src, .. } => from(&[*src], *dst),
+        Op::Pack { dst, srcs, .. } => from(srcs, *dst),
+        Op::Unpack { dsts, src, .. } => dsts.iter().flatten().for_each(|d| from(&[*src], *d)),
+        Op::Selp { dst, a, b, .. } | Op::Slct { dst, a, b, .. } => from(&[*a, *b], *dst),
+        Op::Shfl { dst, a, .. } => from(&[*a], *dst),
+        _ => {}
+    }
 }
 
 /// Which registers pass an address on, to which; memory is the graph's.

@@ -406,6 +406,7 @@ impl ptx::Param {
                     width: self.ty.bits() as u8,
                     signed: self.ty.is_signed(),
                     pointer: self.ptr.is_some(),
+                    untyped: self.ty.class() == TypeClass::Bits,
                 }
             }
             (TypeClass::Float, Some((fmt @ (Fmt::F16 | Fmt::Bf16 | Fmt::F32 | Fmt::F64), 1)))

@@ -47,6 +47,7 @@ mod decode_video;
 mod decode_wmma;
 mod entry;
 mod flow;
+mod header;
 mod init;
 mod instruction;
 mod layout;
@@ -60,6 +61,7 @@ mod sig;
 mod special;
 mod tensor_op;
 mod unmodelled;
+mod value_use;
 
 #[cfg(test)]
 mod tests;
@@ -72,6 +74,7 @@ pub use lower::{Lowered, lower};
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
 pub use usage::{AccessUse, ParamUse, param_uses};
+pub use value_use::ValueUse;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;
@@ -174,6 +177,8 @@ pub enum ParamKind {
         signed: bool,
         /// Declared with `.ptr`.
         pointer: bool,
+        /// Declared with a type of bits, which may as well be those of a float.
+        untyped: bool,
     },
     /// A float scalar.
     Float(Fmt),

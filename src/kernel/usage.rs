@@ -11,10 +11,11 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::flow::{Flow, Graph, Origin, Reach, reach, reach_with_globals};
+use super::flow::{Flow, Graph, Known, Origin, Reach, reach, reach_with_globals};
 use super::operands::op_uses;
 pub use super::results::results_used;
-use super::{Addr, IntTy, Kernel, NumTy, Op, RegId, Space, Src};
+use super::value_use::{ValueUse, value_uses};
+use super::{Addr, IntTy, Kernel, NumTy, Op, Pc, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +37,12 @@ pub struct ParamUse {
     pub offset: u32,
     /// Number of bytes.
     pub bytes: u32,
+    /// The first load of it.
+    pub pc: Pc,
+    /// Types that typed loads give it.
+    pub loaded: Vec<NumTy>,
+    /// Types that the code takes it, or a part of it, as.
+    pub taken: Vec<ValueUse>,
     /// It is used as an address: it reaches an address operand or a `cvta` by pointer flow.
     pub pointer: bool,
     /// It reaches no address but together with other parameters, so it may be the base of one or an
@@ -64,18 +71,31 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
     let Loads { mut uses, seeds } = loads(kernel);
     let pointers = reach_with_globals(&Graph::new(kernel, Flow::Pointer), &seeds, uses.len());
     mark_pointers(kernel, &pointers, &mut uses);
+    let copies = reach(&Graph::new(kernel, Flow::Copy), &seeds);
     let any = reach(&Graph::new(kernel, Flow::Any), &seeds);
+    let mut taken: Vec<(Origin, ValueUse)> = Vec::new();
     let mut decide = |reg: RegId| {
         for origin in any.origins(Src::Reg(reg)) {
             uses[*origin as usize].decides = true;
         }
     };
     for inst in &kernel.insts {
+        value_uses(&inst.op, |reg, what| {
+            for origin in copies.origins(Src::Reg(reg)) {
+                taken.push((*origin, what));
+            }
+        });
         if let Some(guard) = inst.guard {
             decide(guard.reg);
         }
         if matches!(inst.op, Op::Setp { .. } | Op::Set { .. } | Op::Brx { .. }) {
             op_uses(&inst.op, &mut decide);
+        }
+    }
+    for (origin, what) in taken {
+        let list = &mut uses[origin as usize].taken;
+        if !list.contains(&what) {
+            list.push(what);
         }
     }
     uses
@@ -239,30 +259,29 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
             }
         )
     });
-    for inst in &kernel.insts {
+    let addresses = Known::new(kernel);
+    for (pc, inst) in (0u32..).zip(&kernel.insts) {
         let Op::Ld {
             access, dsts, addr, ..
         } = &inst.op
         else {
             continue;
         };
+        let (space, _) = addresses.element(access.space, addr, 0, access.ty);
         // After `cvta.param` a generic load may read any parameter.
-        let reads = access.space == Space::Param || (generic && access.space == Space::Generic);
-        if !reads {
+        if space != Space::Param && !(generic && space == Space::Generic) {
             continue;
         }
         let bytes = access.ty.bits() / 8;
         for (i, dst) in dsts.iter().enumerate() {
             let Some(dst) = dst else { continue };
-            let key = match (access.space, addr.base.laid_out()) {
-                (Space::Param, Some(base)) => {
-                    let at = (base as i64).wrapping_add(addr.offset) + i as i64 * i64::from(bytes);
-                    match param_at(kernel, at) {
-                        Some((param, offset)) => (Some(param), offset, bytes),
-                        None => (None, 0, bytes),
-                    }
-                }
-                _ => (None, 0, bytes),
+            let (_, at) = addresses.element(access.space, addr, i, access.ty);
+            let key = match at.filter(|_| space == Space::Param) {
+                Some(at) => match param_at(kernel, at) {
+                    Some((param, offset)) => (Some(param), offset, bytes),
+                    None => (None, 0, bytes),
+                },
+                None => (None, 0, bytes),
             };
             let next = found.uses.len() as Origin;
             let origin = *known.entry(key).or_insert(next);
@@ -271,6 +290,9 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
                     param: key.0,
                     offset: key.1,
                     bytes,
+                    pc: Pc(pc),
+                    loaded: Vec::new(),
+                    taken: Vec::new(),
                     pointer: false,
                     ambiguous: false,
                     reads: Vec::new(),
@@ -278,6 +300,10 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
                     atomics: Vec::new(),
                     decides: false,
                 });
+            }
+            let loaded = &mut found.uses[origin as usize].loaded;
+            if !access.untyped && !loaded.contains(&access.ty) {
+                loaded.push(access.ty);
             }
             found.seeds.push((*dst, origin));
         }

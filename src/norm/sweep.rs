@@ -7,6 +7,7 @@ use super::bits::{Node, NodeId};
 use super::joint::Joint;
 use super::poly::{PTerm, PolyId};
 use super::prove::Reach;
+use super::rat::Rat;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
 use super::value::Val;
@@ -70,6 +71,11 @@ impl<'s> Normalizer<'s> {
             true => Err(NormError::Limit(t)),
             false => Ok(CanonId(form.0)),
         }
+    }
+
+    /// True once a form kept stand-ins that could have been multiplied out: what is equal may have different forms.
+    pub fn is_folded(&self) -> bool {
+        self.ring.folded
     }
 
     /// True once a coefficient was too long to compute: every answer is then the one that claims
@@ -261,13 +267,17 @@ impl<'s> Normalizer<'s> {
         let fail = |f: Fail| error(f, t);
         Ok(match store.get(t) {
             Term::Const(_) | Term::Elem { .. } => self.known(t),
-            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => Entry::Real(self.gather(t)?),
+            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => {
+                let v = self.gather(t)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
+            }
             Term::Mul(a, b) => {
                 if self.is_const(a) || self.is_const(b) {
                     return Ok(Entry::Real(self.gather(t)?));
                 }
                 let (x, y) = (self.value(a)?, self.value(b)?);
-                Entry::Real(self.ring.val_mul(x, y).map_err(fail)?)
+                let v = self.ring.val_mul(x, y).map_err(fail)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
             }
             Term::Inf { neg } => Entry::Real(Val::infinity(neg)),
             Term::Undefined => return Err(NormError::Undefined(t)),
@@ -277,6 +287,19 @@ impl<'s> Normalizer<'s> {
                 Entry::Real(self.ring.val_mul(x, i).map_err(fail)?)
             }
             Term::Fun(f, a) => {
+                if let Fun::Sqrt | Fun::Rsqrt | Fun::Log2 = f
+                    && let Some(size) = self.root_of_square(a)?
+                {
+                    return Ok(Entry::Real(match f {
+                        Fun::Sqrt => size,
+                        Fun::Rsqrt => self.ring.val_inverse(size).map_err(fail)?,
+                        _ => {
+                            let log = self.ring.val_fun(f, size).map_err(fail)?;
+                            let two = self.ring.coefs.of(Rat::int(2));
+                            self.ring.val_times(two, log).map_err(fail)?
+                        }
+                    }));
+                }
                 let x = self.value(a)?;
                 if let Fun::Sqrt | Fun::Rsqrt = f
                     && let Some(root) = self.root_of_factors(a)?

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decide::{Chance, Counterexample, Counts, Difference, OutputSummary};
-use crate::diag::{Diagnostic, Source, Span};
+use crate::decide::Chance;
+use crate::diag::{Diagnostic, MOST_ERRORS, Source, Span};
+use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
@@ -223,7 +224,7 @@ impl SiteReport {
             file: source.name.clone(),
             line: position.line,
             column: position.column,
-            text: source.line(position.line).trim().to_string(),
+            text: source.excerpt(span.start).into_owned(),
             threads: Vec::new(),
             cta: None,
             source: None,
@@ -238,11 +239,11 @@ impl SiteReport {
         out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
         out.cta = site.cta;
         let step = |s: &sim::Step| {
-            let line = kernel.source.position(kernel.span(s.pc).start).line;
+            let start = kernel.span(s.pc).start;
             StepReport {
                 step: s.step,
-                line,
-                text: kernel.source.line(line).trim().to_string(),
+                line: kernel.source.position(start).line,
+                text: kernel.source.excerpt(start).into_owned(),
                 barrier: s.barrier,
             }
         };
@@ -366,8 +367,14 @@ impl Failure {
         }
     }
 
-    /// Errors in a text.
-    pub fn at(source: &Arc<Source>, diagnostics: Vec<Diagnostic>) -> Failure {
+    /// Errors in a text; of very many the first ones, and how many there are.
+    pub fn at(source: &Arc<Source>, mut diagnostics: Vec<Diagnostic>) -> Failure {
+        if diagnostics.len() > MOST_ERRORS {
+            let code = diagnostics[0].code;
+            let more = diagnostics.len() - MOST_ERRORS;
+            diagnostics.truncate(MOST_ERRORS);
+            diagnostics.push(Diagnostic::error(code, format!("{more} more errors")));
+        }
         Failure {
             diagnostics,
             source: Some(source.clone()),

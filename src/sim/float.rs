@@ -320,27 +320,6 @@ impl Machine<'_> {
         self.values.store.of_bits(Fmt::F32, bits)
     }
 
-    /// True if a value that was never written stands below a term, selects aside.
-    pub fn is_poison(&self, t: TermId) -> bool {
-        let store = &self.values.store;
-        if store.is_total(t) {
-            return false;
-        }
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack = vec![t];
-        while let Some(t) = stack.pop() {
-            if store.is_total(t) || !seen.insert(t) {
-                continue;
-            }
-            match store.get(t) {
-                Term::Poison { .. } => return true,
-                Term::Select(p, ..) | Term::BitsSelect(p, ..) => stack.push(p),
-                _ => store.children(t, |c| stack.push(c)),
-            }
-        }
-        false
-    }
-
     /// a = b for bit terms.
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)

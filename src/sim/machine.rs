@@ -88,6 +88,8 @@ pub struct Machine<'k> {
     pub branch_regions: super::branch::Regions,
     /// An example of each instruction that read uninitialised bytes; poison terms name the pc.
     pub unset_sites: BTreeMap<Pc, Site>,
+    /// Which terms stand above something that was never written.
+    pub poisons: super::unwritten::Poisons,
     /// Where symbols came from whose value depends on the schedule, by serial.
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
@@ -357,6 +359,7 @@ impl<'k> Machine<'k> {
             is_read,
             branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),
+            poisons: Default::default(),
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
             conditionals: Vec::new(),

@@ -51,6 +51,8 @@ pub enum ArgValue {
     Decimal(String),
     /// The bits of an `0f` or `0d` literal.
     FloatBits(Fmt, u64),
+    /// The bits of a number with a suffix, `1.5:f32`.
+    Typed(ElemTy, u64),
     /// An array.
     Array(ArrayDecl),
 }
@@ -138,9 +140,26 @@ pub fn parse_map(text: &str) -> Result<(Key, Key), String> {
 impl ArgValue {
     /// Reads a value.
     pub fn parse(text: &str) -> Result<ArgValue, String> {
+        if let Some((number, suffix)) = text.rsplit_once(':')
+            && let (Ok(number), Ok(ty)) =
+                (Self::number(number.trim()), ElemTy::parse(suffix.trim()))
+        {
+            let bits = match ty {
+                ElemTy::Float(fmt) => number.float_bits(fmt),
+                ElemTy::Int { width, signed } => number.exact_bits(width.into(), signed),
+            };
+            return bits
+                .map(|bits| ArgValue::Typed(ty, bits))
+                .ok_or_else(|| format!("{} cannot hold that value", ty.name()));
+        }
         if text.contains('[') || text.contains(':') {
             return ArrayDecl::parse(text).map(ArgValue::Array);
         }
+        Self::number(text)
+    }
+
+    /// Reads a number without a suffix.
+    fn number(text: &str) -> Result<ArgValue, String> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -167,6 +186,7 @@ impl ArgValue {
             (Some(hex), _) => number(hex, 16),
             (_, Some(bits)) => number(bits, 2),
             _ if lower.bytes().all(|b| b.is_ascii_digit()) => number(&lower, 10),
+            _ if lower == "inf" => Some(ArgValue::Decimal(text.to_string())),
             _ => {
                 let decimal = lower
                     .bytes()
@@ -177,13 +197,14 @@ impl ArgValue {
         };
         value.ok_or_else(|| {
             format!(
-                "`{text}` is neither an integer, nor a float (0.5, 0f3F000000), \
-                 nor an array such as in:f32[128]"
+                "`{text}` is neither an integer, nor a float (0.5, 0f3F000000, inf), \
+                 nor either with its type (1.5:f32), nor an array such as in:f32[128]"
             )
         })
     }
 
-    /// The bits of this value as a float of the format; `None` if the format cannot hold it.
+    /// The bits of this value as a float of the format, a decimal rounded to the nearest; `None`
+    /// if the format cannot hold it.
     pub fn float_bits(&self, fmt: Fmt) -> Option<u64> {
         let text = match self {
             ArgValue::FloatBits(f, bits) if *f == fmt => return Some(*bits),
@@ -191,27 +212,20 @@ impl ArgValue {
                 return encode_exact(fmt, &decode(*f, *bits).ok()?);
             }
             ArgValue::Int(v) => v.to_string(),
-            ArgValue::Decimal(text) => text.clone(),
-            ArgValue::Array(_) => return None,
+            ArgValue::Decimal(text) => text.to_ascii_lowercase(),
+            ArgValue::Typed(..) | ArgValue::Array(_) => return None,
         };
+        let infinite = text.ends_with("inf");
         match fmt {
-            Fmt::F64 => text
-                .parse::<f64>()
-                .ok()
-                .filter(|v| v.is_finite())
-                .map(f64::to_bits),
-            Fmt::F32 => text
-                .parse::<f32>()
-                .ok()
-                .filter(|v| v.is_finite())
-                .map(|v| v.to_bits() as u64),
-            _ => {
-                let wide: f64 = text.parse().ok()?;
-                if wide == 0.0 {
-                    return Some((wide.is_sign_negative() as u64) << (fmt.bits() - 1));
-                }
-                encode_exact(fmt, &decode(Fmt::F64, wide.to_bits()).ok()?)
+            Fmt::F64 => {
+                let v: f64 = text.parse().ok()?;
+                (v.is_finite() || infinite).then(|| v.to_bits())
             }
+            Fmt::F32 => {
+                let v: f32 = text.parse().ok()?;
+                (v.is_finite() || infinite).then(|| v.to_bits() as u64)
+            }
+            _ => narrow_bits(fmt, text.parse().ok()?),
         }
     }
 
@@ -231,6 +245,38 @@ impl ArgValue {
             .contains(&v)
             .then(|| (v as u128 & ((1u128 << width) - 1)) as u64)
     }
+
+    /// The bits of this value as an integer of exactly this type: that of a suffix says the sign.
+    fn exact_bits(&self, width: u32, signed: bool) -> Option<u64> {
+        match self {
+            ArgValue::Int(v) if *v < 0 && !signed => None,
+            value => value.int_bits(width, signed),
+        }
+    }
+}
+
+/// The bits of a number in a format narrower than single precision, rounded to the nearest, ties to
+/// even; `None` for what is too large, and for an infinity that the format does not have.
+fn narrow_bits(fmt: Fmt, v: f64) -> Option<u64> {
+    let (least, digits, infinity) = match fmt {
+        Fmt::F16 => (-14, 10, Some(0x7c00)),
+        Fmt::Bf16 => (-126, 7, Some(0x7f80)),
+        Fmt::E5m2 => (-14, 2, Some(0x7c)),
+        Fmt::E4m3 => (-6, 3, None),
+        _ => return None,
+    };
+    let sign = u64::from(v.is_sign_negative()) << (fmt.bits() - 1);
+    if v.is_infinite() {
+        return infinity.map(|bits: u64| bits | sign);
+    }
+    let exponent = ((v.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
+    let quantum = 2f64.powi(exponent - digits);
+    // Both factors are powers of two beside the digits of `v`, so that only the rounding rounds.
+    let rounded = (v / quantum).round_ties_even() * quantum;
+    if rounded == 0.0 {
+        return Some(sign);
+    }
+    encode_exact(fmt, &decode(Fmt::F64, rounded.to_bits()).ok()?)
 }
 
 impl ArrayDecl {
@@ -378,13 +424,22 @@ impl ElemTy {
         ("u64", ElemTy::int(64, false)),
     ];
 
+    /// Other names of signed integers.
+    const ALIASES: [(&'static str, ElemTy); 4] = [
+        ("i8", ElemTy::int(8, true)),
+        ("i16", ElemTy::int(16, true)),
+        ("i32", ElemTy::int(32, true)),
+        ("i64", ElemTy::int(64, true)),
+    ];
+
     const fn int(width: u8, signed: bool) -> ElemTy {
         ElemTy::Int { width, signed }
     }
 
     /// Reads the name of an element type.
     pub fn parse(text: &str) -> Result<ElemTy, String> {
-        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+        let mut all = Self::NAMES.iter().chain(&Self::ALIASES);
+        let known = all.find(|(name, _)| *name == text);
         known.map(|&(_, ty)| ty).ok_or_else(|| {
             let names: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
             format!(
@@ -430,10 +485,45 @@ mod tests {
             Ok(None)
         );
         for bad in [
-            "", "x", "nan", "inf", "0f12", "--1", "1 2", "0x", "0x-1", "1e999",
+            "", "x", "nan", "nan:f32", "inf:e4m3", "-1:u8", "300:s8", "1.5:s32", "0f12", "--1",
+            "1 2", "0x", "0x-1", "1e999",
         ] {
             assert!(ArgValue::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn suffixes_and_infinities() {
+        let typed = |text| match ArgValue::parse(text) {
+            Ok(ArgValue::Typed(ty, bits)) => (ty.name(), bits),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(typed("1.5:f32"), ("f32".into(), 0x3fc0_0000));
+        assert_eq!(typed("2:f16"), ("f16".into(), 0x4000));
+        assert_eq!(typed("-2:i16"), ("s16".into(), 0xfffe));
+        assert_eq!(typed("-inf:bf16"), ("bf16".into(), 0xff80));
+        let inf = ArgValue::parse("-inf").expect("a number");
+        assert_eq!(inf.float_bits(Fmt::F32), Some(0xff80_0000));
+        assert_eq!(inf.float_bits(Fmt::F16), Some(0xfc00));
+        assert_eq!(inf.float_bits(Fmt::E4m3), None);
+    }
+
+    #[test]
+    fn narrow_floats_are_rounded_to_the_nearest() {
+        // A tie to even, the least number that is no zero, the largest that does not overflow.
+        for (v, bits) in [
+            (0.1, Some(0x2e66)),
+            (2049.0, Some(0x6800)),
+            (2051.0, Some(0x6802)),
+            (2f64.powi(-24), Some(1)),
+            (2f64.powi(-25), Some(0)),
+            (-2f64.powi(-26), Some(0x8000)),
+            (65519.0, Some(0x7bff)),
+            (65520.0, None),
+        ] {
+            assert_eq!(narrow_bits(Fmt::F16, v), bits, "{v}");
+        }
+        assert_eq!(narrow_bits(Fmt::Bf16, 1.0), Some(0x3f80));
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! Fitting bound values to the types of parameters and to fields of by-value structures.
 //!
-//! Source: the section "Bindings" of the command-line contract. The width of a field of a
-//! structure is that of the widest load at its offset; a field that is never read cannot matter,
-//! and takes four bytes, or eight where its value needs them.
+//! Source: the section "Bindings" of the command-line contract. `field_type` finds the type of a
+//! number where the declaration does not say it.
 
-use crate::kernel::{Fmt, Kernel, Param, ParamKind};
+use crate::kernel::{Kernel, Param, ParamKind};
 
-use super::SpecError;
 use super::binding::{Arg, ArgValue, ArrayDecl};
+use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
 use super::manifest::KernelSpec;
-use super::pair::{clash, find, is_array};
+use super::pair::{clash, find};
 use super::usage::ParamUses;
+use super::{ElemTy, SpecError};
 
 /// Bytes of a tensor map.
 pub(super) const MAP_BYTES: u32 = 128;
@@ -31,8 +31,8 @@ pub(super) struct Piece {
 pub(super) enum Bound {
     /// Nothing.
     Free,
-    /// Bits.
-    Bits(u64),
+    /// A number: its bits and its type.
+    Bits(u64, ElemTy),
     /// An array.
     Array(ArrayDecl),
 }
@@ -48,6 +48,16 @@ impl Piece {
     }
 }
 
+/// One kernel with what is said about it.
+pub(super) struct Side<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// What is said.
+    pub spec: &'a KernelSpec,
+    /// Its reads of parameters.
+    pub uses: ParamUses,
+}
+
 /// The declared type of a parameter as PTX writes it.
 pub(super) fn show_type(param: &Param) -> String {
     match param.kind {
@@ -61,19 +71,30 @@ pub(super) fn show_type(param: &Param) -> String {
 
 /// The pieces of a parameter in offset order, without holes: those that are bound, and the free
 /// ones between them, cut around the places where a pointer is read.
-pub(super) fn bound_pieces(
-    kernel: &Kernel,
-    p: usize,
-    spec: &KernelSpec,
-    uses: &ParamUses,
-) -> Result<Vec<Piece>, SpecError> {
+pub(super) fn bound_pieces(sides: &[Side], side: usize, p: usize) -> Result<Vec<Piece>, SpecError> {
+    let Side { kernel, spec, uses } = &sides[side];
     let param = &kernel.params[p];
     let mut bound: Vec<(Piece, &Arg)> = Vec::new();
     for arg in &spec.args {
         if find(kernel, &arg.key) != Some(p) {
             continue;
         }
-        let piece = fit(kernel, p, arg, uses)?;
+        let mut said = Vec::new();
+        for (i, other) in sides.iter().enumerate() {
+            if i == side || !arg.own {
+                let q = find(other.kernel, &arg.key);
+                let offset = arg.key.offset.unwrap_or(0);
+                said.extend(q.map(|q| readings(other.kernel, &other.uses, q, offset)));
+            }
+        }
+        let piece = Fit {
+            kernel,
+            uses,
+            p,
+            arg,
+            readings: &said.concat(),
+        }
+        .piece()?;
         let mut kept = Vec::new();
         for (old, from) in bound {
             let apart =
@@ -121,106 +142,123 @@ fn free(out: &mut Vec<Piece>, start: u32, end: u32, p: usize, uses: &ParamUses) 
     push(at, end);
 }
 
-fn fit(kernel: &Kernel, p: usize, arg: &Arg, uses: &ParamUses) -> Result<Piece, SpecError> {
-    let param = &kernel.params[p];
-    let refuse = |why: String| SpecError::DoesNotFit {
-        text: arg.text.clone(),
-        param: param.name.clone(),
-        kernel: kernel.name.clone(),
-        ty: show_type(param),
-        why,
-    };
-    let whole = |bound| Piece {
-        offset: 0,
-        bytes: param.bytes,
-        bound,
-    };
-    if arg.key.offset.is_some() && param.kind != ParamKind::Bytes {
-        return Err(refuse("only a by-value structure has fields".into()));
-    }
-    match param.kind {
-        ParamKind::Int { .. }
-            if matches!(&arg.value, ArgValue::Array(ArrayDecl { map: Some(_), .. })) =>
-        {
-            Err(refuse("a tensor map has 128 bytes".into()))
+/// Where a binding goes, and what both kernels say about the place.
+struct Fit<'a> {
+    kernel: &'a Kernel,
+    uses: &'a ParamUses,
+    /// Index of the parameter.
+    p: usize,
+    arg: &'a Arg,
+    /// What every kernel that the binding is for says about the bytes.
+    readings: &'a [Reading],
+}
+
+impl Fit<'_> {
+    fn refuse(&self, why: String) -> SpecError {
+        let param = &self.kernel.params[self.p];
+        SpecError::DoesNotFit {
+            text: self.arg.text.clone(),
+            param: param.name.clone(),
+            kernel: self.kernel.name.clone(),
+            ty: show_type(param),
+            why,
         }
-        ParamKind::Int { width, signed, .. } => match &arg.value {
-            ArgValue::Array(decl) if width == 64 => Ok(whole(Bound::Array(decl.clone()))),
-            ArgValue::Array(_) => Err(refuse("only 64 bits can be a pointer".into())),
-            value => match value.int_bits(width as u32, signed) {
-                Some(bits) => Ok(whole(Bound::Bits(bits))),
-                None => Err(refuse(not_integer(value))),
-            },
-        },
-        ParamKind::Float(fmt) => match arg.value.float_bits(fmt) {
-            Some(bits) => Ok(whole(Bound::Bits(bits))),
-            None if is_array(&arg.value) => Err(refuse("a float is not a pointer".into())),
-            None => Err(refuse("the type cannot hold that value".into())),
-        },
-        ParamKind::Bytes => {
-            let is_map = matches!(&arg.value, ArgValue::Array(ArrayDecl { map: Some(_), .. }));
-            let offset = match arg.key.offset {
-                Some(offset) => offset,
-                None if is_map && param.bytes == MAP_BYTES => 0,
-                None if [1, 2, 4, 8].contains(&param.bytes) => 0,
-                None => {
-                    let flag = "bind its fields with KEY+BYTES=VALUE";
-                    return Err(refuse(format!(
-                        "a structure has no value of its own; {flag}"
-                    )));
+    }
+
+    /// The piece of the parameter that the binding is.
+    fn piece(&self) -> Result<Piece, SpecError> {
+        let param = &self.kernel.params[self.p];
+        let offset = self.arg.key.offset.unwrap_or(0);
+        if self.arg.key.offset.is_some() && param.kind != ParamKind::Bytes {
+            return Err(self.refuse("only a by-value structure has fields".into()));
+        }
+        let whole = match &self.arg.value {
+            ArgValue::Array(ArrayDecl { map: Some(_), .. }) => param.bytes == MAP_BYTES,
+            _ => [1, 2, 4, 8].contains(&param.bytes),
+        };
+        if param.kind == ParamKind::Bytes && self.arg.key.offset.is_none() && !whole {
+            let flag = "a structure has no value of its own; bind its fields with KEY+BYTES=VALUE";
+            return Err(self.refuse(flag.into()));
+        }
+        let (bytes, bound) = match &self.arg.value {
+            ArgValue::Array(decl) => self.array(decl)?,
+            value => {
+                let (ty, bits) = self.number(value, offset)?;
+                (ty.bytes() as u32, Bound::Bits(bits, ty))
+            }
+        };
+        if param.kind != ParamKind::Bytes && bytes != param.bytes {
+            return Err(self.refuse(format!("it has {} bytes", param.bytes)));
+        }
+        if offset
+            .checked_add(bytes)
+            .is_none_or(|end| end > param.bytes)
+        {
+            return Err(self.refuse(format!("a value of {bytes} bytes does not fit there")));
+        }
+        Ok(Piece {
+            offset,
+            bytes,
+            bound,
+        })
+    }
+
+    fn array(&self, decl: &ArrayDecl) -> Result<(u32, Bound), SpecError> {
+        let bytes = match (self.kernel.params[self.p].kind, &decl.map) {
+            (ParamKind::Int { .. }, Some(_)) => {
+                return Err(self.refuse("a tensor map has 128 bytes".into()));
+            }
+            (ParamKind::Int { width, .. }, None) if width != 64 => {
+                return Err(self.refuse("only 64 bits can be a pointer".into()));
+            }
+            (ParamKind::Float(_), _) => {
+                return Err(self.refuse("a float is not a pointer".into()));
+            }
+            (_, Some(_)) => MAP_BYTES,
+            (_, None) => 8,
+        };
+        Ok((bytes, Bound::Array(decl.clone())))
+    }
+
+    /// The type and bits of a number.
+    fn number(&self, value: &ArgValue, offset: u32) -> Result<(ElemTy, u64), SpecError> {
+        if let ArgValue::Typed(ty, bits) = value {
+            let place = (self.p, offset);
+            return match contradicted(self.kernel, self.uses, place, *ty) {
+                None => Ok((*ty, *bits)),
+                Some(load) => {
+                    Err(self.refuse(format!("{} is read there; {SUFFIXES}", load.name())))
                 }
             };
-            let bytes = match (arg.key.offset, &arg.value) {
-                (_, ArgValue::Array(_)) if is_map => MAP_BYTES,
-                (_, ArgValue::Array(_)) => 8,
-                (None, _) => param.bytes,
-                (Some(_), ArgValue::FloatBits(fmt, _)) => fmt.bits() / 8,
-                (Some(_), value) => match uses.load_bytes(p, offset) {
-                    Some(bytes) => bytes,
-                    None if value.int_bits(32, false).is_some() => 4,
-                    None => 8,
-                },
-            };
-            if offset
-                .checked_add(bytes)
-                .is_none_or(|end| end > param.bytes)
-            {
-                return Err(refuse(format!(
-                    "a value of {bytes} bytes does not fit there"
+        }
+        let ty = match (agree(self.readings), value) {
+            (Ok(ty), _) => ty,
+            // Such a literal says its own width.
+            (Err(NoType::Silent), ArgValue::FloatBits(fmt, _)) => ElemTy::Float(*fmt),
+            (Err(NoType::Silent), _) => {
+                return Err(self.refuse(format!(
+                    "no load or use tells what its type is there; {SUFFIXES}"
                 )));
             }
-            let bound = match &arg.value {
-                ArgValue::Array(decl) => Bound::Array(decl.clone()),
-                value @ ArgValue::Int(_) => match value.int_bits(8 * bytes, false) {
-                    Some(bits) => Bound::Bits(bits),
-                    None => return Err(refuse(not_integer(value))),
-                },
-                value => {
-                    let fmt = match bytes {
-                        4 => Fmt::F32,
-                        8 => Fmt::F64,
-                        _ => {
-                            return Err(refuse("give the bits of this field as an integer".into()));
-                        }
-                    };
-                    match value.float_bits(fmt) {
-                        Some(bits) => Bound::Bits(bits),
-                        None => return Err(refuse("the type cannot hold that value".into())),
-                    }
-                }
-            };
-            Ok(Piece {
-                offset,
-                bytes,
-                bound,
-            })
+            (Err(NoType::Disagree), _) => {
+                return Err(self.refuse(format!(
+                    "loads and uses disagree about its type there; {SUFFIXES}"
+                )));
+            }
+        };
+        if matches!(value, ArgValue::Int(v) if *v != 0) && self.uses.is_pointer(self.p, offset) {
+            let why = "it is a pointer, which is an array (in:f32[128]) or 0 (null)";
+            return Err(self.refuse(why.into()));
+        }
+        match (bits_of(value, ty), value, ty) {
+            (Some(bits), ..) => Ok((ty, bits)),
+            (None, ArgValue::Decimal(_) | ArgValue::FloatBits(..), ElemTy::Int { .. }) => {
+                Err(self.refuse("an integer is needed".into()))
+            }
+            (None, ..) => Err(self.refuse(format!("{} cannot hold that value", ty.name()))),
         }
     }
 }
 
-fn not_integer(value: &ArgValue) -> String {
-    match value {
-        ArgValue::Int(_) => "the type cannot hold that value".into(),
-        _ => "an integer is needed".into(),
-    }
-}
+/// How a type is said where it does not follow.
+const SUFFIXES: &str = "say it with a suffix (1.5:f32, 1.5:f16, 40:s64; f16 bf16 f32 f64 s8 u8 s16 u16 s32 u32 s64 u64)";

@@ -9,6 +9,7 @@ use crate::term::ArrayId;
 mod alias;
 pub mod binding;
 mod error;
+mod field_type;
 mod fit;
 pub mod init;
 pub mod launch;
@@ -94,6 +95,13 @@ pub enum ElemTy {
 }
 
 impl ElemTy {
+    fn is_signed(self) -> bool {
+        match self {
+            ElemTy::Int { signed, .. } => signed,
+            ElemTy::Float(_) => false,
+        }
+    }
+
     /// Size in bytes.
     pub fn bytes(self) -> u64 {
         match self {

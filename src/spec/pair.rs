@@ -15,8 +15,8 @@ use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
 use super::alias;
-use super::binding::{Arg, ArgValue, ArrayDecl, Key, MapDecl, ParamKey};
-use super::fit::{Bound, Piece, bound_pieces, show_type};
+use super::binding::{Arg, ArrayDecl, Key, MapDecl, ParamKey};
+use super::fit::{Bound, Piece, Side, bound_pieces, show_type};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
 use super::usage::ParamUses;
@@ -73,16 +73,23 @@ impl Draft<'_> {
 /// Resolves one kernel (`map` is empty) or a pair, the reference first.
 pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result<Setup, SpecError> {
     check_keys(kernels)?;
+    let sides = kernels.iter().map(|&(kernel, spec)| Side {
+        kernel,
+        spec,
+        uses: ParamUses::of(kernel),
+    });
+    let sides: Vec<Side> = sides.collect();
+    let mut bound = Vec::new();
+    for (side, s) in sides.iter().enumerate() {
+        let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, side, p));
+        bound.push(pieces.collect::<Result<Vec<_>, _>>()?);
+    }
     let mut drafts = Vec::new();
-    for &(kernel, spec) in kernels {
-        let uses = ParamUses::of(kernel);
-        let pieces = (0..kernel.params.len())
-            .map(|p| bound_pieces(kernel, p, spec, &uses))
-            .collect::<Result<Vec<_>, _>>()?;
+    for (side, pieces) in sides.into_iter().zip(bound) {
         drafts.push(Draft {
-            kernel,
-            spec,
-            uses,
+            kernel: side.kernel,
+            spec: side.spec,
+            uses: side.uses,
             pieces,
             fields: Vec::new(),
             maps: Vec::new(),
@@ -277,7 +284,7 @@ impl Table {
             for piece in cut(&drafts[side].pieces[p], &cuts) {
                 let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
-                    Bound::Bits(_) => None,
+                    Bound::Bits(..) => None,
                     Bound::Array(_) => Some(true),
                     Bound::Free => Some(present.iter().any(|&(s, q)| {
                         let array = |x: &Piece| {
@@ -289,7 +296,7 @@ impl Table {
                     })),
                 };
                 let value = match (&piece.bound, pointer) {
-                    (Bound::Bits(bits), _) => Value::Bits(*bits),
+                    (Bound::Bits(bits, _), _) => Value::Bits(*bits),
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
                         let key = (piece.offset, piece.paired_bytes(), is_pointer);
@@ -580,9 +587,4 @@ pub(super) fn clash(first: &Arg, second: &Arg, param: &str) -> SpecError {
         second: second.text.clone(),
         param: param.to_string(),
     }
-}
-
-/// True for a value that a pointer parameter can take.
-pub(super) fn is_array(value: &ArgValue) -> bool {
-    matches!(value, ArgValue::Array(_))
 }

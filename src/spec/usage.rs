@@ -1,13 +1,13 @@
 //! Where a kernel reads its parameters, and which of those places hold pointers.
 
-use crate::kernel::usage::param_uses;
+use crate::kernel::usage::{ParamUse, param_uses};
 use crate::kernel::{Kernel, ParamKind};
 
 /// Reads of the parameter space of one kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ParamUses {
-    /// (parameter, offset in it, bytes) of every load.
-    loads: Vec<(usize, u32, u32)>,
+    /// What becomes of each load.
+    loads: Vec<ParamUse>,
     /// (parameter, offset in it) of every place that holds a pointer, sorted.
     pointers: Vec<(usize, u32)>,
 }
@@ -18,7 +18,10 @@ impl ParamUses {
     /// What may be a base or an offset is not taken for a pointer: as a symbol it can only lose an
     /// answer, while the sum of two array addresses would be an address of neither.
     pub fn of(kernel: &Kernel) -> ParamUses {
-        let mut out = ParamUses::default();
+        let mut out = ParamUses {
+            loads: param_uses(kernel),
+            pointers: Vec::new(),
+        };
         for (i, param) in kernel.params.iter().enumerate() {
             if let ParamKind::Int {
                 width: 64,
@@ -29,12 +32,10 @@ impl ParamUses {
                 out.pointers.push((i, 0));
             }
         }
-        for found in param_uses(kernel) {
+        for found in &out.loads {
             let Some(param) = found.param else { continue };
-            let param = param as usize;
-            out.loads.push((param, found.offset, found.bytes));
             if found.pointer && !found.ambiguous && found.bytes == 8 {
-                out.pointers.push((param, found.offset));
+                out.pointers.push((param as usize, found.offset));
             }
         }
         out.pointers.sort_unstable();
@@ -42,10 +43,17 @@ impl ParamUses {
         out
     }
 
-    /// Size in bytes of the widest load of a parameter at an offset.
-    pub fn load_bytes(&self, param: usize, offset: u32) -> Option<u32> {
-        let here = self.loads.iter().filter(|l| (l.0, l.1) == (param, offset));
-        here.map(|l| l.2).max()
+    /// The loads that begin at an offset of a parameter; where there is none, those that may.
+    pub fn at(&self, param: usize, offset: u32) -> impl Iterator<Item = &ParamUse> {
+        let here = move |l: &ParamUse| (l.param, l.offset) == (Some(param as u32), offset);
+        let known = self.loads.iter().any(here);
+        let mut all = self.loads.iter();
+        std::iter::from_fn(move || {
+            all.find(|l| match known {
+                true => here(l),
+                false => l.param.is_none(),
+            })
+        })
     }
 
     /// Offsets of the pointers in a parameter, in order.

@@ -1,18 +1,16 @@
 //! Arithmetic on values: exact while it can be, intervals beyond.
 //!
 //! The rules for infinities are the usual limits, those for undefinedness are exact: where an
-//! interval leaves open whether an operation is defined the result is undecided. With tolerance,
-//! constants and approximate functions are widened by what rounding can account for.
+//! interval leaves open whether an operation is defined the result is undecided.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::eval::{Mode, Value};
+use super::eval::Value;
 use super::interval::{Dyadic, Interval};
 use super::{Fun, RCmp};
-use crate::kernel::Fmt;
 
 /// Rationals with more bits than this in numerator and denominator become intervals.
 const MAX_RATIONAL_BITS: u64 = 1024;
@@ -232,8 +230,7 @@ fn exact_sqrt(q: &BigRational) -> Option<BigRational> {
     (&n * &n == *q.numer() && &d * &d == *q.denom()).then(|| BigRational::new_raw(n, d))
 }
 
-pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
-    let prec = mode.prec;
+pub(super) fn fun(f: Fun, x: &Value, prec: u32) -> Value {
     let n = match real(x) {
         Real::None(v) => return v,
         Real::Inf(neg) => {
@@ -285,23 +282,18 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                 _ => Value::of(i(n).sqrt(prec)),
             };
             let one = Value::Exact(BigRational::one());
-            let v = if f == Fun::Rsqrt {
-                div(&one, &root, prec)
-            } else {
-                root
-            };
-            widened(v, Error::Relative(21), mode)
+            match f {
+                Fun::Rsqrt => div(&one, &root, prec),
+                _ => root,
+            }
         }
-        Fun::Exp2 => {
-            let v = match n {
-                Value::Exact(q) if q.is_integer() && q.numer().bits() <= 9 => {
-                    let e = q.numer().to_i64().unwrap_or(0);
-                    return Value::Exact(super::pow2(e));
-                }
-                _ => Value::of(i(n).exp2(prec)),
-            };
-            widened(v, Error::Relative(21), mode)
-        }
+        Fun::Exp2 => match n {
+            Value::Exact(q) if q.is_integer() && q.numer().bits() <= 9 => {
+                let e = q.numer().to_i64().unwrap_or(0);
+                Value::Exact(super::pow2(e))
+            }
+            _ => Value::of(i(n).exp2(prec)),
+        },
         Fun::Log2 => {
             if let Value::Exact(q) = n {
                 let (a, b) = (power_of_two(q.numer()), power_of_two(q.denom()));
@@ -310,96 +302,28 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                     return Value::Exact(BigRational::from_integer(e));
                 }
             }
-            widened(Value::of(i(n).log2(prec)), Error::Absolute(21), mode)
+            Value::of(i(n).log2(prec))
         }
         Fun::Sin | Fun::Cos => {
             if n.sign() == Some(0) {
                 let one = f == Fun::Cos;
                 return Value::Exact(BigRational::from_integer((one as i64).into()));
             }
-            let v = Value::of(i(n).sin(f == Fun::Cos, prec));
-            widened(v, Error::Absolute(19), mode)
+            Value::of(i(n).sin(f == Fun::Cos, prec))
         }
         Fun::Tanh => {
             if n.sign() == Some(0) {
                 return Value::Exact(BigRational::zero());
             }
-            widened(Value::of(i(n).tanh(prec)), Error::Relative(10), mode)
+            Value::of(i(n).tanh(prec))
         }
         Fun::Erf => {
             if n.sign() == Some(0) {
                 return Value::Exact(BigRational::zero());
             }
-            widened(Value::of(i(n).erf(prec)), Error::Relative(20), mode)
+            Value::of(i(n).erf(prec))
         }
     }
-}
-
-/// How far an approximate operation may be off: 2^-bits of the value, or of 1.
-pub(super) enum Error {
-    Relative(u32),
-    Absolute(u32),
-}
-
-pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
-    let Some(i) = v.interval(mode.prec).filter(|_| mode.approximate) else {
-        return v;
-    };
-    Value::Interval(match error {
-        Error::Relative(bits) => i.widen(bits, mode.prec),
-        Error::Absolute(bits) => i.widen_by(&Dyadic::new(BigInt::one(), -(bits as i64)), mode.prec),
-    })
-}
-
-/// The result of an operation, or all numbers that floats of 32 bits may make of it: one that is such a float
-/// is not rounded.
-pub(super) fn rounded(v: Value, mode: Mode) -> Value {
-    let is_float = |q: &BigRational| super::encode_exact(Fmt::F32, q).is_some();
-    match &v {
-        _ if !mode.rounded => v,
-        Value::Exact(q) if is_float(q) => v,
-        _ => match v.interval(mode.prec) {
-            Some(i) => Value::Interval(i.widen(23, mode.prec)),
-            None => v,
-        },
-    }
-}
-
-/// A constant, or with tolerance the numbers that may have been meant by it.
-///
-/// Rounding to nearest moves a number by at most half of the lowest bit of the result, in whatever
-/// format, and 2^-8 of itself in the coarsest (bf16); a folded product of constants carries the
-/// relative errors of its factors. Integers below 2^24 and numbers of up to three significant bits
-/// are taken as meant, and so are fractions of small integers.
-pub(super) fn constant(q: &BigRational, mode: Mode) -> Value {
-    let exact = Value::Exact(q.clone());
-    if !mode.tolerant || q.is_zero() {
-        return exact;
-    }
-    let significant = |n: &BigInt| n.bits() - n.trailing_zeros().unwrap_or(0);
-    if q.is_integer() && q.numer().bits() <= 24
-        || q.numer().bits() + q.denom().bits() <= 16 && power_of_two(q.denom()).is_none()
-    {
-        return exact;
-    }
-    let i = Interval::from_rational(q, mode.prec);
-    let relative = i.widen(22, mode.prec);
-    let Some(k) = power_of_two(q.denom()) else {
-        return Value::Interval(relative);
-    };
-    let s = significant(q.numer());
-    if s <= 3 {
-        return exact;
-    }
-    // Half of the lowest set bit.
-    let low = q.numer().trailing_zeros().unwrap_or(0) as i64 - k as i64 - 1;
-    let by_bit = i.widen_by(&Dyadic::new(BigInt::one(), low), mode.prec);
-    let coarsest = i.widen(8, mode.prec);
-    let inner = Interval {
-        lo: by_bit.lo.max(coarsest.lo),
-        hi: by_bit.hi.min(coarsest.hi),
-    };
-    Value::Interval(inner.hull(&relative))
 }
 
 /// x < y, x <= y or x = y, where the enclosures tell.

@@ -8,19 +8,13 @@
 //! Definedness is exact: x/0, the square root of a negative number, inf - inf and 0 * inf are
 //! [`Value::Undefined`]; log2(0) is minus infinity; a branch of a select that is not taken is not
 //! looked at. Where an interval leaves open which case holds the value is [`Value::Undecided`].
-//!
-//! With [`Mode::tolerant`], every constant that looks rounded, and with [`Mode::approximate`] every
-//! function that hardware approximates, is widened by what that rounding can account for: two kernels whose tolerant
-//! values overlap may differ by no more than their choice of constants.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
-use super::arith::{
-    Error, add, compare, constant, div, either, extremum, fun, inf, mul, neg, rounded, widened,
-};
+use super::arith::{add, compare, div, either, extremum, fun, inf, mul, neg};
 use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };
@@ -56,23 +50,12 @@ pub enum Value {
 pub struct Mode {
     /// Precision of intervals in bits.
     pub prec: u32,
-    /// Widen constants that real kernels round.
-    pub tolerant: bool,
-    /// Widen functions that hardware approximates.
-    pub approximate: bool,
-    /// Widen the result of every operation by what a float of 32 bits rounds off.
-    pub rounded: bool,
 }
 
 impl Mode {
-    /// Intervals of a precision, with nothing widened.
+    /// Intervals of a precision.
     pub const fn exact(prec: u32) -> Self {
-        Mode {
-            prec,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
-        }
+        Mode { prec }
     }
 }
 
@@ -218,7 +201,7 @@ fn step(
     let prec = mode.prec;
     let v = |i: usize| &values[kids[i] as usize];
     match store.get(t) {
-        Term::Const(c) => constant(store.constant(c), mode),
+        Term::Const(c) => Value::Exact(store.constant(c).clone()),
         Term::Inf { neg } => inf(neg),
         Term::Undefined => Value::Undefined,
         Term::Elem {
@@ -229,22 +212,19 @@ fn step(
             let n = (fmt.bits() / 8) as u8;
             decode(fmt, &Value::Bits(inputs.read(array, off, n)))
         }
-        Term::Add(..) => rounded(add(v(0), v(1), prec), mode),
-        Term::Mul(..) => rounded(mul(v(0), v(1), prec), mode),
+        Term::Add(..) => add(v(0), v(1), prec),
+        Term::Mul(..) => mul(v(0), v(1), prec),
         Term::Neg(_) => neg(v(0)),
         Term::Sum(_) => {
             let mut sum = Value::Exact(BigRational::zero());
             for k in 0..kids.len() / 2 {
                 let product = mul(v(2 * k), v(2 * k + 1), prec);
-                sum = rounded(add(&sum, &product, prec), mode);
+                sum = add(&sum, &product, prec);
             }
             sum
         }
-        Term::Div(..) => {
-            let quotient = rounded(div(v(0), v(1), prec), mode);
-            widened(quotient, Error::Relative(21), mode)
-        }
-        Term::Fun(f, _) => rounded(fun(f, v(0), mode), mode),
+        Term::Div(..) => div(v(0), v(1), prec),
+        Term::Fun(f, _) => fun(f, v(0), prec),
         Term::Max(..) => extremum(v(0), v(1), false, prec),
         Term::Min(..) => extremum(v(0), v(1), true, prec),
         Term::Select(..) | Term::BitsSelect(..) => choose(v(0), v(1), v(2), prec),

@@ -68,6 +68,7 @@ fn parameters_are_laid_out_by_alignment() {
         width: 64,
         signed: false,
         pointer: false,
+        untyped: false,
     };
     assert_eq!(k.params[0].kind, int);
 }
