@@ -41,7 +41,9 @@
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
 //! * [`norm`]: terms to canonical forms.
-//! * [`decide`]: two clean outcomes to a [`decide::Decision`], with a witness where they differ.
+//! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
+//! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
+//! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
@@ -73,5 +75,6 @@ mod reading;
 pub mod report;
 pub mod sim;
 pub mod spec;
+mod special;
 pub mod term;
 mod trial;

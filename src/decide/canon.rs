@@ -10,14 +10,26 @@ use crate::term::{TermId, TermStore};
 /// Work of a question about one sign, where many are asked.
 pub(crate) const SIGN_WORK: u64 = 1 << 18;
 
+impl crate::special::Signs for Canon<'_> {
+    fn nonzero(&mut self, t: TermId) -> bool {
+        Canon::nonzero(self, t)
+    }
+
+    fn nonnegative(&mut self, t: TermId) -> bool {
+        Canon::nonnegative(self, t)
+    }
+
+    fn positive(&mut self, t: TermId) -> bool {
+        Canon::positive(self, t)
+    }
+}
+
 /// The normaliser's scratch over a frozen store.
 pub(crate) struct Canon<'s> {
     norm: Normalizer<'s>,
     store: &'s TermStore,
     limits: Limits,
     facts: Vec<(TermId, Sign)>,
-    /// A scratch in which stand-ins are multiplied out, for what the first one does not show equal.
-    multiplied: Option<Box<Normalizer<'s>>>,
 }
 
 impl<'s> Canon<'s> {
@@ -40,7 +52,6 @@ impl<'s> Canon<'s> {
             store,
             limits,
             facts: Vec::new(),
-            multiplied: None,
         }
     }
 
@@ -78,26 +89,8 @@ impl<'s> Canon<'s> {
     pub(crate) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
         match self.fresh().equal(a, b) {
             Equality::Equal => Ok(true),
-            Equality::Different if self.norm.is_folded() => self.compare_multiplied(a, b),
             Equality::Different => Ok(false),
             Equality::Unknown(e) => Err(e),
-        }
-    }
-
-    /// The same where shared sums are multiplied out, as far as there is room for them.
-    fn compare_multiplied(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
-        let spoilt = self.multiplied.as_ref().is_none_or(|n| n.is_spoilt());
-        if spoilt {
-            let mut norm = Normalizer::new(self.store, self.limits.multiplied_out());
-            for &(t, sign) in &self.facts {
-                norm.assume(t, sign);
-            }
-            self.multiplied = Some(Box::new(norm));
-        }
-        match self.multiplied.as_mut().map(|n| n.equal(a, b)) {
-            Some(Equality::Equal) => Ok(true),
-            Some(Equality::Unknown(e)) => Err(e),
-            _ => Ok(false),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::spec::{Array, Arrays, ElemTy, Origin, Role};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
 /// Pairs of terms that must all be equal: the reference's, the optimized kernel's.
-pub(crate) type Pairs = SmallVec<[(TermId, TermId); 1]>;
+pub(crate) use crate::special::faces::Pairs;
 
 /// One element that a kernel writes.
 #[derive(Clone, Copy, Debug)]
@@ -196,7 +196,8 @@ pub(crate) fn pairs(store: &mut TermStore, a: TermId, b: TermId, bound: Option<E
                 .iter()
                 .any(|&t| s.has_signed_zero(f, t, TACTICS.selects))
     };
-    if a == b {
+    // Equal bits are equal, but for those of numbers that were computed and are no numbers here.
+    if a == b && !store.is_loose(a) {
         return SmallVec::from_slice(&[(a, b)]);
     }
     let Sort::Bits(width) = store.sort(a) else {
@@ -206,9 +207,14 @@ pub(crate) fn pairs(store: &mut TermStore, a: TermId, b: TermId, bound: Option<E
     let mut cuts = BTreeSet::new();
     seams(store, a, &mut cuts);
     seams(store, b, &mut cuts);
-    let own = encoded_format(store, a).or_else(|| encoded_format(store, b));
+    // An array of integers is compared by bits.
+    let encoded = |s: &TermStore, x, y| match integer && s.takes_made(x, y) {
+        true => None,
+        false => encoded_format(s, x).or_else(|| encoded_format(s, y)),
+    };
+    let own = encoded(store, a, b);
     if let Some(f) = fmt.filter(fits).or(own).filter(fits)
-        && (cuts.is_empty() || own.is_some())
+        && (cuts.is_empty() || own.is_some() || fmt == Some(f))
         && !differs(store, f, a, b)
     {
         let [x, y] = [a, b].map(|t| store.of_selected_bits(f, t));
@@ -221,9 +227,9 @@ pub(crate) fn pairs(store: &mut TermStore, a: TermId, b: TermId, bound: Option<E
         let high = cuts.get(i + 1).copied().unwrap_or(width);
         let x = store.extract(a, low, high - low);
         let y = store.extract(b, low, high - low);
-        let f = encoded_format(store, x).or_else(|| encoded_format(store, y));
+        let f = encoded(store, x, y);
         match f.filter(|f| f.bits() == (high - low) as u32) {
-            _ if x == y => {}
+            _ if x == y && !store.is_loose(x) => {}
             Some(f) if !differs(store, f, x, y) => {
                 let [x, y] = [x, y].map(|t| store.of_selected_bits(f, t));
                 out.push((x, y));

@@ -101,6 +101,7 @@ impl Judge<'_> {
         Pair {
             store: self.store,
             options: self.options,
+            of_reals: false,
             work: points::first_work(work.filter(|_| !self.options.exact_constants), self.options),
         }
     }
@@ -209,7 +210,9 @@ impl Judge<'_> {
         let ruling = match search.found {
             Some(found) => self.refutation(found),
             // What a quick search does not refute is worth a proof by cases.
-            None if !search.within_rounding && failure.0 == Proof::Differs => {
+            None if !search.within_rounding
+                && matches!(failure.0, Proof::Differs | Proof::Pole(_)) =>
+            {
                 match tactics::all(prover, SPLITS, &self.conditions[i].pairs) {
                     Ok(proved) => Ruling::Proved(proved),
                     Err(_) => undecided(failure, false),
@@ -221,6 +224,11 @@ impl Judge<'_> {
     }
 
     fn look(&self, store: &TermStore, goals: &Pairs, steps: u64) -> Search {
+        // Evaluation is of reals, which do not have the bits that such a term takes.
+        let mut terms = goals.iter().flat_map(|&(a, b)| [a, b]);
+        if terms.any(|t| store.is_loose(t)) {
+            return Search::default();
+        }
         let budget = Budget {
             steps,
             deadline: self.options.limits.deadline,

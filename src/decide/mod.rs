@@ -16,9 +16,9 @@
 use rustc_hash::FxHashSet;
 
 mod canon;
+mod claim;
 pub(crate) mod goal;
 mod guards;
-mod infinite;
 mod judge;
 mod lattice;
 mod limits;
@@ -31,7 +31,6 @@ mod renaming;
 mod residues;
 mod round;
 pub(crate) mod ruling;
-mod special;
 mod tactic;
 pub(crate) mod tactics;
 mod total;
@@ -103,6 +102,8 @@ pub(crate) fn decide(
             options,
         };
         out.rulings = judge.all();
+        judge.claim_something(&mut out.rulings);
+        judge.name_poles(&mut out.rulings);
     }
     out
 }

@@ -80,7 +80,7 @@ const MAX_FACTORS: usize = 32;
 /// match `sqrt(a) != 0` / result `a > 0` / because a root is 0 only at 0.
 ///
 /// match `-a != 0`, `|a| != 0` / result `a != 0`.
-fn parts(store: &TermStore, need: Need) -> Vec<Need> {
+pub(super) fn parts(store: &TermStore, need: Need) -> Vec<Need> {
     let mut out = Vec::new();
     let mut seen = FxHashSet::default();
     let mut stack = vec![need];
@@ -205,7 +205,7 @@ fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached, &C
 }
 
 /// The partial terms below `root`, in ascending order; `root` is the last.
-fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
+pub(super) fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
     let mut seen = FxHashSet::default();
     let mut stack = vec![root];
     while let Some(t) = stack.pop() {

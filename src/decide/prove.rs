@@ -9,7 +9,8 @@ use super::guards;
 use super::needs::{self, Given, Guarded, Need};
 use crate::norm::Sign;
 use crate::spec::Limits;
-use crate::term::{BitsOp, RCmp, Term, TermId, TermStore};
+use crate::special::Survey;
+use crate::term::{BitsOp, Fun, RCmp, Term, TermId, TermStore};
 
 /// What proved a goal, or several: the dearest of the tactics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,8 +64,15 @@ pub(crate) enum Proof {
     Yes(Proved),
     /// The values may differ.
     Differs,
+    /// The values agree where both are real; where this need of the reference fails, it may be an infinity, and the
+    /// optimized kernel a number.
+    Pole(Need),
+    /// Something reads values that are no reals, of which canonical forms say nothing.
+    Special,
     /// The canonical form is beyond the normaliser's bounds.
     TooLarge,
+    /// A side takes the bits of a computed number, of which its term does not say how it was computed.
+    Loose,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
@@ -85,7 +93,7 @@ pub(crate) fn conjunction(
                 all.by = all.by.max(p.by);
                 all.positive_logarithms |= p.positive_logarithms;
             }
-            p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
+            p @ (Proof::Undefined(_) | Proof::Pole(_)) => failure = failure.or(Some((p, a, b))),
             p => return Err((p, a, b)),
         }
     }
@@ -99,6 +107,8 @@ pub(crate) struct Prover<'s> {
     /// The scratch for the last signs that followed from needs.
     pub(super) under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
     pub(super) limits: Limits,
+    /// What reads special values; `None` where terms were made without any.
+    survey: Option<Survey>,
 }
 
 impl<'s> Prover<'s> {
@@ -114,7 +124,25 @@ impl<'s> Prover<'s> {
             canon: Canon::bounded(store, &limits, work),
             under: None,
             limits,
+            survey: Some(Survey::default()),
         }
+    }
+
+    /// For terms in which nothing reads special values, though they look as if: they were made so.
+    pub(crate) fn of_reals(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
+        Prover {
+            survey: None,
+            ..Prover::bounded(store, limits, work)
+        }
+    }
+
+    /// True if something below one of the terms reads what may be no real.
+    pub(super) fn reads_special(&mut self, a: TermId, b: TermId) -> bool {
+        let (store, canon) = (self.store, &mut self.canon);
+        let mut reads = |s: &mut Survey, t| s.reads(store, t, canon);
+        self.survey
+            .as_mut()
+            .is_some_and(|s| reads(s, a) || reads(s, b))
     }
 
     /// Whether two terms are one or sums of integers that are defined on all inputs and have one canonical
@@ -127,11 +155,25 @@ impl<'s> Prover<'s> {
             )
         };
         let total = self.store.is_total(a) && self.store.is_total(b);
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return false;
+        }
         a == b || is_sum(a) && is_sum(b) && total && self.canon.equal(a, b)
     }
 
-    /// Whether `b` is defined wherever `a` is, given that they are equal wherever both are.
+    /// Whether `b` is what `a` is wherever `a` is a number, given that they are equal wherever both are real.
     pub(crate) fn defined(&mut self, by: By, a: TermId, b: TermId) -> Proof {
+        if self.reads_special(a, b) {
+            return Proof::Special;
+        }
+        match self.lost_pole(a, b) {
+            Some(need) => Proof::Pole(need),
+            None => self.has_value(by, a, b),
+        }
+    }
+
+    /// Whether `b` is real wherever `a` is, given that they are equal wherever both are.
+    pub(super) fn has_value(&mut self, by: By, a: TermId, b: TermId) -> Proof {
         let mut proved = Proved {
             by,
             positive_logarithms: false,
@@ -152,6 +194,64 @@ impl<'s> Prover<'s> {
             }
         }
         Proof::Yes(proved)
+    }
+
+    /// A denominator of `a` at whose zeros `a` may be an infinity and `b` a number.
+    ///
+    /// None where `b` divides by what is 0 there too, whatever else holds, or where what `a` divides is 0
+    /// as well, so that it is not a number. Logarithms of 0 are no poles here: their arguments are taken to be positive.
+    pub(super) fn lost_pole(&mut self, a: TermId, b: TermId) -> Option<Need> {
+        if self.store.is_total(a) {
+            return None;
+        }
+        let given = Given::of(self.store, b);
+        let open = needs::needs(self.store, a, &given).open;
+        for n in open {
+            let x = match n.need {
+                Need::NonZero(x) | Need::Positive(x) => x,
+                Need::Never(_) => return Some(n.need),
+                Need::NonNegative(_) | Need::Logarithm(_) | Need::NonZeroBits(_) => continue,
+            };
+            let need = Guarded {
+                need: Need::NonZero(x),
+                ..n
+            };
+            let holds = self.proved(&need)
+                || self.met(need.need, &given.needs).is_some()
+                || self.numerators_vanish(a, x);
+            if !holds {
+                return Some(need.need);
+            }
+        }
+        None
+    }
+
+    /// Whether all that is divided by a multiple of `x` below a term is 0 where `x` is.
+    fn numerators_vanish(&mut self, root: TermId, x: TermId) -> bool {
+        for t in needs::partial(self.store, root) {
+            let (numerator, operand) = match self.store.get(t) {
+                Term::Div(n, d) => (Some(n), d),
+                Term::Fun(Fun::Rsqrt, d) => (None, d),
+                _ => continue,
+            };
+            let divides = |p: &Need| matches!(p, Need::NonZero(y) | Need::Positive(y) if *y == x);
+            if !needs::parts(self.store, Need::NonZero(operand))
+                .iter()
+                .any(divides)
+            {
+                continue;
+            }
+            let Some(n) = numerator else { return false };
+            let factors = needs::parts(self.store, Need::NonZero(n));
+            let vanishes = factors.iter().any(|f| match *f {
+                Need::NonZero(y) => y == x || self.canon.vanish_together(x, y),
+                _ => false,
+            });
+            if !vanishes {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a need holds by itself.

@@ -23,6 +23,8 @@ pub(crate) struct Pair<'a> {
     pub options: &'a Options,
     /// A bound on the work of a comparison of forms.
     pub work: Option<u64>,
+    /// The terms were made without special values.
+    pub of_reals: bool,
 }
 
 impl Pair<'_> {
@@ -34,6 +36,14 @@ impl Pair<'_> {
     pub(crate) fn out_of_time(&self) -> Ruling {
         let what = self.options.limits.reached();
         Ruling::Open(Why::Limit(what.unwrap_or("the time limit was reached")))
+    }
+
+    fn prover(&self) -> Prover<'_> {
+        let limits = self.options.limits;
+        match self.of_reals {
+            true => Prover::of_reals(self.store, limits, self.work),
+            false => Prover::bounded(self.store, limits, self.work),
+        }
     }
 
     /// Number of elements of a chunk.
@@ -53,7 +63,7 @@ impl Pair<'_> {
     pub(crate) fn round(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {
         let size = self.chunk_size(conditions.iter());
         let chunk = |chunk: &[Condition]| -> Vec<Ruling> {
-            let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
+            let mut prover = self.prover();
             let rulings = chunk.iter().map(|c| self.rule(c, lists, &mut prover));
             let rulings = rulings.collect();
             progress::add(chunk.iter().map(Condition::elements).sum());
@@ -80,7 +90,7 @@ impl Pair<'_> {
             }
             match tactics::all(prover, list, &c.pairs) {
                 Ok(proved) => return Ruling::Proved(proved),
-                Err(failure) if failure.0 == Proof::Differs => {
+                Err(failure) if matches!(failure.0, Proof::Differs | Proof::Pole(_)) => {
                     first.get_or_insert(failure);
                 }
                 Err(failure) => return Ruling::Deferred(*first.get_or_insert(failure)),

@@ -33,6 +33,8 @@ pub(crate) enum Why {
     },
     /// Only one kernel writes it in the CTAs that were run.
     OneSided(Only),
+    /// No input was found on which the reference is a number.
+    Nothing,
     /// A limit was reached before it was decided.
     Limit(&'static str),
 }

@@ -139,6 +139,10 @@ fn unresolved(
             (reason.kind, reason.text)
         }
         Why::OneSided(only) => (UnknownKind::Undecided, example::one_sided(only)),
+        Why::Nothing => (
+            UnknownKind::Undefined,
+            "no input was found on which the reference is a number".to_string(),
+        ),
         Why::Limit(what) => (UnknownKind::Limit, format!("{what} before it was decided")),
     };
     let name = text::element(arrays, c.array, c.off, c.bytes as u64);

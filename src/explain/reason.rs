@@ -33,6 +33,15 @@ pub(crate) fn unresolved(
     within_rounding: bool,
 ) -> Reason {
     let f = |t| text::formula(store, arrays, t, BOUNDS);
+    if failure == Proof::Loose {
+        return Reason {
+            kind: UnknownKind::BitsOfRounded,
+            text:
+                "it depends on the bits of a computed number, which the terms of reals do not have"
+                    .into(),
+            differs: true,
+        };
+    }
     if let Proof::Undefined(need) = failure {
         let what = match need {
             Need::NonZero(x) => format!("the optimized kernel divides by {}, which may be 0", f(x)),
@@ -63,6 +72,16 @@ pub(crate) fn unresolved(
             differs: false,
         };
     }
+    if let Proof::Pole(Need::NonZero(x) | Need::Never(x)) = failure {
+        return Reason {
+            kind: UnknownKind::Undefined,
+            text: format!(
+                "the reference is infinite where {} is 0, and the optimized kernel may be a number there",
+                f(x)
+            ),
+            differs: false,
+        };
+    }
     let (kind, text) = if within_rounding {
         (
             UnknownKind::Undecided,
@@ -70,6 +89,12 @@ pub(crate) fn unresolved(
         )
     } else if failure == Proof::TooLarge {
         (UnknownKind::Limit, "the canonical form is too large")
+    } else if asks_for_overflow(store, &[pair.0, pair.1]) {
+        (
+            UnknownKind::Undecided,
+            "a test for an infinity or for what is not a number looks at a value that may be beyond its format, \
+             which the reals do not say",
+        )
     } else {
         (kind(store, &[pair.0, pair.1]), "neither proved nor refuted")
     };
@@ -91,19 +116,27 @@ pub(crate) fn unequal(
     let (a, b) = smallest(store, pair.0, pair.1);
     let f = |t| text::formula(store, arrays, t, BOUNDS);
     let kind = match failure {
-        Proof::Undefined(_) => UnknownKind::Undefined,
+        Proof::Undefined(_) | Proof::Pole(_) => UnknownKind::Undefined,
         Proof::TooLarge => UnknownKind::Limit,
+        Proof::Loose => UnknownKind::BitsOfRounded,
         _ if within_rounding => UnknownKind::Undecided,
         _ => kind(store, &[pair.0, pair.1]),
     };
     (kind, format!("{} and {}", f(a), f(b)))
 }
 
+/// True if a test below terms depends on what is beyond a format.
+fn asks_for_overflow(store: &TermStore, roots: &[TermId]) -> bool {
+    let asks = |t| matches!(store.get(t), Term::Overflows(..));
+    store.find_partial(roots, asks).is_some()
+}
+
 /// What stands in the way of a proof.
 fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
-    let (mut mixed, mut fresh) = (false, false);
+    let (mut mixed, mut fresh, mut made) = (false, false, false);
     for t in store.reachable(roots) {
         let over_encoding = |c: TermId| matches!(store.get(c), Term::OfReal { .. });
+        made |= store.as_made(t).is_some();
         match store.get(t) {
             Term::Fresh { .. } => fresh = true,
             Term::Extract { bits, .. } | Term::OfBits { bits, .. } => mixed |= over_encoding(bits),
@@ -116,6 +149,8 @@ fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
     }
     if fresh {
         UnknownKind::NondeterministicValue
+    } else if made {
+        UnknownKind::BitsOfRounded
     } else if mixed {
         UnknownKind::MixedBytes
     } else {

@@ -102,10 +102,13 @@ pub(crate) fn value(v: &Value, ty: Option<ElemTy>) -> Option<Shown> {
         Value::Interval(i) => digits(i),
         Value::PosInf => "inf".to_string(),
         Value::NegInf => "-inf".to_string(),
+        Value::Pole(Some(false)) => "inf".to_string(),
+        Value::Pole(Some(true)) => "-inf".to_string(),
+        Value::Pole(None) => "inf or -inf".to_string(),
         Value::Bool(b) => b.to_string(),
         Value::Encoded(_, x) => return value(x, ty),
         Value::Bits(b) => return Some(bits(*b, ty)),
-        Value::Undefined | Value::Undecided => return None,
+        Value::Undefined | Value::NotFinite | Value::Undecided => return None,
     };
     Some(Shown {
         text,

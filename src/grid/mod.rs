@@ -20,6 +20,7 @@ use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
 use crate::sim::footprint::Access;
+use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
     self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
     WarningKind, Watch,
@@ -452,8 +453,14 @@ impl<'a> Whole<'a> {
                 ctas[0], ctas[1]
             );
             let warning = Finding {
-                kind: WarningKind::SameValueWrite,
-                message: format!("{who}, which nothing orders, with the same value"),
+                kind: match f.real {
+                    true => WarningKind::RealEqualRace,
+                    false => WarningKind::SameValueWrite,
+                },
+                message: match f.real {
+                    true => format!("{who}, which nothing orders, with {REAL_EQUAL}"),
+                    false => format!("{who}, which nothing orders, with the same value"),
+                },
                 count: f.count,
                 sites: sites.clone(),
             };
@@ -482,6 +489,8 @@ struct SameValue {
     earlier: Record,
     later: Record,
     count: u64,
+    /// Equal over the reals only.
+    real: bool,
     /// The values, where they are not the same term.
     values: Option<(crate::term::TermId, crate::term::TermId)>,
 }
@@ -494,6 +503,7 @@ impl Whole<'_> {
             earlier: e.records.0,
             later: e.records.1,
             count: e.count,
+            real: e.real,
             values: None,
         });
         let open = self.memory.pairs.iter().take(COMPARED).map(|p| SameValue {
@@ -502,6 +512,7 @@ impl Whole<'_> {
             earlier: p.records.0,
             later: p.records.1,
             count: 1,
+            real: p.real,
             values: Some(p.values),
         });
         let list: Vec<SameValue> = equal.chain(open).collect();

@@ -16,6 +16,9 @@ use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
 use crate::term::Fun;
 
+/// A polynomial inside of an atom keeps its stand-ins where it had more terms than this without.
+const MAX_SPREAD: u64 = 1 << 21;
+
 /// As many packed monomials cost as much as one that is interned.
 const INTERNED: u64 = 32;
 
@@ -31,13 +34,10 @@ impl Ring {
         for t in self.polys.get(v.poly) {
             terms = terms.saturating_add(self.spread(*t));
         }
-        let terms = terms.saturating_mul(self.spread(v.factor));
-        if terms <= self.limits.max_spread {
+        if terms.saturating_mul(self.spread(v.factor)) <= MAX_SPREAD {
             return self.canon(v);
         }
-        self.folded = true;
-        let p = self.scale(v.factor, v.poly)?;
-        self.identify_folded(p)
+        self.scale(v.factor, v.poly)
     }
 
     /// At most how many terms a term has once what stands for sums is multiplied out, as far as one

@@ -11,7 +11,7 @@
 //! apart, and in maxima, selects and square roots as atoms with rules of their own.
 //!
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
-//! atoms), `value` (factors kept outside), `standins` (shared sums in place), `expand` (the canonical polynomial), `binary` and
+//! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
 //! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
@@ -50,7 +50,6 @@ mod root;
 mod select;
 mod sign;
 mod softplus;
-mod standins;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -90,13 +89,7 @@ pub struct Limits {
     pub max_set: usize,
     /// Terms that one cross-multiplication may make.
     pub max_cross: usize,
-    /// A polynomial inside of an atom keeps its stand-ins where it had more terms than this without.
-    pub max_spread: u64,
 }
-
-/// The spread of a polynomial inside of an atom, as a rule and where forms that keep their stand-ins differ.
-const FOLDED_SPREAD: u64 = 1 << 14;
-const LARGEST_SPREAD: u64 = 1 << 21;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -108,20 +101,11 @@ impl Default for Limits {
             max_held: 1 << 27,
             max_set: 1 << 13,
             max_cross: 1 << 20,
-            max_spread: FOLDED_SPREAD,
         }
     }
 }
 
 impl Limits {
-    /// The limits for a scratch in which stand-ins are multiplied out wherever that is possible.
-    pub fn multiplied_out(self) -> Limits {
-        Limits {
-            max_spread: LARGEST_SPREAD,
-            ..self
-        }
-    }
-
     fn is_late(&self) -> bool {
         (self.stopped)() || self.deadline.is_some_and(|d| Instant::now() >= d)
     }

@@ -86,10 +86,6 @@ pub(super) struct Ring {
     pub(super) rooted: bool,
     /// True once an atom is a choice.
     pub(super) chooses: bool,
-    /// True once a polynomial inside of an atom kept its stand-ins.
-    pub(super) folded: bool,
-    /// The stand-ins.
-    pub(super) lets: Vec<u32>,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
     /// Denominators that are not 0 by assumption.
@@ -125,8 +121,6 @@ impl Ring {
             special: false,
             rooted: false,
             chooses: false,
-            folded: false,
-            lets: Vec::new(),
             binaries: FxHashMap::default(),
             nonzero: rustc_hash::FxHashSet::default(),
             limits,
@@ -196,9 +190,6 @@ impl Ring {
         self.special |= !matches!(atom, Atom::Symbol(_));
         self.rooted |= matches!(atom, Atom::Sqrt(_) | Atom::Log2(_) | Atom::Fun(Fun::Sin, _));
         self.chooses |= matches!(atom, Atom::Select(..));
-        if let Atom::Let(_) = atom {
-            self.lets.push(id);
-        }
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {

@@ -73,11 +73,6 @@ impl<'s> Normalizer<'s> {
         }
     }
 
-    /// True once a form kept stand-ins that could have been multiplied out: what is equal may have different forms.
-    pub fn is_folded(&self) -> bool {
-        self.ring.folded
-    }
-
     /// True once a coefficient was too long to compute: every answer is then the one that claims
     /// nothing, and only a new scratch gives others.
     pub fn is_spoilt(&self) -> bool {
@@ -334,6 +329,7 @@ impl<'s> Normalizer<'s> {
                 let n = self.bits(bits)?;
                 Entry::Real(self.ring.atom_val(Atom::OfBits(fmt, n)))
             }
+            Term::Made(made) => Entry::Real(self.value(made.real())?),
             Term::Bool(b) => Entry::Bool(Lit::of(b)),
             Term::RCmp(RCmp::Lt, a, b) if self.is_below_squares(a, b) => Entry::Bool(Lit::FALSE),
             Term::RCmp(RCmp::Le, a, b) if self.is_below_squares(b, a) => Entry::Bool(Lit::TRUE),
@@ -370,6 +366,8 @@ impl<'s> Normalizer<'s> {
             Term::BitsConst { width, value } => Node::Const(width, value),
             Term::Bytes { array, off, width } => Node::Bytes(array, off, width),
             Term::Fresh { width, serial } => Node::Fresh(width, serial),
+            // What was made by an operation has that operation's bits, and no others.
+            Term::OfReal { fmt, real } if store.as_made(real).is_some() => Node::Made(fmt, real),
             Term::OfReal { fmt, real } => Node::OfReal(fmt, self.canonical(real)?),
             Term::Concat(list) => {
                 let mut parts = Vec::with_capacity(list.len());

@@ -424,20 +424,15 @@ impl Ring {
         if self.polys.len(v.poly) < MIN_LET {
             return Ok(v);
         }
-        let p = self.held(Val {
+        let p = self.canon(Val {
             factor: PTerm::ONE,
             poly: v.poly,
         })?;
         if self.polys.len(p) < MIN_LET {
             return self.val_scaled(v.factor, p);
         }
-        // Multiples of one sum have one stand-in; what would first have to be cleared of inverses has its own.
-        let plain = flag::INV | flag::SQRT | flag::EXP;
-        let t = match self.polys.flags(p) & plain {
-            0 => self.stand_in(p)?,
-            _ => PTerm::mono(self.atom_mono(Atom::Let(p))),
-        };
-        Ok(Val::term(self.term_mul(v.factor, t)?))
+        let mono = self.atom_mono(Atom::Let(p));
+        Ok(Val::term(self.term_mul(v.factor, PTerm::mono(mono))?))
     }
 
     /// Sorts a finite operand of a sum into terms and values with a factor.

@@ -307,7 +307,7 @@ fn advice(kind: &str) -> Option<&'static str> {
             "check that both kernels write an array that is not bound `scratch:`"
         }
         "limit" => "give more with --timeout or --memory-limit, or check a smaller instance",
-        "same-value-write" => "--strict counts this as a data race",
+        "same-value-write" | "real-equal-write" => "--strict counts this as a data race",
         _ => return None,
     })
 }

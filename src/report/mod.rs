@@ -277,9 +277,11 @@ impl Kind for WarningKind {
     fn name(self) -> &'static str {
         match self {
             WarningKind::SameValueWrite => "same-value-write",
+            WarningKind::RealEqualWrite | WarningKind::RealEqualRace => "real-equal-write",
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
             WarningKind::UnknownOpcode => "unknown-opcode",
+            WarningKind::Residual => "residual",
             WarningKind::Note => "note",
         }
     }
@@ -299,6 +301,7 @@ impl Kind for UnknownKind {
             UnknownKind::UnspecifiedLayout => "unspecified-layout",
             UnknownKind::NondeterministicValue => "nondeterministic-value",
             UnknownKind::CallDepth => "call-depth",
+            UnknownKind::BitsOfRounded => "bits-of-rounded",
             UnknownKind::NothingToCompare => "nothing-to-compare",
             UnknownKind::Limit => "limit",
         }

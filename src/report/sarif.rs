@@ -173,6 +173,9 @@ fn describe(rule: &str) -> String {
             "An entry of the manifest did not get the verdict that it must get."
         }
         "input-error" => "An entry could not be run.",
+        "real-equal-write" => {
+            "Threads that nothing orders write values that are equal over the reals only."
+        }
         "same-value-write" => "Threads that nothing orders write the same value.",
         "write-to-input" => "An array that is bound as an input is written.",
         other => return format!("Reported as {other}."),

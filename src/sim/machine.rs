@@ -108,6 +108,8 @@ pub struct Machine<'k> {
     pub last_turn: (u64, u32),
     /// Whether anything may come to depend on the old value that an atomic gives.
     pub result_used: Vec<bool>,
+    /// Whether each register may hold a value rounded to a narrower format.
+    pub narrowed: Vec<bool>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// Bases of objects, and what numbers carry of them.
@@ -193,6 +195,7 @@ impl<'k> Machine<'k> {
     ) -> Option<Self> {
         let threads = launch.threads();
         let mut values = Values::default();
+        values.trees = launch.trees;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
             (Some(base), Some(n)) => Some(base as u64 + n),
@@ -318,6 +321,7 @@ impl<'k> Machine<'k> {
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             classes: super::plain::classes(kernel),
+            narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],
             watched: super::address::carry::watched(kernel),

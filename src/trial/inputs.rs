@@ -109,7 +109,12 @@ impl Input {
 pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
     let mode = Mode::exact(96);
     let values = evaluate(store, written, &Default::default(), mode);
-    let lacks = |v: &Value| matches!(v, Value::Undefined | Value::PosInf | Value::NegInf);
+    let lacks = |v: &Value| {
+        matches!(
+            v,
+            Value::Undefined | Value::NotFinite | Value::PosInf | Value::NegInf | Value::Pole(_)
+        )
+    };
     !values.iter().any(lacks)
 }
 

@@ -85,6 +85,8 @@ fn is_open(term: Term<'_>) -> bool {
         | Term::OfReal { .. }
         | Term::Clamp { .. }
         | Term::RCmp(..)
+        | Term::Is(..)
+        | Term::Overflows(..)
         | Term::Const(_)
         | Term::Inf { .. }
         | Term::Undefined
@@ -99,6 +101,7 @@ fn is_open(term: Term<'_>) -> bool {
         | Term::Min(..)
         | Term::Select(..)
         | Term::OfInt { .. }
+        | Term::Made(_)
         | Term::OfBits { .. } => false,
     }
 }

@@ -221,6 +221,11 @@ impl<'a> Errors<'a> {
             // What depends on more than the inputs has no value to begin with.
             Term::Undefined | Term::Fresh { .. } | Term::Poison { .. } => (none, 0.0),
             Term::Select(..) | Term::BitsSelect(..) => self.choice(i),
+            // A number stays one, and what is none stays what it is, within a finite reach.
+            Term::Is(..) | Term::Overflows(..) => match self.reach[self.kid(i, 0)].is_finite() {
+                true => (none, 0.0),
+                false => (none, f64::INFINITY),
+            },
             Term::RCmp(..) => (none, self.comparison(self.kid(i, 0), self.kid(i, 1))),
             Term::And(..) => (none, self.absorbing(i, false)),
             Term::Or(..) => (none, self.absorbing(i, true)),
@@ -240,6 +245,7 @@ impl<'a> Errors<'a> {
             | Term::ICmp(..)
             | Term::OfBool { .. }
             | Term::OfInt { .. }
+            | Term::Made(_)
             | Term::Extract { .. }
             | Term::Concat(_)
             | Term::BitsSum(_)

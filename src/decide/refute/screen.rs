@@ -104,24 +104,16 @@ pub(crate) fn screen(
     out
 }
 
-/// The place of the largest difference that counts; finite ones first, since a value that overflows in
-/// doubles says little.
+/// The first place where the sides are nearly as far apart as anywhere; a value that overflows in
+/// doubles says little, so that finite differences come first.
 fn furthest(differences: &[f64]) -> Option<usize> {
-    let rank = |d: f64| {
-        if d.is_finite() {
-            (true, d)
-        } else {
-            (false, 0.0)
-        }
-    };
-    let seen = differences
-        .iter()
-        .enumerate()
-        .filter(|d| *d.1 >= SCREEN.seen);
-    let order = |a: &(usize, &f64), b: &(usize, &f64)| {
-        let ((x, d), (y, e)) = (rank(*a.1), rank(*b.1));
-        // Of equal ones the first.
-        x.cmp(&y).then(d.total_cmp(&e)).then(b.0.cmp(&a.0))
-    };
-    seen.max_by(order).map(|d| d.0)
+    let seen = |d: &f64| *d >= SCREEN.seen;
+    let finite = differences.iter().copied().filter(|d| d.is_finite());
+    let most = finite.fold(0.0, f64::max);
+    match seen(&most) {
+        true => differences
+            .iter()
+            .position(|d| d.is_finite() && *d >= most / 2.0),
+        false => differences.iter().position(seen),
+    }
 }

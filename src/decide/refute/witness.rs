@@ -15,7 +15,6 @@ use super::cells::{self, Cell};
 use super::error::{Errors, Policy};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::APART;
-use crate::decide::special::{self, Special};
 use crate::spec::Arrays;
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Mode, Value};
@@ -188,9 +187,9 @@ impl<'s> Hunt<'s> {
         let relative = pairs.map(|(i, &(a, _))| {
             let (x, y) = (v[2 * i], v[2 * i + 1]);
             match self.store.sort(a) {
-                // A reference without a value refutes nothing, an optimized one without does.
-                Sort::Real if !x.f.is_finite() || x.f == y.f => 0.0,
-                Sort::Real if !y.f.is_finite() => f64::INFINITY,
+                // A reference that is not a number refutes nothing, an optimized one does.
+                Sort::Real if x.f.is_nan() || x.f == y.f => 0.0,
+                Sort::Real if !x.f.is_finite() || !y.f.is_finite() => f64::INFINITY,
                 Sort::Real => (x.f - y.f).abs() / x.f.abs().max(y.f.abs()),
                 _ if x.b == y.b => 0.0,
                 _ => f64::MAX,
@@ -215,11 +214,7 @@ impl<'s> Hunt<'s> {
             let gap = gap(x, y, (self.floor, self.relative));
             let counts = match gap {
                 Gap::No => false,
-                Gap::Undefined => match self.special(&values, 2 * i + 1) {
-                    Special::Nan => true,
-                    Special::NotFinite => !zeros,
-                    Special::No => false,
-                },
+                Gap::Undefined => *y == Value::Undefined || !zeros,
                 Gap::Numbers(_) | Gap::Else => !zeros,
             };
             if !counts {
@@ -259,7 +254,7 @@ impl<'s> Hunt<'s> {
                 } => {}
                 // Elements are finite numbers.
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
-                Term::Fun(Fun::Log2, _) if *v == Value::NegInf => {
+                Term::Fun(Fun::Log2, _) if *v == Value::Pole(Some(true)) => {
                     if self.of_reference[i] {
                         return None;
                     }
@@ -269,12 +264,6 @@ impl<'s> Hunt<'s> {
             }
         }
         Some(zeros)
-    }
-
-    /// What the machine surely computes for a root without a value.
-    fn special(&self, values: &[Value], root: usize) -> Special {
-        let sure = special::specials(self.store, &self.cone, values);
-        sure[self.cone.roots()[root] as usize]
     }
 
     /// A candidate that tells the sides apart, as a counterexample.
@@ -297,7 +286,23 @@ impl<'s> Hunt<'s> {
     }
 }
 
-/// How two values compare. The reference must be a number or bits.
+/// True for what surely is an infinity or not a number.
+fn not_finite(v: &Value) -> bool {
+    infinite(v) || matches!(v, Value::Undefined | Value::NotFinite)
+}
+
+fn infinite(v: &Value) -> bool {
+    matches!(v, Value::PosInf | Value::NegInf | Value::Pole(_))
+}
+
+/// True for a number within the range of floats of 32 bits.
+fn is_small(v: &Value) -> bool {
+    let large = Dyadic::new(BigInt::from(1), 127);
+    v.interval(APART.precision)
+        .is_some_and(|x| x.hi < large && x.lo > large.neg())
+}
+
+/// How two values compare. Of a reference that is not a number nothing is claimed.
 fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
     match (x, y) {
         (Value::Encoded(f, x), Value::Encoded(g, y)) if f == g => gap(x, y, limits),
@@ -315,20 +320,22 @@ fn gap(x: &Value, y: &Value, limits: (i64, i64)) -> Gap {
                 _ => Gap::No,
             }
         }
-        // Where the reference's number is beyond the largest float, its kernel gives infinity too.
-        (Value::Exact(_) | Value::Interval(_), Value::PosInf | Value::NegInf) => {
-            let large = Dyadic::new(BigInt::from(1), 127);
-            match x.interval(APART.precision) {
-                Some(x) if x.hi < large && x.lo > large.neg() => Gap::Else,
-                _ => Gap::No,
-            }
+        // Where a number is beyond the largest float, its kernel gives infinity too.
+        (x @ (Value::Exact(_) | Value::Interval(_)), y) if not_finite(y) => match is_small(x) {
+            true if infinite(y) => Gap::Else,
+            true => Gap::Undefined,
+            false => Gap::No,
+        },
+        (x, y @ (Value::Exact(_) | Value::Interval(_))) if infinite(x) && is_small(y) => Gap::Else,
+        (Value::PosInf | Value::Pole(Some(false)), Value::NegInf | Value::Pole(Some(true)))
+        | (Value::NegInf | Value::Pole(Some(true)), Value::PosInf | Value::Pole(Some(false))) => {
+            Gap::Else
         }
+        // An infinity that a constant is: what is not a number there is no limit of anything.
+        (Value::PosInf | Value::NegInf, Value::Undefined) => Gap::Undefined,
         (Value::Bits(a), Value::Bits(b)) if a != b => Gap::Else,
         (Value::Bool(a), Value::Bool(b)) if a != b => Gap::Else,
-        (
-            Value::Exact(_) | Value::Interval(_) | Value::Bits(_) | Value::Encoded(..),
-            Value::Undefined,
-        ) => Gap::Undefined,
+        (Value::Bits(_) | Value::Encoded(..), Value::Undefined) => Gap::Undefined,
         _ => Gap::No,
     }
 }

@@ -47,12 +47,14 @@ impl Tactic for Facts {
         let canon = under.unwrap_or_else(new);
         let plain = replace(&mut prover.canon, canon);
         let proof = match prover.canon.equal(a, b) {
-            true => prover.defined(By::TERMS, a, b),
+            true => prover.has_value(By::TERMS, a, b),
             false => Proof::Differs,
         };
         let canon = replace(&mut prover.canon, plain);
         prover.under = Some((facts, canon));
+        // Where the facts fail the reference may be an infinity: that is asked without them.
         match proof {
+            Proof::Yes(_) if prover.lost_pole(a, b).is_some() => Attempt::Stuck,
             Proof::Yes(p) => Attempt::Done(Proof::Yes(Proved {
                 positive_logarithms: p.positive_logarithms || logarithms,
                 ..p

@@ -9,14 +9,16 @@
 use std::iter::repeat_n;
 
 use super::{FORMS, SPLITS, points};
+use crate::decide::canon::{Canon, SIGN_WORK};
 use crate::decide::goal::{Condition, Pairs};
-use crate::decide::infinite;
 use crate::decide::limits::ROUNDS;
 use crate::decide::round::Pair;
 use crate::decide::ruling::{Ruling, Rulings};
 use crate::reading::Reading;
 use crate::reading::constants::Readings;
 use crate::reading::functions::Idioms;
+use crate::spec::Limits;
+use crate::special::{Survey, faces};
 use crate::term::{TermId, TermStore};
 
 /// Terms in which expanded functions have their names, infinities are conditions, and rounded constants
@@ -27,6 +29,8 @@ struct Reread {
     pairs: Vec<Pairs>,
     idioms: Idioms,
     readings: Readings,
+    /// The terms were made without special values.
+    of_reals: bool,
 }
 
 /// The pairs, with each its number of times, of terms that stand two by two.
@@ -42,13 +46,9 @@ impl Reread {
     fn of(
         store: &TermStore,
         roots: &[TermId],
-        exact: bool,
+        (exact, limits): (bool, &Limits),
         open: impl Fn(usize) -> bool,
     ) -> Option<Reread> {
-        let has_infinities = infinite::stand_below(store, roots);
-        if exact && !has_infinities {
-            return None;
-        }
         let idioms = match exact {
             true => Idioms::default(),
             false => Idioms::of(store, roots),
@@ -56,9 +56,20 @@ impl Reread {
         let mut named = TermStore::new();
         let mut roots = idioms.apply(store, roots, &mut named);
         let mut lengths = vec![1; roots.len() / 2];
-        if has_infinities {
+        let is_special = {
+            let mut canon = Canon::bounded(&named, limits, Some(SIGN_WORK));
+            let mut survey = Survey::default();
+            let reads = |&t: &TermId| survey.reads(&named, t, &mut canon);
+            roots.iter().any(reads)
+        };
+        if is_special {
             let mut lifted = TermStore::new();
-            let pairs = infinite::without(&named, &roots, &mut lifted);
+            let mut canon = Canon::bounded(&named, limits, Some(SIGN_WORK));
+            let found = faces::without(&named, &roots, &mut lifted, &mut canon);
+            // What has no form is nothing that can be proved.
+            let never = (lifted.bool(false), lifted.bool(true));
+            let pairs = found.into_iter();
+            let pairs: Vec<Pairs> = pairs.map(|p| p.unwrap_or_else(|| [never].into())).collect();
             lengths = pairs.iter().map(|p| p.len()).collect();
             roots = pairs
                 .into_iter()
@@ -78,7 +89,7 @@ impl Reread {
                 Readings::of(&named, &asked)
             }
         };
-        if readings.is_empty() && idioms.is_empty() && !has_infinities {
+        if readings.is_empty() && idioms.is_empty() && !is_special {
             return None;
         }
         let mut store = TermStore::new();
@@ -88,6 +99,7 @@ impl Reread {
             pairs: in_pairs(&roots, lengths.into_iter()),
             idioms,
             readings,
+            of_reals: is_special,
         })
     }
 }
@@ -110,7 +122,8 @@ pub(crate) fn read(pair: &Pair<'_>, conditions: &[Condition], rulings: &mut Ruli
     let open = open.flat_map(|(i, c)| repeat_n(rulings.of[*i].is_open(), c.pairs.len()));
     let open: Vec<bool> = open.collect();
     let exact = pair.options.exact_constants;
-    let Some(reread) = Reread::of(pair.store, &all, exact, |k| open[k]) else {
+    let Some(reread) = Reread::of(pair.store, &all, (exact, &pair.options.limits), |k| open[k])
+    else {
         return;
     };
     let mut goals = reread.pairs.iter();
@@ -129,6 +142,7 @@ pub(crate) fn read(pair: &Pair<'_>, conditions: &[Condition], rulings: &mut Ruli
     let named = Pair {
         store: &reread.store,
         work: points::first_work(pair.work.map(|_| ROUNDS.named_work), pair.options),
+        of_reals: reread.of_reals,
         ..*pair
     };
     let mut results = Rulings {
