@@ -40,6 +40,7 @@
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
+//! * `special`: NaN, infinities and where they are read; canonical forms know reals only.
 //! * [`norm`]: terms to canonical forms.
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.

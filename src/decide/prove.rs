@@ -214,10 +214,14 @@ impl<'s> Prover<'s> {
             };
             let need = Guarded {
                 need: Need::NonZero(x),
-                ..n
+                ..n.clone()
             };
-            let holds = self.proved(&need)
-                || self.met(need.need, &given.needs).is_some()
+            // What is asked of the operand says more, and is what the other direction asks too.
+            let holds = given.needs.contains(&n.need)
+                || self.proved(&n)
+                || self.met(n.need, &given.needs).is_some()
+                || need.need != n.need
+                    && (self.proved(&need) || self.met(need.need, &given.needs).is_some())
                 || self.numerators_vanish(a, x);
             if !holds {
                 return Some(need.need);

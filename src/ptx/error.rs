@@ -117,11 +117,12 @@ impl From<&ParseError> for Diagnostic {
     fn from(error: &ParseError) -> Self {
         use ParseErrorKind as K;
         let label = match &error.kind {
+            K::Empty => "`.version` must stand here",
             K::MissingTarget { .. } => "`.target` must stand here",
             _ => "",
         };
         let mut diagnostic = Diagnostic::error("syntax", error.kind.to_string());
-        if !matches!(error.kind, K::NotPtx | K::Empty) {
+        if !matches!(error.kind, K::NotPtx) {
             diagnostic = diagnostic.label(error.span, label);
         }
         match &error.kind {

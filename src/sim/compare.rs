@@ -181,12 +181,29 @@ impl Machine<'_> {
     /// Whether the machine's number for a real is of a class. What reads inputs alone is decided by their
     /// being finite, which the report says.
     fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, t: TermId) -> TermId {
-        let Values { store, narrow, .. } = &mut self.values;
-        let found = store.is_found(class, (fmt, t), narrow);
+        let found = self.found_class(class, fmt, t);
+        let store = &self.values.store;
         if store.as_bool(found) == Some(false) && store.is_ordinary(t) {
             self.takes_for_finite(at.2);
         }
         found
+    }
+
+    /// Whether the machine's number for a real is of a class. Where the term does not say in which way
+    /// the machine has computed it, no other kernel's answer is the same.
+    fn found_class(&mut self, class: Class, fmt: Fmt, t: TermId) -> TermId {
+        let Values { store, narrow, .. } = &mut self.values;
+        if !store.may_overflow(class, t, narrow) || store.has_one_tree(t, narrow) {
+            return store.is_found(class, (fmt, t), narrow);
+        }
+        let is = store.is(class, t);
+        let known = self.values.over.get(&(class, fmt, t)).copied();
+        let over = known.unwrap_or_else(|| {
+            let bit = self.fresh_bits(1);
+            self.values.pred(Val::Bits(bit))
+        });
+        self.values.over.insert((class, fmt, t), over);
+        self.values.store.or(is, over)
     }
 
     /// A test is decided by what inputs without known contents are.
@@ -394,27 +411,26 @@ impl Machine<'_> {
         if !is_test || !(open(a) || open(b)) {
             return t;
         }
-        let Values {
-            store: s, narrow, ..
-        } = &mut self.values;
         if a != b && s.as_bool(t).is_some() {
             for (class, neg) in [(Class::PosInf, false), (Class::NegInf, true)] {
+                let s = &mut self.values.store;
                 let beyond = s.infinity(neg);
                 let (x, other) = if s.is_ordinary(a) { (a, b) } else { (b, a) };
                 let answer = match x == a {
                     true => s.rcmp(op, beyond, other),
                     false => s.rcmp(op, other, beyond),
                 };
-                let p = s.is_found(class, (fmt, x), narrow);
-                t = s.select(p, answer, t);
+                let p = self.found_class(class, fmt, x);
+                t = self.values.store.select(p, answer, t);
             }
         }
         for x in [a, b] {
-            let p = s.is_found(Class::Nan, (fmt, x), narrow);
+            let p = self.found_class(Class::Nan, fmt, x);
+            let s = &mut self.values.store;
             let number = s.not(p);
             t = s.and(number, t);
         }
-        if s.as_bool(t).is_some() {
+        if self.values.store.as_bool(t).is_some() {
             self.takes_for_finite(at.2);
         }
         t

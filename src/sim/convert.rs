@@ -37,6 +37,7 @@ impl Values {
             true => (Arg::exact(from, x), Rnd::Rn),
             false => (Arg::of(v, from, x), rnd),
         };
+        self.narrow.small |= is_small(to.0);
         let known = match x == to.1 {
             true => self.narrowed(arg, last, to),
             false => self.clamped(arg, to),
@@ -83,7 +84,6 @@ impl Values {
         let smaller = to.bits() < from.bits() || from == Fmt::Bf16 && to == Fmt::F16;
         if smaller && !self.store.is_rational(t) {
             self.narrow.terms.insert(t);
-            self.narrow.small |= is_small(to);
         }
     }
 }

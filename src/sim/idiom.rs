@@ -212,6 +212,9 @@ fn below(s: &mut TermStore, fmt: Fmt, (x, y): (TermId, TermId), op: RCmp) -> Opt
         return None;
     }
     let narrow = Narrow::default();
+    if s.may_overflow(Class::Nan, y, &narrow) && !s.has_one_tree(y, &narrow) {
+        return None;
+    }
     let p = s.is_found(Class::Nan, (fmt, y), &narrow);
     Some(s.or(holds, p))
 }

@@ -53,6 +53,8 @@ struct Extended {
     is_low: bool,
     /// Where the term is 0, as far as it is known.
     zero: Cond,
+    /// It is above 0 wherever else it is a real: a sum of powers, for one.
+    positive: bool,
     /// A condition, and what the value is wherever it does not hold.
     elsewhere: Option<(Cond, TermId)>,
     /// Terms that must have values wherever this has one, though an infinity beside them decides it: a
@@ -71,6 +73,7 @@ impl Extended {
             value,
             is_low: false,
             zero: Cond::Never,
+            positive: false,
             elsewhere: None,
             hidden: NOTHING,
         }
@@ -176,6 +179,7 @@ impl<'a> Lift<'a> {
             pos: x.neg,
             value: self.store.neg(x.value),
             is_low: false,
+            positive: false,
             elsewhere: x.elsewhere.map(|(c, t)| (c, self.store.neg(t))),
             ..x
         }
@@ -227,6 +231,7 @@ impl<'a> Lift<'a> {
     ) -> Option<Extended> {
         let mut out = Extended {
             zero: Cond::Always,
+            positive: parts.iter().all(|x| self.is_above(x)),
             elsewhere,
             ..Extended::plain(value)
         };
@@ -292,6 +297,7 @@ impl<'a> Lift<'a> {
             pos: if negative { x.neg } else { x.pos },
             pole: x.pole,
             zero: self.or(p, q)?,
+            positive: self.is_above(&x) && self.is_above(&y),
             elsewhere,
             ..Extended::plain(self.store.mul(x.value, y.value))
         };
@@ -401,13 +407,30 @@ impl<'a> Lift<'a> {
         self.and(real, holds)
     }
 
+    /// True for what is not below 0, and 0 nowhere but where it is known to be.
+    fn is_above(&self, x: &Extended) -> bool {
+        let positive = self
+            .store
+            .as_const(x.value)
+            .is_some_and(|c| !c.is_negative());
+        x.positive || positive && x.is_plain()
+    }
+
     /// Where a term is 0.
     fn is_zero(&mut self, x: Extended) -> Option<Cond> {
+        if self.is_above(&x) {
+            let special = self.special(x)?;
+            let (real, zero) = (self.not(special)?, self.zero_of(x));
+            return self.and(real, zero);
+        }
         self.compared(RCmp::Eq, x)
     }
 
     /// Where a term is below 0, minus infinity with it.
     fn is_negative(&mut self, x: Extended) -> Option<Cond> {
+        if self.is_above(&x) {
+            return Some(x.neg);
+        }
         let below = self.compared(RCmp::Lt, x)?;
         self.or(below, x.neg)
     }
@@ -421,7 +444,7 @@ impl<'a> Lift<'a> {
 
     /// The sign of the zero that a value is, true for minus: an unknown of its own, unless the term cannot be -0.
     fn sign_of_zero(&mut self, x: Extended) -> Option<Cond> {
-        if self.store.has_clear_sign(x.value) {
+        if x.positive || self.store.has_clear_sign(x.value) {
             return Some(Cond::Never);
         }
         let i = self.zeros.insert_full(x.value).0 as u32;
@@ -515,13 +538,14 @@ impl<'a> Lift<'a> {
         };
         match f {
             Fun::Exp2 if x.neg != Cond::Never => {
+                out.positive = true;
                 let zero = self.store.integer(0);
                 out.value = self.choose(x.neg, zero, value);
                 out.pos = x.pos;
                 out.zero = x.neg;
                 out.elsewhere = x.elsewhere.is_none().then_some((x.neg, value));
             }
-            Fun::Exp2 => out.pos = x.pos,
+            Fun::Exp2 => (out.pos, out.positive) = (x.pos, true),
             Fun::Tanh | Fun::Erf if !x.is_finite() => {
                 let (one, minus) = (self.store.integer(1), self.store.integer(-1));
                 out.value = self.choose(x.neg, minus, value);
@@ -613,7 +637,10 @@ impl<'a> Lift<'a> {
             _ if plain && !self.read.contains(&t) => {
                 let value = copy(from, t, self.store, |c| self.values[&c]);
                 self.note_defined(from, t, value);
-                return Some(Extended::plain(value));
+                return Some(Extended {
+                    positive: matches!(self.store.get(value), Term::Fun(Fun::Exp2, _)),
+                    ..Extended::plain(value)
+                });
             }
             _ => {}
         }

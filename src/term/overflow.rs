@@ -230,8 +230,9 @@ impl TermStore {
                 array: ArrayId::CONSTANTS,
                 ..
             } => PLUS,
-            Term::Elem { .. } | Term::OfInt { signed: true, .. } => FINITE,
-            Term::OfInt { signed: false, .. } => ZERO | PLUS,
+            // Integers are beyond a format of small range only.
+            Term::OfInt { .. } if narrow.small => FINITE | OVER_POS | OVER_NEG,
+            Term::Elem { .. } | Term::OfInt { .. } => FINITE,
             Term::Add(a, b) => each(of(a), of(b), add),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => opposite(of(a)),
@@ -262,6 +263,27 @@ impl TermStore {
         let b = self.bounds(t);
         let limit = pow2(if narrow.small { SAFE_HALF } else { SAFE });
         b.lo.is_some_and(|lo| -lo < limit) && b.hi.is_some_and(|hi| hi < limit)
+    }
+
+    /// True if the machine can have computed a term in one way only, as far as it matters for what is beyond a format: a
+    /// sum that was gathered has lost its order, a product that is added may have been rounded or not, and there are
+    /// quotients that overflow early.
+    pub fn has_one_tree(&self, root: TermId, narrow: &Narrow) -> bool {
+        let is_product = |t: TermId| {
+            let inner = match self.get(t) {
+                Term::Neg(x) => x,
+                _ => t,
+            };
+            matches!(self.get(inner), Term::Mul(..) | Term::Sum(_))
+        };
+        let ids = self.reachable(&[root]);
+        ids.len() <= MAX_TERMS
+            && !narrow.small
+            && ids.iter().all(|&t| match self.get(t) {
+                Term::Sum(_) | Term::Div(..) => false,
+                Term::Add(a, b) => !is_product(a) && !is_product(b),
+                _ => !narrow.terms.contains(&t),
+            })
     }
 
     /// Whether the number that a format has for a term is of a class: by the rules for special

@@ -63,7 +63,11 @@ pub(crate) fn screen(
     // Places of elements, with the goals that differ.
     let differing = goals.iter().enumerate();
     let differing: Vec<(usize, (TermId, TermId))> = differing
-        .flat_map(|(i, g)| g.iter().filter(|(a, b)| a != b).map(move |&p| (i, p)))
+        .flat_map(|(i, g)| {
+            g.iter()
+                .filter(|(a, b)| a != b && !store.is_loose(*a) && !store.is_loose(*b))
+                .map(move |&p| (i, p))
+        })
         .collect();
     if differing.is_empty() {
         return out;

@@ -61,7 +61,9 @@ pub(crate) fn settle(pair: &Pair<'_>, conditions: &[Condition], rulings: &mut Ru
         .flat_map_iter(|chunk| {
             let mut prover = Prover::new(pair.store, pair.options.limits);
             let rule = |(i, c): &(usize, &Condition)| {
+                let loose = |t| pair.store.is_loose(t);
                 let defined = conjunction(&c.pairs, |a, b| match a == b {
+                    _ if loose(a) || loose(b) => Proof::Loose,
                     true => Proof::Yes(Proved::TERMS),
                     false => prover.defined(By::POINTS, a, b),
                 });

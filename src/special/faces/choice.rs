@@ -78,6 +78,7 @@ impl Lift<'_> {
             undefined,
             pole,
             zero: Cond::Never,
+            positive: false,
             elsewhere: None,
             ..x
         };
@@ -108,6 +109,12 @@ impl Lift<'_> {
     /// match `a < b` (`<=`, `=`); result by cases of what is infinite; because -inf is below and +inf
     /// above all numbers, and each equal to itself; what is not a number is not ordered.
     pub(super) fn compare(&mut self, op: RCmp, a: Extended, b: Extended) -> Option<Extended> {
+        for (x, y) in [(a, b), (b, a)] {
+            if op == RCmp::Eq && self.zero_of(x) == Cond::Always && x.is_plain() && y.positive {
+                let zero = self.is_zero(y)?;
+                return self.truth(zero, y.wild);
+            }
+        }
         let (x, y) = (self.guarded(a)?, self.guarded(b)?);
         let numbers = self.rcmp(op, x, y);
         let mut holds = self.cond(numbers)?;
@@ -174,6 +181,7 @@ impl Lift<'_> {
             value,
             is_low,
             zero,
+            positive: self.is_above(&a) && self.is_above(&b),
             elsewhere,
             hidden: NOTHING,
         })
