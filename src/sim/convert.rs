@@ -399,17 +399,11 @@ impl Machine<'_> {
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
-                    let carried = self.src_prov(w, *a, lane);
-                    let Ok(found) = self.prov.landing(carried, Space::Generic) else {
+                    let Some(inside) = self.lies_in((w, lane, pc), *a, *space)? else {
                         self.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    let own = self.prov.base(found.base).space;
-                    let inside = match space {
-                        Space::SharedCluster => own == Space::Shared,
-                        space => own == *space,
-                    };
-                    self.set(w, *p, lane, Val::Conc(inside as u64));
+                    self.set(w, *p, lane, inside);
                 }
             }
             _ => {}

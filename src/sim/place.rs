@@ -160,6 +160,36 @@ impl Machine<'_> {
         Ok(out)
     }
 
+    /// Whether a generic address is one of a state space; `None` where that is no address of a byte
+    /// of an object, or of its end.
+    pub fn lies_in(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        addr: Src,
+        space: Space,
+    ) -> Result<Option<Val>, Stop> {
+        let mut inside = self.values.store.bool(false);
+        for known in self.known_addresses((w, lane, pc), addr, 64, None)? {
+            let Ok(found) = self.prov.landing(known.prov, Space::Generic) else {
+                return Ok(None);
+            };
+            let off = known.number.wrapping_sub(found.origin) as i64;
+            if off < found.bounds.0 || off > found.bounds.1 {
+                return Ok(None);
+            }
+            let own = match self.prov.base(found.base).space {
+                Space::Shared => matches!(space, Space::Shared | Space::SharedCluster),
+                own => own == space,
+            };
+            if own {
+                let store = &mut self.values.store;
+                let when = known.cond.unwrap_or_else(|| store.bool(true));
+                inside = store.or(inside, when);
+            }
+        }
+        Ok(Some(self.values.of_pred(inside)))
+    }
+
     /// Where an address leads: the region and the offset in it of the object that it carries. One
     /// that leads nowhere is a defect if the access is certain to happen.
     fn resolve(

@@ -243,6 +243,17 @@ impl Machine<'_> {
                     .into()
             });
         }
+        let taken: Vec<_> = self.prov.taken.drain().collect();
+        for (id, bytes) in taken {
+            let b = *self.prov.base(id);
+            let name = match Some(id) == self.prov.dynamic {
+                true => "dynamic shared memory".into(),
+                false => self.place(b.region, b.number, bytes),
+            };
+            self.found.assumptions.insert(format!(
+                "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
+            ));
+        }
         if self.prov.used_alignment {
             self.found
                 .assumptions

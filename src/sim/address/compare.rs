@@ -31,7 +31,7 @@ impl Machine<'_> {
         {
             let b = self.prov.base(base);
             let size = b.size.unwrap_or(1 << 39) as i64;
-            if width == 64 && b.rounded.is_none() && (0..size.max(1)).contains(&off) {
+            if width == 64 && b.rounded.is_none() && (0..size).contains(&off) {
                 return true;
             }
         }

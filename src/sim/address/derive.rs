@@ -201,7 +201,9 @@ impl Machine<'_> {
             (IntOp::Neg | IntOp::Not, ..) => self.prov.sum(Prov::NONE, a.p, u64::MAX, ty.width),
             _ => None,
         };
-        let found = scaled.or_else(|| self.advanced(op, ty.width, a, b));
+        let found = scaled
+            .or_else(|| self.advanced(op, ty.width, a, b))
+            .or_else(|| self.rounded_by_rest(op, ty.width, a, b));
         (found.unwrap_or_else(|| self.by_bits(op, ty, args)), false)
     }
 
@@ -244,6 +246,9 @@ impl Machine<'_> {
         let Shape::Pieces(pieces) = self.prov.shape(held.p) else {
             return None;
         };
+        if self.prov.is_vague(held.p) {
+            return None;
+        }
         let mut pieces = pieces.to_vec();
         let (old, by) = (held.number()? & low(width), by & low(width));
         let back = by >> (width - 1) & 1 == 1;
@@ -278,6 +283,44 @@ impl Machine<'_> {
         Some(images.provenance(&mut self.prov, &image, width))
     }
 
+    /// An address less what it is above a multiple of a power of two, or more by what lacks for one:
+    /// `a - (a & 1023)`, `a + (-a & 1023)`.
+    fn rounded_by_rest(&mut self, op: IntOp, width: u8, a: Arg, b: Arg) -> Option<Prov> {
+        let up = match op {
+            IntOp::Add => true,
+            IntOp::Sub => false,
+            _ => return None,
+        };
+        let pieces = |m: &Self, x: &Arg| matches!(m.prov.shape(x.p), Shape::Pieces(_));
+        let (whole, rest) = match up && pieces(self, &a) {
+            true => (b, a),
+            false => (a, b),
+        };
+        let (n, r) = (whole.number()?, rest.number()?);
+        let mut images = Images::default();
+        let image = images.of(&self.prov, rest.p, Some(r), width);
+        let (of, low_part, bits) = images.low_run(&mut self.prov, &image);
+        let above = image.get(bits as usize..)?;
+        if bits > 16 || above.iter().any(|b| *b != Bit::Known(false)) {
+            return None;
+        }
+        // The address and the rest move by the same or opposite amounts, up to multiples of the
+        // power of two.
+        let sign = if up { 1 } else { u64::MAX };
+        let apart = self.prov.sum(whole.p, of, sign, 64)?;
+        if self.prov.aligned(apart) < bits {
+            return None;
+        }
+        let residue = n.wrapping_add(low_part.wrapping_mul(sign)) & low(bits);
+        let from = n.wrapping_sub(residue);
+        let from = if up {
+            from.wrapping_add(low(bits))
+        } else {
+            from
+        };
+        self.prov.rounded(whole.p, from, bits)
+    }
+
     /// Operations that move bits, or change them one by one.
     fn by_bits(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4]) -> Prov {
         let mut images = Images::default();
@@ -294,21 +337,31 @@ impl Machine<'_> {
             IntOp::Xor => self.bitwise(&mut images, 0x66, [&im[0], &im[1], &im[1]]),
             // The table is indexed by the bits of a, b and c, highest first.
             IntOp::Lop3(t) => self.bitwise(&mut images, lop3_table(t), [&im[0], &im[1], &im[2]]),
+            IntOp::Add => Some(self.low_sum(&mut images, [&im[0], &im[1]], 1, w)),
+            IntOp::Sub => Some(self.low_sum(&mut images, [&im[0], &im[1]], u64::MAX, w)),
+            // -a is 0 - a, and its complement -1 - a.
+            IntOp::Neg | IntOp::Not => {
+                let from = [Bit::Known(op == IntOp::Not); 64];
+                Some(self.low_sum(&mut images, [&from, &im[0]], u64::MAX, w))
+            }
             _ => moved(op, ty, &im, [a, b, c, d].map(|x| x.constant())),
         };
-        let Some(image) = image else {
-            return self.opaque_result(op, ty, a, b);
-        };
-        match images.provenance(&mut self.prov, &image, w) {
-            Prov::OPAQUE => self.opaque_result(op, ty, a, b),
-            p => p,
-        }
+        let p = image.map_or(Prov::OPAQUE, |i| images.provenance(&mut self.prov, &i, w));
+        // Where no rule follows the bits, they are not all zero if those of an operand are not.
+        let some_bit = op == IntOp::Or
+            && self.prov.is_vague(p)
+            && [a, b].into_iter().any(|x| self.is_not_zero(x, ty.width));
+        if some_bit { Prov::NONZERO } else { p }
     }
 
-    /// An opaque result, which is not zero where an operand of an or is not.
-    fn opaque_result(&mut self, op: IntOp, ty: IntTy, a: Arg, b: Arg) -> Prov {
-        let nonzero = op == IntOp::Or && [a, b].into_iter().any(|x| self.is_not_zero(x, ty.width));
-        if nonzero { Prov::NONZERO } else { Prov::OPAQUE }
+    /// The lowest bits of a + k b, as far as those of both are the lowest of linear values; what is
+    /// carried out of them is not followed.
+    fn low_sum(&mut self, images: &mut Images, ab: [&Image; 2], k: u64, width: u8) -> Image {
+        let [(p, n, i), (q, m, j)] = ab.map(|x| images.low_run(&mut self.prov, x));
+        let of = self.prov.sum(p, q, k, 64).unwrap_or(Prov::OPAQUE);
+        let bits = if of == Prov::OPAQUE { 0 } else { i.min(j) };
+        let number = n.wrapping_add(m.wrapping_mul(k));
+        images.of_low((of, number), bits, width)
     }
 
     /// A function of single bits, of which those of one operand at most depend on a layout; the
@@ -319,7 +372,11 @@ impl Machine<'_> {
             let f = |x: bool, y: bool, z: bool| {
                 table >> (u8::from(x) | u8::from(y) << 1 | u8::from(z) << 2) & 1 == 1
             };
-            let bits = [a[i], b[i], c[i]];
+            let mut bits = [a[i], b[i], c[i]];
+            let mut open = bits.iter().filter(|x| !matches!(x, Bit::Known(_)));
+            if open.next().is_some_and(|x| open.any(|y| x != y)) {
+                bits = bits.map(|x| images.settled(&mut self.prov, x));
+            }
             let free = bits.iter().find(|x| !matches!(x, Bit::Known(_))).copied();
             let at = |v: bool| {
                 let [x, y, z] = bits.map(|x| match x {

@@ -73,8 +73,13 @@ impl Images {
             *b = Bit::Known(number >> i & 1 == 1);
         }
         for q in pieces {
+            let len = q.len.min(width.saturating_sub(q.at));
+            if q.of == Prov::OPAQUE {
+                out[q.at as usize..(q.at + len) as usize].fill(Bit::Lost);
+                continue;
+            }
             let w = self.whole(q.of, q.whole);
-            for i in 0..q.len.min(width.saturating_sub(q.at)) {
+            for i in 0..len {
                 out[(q.at + i) as usize] = Bit::Of(w, q.low + i);
             }
         }
@@ -98,7 +103,7 @@ impl Images {
     }
 
     /// Runs of bits of linear values.
-    fn pieces(&self, all: &Provenances, image: &Image) -> Vec<Piece> {
+    fn pieces(&self, all: &Provenances, image: &[Bit]) -> Vec<Piece> {
         let mut out: Vec<Piece> = Vec::new();
         for (at, bit) in image.iter().enumerate() {
             let Bit::Of(w, i) = *bit else { continue };
@@ -124,16 +129,81 @@ impl Images {
         out
     }
 
-    /// The provenance of a value with these bits.
-    pub fn provenance(&self, all: &mut Provenances, image: &Image, width: u8) -> Prov {
-        let bits = &image[..width as usize];
-        if bits.contains(&Bit::Lost) {
+    /// The provenance of a value whose bits from one on are lost: those below it may be asked for
+    /// alone, or stand in an address that is rounded.
+    fn partial(&self, all: &mut Provenances, bits: &[Bit], from: usize) -> Prov {
+        let mut pieces = self.pieces(all, &bits[..from]);
+        if pieces.is_empty() {
             return match bits.contains(&Bit::Known(true)) {
                 true => Prov::NONZERO,
                 false => Prov::OPAQUE,
             };
         }
-        let mut pieces = self.pieces(all, image);
+        pieces.push(Piece {
+            at: from as u8,
+            len: (bits.len() - from) as u8,
+            low: 0,
+            of: Prov::OPAQUE,
+            whole: 0,
+        });
+        all.intern(Shape::Pieces(pieces.into()))
+    }
+
+    /// A linear value whose lowest bits are those of this one, and how many; no bit that a layout
+    /// changes is among the rest of them.
+    pub fn low_run(&self, all: &mut Provenances, image: &Image) -> (Prov, u64, u8) {
+        let known = |b: &Bit| matches!(b, Bit::Known(_));
+        let number = |bits: &[Bit]| {
+            let ones = bits.iter().enumerate().filter(|b| *b.1 == Bit::Known(true));
+            ones.fold(0u64, |n, (i, _)| n | 1 << i)
+        };
+        let Some(first) = image.iter().position(|b| !known(b)) else {
+            return (Prov::NONE, number(image), 64);
+        };
+        let Bit::Of(w, i) = image[first] else {
+            return (Prov::NONE, number(&image[..first]), first as u8);
+        };
+        let (of, whole) = self.wholes[w as usize];
+        if usize::from(i) != first || first > usize::from(all.aligned(of)) {
+            return (Prov::NONE, number(&image[..first]), first as u8);
+        }
+        if first > 0 {
+            all.use_alignment(of);
+        }
+        let run = (first..64).take_while(|&j| image[j] == Bit::Of(w, j as u8));
+        let whole = whole & !low(i) | number(&image[..first]);
+        (of, whole, (first + run.count()) as u8)
+    }
+
+    /// The value with the lowest bits of a linear one, and all others lost.
+    pub fn of_low(&mut self, (of, number): (Prov, u64), bits: u8, width: u8) -> Image {
+        let mut out = [Bit::Known(false); 64];
+        let w = (!of.is_none()).then(|| self.whole(of, number));
+        for i in 0..width {
+            out[i as usize] = match w {
+                _ if i >= bits => Bit::Lost,
+                Some(w) => Bit::Of(w, i),
+                None => Bit::Known(number >> i & 1 == 1),
+            };
+        }
+        out
+    }
+
+    /// A bit of a number below the alignment of what it is of is known.
+    pub fn settled(&self, all: &mut Provenances, bit: Bit) -> Bit {
+        match self.flipped(all, bit) {
+            Bit::Known(b) => Bit::Known(!b),
+            _ => bit,
+        }
+    }
+
+    /// The provenance of a value with these bits.
+    pub fn provenance(&self, all: &mut Provenances, image: &Image, width: u8) -> Prov {
+        let bits = &image[..width as usize];
+        if let Some(from) = bits.iter().position(|b| *b == Bit::Lost) {
+            return self.partial(all, bits, from);
+        }
+        let mut pieces = self.pieces(all, bits);
         if pieces.is_empty() {
             return Prov::NONE;
         }

@@ -29,7 +29,8 @@ pub fn bases(
         number: u64::from(at),
         size,
         align: align.max(1).trailing_zeros() as u8,
-        elements: None,
+        allocated: false,
+        plain: align.max(1),
         rounded: None,
     };
     let of = |space, region, v: &Var| {
@@ -70,9 +71,11 @@ pub fn bases(
             number: base(region),
             size: a.extent,
             align: declared.unwrap_or(ALLOCATED),
-            elements: declared
-                .is_none()
-                .then(|| a.elem.map_or(8, |e| e.bytes() as u32)),
+            allocated: declared.is_none(),
+            plain: match declared {
+                Some(align) => 1 << align,
+                None => a.elem.map_or(8, |e| e.bytes() as u32),
+            },
             rounded: None,
         });
     }

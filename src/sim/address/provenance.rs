@@ -73,9 +73,10 @@ pub struct Base {
     pub size: Option<u64>,
     /// It is a multiple of two to this.
     pub align: u8,
-    /// Of the base of an allocation, whose alignment nothing declares, that of its elements in
-    /// bytes, which every access takes for granted.
-    pub elements: Option<u32>,
+    /// An allocation, whose alignment nothing declares.
+    pub allocated: bool,
+    /// Bytes of the largest accesses that need no assumption of how the base is aligned.
+    pub plain: u32,
     /// Of a base that is another one rounded: that one, and by how much this one lies above it at
     /// least and at most.
     pub rounded: Option<(BaseId, i64, i64)>,
@@ -90,7 +91,7 @@ pub struct Piece {
     pub len: u8,
     /// First bit in the linear value.
     pub low: u8,
-    /// Provenance of the linear value.
+    /// Provenance of the linear value; [`Prov::OPAQUE`] for bits that no rule follows.
     pub of: Prov,
     /// Its number.
     pub whole: u64,
@@ -160,6 +161,8 @@ pub struct Provenances {
     roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
     /// What is accessed through dynamic shared memory and its roundings, by base.
     pub touched: FxHashMap<BaseId, Touched>,
+    /// Variables that accesses of so many bytes take for aligned to them.
+    pub taken: FxHashMap<BaseId, u32>,
     /// The base of dynamic shared memory.
     pub dynamic: Option<BaseId>,
     /// The alignment of an allocation was used.
@@ -185,7 +188,8 @@ impl Provenances {
             number,
             size: Some(0),
             align: WINDOW_ALIGN,
-            elements: None,
+            allocated: false,
+            plain: 1 << WINDOW_ALIGN,
             rounded: None,
         };
         let shapes = vec![Shape::None, Shape::Opaque, Shape::Opaque];
@@ -198,6 +202,7 @@ impl Provenances {
             landings: FxHashMap::default(),
             roundings: FxHashMap::default(),
             touched: FxHashMap::default(),
+            taken: FxHashMap::default(),
             dynamic: None,
             used_alignment: false,
             refused: false,
@@ -287,6 +292,15 @@ impl Provenances {
         }
     }
 
+    /// True if some bits of the value depend on the layout in a way that no rule follows.
+    pub fn is_vague(&self, p: Prov) -> bool {
+        match self.shape(p) {
+            Shape::Opaque => true,
+            Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::OPAQUE),
+            Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => false,
+        }
+    }
+
     /// a + k b, modulo two to the width.
     pub fn sum(&mut self, a: Prov, b: Prov, k: u64, width: u8) -> Option<Prov> {
         let (x, y) = (self.terms(a)?, self.terms(b)?);
@@ -315,7 +329,7 @@ impl Provenances {
     /// Notes that the alignment of the bases of a linear value decided something.
     pub fn use_alignment(&mut self, p: Prov) {
         let terms = self.terms(p).unwrap_or(&[]);
-        let assumed = terms.iter().any(|&(b, _)| self.base(b).elements.is_some());
+        let assumed = terms.iter().any(|&(b, _)| self.base(b).allocated);
         self.used_alignment |= assumed;
     }
 
@@ -484,6 +498,7 @@ impl Provenances {
                 self.bases.push(Base {
                     number: b.number.wrapping_add_signed(plus) & !low(to),
                     align: to,
+                    plain: 1 << to,
                     rounded: Some((of, least, most)),
                     ..b
                 });
@@ -497,12 +512,22 @@ impl Provenances {
         Some(self.linear(&new))
     }
 
+    #[cold]
+    fn take_for_aligned(&mut self, base: BaseId, size: u32) {
+        let b = &mut self.bases[base.0 as usize];
+        b.plain = size;
+        match b.allocated {
+            true => self.used_alignment = true,
+            false => _ = self.taken.insert(base, size),
+        }
+    }
+
     /// Notes accesses of a size from an offset of the region to another.
     #[inline]
     pub fn touch(&mut self, base: BaseId, (from, to): (i64, i64), size: u32) {
         let b = *self.base(base);
-        if b.elements.is_some_and(|e| size > e) {
-            self.used_alignment = true;
+        if size > b.plain {
+            self.take_for_aligned(base, size);
         }
         if b.space != Space::Shared {
             return;
