@@ -128,7 +128,7 @@ impl Machine<'_> {
                 for c in overlap.iter().filter(|c| c.offset == at) {
                     v = self.same_value(region, at, elem, (v, raw), same_size, c);
                 }
-                let new = self.src_prov(w, *s, lane);
+                let new = self.src_part(w, *s, lane, elem * 8);
                 let p = match cond {
                     None => new,
                     Some(c) => {
@@ -199,7 +199,7 @@ impl Machine<'_> {
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
                 let p = if carries {
-                    self.src_prov(w, *s, lane)
+                    self.src_part(w, *s, lane, elem * 8)
                 } else {
                     Prov::NONE
                 };

@@ -10,7 +10,7 @@
 
 use crate::kernel::operands::{op_uses, uses};
 use crate::kernel::{
-    AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp,
+    AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
 };
 
 use crate::term::TermId;
@@ -19,7 +19,7 @@ use super::super::UnknownKind;
 use super::super::machine::{Machine, RegionId};
 use super::super::warp::{LANES, lanes};
 use super::derive::Arg;
-use super::provenance::{Prov, Shape};
+use super::provenance::{BaseId, Prov, Shape};
 
 /// What a lane-wise instruction gives its destinations.
 pub struct Plan(Vec<(RegId, u32, Prov)>);
@@ -35,6 +35,20 @@ impl Machine<'_> {
             Src::Reg(r) => self.warps[w].prov(r, lane),
             s => self.named(s),
         }
+    }
+
+    /// What the lowest bits of a source operand carry.
+    pub fn src_part(&mut self, w: usize, s: Src, lane: usize, bits: u32) -> Prov {
+        let p = self.src_prov(w, s, lane);
+        let whole = match s {
+            Src::Reg(r) => u32::from(self.width(r)) <= bits,
+            _ => bits == 64,
+        };
+        if p.is_none() || whole {
+            return p;
+        }
+        let number = self.src(w, s, lane).known();
+        self.prov.extracted(p, number, 0, bits as u8)
     }
 
     /// The provenance of an operand that is no register.
@@ -79,21 +93,23 @@ impl Machine<'_> {
     /// What a lane-wise operation will give its destinations; `None` if nothing that it reads
     /// carries a base.
     pub fn plan(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Option<Plan> {
-        let mut named = false;
-        named_sources(op, |_| named = true);
-        let mask = if named {
-            exec
-        } else {
-            self.carrying(w, exec, op)
+        let mask = match brings_base(op) {
+            true => exec,
+            false => self.carrying(w, exec, op),
         };
         if mask == 0 {
             return None;
         }
         let mut out: Vec<(RegId, u32, Prov)> = Vec::new();
+        let mut refused = 0;
         let mut rest = mask;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
-            let (given, steady) = self.derive(w, lane, pc, op);
+            let Some((given, steady)) = self.derive(w, lane, op) else {
+                refused |= 1 << lane;
+                rest &= !(1 << lane);
+                continue;
+            };
             let alike = if steady {
                 self.alike(w, lane, rest, op)
             } else {
@@ -106,6 +122,9 @@ impl Machine<'_> {
                     None => out.push((r, alike, p)),
                 }
             }
+        }
+        if refused != 0 {
+            self.refuse_base(w, refused, pc);
         }
         Some(Plan(out))
     }
@@ -223,6 +242,29 @@ impl Machine<'_> {
         p
     }
 
+    /// The name of what a base is the base of.
+    fn name_of(&self, id: BaseId) -> String {
+        let b = self.prov.base(id);
+        if Some(id) == self.prov.dynamic || b.rounded.is_some() {
+            return "dynamic shared memory".into();
+        }
+        let var = |all: &[Var]| {
+            let found = all.iter().find(|v| u64::from(v.offset) == b.number);
+            found.map(|v| v.name.clone())
+        };
+        let name = match b.space {
+            Space::Shared | Space::SharedCluster => var(&self.kernel.shared),
+            Space::Local => var(&self.kernel.locals),
+            Space::Param => {
+                let mut all = self.kernel.params.iter();
+                let found = all.find(|p| u64::from(p.offset) == b.number);
+                found.map(|p| p.name.clone())
+            }
+            Space::Global | Space::Const | Space::Generic => None,
+        };
+        name.unwrap_or_else(|| self.place(b.region, 0, 1))
+    }
+
     /// At the end: what the arrays hold must not depend on where anything lies.
     pub fn check_arrays(&mut self) {
         for i in 0..self.regions.len() {
@@ -245,11 +287,7 @@ impl Machine<'_> {
         }
         let taken: Vec<_> = self.prov.taken.drain().collect();
         for (id, bytes) in taken {
-            let b = *self.prov.base(id);
-            let name = match Some(id) == self.prov.dynamic {
-                true => "dynamic shared memory".into(),
-                false => self.place(b.region, b.number, bytes),
-            };
+            let name = self.name_of(id);
             self.found.assumptions.insert(format!(
                 "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
             ));
@@ -287,14 +325,17 @@ fn named_sources(op: &Op, mut f: impl FnMut(Src)) {
     }
 }
 
-/// The instructions that name a variable as an operand.
+/// True of a lane-wise operation whose result depends on a base whatever its registers carry: it
+/// names a variable, or adds or takes away a window.
+fn brings_base(op: &Op) -> bool {
+    let mut found = matches!(op, Op::Cvta { space, .. } if has_window(*space));
+    named_sources(op, |_| found = true);
+    found
+}
+
+/// The instructions that bring a base.
 pub fn watched(kernel: &crate::kernel::Kernel) -> Vec<bool> {
-    let names = |op: &Op| {
-        let mut found = false;
-        named_sources(op, |_| found = true);
-        found
-    };
-    kernel.insts.iter().map(|i| names(&i.op)).collect()
+    kernel.insts.iter().map(|i| brings_base(&i.op)).collect()
 }
 
 /// Calls `f` with each register that an operation other than a lane-wise one reads as a number, in

@@ -21,7 +21,7 @@ impl Machine<'_> {
     pub fn is_not_zero(&mut self, a: Arg, width: u8) -> bool {
         match (a.p, a.number()) {
             (Prov::NONE, Some(n)) => return n & low(width) != 0,
-            (Prov::NONZERO, _) => return true,
+            (p, _) if self.prov.is_not_zero(p) => return true,
             (_, None) => return false,
             _ => {}
         }

@@ -7,7 +7,7 @@
 //! Sound: each rule holds for every layout in which bases are aligned as declared, objects neither
 //! overlap nor wrap around, and generic addresses are not null.
 
-use crate::kernel::{Cmp, IntOp, IntTy, NumTy, Op, Pc, Space, Src};
+use crate::kernel::{Cmp, IntOp, IntTy, NumTy, Op, Space, Src};
 use crate::term::TermId;
 
 use super::super::int;
@@ -44,9 +44,9 @@ impl Arg {
 
 impl Machine<'_> {
     /// What the destinations of a lane-wise operation carry; true if that follows from what the
-    /// operands carry alone, whatever their numbers are.
-    pub fn derive(&mut self, w: usize, lane: usize, pc: Pc, op: &Op) -> (Given, bool) {
-        match op {
+    /// operands carry alone, whatever their numbers are. `None` if layouts decide the result.
+    pub fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
+        Some(match op {
             Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
             Op::Int {
                 op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
@@ -120,10 +120,7 @@ impl Machine<'_> {
                         let yes = int::compare(Cmp::Ge, *t, n, 0);
                         if yes { x.p } else { y.p }
                     }
-                    _ => {
-                        self.refuse_base(w, 1 << lane, pc);
-                        Prov::NONE
-                    }
+                    _ => return None,
                 };
                 (vec![(*dst, prov)], false)
             }
@@ -145,16 +142,13 @@ impl Machine<'_> {
             } => {
                 let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
                 if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
-                    self.refuse_base(w, 1 << lane, pc);
+                    return None;
                 }
                 (Vec::new(), false)
             }
             Op::IsSpace { .. } => (Vec::new(), true),
-            _ => {
-                self.refuse_base(w, 1 << lane, pc);
-                (Vec::new(), false)
-            }
-        }
+            _ => return None,
+        })
     }
 
     fn derive_int(&mut self, w: usize, lane: usize, op: &Op) -> (Prov, bool) {
@@ -351,7 +345,7 @@ impl Machine<'_> {
         let some_bit = op == IntOp::Or
             && self.prov.is_vague(p)
             && [a, b].into_iter().any(|x| self.is_not_zero(x, ty.width));
-        if some_bit { Prov::NONZERO } else { p }
+        if some_bit { self.prov.not_zero(p) } else { p }
     }
 
     /// The lowest bits of a + k b, as far as those of both are the lowest of linear values; what is

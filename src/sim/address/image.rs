@@ -74,7 +74,7 @@ impl Images {
         }
         for q in pieces {
             let len = q.len.min(width.saturating_sub(q.at));
-            if q.of == Prov::OPAQUE {
+            if q.of.is_lost() {
                 out[q.at as usize..(q.at + len) as usize].fill(Bit::Lost);
                 continue;
             }
@@ -132,18 +132,19 @@ impl Images {
     /// The provenance of a value whose bits from one on are lost: those below it may be asked for
     /// alone, or stand in an address that is rounded.
     fn partial(&self, all: &mut Provenances, bits: &[Bit], from: usize) -> Prov {
-        let mut pieces = self.pieces(all, &bits[..from]);
-        if pieces.is_empty() {
-            return match bits.contains(&Bit::Known(true)) {
-                true => Prov::NONZERO,
-                false => Prov::OPAQUE,
-            };
+        let of = match bits[from..].contains(&Bit::Known(true)) {
+            true => Prov::NONZERO,
+            false => Prov::OPAQUE,
+        };
+        if from == 0 {
+            return of;
         }
+        let mut pieces = self.pieces(all, &bits[..from]);
         pieces.push(Piece {
             at: from as u8,
             len: (bits.len() - from) as u8,
             low: 0,
-            of: Prov::OPAQUE,
+            of,
             whole: 0,
         });
         all.intern(Shape::Pieces(pieces.into()))

@@ -35,6 +35,11 @@ impl Prov {
     /// The same of a value that is not zero.
     pub const NONZERO: Prov = Prov(2);
 
+    /// True if no rule says how the value depends on the layout.
+    pub fn is_lost(self) -> bool {
+        self == Prov::OPAQUE || self == Prov::NONZERO
+    }
+
     /// True if the value depends on no base.
     #[inline]
     pub fn is_none(self) -> bool {
@@ -91,7 +96,8 @@ pub struct Piece {
     pub len: u8,
     /// First bit in the linear value.
     pub low: u8,
-    /// Provenance of the linear value; [`Prov::OPAQUE`] for bits that no rule follows.
+    /// Provenance of the linear value; [`Prov::OPAQUE`] for bits that no rule follows, and
+    /// [`Prov::NONZERO`] if with these the value as a whole is not zero.
     pub of: Prov,
     /// Its number.
     pub whole: u64,
@@ -296,9 +302,30 @@ impl Provenances {
     pub fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
             Shape::Opaque => true,
-            Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::OPAQUE),
+            Shape::Pieces(all) => all.iter().any(|q| q.of.is_lost()),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => false,
         }
+    }
+
+    /// True of a value that is not zero under any layout, as it is marked.
+    pub fn is_not_zero(&self, p: Prov) -> bool {
+        match self.shape(p) {
+            Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::NONZERO),
+            Shape::None | Shape::Opaque | Shape::Linear(_) => p == Prov::NONZERO,
+            Shape::Choice(..) | Shape::Half(..) => false,
+        }
+    }
+
+    /// The same of a value that is not zero, if it is vague.
+    pub fn not_zero(&mut self, p: Prov) -> Prov {
+        let mut pieces = match self.shape(p) {
+            Shape::Opaque => return Prov::NONZERO,
+            Shape::Pieces(all) => all.clone(),
+            Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => return p,
+        };
+        let lost = pieces.iter_mut().filter(|q| q.of.is_lost());
+        lost.for_each(|q| q.of = Prov::NONZERO);
+        self.intern(Shape::Pieces(pieces))
     }
 
     /// a + k b, modulo two to the width.
