@@ -115,7 +115,14 @@ impl Judge<'_> {
             self.refute(rulings, i, Ruling::OneSided(only));
             return true;
         }
-        let (store, goals) = self.ground();
+        let (store, mut goals) = self.ground();
+        // What the other kernel leaves in an element that it was not seen to write is not known.
+        let unknown = Pairs::new();
+        for (goal, c) in goals.iter_mut().zip(self.conditions) {
+            if c.only.is_some() {
+                *goal = &unknown;
+            }
+        }
         let look = refute::screen(store, &goals, self.arrays, self.options);
         rulings.tried += look.tried;
         let Some((i, found)) = look.found else {

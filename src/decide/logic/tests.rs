@@ -113,7 +113,8 @@ proptest! {
         let last = words.len() - 1;
         for (i, &a) in words[..last].iter().enumerate() {
             if thorough(&s, a, words[last]) {
-                for v in &values {
+                let defined = |v: &&Vec<Value>| [i, last].iter().all(|&k| v[k] != Value::Undefined);
+                for v in values.iter().filter(defined) {
                     prop_assert_eq!(&v[i], &v[last]);
                 }
             }
@@ -209,7 +210,8 @@ fn words_in_other_spellings_are_the_same() {
     let f = s.bits_op(BitsOp::Xor, n, ones);
     let f = s.bits_op(BitsOp::Add, f, v);
     let f = s.bits_op(BitsOp::Xor, f, ones);
-    assert!(equal(&s, e, f) && !thorough(&s, e, a));
+    assert!(!thorough(&s, e, a));
+    assert!(equal(&s, e, f));
     // Products of bytes at two widths.
     let [x, y] = [8, 9].map(|i| s.bytes(IN, i, 8));
     let wide = |s: &mut TermStore, t, to| s.sign_extend(t, to);
@@ -382,6 +384,8 @@ fn sums_of_powers_are_nested() {
         s.add(t, e)
     });
     let plain = s.fun(Fun::Log2, sum);
-    assert!(thorough(&s, nested, plain) && thorough(&s, tree, plain));
-    assert!(thorough(&s, tree, nested) && !thorough(&s, p, plain));
+    assert!(!thorough(&s, p, plain));
+    assert!(thorough(&s, tree, plain));
+    assert!(thorough(&s, nested, plain));
+    assert!(thorough(&s, tree, nested));
 }
