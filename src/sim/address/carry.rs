@@ -13,10 +13,12 @@ use crate::kernel::{
     AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
 };
 
+use crate::spec::Role;
 use crate::term::TermId;
 
 use super::super::UnknownKind;
 use super::super::machine::{Machine, RegionId};
+use super::super::memory::RegionKind;
 use super::super::warp::{LANES, lanes};
 use super::derive::Arg;
 use super::provenance::{BaseId, Prov, Shape};
@@ -269,6 +271,12 @@ impl Machine<'_> {
     pub fn check_arrays(&mut self) {
         for i in 0..self.regions.len() {
             let r = &self.regions[i];
+            // Nothing is claimed of what is left in scratch memory.
+            if let RegionKind::Array(a) = r.kind
+                && self.arrays[a].role == Some(Role::Scratch)
+            {
+                continue;
+            }
             let Some((word, pc)) = r.leftover() else {
                 continue;
             };

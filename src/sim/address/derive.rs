@@ -331,6 +331,10 @@ impl Machine<'_> {
             IntOp::Xor => self.bitwise(&mut images, 0x66, [&im[0], &im[1], &im[1]]),
             // The table is indexed by the bits of a, b and c, highest first.
             IntOp::Lop3(t) => self.bitwise(&mut images, lop3_table(t), [&im[0], &im[1], &im[2]]),
+            // Where one of two bits is zero everywhere, nothing is carried.
+            IntOp::Add if disjoint(&im[0], &im[1]) => {
+                self.bitwise(&mut images, 0xee, [&im[0], &im[1], &im[1]])
+            }
             IntOp::Add => Some(self.low_sum(&mut images, [&im[0], &im[1]], 1, w)),
             IntOp::Sub => Some(self.low_sum(&mut images, [&im[0], &im[1]], u64::MAX, w)),
             // -a is 0 - a, and its complement -1 - a.
@@ -464,6 +468,12 @@ impl Machine<'_> {
         let k = if to { u64::MAX } else { 1 };
         self.prov.sum(p, by, k, 64).unwrap_or(Prov::OPAQUE)
     }
+}
+
+/// True if of two bits in one place one is always zero.
+fn disjoint(a: &Image, b: &Image) -> bool {
+    let zero = Bit::Known(false);
+    a.iter().zip(b).all(|(x, y)| *x == zero || *y == zero)
 }
 
 /// The value of a function of three bits whatever those are that are not known.
