@@ -323,10 +323,7 @@ fn packed_halves_are_compared_part_by_part() {
         signed: false,
     });
     let d = decide(halves(false), halves(true), &a, &Options::default());
-    assert_eq!(
-        (d.verdict, d.outputs[0].elements),
-        (Verdict::Unknown, 1)
-    );
+    assert_eq!((d.verdict, d.outputs[0].elements), (Verdict::Unknown, 1));
 }
 
 #[test]

@@ -51,10 +51,10 @@ pub(super) fn constant(width: usize, value: u64) -> Word {
 
 /// The value of a word without inputs.
 pub(super) fn known(x: &[Lit]) -> Option<u64> {
-    let bits = x.iter().enumerate();
-    bits.fold(Some(0), |v, (i, &l)| match l {
-        Lit::TRUE => Some(v? | 1 << i),
-        Lit::FALSE => v,
+    let mut bits = x.iter().enumerate();
+    bits.try_fold(0, |v, (i, &l)| match l {
+        Lit::TRUE => Some(v | 1 << i),
+        Lit::FALSE => Some(v),
         _ => None,
     })
 }

@@ -169,7 +169,9 @@ impl<'a> Errors<'a> {
         let v = self.numbers[i].abs();
         match (&self.values[i], self.store.get(t)) {
             _ if !v.is_finite() => 0.0,
-            (Value::Exact(q), t) if moved == 0.0 && !matches!(t, Term::Sum(_)) && is_float(q) => 0.0,
+            (Value::Exact(q), t) if moved == 0.0 && !matches!(t, Term::Sum(_)) && is_float(q) => {
+                0.0
+            }
             (_, Term::Add(..)) => {
                 let operands = [self.kid(i, 0), self.kid(i, 1)];
                 let magic = |k: &usize| {
@@ -423,10 +425,12 @@ impl<'a> Errors<'a> {
     /// The larger of two, or with `sign` -1 the smaller one.
     fn extremum(&self, a: usize, b: usize, sign: f64) -> (Slopes, f64) {
         let (x, y) = (sign * self.numbers[a], sign * self.numbers[b]);
-        // An operand without a value is passed over; it has none for certain, or the rest is infinite.
-        let (taken, above) = match x >= y || y.is_nan() {
-            true => (a, x - y),
-            false => (b, y - x),
+        // An operand that has no value, for certain, is passed over.
+        let (taken, above) = match (x.is_nan(), y.is_nan()) {
+            (_, true) => (a, f64::INFINITY),
+            (true, false) => (b, f64::INFINITY),
+            _ if x >= y => (a, x - y),
+            _ => (b, y - x),
         };
         let over = self.reach[a] + self.reach[b] - above;
         (
