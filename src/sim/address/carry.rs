@@ -170,7 +170,7 @@ impl Machine<'_> {
         let part = bytes < 4;
         let (before, word) = (r.prov(at / 4), r.known_word(at / 4));
         r.store(&mut self.values, at, bytes, new.v);
-        if new.p.is_none() && !(part && !before.is_none()) {
+        if new.p.is_none() && (!part || before.is_none()) {
             return;
         }
         let held = match bytes {
