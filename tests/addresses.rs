@@ -69,7 +69,7 @@ impl Layout {
     }
 
     fn random(dice: &mut Dice) -> Layout {
-        let mut place = || 256 * (1 + dice.below(1 << 50)) & !(1 << 63);
+        let mut place = || (256 * (1 + dice.below(1 << 50))) & !(1 << 63);
         let mut base = [place(), place(), place(), 0, 0, 0, 0];
         let windows = [
             place() & !0xff_ffff | 1 << 60,
@@ -112,7 +112,7 @@ impl Layout {
     fn find(&self, space: Space, at: u64) -> Option<(usize, u64)> {
         (0..OBJECTS.len()).find_map(|i| {
             let off = at.wrapping_sub(self.address(i, space)?);
-            (off <= size(i) - 4 && at % 4 == 0).then_some((i, off))
+            (off <= size(i) - 4 && at.is_multiple_of(4)).then_some((i, off))
         })
     }
 }
