@@ -165,7 +165,7 @@ pub struct Stats {
 }
 
 /// The result of running one CTA.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The terms that everything below refers to.
     pub store: TermStore,
@@ -199,7 +199,7 @@ pub struct Outcome {
 }
 
 /// An outcome whose run was free of defects and unknowns and whose obligations are discharged.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Clean(Outcome);
 
 impl Outcome {
