@@ -115,7 +115,14 @@ impl Judge<'_> {
             self.refute(rulings, i, Ruling::OneSided(only));
             return true;
         }
-        let (store, goals) = self.ground();
+        // What other CTAs may write is not known of the side that does not write it here.
+        let nothing = Pairs::new();
+        let (store, mut goals) = self.ground();
+        for (goal, c) in goals.iter_mut().zip(self.conditions) {
+            if c.only.is_some() {
+                *goal = &nothing;
+            }
+        }
         let look = refute::screen(store, &goals, self.arrays, self.options);
         rulings.tried += look.tried;
         let Some((i, found)) = look.found else {

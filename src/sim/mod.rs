@@ -32,6 +32,7 @@ mod copy;
 pub mod descriptor;
 mod fences;
 mod float;
+mod found;
 pub mod footprint;
 mod guarded;
 pub mod idiom;

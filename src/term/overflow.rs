@@ -15,6 +15,7 @@
 use num_traits::Signed;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::orders::Sides;
 use super::{ArrayId, Class, Fun, Term, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
 
@@ -190,6 +191,12 @@ impl TermStore {
             Class::NegInf => OVER_NEG,
         };
         self.kinds(root, narrow) & kind != 0
+    }
+
+    /// Whether a number of the machine may be below 0, 0, above 0, where it is a number.
+    pub(super) fn sides(&self, t: TermId, narrow: &Narrow) -> Sides {
+        let found = self.kinds(t, narrow);
+        [NEGATIVE, ZERO, PLUS | POS_INF | OVER_POS].map(|side| found & side != 0)
     }
 
     fn kinds(&self, root: TermId, narrow: &Narrow) -> Kinds {

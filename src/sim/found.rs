@@ -1,0 +1,200 @@
+//! What the machine finds where the reals alone decide a test.
+//!
+//! Problem: (x + 1) - 1 is x, and x * x is never an infinity, over the reals; a kernel may test for the opposite, and the
+//! machine, which rounds and overflows, may find it. A comparison that comes out in one way at every input
+//! ([`crate::term::samples`] saw no other), and of which monotony does not say that rounding leaves it so
+//! ([`crate::term::orders`]), is one of the encodings of both numbers. So is a test for an infinity that
+//! only a number beyond its format may be ([`crate::term::overflow`]).
+//!
+//! Such encodings belong to the operations that made them. Where numbers do not remember these, the answer is any, and
+//! the store remembers that the kernel has to be run again with numbers that do.
+//!
+//! Sound: a comparison that stays one of reals is a comparison of numbers that no rounding has touched, or has both
+//! answers over the reals, where the claim about real inputs takes them, or has one answer that the machine gives too.
+
+use crate::kernel::{Fmt, Pc};
+use crate::term::orders::Orders;
+use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, embeds, layout};
+
+use super::compare::Number;
+use super::machine::Machine;
+use super::value::{Val, Values};
+
+impl Machine<'_> {
+    /// An ordered comparison, where only rounding decides it.
+    pub(super) fn by_rounding(
+        &mut self,
+        at: (usize, usize, Pc),
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> Option<TermId> {
+        let (v, w) = (x.held?, y.held?);
+        let (a, b) = (x.real, y.real);
+        let store = &self.values.store;
+        let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
+        if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w) {
+            return None;
+        }
+        // A test of a number with itself asks whether it is one.
+        if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b)) {
+            return None;
+        }
+        let made = self.values.trees.map(|_| {
+            let (x, y) = (self.values.operand(v, fmt), self.values.operand(w, fmt));
+            (x, y)
+        });
+        let Values { store, narrow, .. } = &self.values;
+        let found = store.machine_orders((a, b), made, narrow);
+        if found.answers(op) != [true, true] {
+            let vanishing = store.orders_by_sign((a, b), true, narrow);
+            if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
+                self.takes_for_positive(at.2);
+            }
+            return None;
+        }
+        let Some(made) = made else {
+            self.values.store.note_merged();
+            let bit = self.fresh_bits(1);
+            return Some(self.values.pred(Val::Bits(bit)));
+        };
+        let mut holds = self.values.compare_encodings(op, fmt, made)?;
+        for n in [x, y] {
+            let nan = self.found_class(Class::Nan, fmt, n);
+            let s = &mut self.values.store;
+            let number = s.not(nan);
+            holds = s.and(number, holds);
+        }
+        Some(holds)
+    }
+
+    fn takes_for_positive(&mut self, pc: Pc) {
+        let start = self.kernel.span(pc).start;
+        let line = self.kernel.source.position(start).line;
+        self.found.assumptions.insert(format!(
+            "no number is rounded to 0, which decides the test in line {line}"
+        ));
+    }
+
+    /// Whether a number is of a class.
+    pub(super) fn found_class(&mut self, class: Class, fmt: Fmt, n: Number) -> TermId {
+        let t = n.real;
+        let remembers = match n.held {
+            Some(Val::Real(_, made)) => self.values.store.as_made(made).is_some(),
+            _ => false,
+        };
+        let Values { store, narrow, .. } = &mut self.values;
+        let is = store.is(class, t);
+        if !store.may_overflow(class, t, narrow) {
+            return is;
+        }
+        if !remembers && store.has_one_tree(t, narrow) {
+            return store.is_found(class, (fmt, t), narrow);
+        }
+        let over = match (n.held, self.values.trees) {
+            (Some(v), Some(_)) => {
+                let encoding = self.values.operand(v, fmt);
+                self.values.class_of_encoding(class, fmt, encoding)
+            }
+            _ => None,
+        };
+        let over = over.unwrap_or_else(|| {
+            self.values.store.note_merged();
+            let bit = self.fresh_bits(1);
+            self.values.pred(Val::Bits(bit))
+        });
+        self.values.store.or(is, over)
+    }
+}
+
+impl Values {
+    /// True for a number that no rounding has touched: an input or a known one, its sign changed or not, or the
+    /// largest, the least or a chosen one of such.
+    fn is_unrounded(&self, fmt: Fmt, v: Val) -> bool {
+        match v {
+            Val::Conc(_) => true,
+            Val::Real(f, t) => {
+                embeds(f, fmt) && (self.store.is_zero(t) || !self.store.is_rounded(f, t))
+            }
+            Val::Bits(t) => matches!(self.store.get(t), Term::Bytes { .. }),
+            _ => false,
+        }
+    }
+
+    /// True for a value that two registers hold only if both hold the same number.
+    fn is_itself(&self, v: Val) -> bool {
+        match v {
+            Val::Real(_, t) => self.trees.is_some() && self.store.as_made(t).is_some(),
+            Val::Open(..) => true,
+            _ => false,
+        }
+    }
+
+    /// True if a comparison was seen to have both answers over the reals.
+    fn varies(&mut self, op: RCmp, (a, b): (TermId, TermId)) -> bool {
+        let both = |found: Orders| found.answers(op) == [true, true];
+        // What is less here and more there is equal between, unless it goes by steps.
+        let steps = op == RCmp::Eq && self.store.grid(a).is_some() && self.store.grid(b).is_some();
+        let crosses = |found: Orders| {
+            op == RCmp::Eq && !steps && found.has(Orders::LESS.or(Orders::MORE))
+        };
+        let mut found = self.samples.orders(&self.store, a, b);
+        if !both(found) && !crosses(found) {
+            found = found.or(self.samples.more_orders(&self.store, a, b));
+        }
+        both(found) || crosses(found)
+    }
+
+    /// A comparison of two encodings of numbers: their magnitudes with their signs, which zeros do not have.
+    fn compare_encodings(
+        &mut self,
+        op: RCmp,
+        fmt: Fmt,
+        (x, y): (TermId, TermId),
+    ) -> Option<TermId> {
+        layout(fmt)?;
+        let [x, y] = [x, y].map(|t| {
+            let sign = fmt.bits() as u8 - 1;
+            let s = &mut self.store;
+            let (low, zero, set) = (s.extract(t, 0, sign), s.bits(1, 0), s.bits(1, 1));
+            let top = s.extract(t, sign, 1);
+            let magnitude = s.concat(&[low, zero]);
+            let (ones, one) = (s.bits(sign + 1, u64::MAX), s.bits(sign + 1, 1));
+            let flipped = s.bits_op(BitsOp::Xor, magnitude, ones);
+            let negative = s.bits_op(BitsOp::Add, flipped, one);
+            let minus = s.icmp(ICmp::Eq, top, set);
+            s.select(minus, negative, magnitude)
+        });
+        let op = match op {
+            RCmp::Lt => ICmp::SLt,
+            RCmp::Le => ICmp::SLe,
+            RCmp::Eq => ICmp::Eq,
+        };
+        Some(self.store.icmp(op, x, y))
+    }
+
+    /// Whether an encoding is of a class.
+    fn class_of_encoding(&mut self, class: Class, fmt: Fmt, t: TermId) -> Option<TermId> {
+        let (_, mantissa, ..) = layout(fmt)?;
+        let width = fmt.bits() as u8;
+        let s = &mut self.store;
+        let ones = (1u64 << (u32::from(width) - 1)) - 1;
+        let infinity = ones >> mantissa << mantissa;
+        Some(match class {
+            Class::Nan => {
+                let (low, zero) = (s.extract(t, 0, width - 1), s.bits(1, 0));
+                let magnitude = s.concat(&[low, zero]);
+                let infinite = s.bits(width, infinity);
+                s.icmp(ICmp::ULt, infinite, magnitude)
+            }
+            Class::PosInf => {
+                let infinite = s.bits(width, infinity);
+                s.icmp(ICmp::Eq, t, infinite)
+            }
+            Class::NegInf => {
+                let infinite = s.bits(width, infinity | 1 << (width - 1));
+                s.icmp(ICmp::Eq, t, infinite)
+            }
+        })
+    }
+}
