@@ -407,7 +407,11 @@ fn witnesses_hold_when_evaluated_again() {
         match (enclosed(&v[0]), enclosed(&v[1])) {
             (Some(x), Some(y)) => assert!(x.disjoint(&y)),
             (Some(_), None) => {
-                assert!(v[1] == Value::Undefined || infinity(&v[1]).is_some(), "{:?}", v[1]);
+                assert!(
+                    v[1] == Value::Undefined || infinity(&v[1]).is_some(),
+                    "{:?}",
+                    v[1]
+                );
             }
             // An infinity is a value: a number in its place refutes, and the other infinity does.
             (None, other) => {

@@ -321,7 +321,10 @@ impl Machine<'_> {
             [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
         if tests || !known_x || !known_y {
-            let held = |real, v| Number { real, held: Some(v) };
+            let held = |real, v| Number {
+                real,
+                held: Some(v),
+            };
             return self.compare_numbers(at, cmp, f, (held(a, x), held(b, y)));
         }
         let xs = self.values.numbers(Arg::of(x, f, a));
@@ -330,9 +333,8 @@ impl Machine<'_> {
         let pairs: Vec<(TermId, TermId)> = pairs.collect();
         let mut answers = |cmp| -> Vec<TermId> {
             let known = |real| Number { real, held: None };
-            let answer = |&(a, b): &(TermId, TermId)| {
-                self.compare_numbers(at, cmp, f, (known(a), known(b)))
-            };
+            let answer =
+                |&(a, b): &(TermId, TermId)| self.compare_numbers(at, cmp, f, (known(a), known(b)));
             let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
             all.dedup();
             all

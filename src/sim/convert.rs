@@ -54,6 +54,7 @@ impl Values {
         (rnd, clamps): (Rnd, [bool; 3]),
         (to, t): (Fmt, TermId),
     ) -> Val {
+        self.note_narrow(from, to, t);
         let is_exact = embeds(from, to) && clamps == [false; 3];
         if self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)))
             || !self.remembers(is_exact, &[(v, from)], t)
@@ -138,7 +139,6 @@ impl Machine<'_> {
                             let x = self.round_number((w, lane, pc), *rnd, from);
                             let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
                             let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
-                            self.values.note_narrow(*f, *t, r);
                             let clamps = [*sat, *satfinite, *relu];
                             self.values.converted((v, *f), (*rnd, clamps), (*t, r))
                         }
@@ -183,7 +183,6 @@ impl Machine<'_> {
                         let x = self.values.real(v, *from);
                         let y = self.clamp_real(x, *to, false, *satfinite, *relu);
                         let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
-                        self.values.note_narrow(*from, *to, t);
                         let how = (*rnd, [false, *satfinite, *relu]);
                         let r = self.values.converted((v, *from), how, (*to, t));
                         let b = self.values.bits(r, to.bits() as u8);

@@ -9,14 +9,21 @@
 //! Such encodings belong to the operations that made them. Where numbers do not remember these, the answer is any, and
 //! the store remembers that the kernel has to be run again with numbers that do.
 //!
+//! That a number on one side of 0 is not rounded to 0 is an assumption, listed with each test that it decides.
+//!
 //! Sound: a comparison that stays one of reals is a comparison of numbers that no rounding has touched, or has both
 //! answers over the reals, where the claim about real inputs takes them, or has one answer that the machine gives too.
 
-use crate::kernel::{Fmt, Pc};
+use num_traits::Signed;
+
+use crate::kernel::{Fmt, Pc, Rnd};
+use crate::term::made::{Kind, Shape};
 use crate::term::orders::Orders;
-use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, embeds, layout};
+use crate::term::samples::Samples;
+use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, least};
 
 use super::compare::Number;
+use super::float::is_exact;
 use super::machine::Machine;
 use super::value::{Val, Values};
 
@@ -33,24 +40,34 @@ impl Machine<'_> {
         let (a, b) = (x.real, y.real);
         let store = &self.values.store;
         let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
-        if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w) {
+        if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w)
+        {
             return None;
         }
         // A test of a number with itself asks whether it is one.
-        if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b)) {
+        if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b), Samples::orders) {
             return None;
         }
         let made = self.values.trees.map(|_| {
-            let (x, y) = (self.values.operand(v, fmt), self.values.operand(w, fmt));
-            (x, y)
+            let x = self.values.operand(v, fmt);
+            (x, self.values.operand(w, fmt))
         });
         let Values { store, narrow, .. } = &self.values;
         let found = store.machine_orders((a, b), made, narrow);
         if found.answers(op) != [true, true] {
-            let vanishing = store.orders_by_sign((a, b), true, narrow);
+            let vanishing = store.orders_by_sign((a, b), true);
             if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
                 self.takes_for_positive(at.2);
             }
+            return None;
+        }
+        for look in [Samples::scaled, Samples::exact] {
+            if self.values.varies(op, (a, b), look) {
+                return None;
+            }
+        }
+        if self.values.is_apart_from_zero((a, b)) {
+            self.takes_for_positive(at.2);
             return None;
         }
         let Some(made) = made else {
@@ -72,13 +89,17 @@ impl Machine<'_> {
         let start = self.kernel.span(pc).start;
         let line = self.kernel.source.position(start).line;
         self.found.assumptions.insert(format!(
-            "no number is rounded to 0, which decides the test in line {line}"
+            "no number but 0 is rounded to 0, which decides the test in line {line}"
         ));
     }
 
     /// Whether a number is of a class.
     pub(super) fn found_class(&mut self, class: Class, fmt: Fmt, n: Number) -> TermId {
         let t = n.real;
+        // An input is finite, whatever it is converted to beside.
+        if n.held.is_some_and(|v| self.values.is_unrounded(fmt, v)) {
+            return self.values.store.is(class, t);
+        }
         let remembers = match n.held {
             Some(Val::Real(_, made)) => self.values.store.as_made(made).is_some(),
             _ => false,
@@ -107,18 +128,51 @@ impl Machine<'_> {
     }
 }
 
+/// Operations that are looked through for a number that no rounding has touched.
+const MAX_EXACT: usize = 256;
+
+/// For an operation whose result is one of its operands, up to the sign, how many of them come before these.
+fn exact_operands(shape: Shape) -> Option<usize> {
+    let m = &shape.mods;
+    let plain = !(m.sat || m.relu || m.ftz || m.oob);
+    let (skip, exact) = match shape.kind {
+        Kind::Select => (1, true),
+        Kind::Convert => (
+            0,
+            embeds(shape.src, shape.fmt) && matches!(m.rnd, Rnd::None),
+        ),
+        Kind::Float(op) => (0, is_exact(op, m)),
+        Kind::Known | Kind::OfInt { .. } | Kind::Read => (0, false),
+    };
+    (plain && exact).then_some(skip)
+}
+
 impl Values {
     /// True for a number that no rounding has touched: an input or a known one, its sign changed or not, or the
     /// largest, the least or a chosen one of such.
-    fn is_unrounded(&self, fmt: Fmt, v: Val) -> bool {
-        match v {
-            Val::Conc(_) => true,
-            Val::Real(f, t) => {
-                embeds(f, fmt) && (self.store.is_zero(t) || !self.store.is_rounded(f, t))
-            }
-            Val::Bits(t) => matches!(self.store.get(t), Term::Bytes { .. }),
-            _ => false,
+    fn is_unrounded(&mut self, fmt: Fmt, v: Val) -> bool {
+        if !matches!(v, Val::Conc(_) | Val::Real(..) | Val::Bits(_)) {
+            return false;
         }
+        let mut stack = vec![self.operand(v, fmt)];
+        for _ in 0..MAX_EXACT {
+            let Some(t) = stack.pop() else { return true };
+            let store = &self.store;
+            let (f, real) = match store.get(t) {
+                Term::BitsConst { .. } | Term::Bytes { .. } => continue,
+                Term::OfReal { fmt, real } => (fmt, real),
+                _ => return false,
+            };
+            match store.as_made(real) {
+                None if store.is_zero(real) || !store.is_rounded(f, real) => {}
+                None => return false,
+                Some(made) => match exact_operands(made.shape(store)) {
+                    None => return false,
+                    Some(skip) => stack.extend(made.operands().skip(skip)),
+                },
+            }
+        }
+        false
     }
 
     /// True for a value that two registers hold only if both hold the same number.
@@ -130,19 +184,35 @@ impl Values {
         }
     }
 
-    /// True if a comparison was seen to have both answers over the reals.
-    fn varies(&mut self, op: RCmp, (a, b): (TermId, TermId)) -> bool {
-        let both = |found: Orders| found.answers(op) == [true, true];
-        // What is less here and more there is equal between, unless it goes by steps.
-        let steps = op == RCmp::Eq && self.store.grid(a).is_some() && self.store.grid(b).is_some();
-        let crosses = |found: Orders| {
-            op == RCmp::Eq && !steps && found.has(Orders::LESS.or(Orders::MORE))
+    /// True if a comparison is seen to have both answers over the reals.
+    fn varies(
+        &mut self,
+        op: RCmp,
+        (a, b): (TermId, TermId),
+        look: fn(&mut Samples, &TermStore, TermId, TermId) -> Orders,
+    ) -> bool {
+        // What is less here and more there is equal between, unless it goes by steps and passes over it.
+        let (p, q) = (self.store.grid(a), self.store.grid(b));
+        let known = |t| self.store.as_const(t).is_some();
+        let passes = matches!((p, q), (Some(p), Some(q)) if p > q && known(b) || q > p && known(a));
+        let found = look(&mut self.samples, &self.store, a, b);
+        let crosses = op == RCmp::Eq && !passes && found.has(Orders::LESS.or(Orders::MORE));
+        crosses || found.answers(op) == [true, true]
+    }
+
+    /// True for a number that was seen to be on one side of 0 only and never to be 0, and 0, or one so small that what is
+    /// below it counts as 0.
+    fn is_apart_from_zero(&mut self, (a, b): (TermId, TermId)) -> bool {
+        let small = |t| {
+            self.store
+                .as_const(t)
+                .is_some_and(|c| c.abs() <= least(Fmt::F32))
         };
-        let mut found = self.samples.orders(&self.store, a, b);
-        if !both(found) && !crosses(found) {
-            found = found.or(self.samples.more_orders(&self.store, a, b));
+        if !small(a) && !small(b) {
+            return false;
         }
-        both(found) || crosses(found)
+        let found = self.samples.exact(&self.store, a, b);
+        found == Orders::LESS || found == Orders::MORE
     }
 
     /// A comparison of two encodings of numbers: their magnitudes with their signs, which zeros do not have.

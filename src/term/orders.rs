@@ -8,6 +8,8 @@
 //! Sound in the direction of "cannot be": an order that is missing does not occur on the machine. The operation trees
 //! of [`super::made`] say which of two equal reals are one number; without them nothing is.
 
+mod bounds;
+
 use std::cmp::Ordering;
 
 use super::made::{Kind, Made, Shape};
@@ -46,6 +48,11 @@ impl Orders {
         self.0 & other.0 == other.0
     }
 
+    /// True for more orders than one.
+    fn has_more(self) -> bool {
+        self.0.count_ones() > 1
+    }
+
     /// Those that are in both sets.
     #[must_use]
     fn and(self, other: Orders) -> Orders {
@@ -77,19 +84,17 @@ impl TermStore {
         made: Option<(TermId, TermId)>,
         narrow: &Narrow,
     ) -> Orders {
-        let by_sign = self.orders_by_sign((a, b), false, narrow);
+        let mut by_sign = self.orders_by_sign((a, b), false);
+        if by_sign.has_more() {
+            by_sign = by_sign.and(self.orders_by_ends((a, b), narrow));
+        }
         made.map_or(by_sign, |pair| self.orders_by_tree(pair).and(by_sign))
     }
 
     /// Orders by the signs of both numbers alone; with `vanishing` any number may be rounded to 0.
-    pub fn orders_by_sign(
-        &self,
-        (a, b): (TermId, TermId),
-        vanishing: bool,
-        narrow: &Narrow,
-    ) -> Orders {
+    pub fn orders_by_sign(&self, (a, b): (TermId, TermId), vanishing: bool) -> Orders {
         let sides = |t: TermId| -> Sides {
-            let [minus, zero, plus] = self.sides(t, narrow);
+            let [minus, zero, plus] = self.sides(t);
             let vanishes = vanishing && self.as_const(t).is_none();
             [minus, zero || vanishes, plus]
         };
@@ -106,6 +111,18 @@ impl TermStore {
             }
         }
         out
+    }
+
+    /// Orders by bounds of both numbers.
+    fn orders_by_ends(&self, (a, b): (TermId, TermId), narrow: &Narrow) -> Orders {
+        let ((lo, hi), (low, high)) = (self.machine_ends(a, narrow), self.machine_ends(b, narrow));
+        if hi < low {
+            Orders::LESS
+        } else if lo > high {
+            Orders::MORE
+        } else {
+            Orders::ANY
+        }
     }
 
     /// Orders by the operations that made both numbers.
@@ -125,11 +142,23 @@ impl TermStore {
             } else {
                 let least = self.is_among(b, a, FloatOp::Max) || self.is_among(a, b, FloatOp::Min);
                 let most = self.is_among(a, b, FloatOp::Max) || self.is_among(b, a, FloatOp::Min);
-                let above = if least { Orders::MORE.or(Orders::SAME) } else { Orders::ANY };
-                let below = if most { Orders::LESS.or(Orders::SAME) } else { Orders::ANY };
+                let above = if least {
+                    Orders::MORE.or(Orders::SAME)
+                } else {
+                    Orders::ANY
+                };
+                let below = if most {
+                    Orders::LESS.or(Orders::SAME)
+                } else {
+                    Orders::ANY
+                };
                 above.and(below)
             };
-            return if rounds { found.or(Orders::SAME) } else { found };
+            return if rounds {
+                found.or(Orders::SAME)
+            } else {
+                found
+            };
         }
         Orders::ANY
     }
@@ -204,7 +233,6 @@ impl TermStore {
         let made = self.as_made(real)?;
         Some(Tree(made.shape(self), made))
     }
-
 }
 
 #[cfg(test)]

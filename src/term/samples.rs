@@ -10,10 +10,14 @@
 //!
 //! Sound in the direction of what is found: an order that is missing may still occur.
 
+mod bits;
+
+use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::eval::{Cone, Inputs, Mode, Value};
 use super::orders::Orders;
-use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, decode, fold_bits, fold_compare, sext};
+use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact};
 
 /// Inputs at which every term is evaluated.
 const POINTS: usize = 8;
@@ -22,6 +26,9 @@ const MAX_KEPT: usize = 1 << 17;
 /// Terms of a number that is evaluated at more inputs, and of the other one.
 const MAX_SCALED: usize = 1 << 11;
 const MAX_OTHER: usize = 1 << 13;
+/// Terms of a number that is evaluated exactly, and bits of its enclosures.
+const MAX_EXACT: usize = 1 << 10;
+const EXACT_BITS: u32 = 256;
 /// What inputs of one number alone are multiplied by.
 const SCALES: [f64; 6] = [4096.0, -4096.0, -1.0, 1.0 / 4096.0, 0.0, 64.0];
 
@@ -40,7 +47,8 @@ enum Sample {
     /// A real, or an infinity at both ends.
     Real(f64, f64),
     Truth(bool),
-    Bits(u64),
+    /// Bits, and those of which nothing is known.
+    Bits(u64, u64),
     /// Nothing is known.
     Open,
 }
@@ -55,7 +63,8 @@ pub(crate) struct Samples {
 
 /// A number of 0 to 2^32 - 1 that belongs to an input at a point.
 fn hash(array: ArrayId, off: u64, point: usize) -> u64 {
-    let x = (u64::from(array.0) << 40 ^ off << 4 ^ point as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x =
+        (u64::from(array.0) << 40 ^ off << 4 ^ point as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     (x ^ x >> 31) & 0xffff_ffff
@@ -90,9 +99,53 @@ impl Samples {
         pairs.fold(Orders::NONE, |all, (x, y)| all.or(order(*x, *y)))
     }
 
+    /// The same by exact evaluation, for numbers of few terms: it sees what is left where others cancel.
+    pub(crate) fn exact(&mut self, store: &TermStore, a: TermId, b: TermId) -> Orders {
+        let mut out = self.orders(store, a, b);
+        let (Some(x), Some(y)) = (below(store, a, MAX_EXACT), below(store, b, MAX_EXACT)) else {
+            return out;
+        };
+        let cone = Cone::new(store, &[a, b]);
+        for point in 0..POINTS {
+            let mut values = Inputs::default();
+            let mut fit = true;
+            for &t in x.iter().chain(&y) {
+                match store.get(t) {
+                    Term::Elem { array, fmt, off } if array != ArrayId::CONSTANTS => {
+                        let v = BigRational::from_float(input(array, off, point));
+                        let bits = v.and_then(|v| encode_exact(fmt, &v));
+                        fit &= bits.is_some();
+                        values.set(array, off, (fmt.bits() / 8) as u8, bits.unwrap_or(0));
+                    }
+                    Term::Bytes { array, off, width } => {
+                        let v = input(array, off, point).abs() as u64;
+                        values.set(array, off, width / 8, v);
+                    }
+                    _ => {}
+                }
+            }
+            if !fit {
+                continue;
+            }
+            let found = cone.evaluate(store, &values, Mode::exact(EXACT_BITS));
+            if let [x, y] = &found[..] {
+                let ends = |v: &Value| v.interval(EXACT_BITS).map(|i| (i.lo, i.hi));
+                out = out.or(match (ends(x), ends(y)) {
+                    (Some((_, hi)), Some((low, _))) if hi < low => Orders::LESS,
+                    (Some((lo, _)), Some((_, high))) if lo > high => Orders::MORE,
+                    (Some(_), Some(_)) if matches!((x, y), (Value::Exact(p), Value::Exact(q)) if p == q) => {
+                        Orders::SAME
+                    }
+                    _ => Orders::NONE,
+                });
+            }
+        }
+        out
+    }
+
     /// The same where the inputs that only one of both reads are scaled.
-    pub(crate) fn more_orders(&mut self, store: &TermStore, a: TermId, b: TermId) -> Orders {
-        let mut out = Orders::NONE;
+    pub(crate) fn scaled(&mut self, store: &TermStore, a: TermId, b: TermId) -> Orders {
+        let mut out = self.orders(store, a, b);
         for (one, other, first) in [(a, b, true), (b, a, false)] {
             let (Some(cone), Some(rest)) = (
                 below(store, one, MAX_SCALED),
@@ -111,7 +164,11 @@ impl Samples {
                 for scale in SCALES {
                     let x = at(store, &cone, |array, off| {
                         let v = input(array, off, point);
-                        if read.contains(&(array, off)) { v } else { v * scale }
+                        if read.contains(&(array, off)) {
+                            v
+                        } else {
+                            v * scale
+                        }
                     });
                     out = out.or(if first { order(x, y) } else { order(y, x) });
                 }
@@ -210,7 +267,13 @@ fn order(a: Sample, b: Sample) -> Orders {
 
 /// Bounds of an operation whose ends were found with a relative error.
 fn enclosed(lo: f64, hi: f64, error: f64) -> Sample {
-    let widen = |x: f64| if x == 0.0 { LEAST } else { x.abs() * error + LEAST };
+    let widen = |x: f64| {
+        if x == 0.0 {
+            LEAST
+        } else {
+            x.abs() * error + LEAST
+        }
+    };
     let (lo, hi) = (lo - widen(lo), hi + widen(hi));
     match lo.abs() < MOST && hi.abs() < MOST {
         true => Real(lo, hi),
@@ -299,9 +362,11 @@ fn fun(f: Fun, x: Sample) -> Sample {
             Real(low, high) => Real(low.max(0.0), high),
             other => other,
         },
-        Fun::Log2 if lo > 0.0 && finite => {
-            enclosed(lo.log2() - OF_FUNCTION, hi.log2() + OF_FUNCTION, OF_FUNCTION)
-        }
+        Fun::Log2 if lo > 0.0 && finite => enclosed(
+            lo.log2() - OF_FUNCTION,
+            hi.log2() + OF_FUNCTION,
+            OF_FUNCTION,
+        ),
         Fun::Sqrt if lo >= 0.0 && finite => {
             let root = lo.sqrt();
             match lo == hi && root.mul_add(root, -lo) == 0.0 {
@@ -314,7 +379,11 @@ fn fun(f: Fun, x: Sample) -> Sample {
         Fun::Erf if finite => monotone(libm::erf),
         Fun::Sin | Fun::Cos if finite && lo.abs() < 1e6 && hi.abs() < 1e6 => {
             let middle = lo / 2.0 + hi / 2.0;
-            let v = if f == Fun::Sin { middle.sin() } else { middle.cos() };
+            let v = if f == Fun::Sin {
+                middle.sin()
+            } else {
+                middle.cos()
+            };
             let error = hi - lo + OF_FUNCTION;
             Real(v - error, v + error)
         }
@@ -322,7 +391,7 @@ fn fun(f: Fun, x: Sample) -> Sample {
     }
 }
 
-fn constant(q: &num_rational::BigRational) -> Sample {
+fn constant(q: &BigRational) -> Sample {
     let Some(v) = super::show::approx(q) else {
         return Open;
     };
@@ -387,21 +456,27 @@ fn step(
         },
         Term::Made(made) => kid(made.real()),
         Term::OfInt { signed, bits } => match (kid(bits), store.sort(bits)) {
-            (Bits(v), Sort::Bits(w)) => {
-                let v = if signed { sext(v, w) as f64 } else { v as f64 };
-                if v.abs() < 1e15 { Real(v, v) } else { Open }
-            }
+            (Bits(v, unknown), Sort::Bits(w)) => bits::integer(signed, w, v, unknown),
             _ => Open,
         },
         Term::OfBits { fmt, bits } => match kid(bits) {
-            Bits(v) => decode(fmt, v).map_or(Open, |q| constant(&q)),
+            Bits(v, unknown) => bits::read(fmt, v, unknown),
+            _ => Open,
+        },
+        Term::OfReal { fmt, real } => match kid(real) {
+            Real(lo, hi) => bits::encoded(fmt, lo, hi),
             _ => Open,
         },
         Term::RCmp(op, a, b) => compared(op, kid(a), kid(b)),
         Term::Is(class, a) => match kid(a) {
-            Real(lo, hi) if lo == hi && lo.is_infinite() => {
-                Truth(class == if lo < 0.0 { Class::NegInf } else { Class::PosInf })
-            }
+            Real(lo, hi) if lo == hi && lo.is_infinite() => Truth(
+                class
+                    == if lo < 0.0 {
+                        Class::NegInf
+                    } else {
+                        Class::PosInf
+                    },
+            ),
             Real(..) => Truth(false),
             _ => Open,
         },
@@ -417,12 +492,11 @@ fn step(
         | Term::Extract { .. }
         | Term::BitsOp(..)
         | Term::BitsSum(_)
-        | Term::OfBool { .. } => bits(store, t, kid, leaf).unwrap_or(Open),
+        | Term::OfBool { .. } => bits::step(store, t, kid, leaf).unwrap_or(Open),
         Term::Undefined
         | Term::Overflows(..)
         | Term::Fresh { .. }
         | Term::Poison { .. }
-        | Term::OfReal { .. }
         | Term::Clamp { .. } => Open,
     }
 }
@@ -432,56 +506,6 @@ fn logic(a: Sample, b: Sample, f: impl Fn(bool, bool) -> bool) -> Sample {
         (Truth(a), Truth(b)) => Truth(f(a, b)),
         _ => Open,
     }
-}
-
-/// The same of bits, and of comparisons of bits.
-fn bits(
-    store: &TermStore,
-    t: TermId,
-    kid: impl Fn(TermId) -> Sample,
-    leaf: impl Fn(ArrayId, u64) -> f64,
-) -> Option<Sample> {
-    let width = |t| match store.sort(t) {
-        Sort::Bits(w) => w,
-        _ => 1,
-    };
-    let of = |t| match kid(t) {
-        Bits(v) => Some(v),
-        _ => None,
-    };
-    let keep = |v: u64, w: u8| v & (u64::MAX >> (64 - u32::from(w)));
-    Some(match store.get(t) {
-        Term::ICmp(op, a, b) => Truth(fold_compare(op, width(a), of(a)?, of(b)?)),
-        Term::BitsConst { value, .. } => Bits(value),
-        // Integers are small more often than not.
-        Term::Bytes { array, off, width } => Bits(keep(leaf(array, off).abs() as u64, width)),
-        Term::Concat(list) => {
-            let (mut v, mut low) = (0, 0);
-            for &part in list {
-                v |= of(TermId(part))?.checked_shl(low).unwrap_or(0);
-                low += u32::from(width(TermId(part)));
-            }
-            Bits(v)
-        }
-        Term::Extract { bits, low, width } => Bits(keep(of(bits)? >> low, width)),
-        Term::BitsOp(op, a, b) => {
-            let w = width(t);
-            Bits(keep(fold_bits(op, w, of(a)?, of(b)?)?, w))
-        }
-        Term::BitsSum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
-            let mut v = 0u64;
-            for &[a, b] in pairs {
-                v = v.wrapping_add(of(TermId(a))?.wrapping_mul(of(TermId(b))?));
-            }
-            Bits(keep(v, width(t)))
-        }
-        Term::OfBool { p, .. } => match kid(p) {
-            Truth(b) => Bits(u64::from(b)),
-            _ => return None,
-        },
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

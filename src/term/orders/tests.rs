@@ -32,12 +32,20 @@ impl Program {
                 store.elem(ArrayId(0), Fmt::F32, 4 * i as u64),
                 store.bytes(ArrayId(0), 4 * i as u64, 32),
             );
-            numbers.push(Number { real, encoding, value });
+            numbers.push(Number {
+                real,
+                encoding,
+                value,
+            });
         }
         for value in [0f32, 1.0, -2.0] {
             let encoding = store.bits(32, u64::from(value.to_bits()));
             let real = store.integer(value as i64);
-            numbers.push(Number { real, encoding, value });
+            numbers.push(Number {
+                real,
+                encoding,
+                value,
+            });
         }
         Program { store, numbers }
     }
@@ -61,7 +69,10 @@ impl Program {
         if !(normal || value.is_normal()) {
             return;
         }
-        let mods = FloatMods { rnd: Rnd::Rn, ..FloatMods::default() };
+        let mods = FloatMods {
+            rnd: Rnd::Rn,
+            ..FloatMods::default()
+        };
         let shape = Shape::new(Kind::Float(float), Fmt::F32, Fmt::F32, mods);
         let operands = match (float, op % 8) {
             (FloatOp::Neg | FloatOp::Abs, _) => vec![x.encoding],
@@ -70,7 +81,11 @@ impl Program {
         };
         let made = s.made(real, shape, &operands);
         let encoding = s.of_real(Fmt::F32, made);
-        self.numbers.push(Number { real, encoding, value });
+        self.numbers.push(Number {
+            real,
+            encoding,
+            value,
+        });
     }
 }
 
