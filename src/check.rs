@@ -15,7 +15,7 @@ use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
 use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
-use crate::sim::{self, DefectKind, Outcome, Side, UnknownKind, WarningKind};
+use crate::sim::{self, Clean, DefectKind, Outcome, Side, UnknownKind, WarningKind};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::trial;
 
@@ -119,13 +119,31 @@ impl Asked<'_> {
         }
         let precision = Precision::new(&rounds, options.precision);
         found.warnings.extend(precision.notes());
-        let mut tried = None;
-        if let [Ok(reference), Err(optimized)] = &clean[..]
-            && found.defects.is_empty()
-        {
+        let attempt = |reference: &Clean, optimized: &Outcome| {
             let subjects = [subject(0, Side::Reference), subject(1, Side::Optimized)];
             let ran = ran(&specs[1], &lowered[1], &setup.kernels[1]);
-            tried = trial::run(subjects, reference, optimized, ran);
+            trial::run(subjects, reference, optimized, ran)
+        };
+        let mut tried = match &clean[..] {
+            [Ok(reference), Err(optimized)] if found.defects.is_empty() => {
+                attempt(reference, optimized)
+            }
+            _ => None,
+        };
+        let mut decision = None;
+        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
+            // Where numbers remember how they were made, nothing more can be known of all inputs.
+            let remembers = setup.kernels[0].launch.trees.is_some();
+            let kept = remembers.then(|| (reference.clone(), optimized.clone()));
+            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+            found.add_decision(&d);
+            if let Some((reference, optimized)) = kept
+                && d.verdict == explain::Verdict::Unknown
+                && found.unknown.iter().all(is_loose)
+            {
+                tried = attempt(&reference, &optimized);
+            }
+            decision = Some(d);
         }
         let mut told_apart = None;
         if let Some(t) = tried {
@@ -139,12 +157,6 @@ impl Asked<'_> {
                 }
             }
         }
-        let mut decision = None;
-        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
-            found.add_decision(&d);
-            decision = Some(d);
-        }
         let verdict = match &decision {
             _ if !found.defects.is_empty() => Verdict::Defective,
             _ if told_apart.is_some() => Verdict::NotEquivalent,
@@ -154,10 +166,10 @@ impl Asked<'_> {
             }
             _ => Verdict::Unknown,
         };
-        let needs_trees = merged || is_loose(&found.unknown);
+        let needs_trees = merged || found.unknown.iter().any(is_loose);
         let chance = decision.as_ref().and_then(|d| d.chance);
         let (outputs, counterexample, counts) = match decision {
-            Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
+            Some(d) => (d.outputs, d.counterexample.or(told_apart), Some(d.counts)),
             None => (Vec::new(), told_apart, None),
         };
         let report = Report {
@@ -179,10 +191,9 @@ impl Asked<'_> {
     }
 }
 
-/// True if something is open because of the bits of computed numbers.
-fn is_loose(unknown: &[Entry]) -> bool {
-    let kind = UnknownKind::BitsOfRounded.name();
-    unknown.iter().any(|u| u.kind == kind)
+/// True if it is open because of the bits of a computed number.
+fn is_loose(unknown: &Entry) -> bool {
+    unknown.kind == UnknownKind::BitsOfRounded.name()
 }
 
 /// What the answer rests on: that of the bindings first, each once.

@@ -234,8 +234,8 @@ fn random_op(r: &mut Random, n: usize) -> Op {
 /// The same program spelled otherwise, or one that is nearly the same.
 fn twin(r: &mut Random, ops: &[Op]) -> Vec<Op> {
     let mut out = ops.to_vec();
-    for i in 0..out.len() {
-        let other = match out[i] {
+    for op in &mut out {
+        let other = match *op {
             Op::Add(a, b) => [Op::Add(b, a), Op::AddZ(a, b), Op::Add(b, a)][r.below(3)],
             Op::AddZ(a, b) => Op::AddZ(b, a),
             Op::Mul(a, b) => Op::Mul(b, a),
@@ -251,7 +251,7 @@ fn twin(r: &mut Random, ops: &[Op]) -> Vec<Op> {
             op => op,
         };
         if r.below(2) == 0 {
-            out[i] = other;
+            *op = other;
         }
     }
     // Grouped otherwise: (a + b) + c becomes a + (b + c) where the first sum serves nothing else.

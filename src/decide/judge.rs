@@ -115,12 +115,12 @@ impl Judge<'_> {
             self.refute(rulings, i, Ruling::OneSided(only));
             return true;
         }
-        // What other CTAs may write is not known of the side that does not write it here.
-        let nothing = Pairs::new();
         let (store, mut goals) = self.ground();
+        // What the other kernel leaves in an element that it was not seen to write is not known.
+        let unknown = Pairs::new();
         for (goal, c) in goals.iter_mut().zip(self.conditions) {
             if c.only.is_some() {
-                *goal = &nothing;
+                *goal = &unknown;
             }
         }
         let look = refute::screen(store, &goals, self.arrays, self.options);

@@ -9,8 +9,7 @@ use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
 use super::float::is_small;
-use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
-use super::memory::RegionKind;
+use super::machine::{LOCAL, Machine, SHARED, Stop, base};
 use super::rounding::Arg;
 use super::value::{Val, Values};
 use super::warp::lanes;
@@ -399,27 +398,11 @@ impl Machine<'_> {
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
-                    let v = self.src(w, *a, lane);
-                    let Val::Conc(a) = self.values.of_bits_plain(v, 64) else {
-                        self.data_dependent_address(w, 1 << lane, pc, v);
+                    let Some(inside) = self.lies_in((w, lane, pc), *a, *space)? else {
+                        self.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    let inside = match locate(a, self.regions.len()) {
-                        Some((r, _)) => match (self.regions[r.0 as usize].kind, space) {
-                            (RegionKind::Shared, Space::Shared | Space::SharedCluster) => true,
-                            (RegionKind::Local, Space::Local) => true,
-                            (RegionKind::Param, Space::Param) => true,
-                            (RegionKind::Array(_), Space::Const) => {
-                                self.regions[r.0 as usize].read_only
-                            }
-                            (RegionKind::Array(_), Space::Global) => {
-                                !self.regions[r.0 as usize].read_only
-                            }
-                            _ => false,
-                        },
-                        None => false,
-                    };
-                    self.set(w, *p, lane, Val::Conc(inside as u64));
+                    self.set(w, *p, lane, inside);
                 }
             }
             _ => {}

@@ -15,11 +15,11 @@
 
 mod access;
 mod accumulate;
+mod address;
 mod asynchronous;
 mod atomic;
 pub mod barrier;
 mod barriers;
-mod bases;
 mod branch;
 mod bulk;
 mod choices;

@@ -165,7 +165,7 @@ pub struct Stats {
 }
 
 /// The result of running one CTA.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The terms that everything below refers to.
     pub store: TermStore,
@@ -199,7 +199,7 @@ pub struct Outcome {
 }
 
 /// An outcome whose run was free of defects and unknowns and whose obligations are discharged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clean(Outcome);
 
 impl Outcome {

@@ -22,7 +22,7 @@ use num_traits::{One, Signed, Zero};
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::made::{Kind, Shape};
-use crate::term::{Term, TermId, least, pow2, root, round};
+use crate::term::{Term, TermId, encode_exact, least, pow2, root, round};
 
 use super::value::{Val, Values};
 
@@ -243,8 +243,12 @@ impl Values {
     }
 }
 
-/// A number as a register of a format holds it; `None` where the format has no IEEE layout.
+/// A number as a register of a format holds it; `None` where it has to be rounded and the format has no IEEE
+/// layout.
 fn rounded(fmt: Fmt, rnd: Rnd, v: BigRational) -> Option<Number> {
+    if encode_exact(fmt, &v).is_some() {
+        return Some(Finite(v));
+    }
     crate::term::layout(fmt)?;
     if matches!(rnd, Rnd::Rs) {
         return None;

@@ -112,6 +112,15 @@ impl Val {
         }
     }
 
+    /// The bits, where they are known.
+    #[inline]
+    pub fn known(self) -> Option<u64> {
+        match self {
+            Val::Conc(n) => Some(n),
+            _ => None,
+        }
+    }
+
     /// The value that a symbolic lane word packs.
     #[inline]
     pub fn unpack(word: u64) -> Val {
@@ -154,9 +163,6 @@ pub struct Values {
     /// Extensions of bits by term: to 32 and to 64 bits, of each by zeros and by sign.
     extensions: [Vec<u32>; 4],
     consts: FxHashMap<(Fmt, u64), TermId>,
-    /// True once part of an address was taken: from then on no known bits tell whether they are
-    /// derived from one.
-    pub address_part: bool,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
 }

@@ -660,10 +660,10 @@ impl<'a> Lift<'a> {
             // Any bits: of what they are nothing is known.
             Term::OfBits { .. } if plain => {
                 let value = copy(from, t, self.store, |c| self.values[&c]);
-                return Some(Extended {
+                Some(Extended {
                     wild: Cond::Always,
                     ..Extended::plain(value)
-                });
+                })
             }
             Term::Div(a, b) => {
                 let (x, y) = (of(self, a)?, of(self, b)?);

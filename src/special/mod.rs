@@ -220,7 +220,7 @@ impl Survey {
             Term::Fun(Fun::Log2, a) => {
                 let positive = plain(a) && signs.positive(a);
                 zero = !positive;
-                negative = !positive && !(plain(a) && signs.nonnegative(a));
+                negative = !(positive || plain(a) && signs.nonnegative(a));
                 let more = if zero { May::LOG } else { May::NEVER };
                 let more = if negative || below.infinite || below.log {
                     more.or(May::NAN)

@@ -301,7 +301,7 @@ impl TermStore {
         self.has_loose |= loose;
         self.nodes.push(node);
         self.flags
-            .push(u8::from(total) * TOTAL | u8::from(loose) * LOOSE);
+            .push((u8::from(total) * TOTAL) | (u8::from(loose) * LOOSE));
         TermId(id)
     }
 

@@ -15,7 +15,7 @@ use super::theory;
 use crate::decide::canon::Canon;
 use crate::spec::Limits;
 use crate::term::rebuild::{copy, rebuild};
-use crate::term::{Fun, RCmp, Sort, Term, TermId, TermStore};
+use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 
 /// A term that is one of two others.
 #[derive(Clone, Copy, Debug)]
@@ -460,13 +460,14 @@ impl<'q> Search<'q> {
                 false => (choice.no, false),
             })
         };
+        let fixed = self.fixed(value);
         let truth = |t: TermId| match from.sort(t) {
             Sort::Bool => self.literals.get(&t).and_then(|l| value(*l)),
             _ => None,
         };
         let (mut seen, mut open) = (FxHashSet::default(), roots.to_vec());
         while let Some(t) = open.pop() {
-            if !seen.insert(t) || truth(t).is_some() {
+            if !seen.insert(t) || truth(t).is_some() || fixed.contains_key(&t) {
                 continue;
             }
             match branch(t) {
@@ -478,17 +479,32 @@ impl<'q> Search<'q> {
         order.sort_unstable();
         let mut store = TermStore::new();
         let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
-        for t in order {
+        for of in order {
+            let t = fixed.get(&of).copied().unwrap_or(of);
             let image = match (truth(t), branch(t)) {
                 (Some(b), _) => store.bool(b),
                 (_, Some((other, false))) => images[&other],
                 (_, Some((other, true))) => store.neg(images[&other]),
                 _ => copy(from, t, &mut store, |c| images[&c]),
             };
-            images.insert(t, image);
+            images.insert(of, image);
         }
         let roots = roots.iter().map(|r| images[r]).collect();
         (store, roots)
+    }
+
+    /// Words that a condition which holds says to be a constant, with the constant.
+    fn fixed(&self, value: impl Fn(Lit) -> Option<bool>) -> FxHashMap<TermId, TermId> {
+        let store = &self.question.store;
+        let is_known = |t| matches!(store.get(t), Term::BitsConst { .. });
+        let holding = self.literals.iter();
+        let holding = holding.filter(|(_, l)| !l.is_constant() && value(**l) == Some(true));
+        let says = |(p, _): (&TermId, &Lit)| match store.get(*p) {
+            Term::ICmp(ICmp::Eq, a, b) if is_known(b) => Some((a, b)),
+            Term::ICmp(ICmp::Eq, a, b) if is_known(a) => Some((b, a)),
+            _ => None,
+        };
+        holding.filter_map(says).collect()
     }
 
     /// The choices without those that may stay open: the terms are seen to be equal all the same.

@@ -32,7 +32,7 @@ impl Callbacks for Bounds {
     fn stop(&self) -> bool {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
-        if steps % STEPS_PER_LOOK == 0 && self.limits.reached().is_some() {
+        if steps.is_multiple_of(STEPS_PER_LOOK) && self.limits.reached().is_some() {
             self.late.set(true);
         }
         self.late.get() || self.learnt >= self.most
@@ -153,9 +153,9 @@ mod tests {
         }
         assert_eq!(clauses.solve(), Outcome::Satisfied);
         assert!(sits[0].iter().any(|l| clauses.value(l.gate())));
-        for h in 0..2 {
-            for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-                clauses.add(&c, &[!sits[p][h], !sits[q][h]]);
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            for (&a, &b) in sits[p].iter().zip(&sits[q]) {
+                clauses.add(&c, &[!a, !b]);
             }
         }
         assert_eq!(clauses.solve(), Outcome::Contradictory);

@@ -51,10 +51,10 @@ pub(super) fn constant(width: usize, value: u64) -> Word {
 
 /// The value of a word without inputs.
 pub(super) fn known(x: &[Lit]) -> Option<u64> {
-    let bits = x.iter().enumerate();
-    bits.fold(Some(0), |v, (i, &l)| match l {
-        Lit::TRUE => Some(v? | 1 << i),
-        Lit::FALSE => v,
+    let mut bits = x.iter().enumerate();
+    bits.try_fold(0, |v, (i, &l)| match l {
+        Lit::TRUE => Some(v | 1 << i),
+        Lit::FALSE => Some(v),
         _ => None,
     })
 }
@@ -402,13 +402,31 @@ impl Words {
             BitsOp::Mul => self.sum(w, &[(x.to_vec(), y.to_vec())]),
             BitsOp::And => self.each(x, y, Circuit::and),
             BitsOp::Or => self.each(x, y, Circuit::or),
-            BitsOp::Xor => self.each(x, y, Circuit::xor),
+            BitsOp::Xor => match (known(x), known(y)) {
+                (Some(ones), _) if ones == mask(w) => self.complement(y),
+                (_, Some(ones)) if ones == mask(w) => self.complement(x),
+                _ => self.each(x, y, Circuit::xor),
+            },
             BitsOp::Shl | BitsOp::LShr | BitsOp::AShr => match known(y) {
                 Some(by) => Some(shifted(op, x, by)),
                 None => self.shift(op, x, y),
             },
             BitsOp::UDiv | BitsOp::URem | BitsOp::SDiv | BitsOp::SRem => self.quotient(op, x, y),
         }
+    }
+
+    /// match `~x` of a sum / result the sum `-x - 1` / because that is the complement.
+    fn complement(&mut self, x: &[Lit]) -> Option<Word> {
+        if !self.sums.contains_key(x) {
+            return Some(x.iter().map(|l| !*l).collect());
+        }
+        let ones = mask(x.len());
+        let mut all = Operands {
+            constant: ones,
+            ..Operands::default()
+        };
+        self.add_operand(&mut all, x, ones);
+        self.gathered(x.len(), all)
     }
 
     /// A shift by an amount that data decide: by each of its bits in turn.

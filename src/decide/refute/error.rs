@@ -83,7 +83,7 @@ impl<'a> Errors<'a> {
             reach: Vec::with_capacity(values.len()),
         };
         for i in 0..values.len() {
-            let (functions, rounding) = (all.function(i), all.rounding(i));
+            let functions = all.function(i);
             let constant = match store.as_const(cone.ids()[i]) {
                 Some(q) => doubt(q),
                 None => 0.0,
@@ -94,13 +94,13 @@ impl<'a> Errors<'a> {
                 e => sum + s.abs() * e,
             };
             let linear = slopes.iter().fold(0.0, carried);
+            let rounding = all.rounding(i, linear + rest);
             let counted = constant
                 + if policy.functions { functions } else { 0.0 }
                 + if policy.rounding { rounding } else { 0.0 };
             all.added.push(counted + rest);
             let reach = linear + rest + constant + functions + rounding;
-            all.reach
-                .push(if reach.is_nan() { f64::INFINITY } else { reach });
+            all.reach.push(or_anything(reach));
         }
         all
     }
@@ -132,7 +132,7 @@ impl<'a> Errors<'a> {
                 slope[k] += by * s;
             }
         }
-        if bound.is_nan() { f64::INFINITY } else { bound }
+        or_anything(bound)
     }
 
     fn kid(&self, i: usize, k: usize) -> usize {
@@ -161,15 +161,17 @@ impl<'a> Errors<'a> {
         }
     }
 
-    /// What a float of 32 bits may round off at a term. A sum with a constant that only rounds or masks is
-    /// one of reals, as it is everywhere.
-    fn rounding(&self, i: usize) -> f64 {
+    /// What a float of 32 bits may round off at a term whose operands move it by `moved` at most. A sum
+    /// with a constant that only rounds or masks is one of reals, as it is everywhere.
+    fn rounding(&self, i: usize, moved: f64) -> f64 {
         let t = self.cone.ids()[i];
         let is_float = |q: &BigRational| encode_exact(Fmt::F32, q).is_some();
         let v = self.numbers[i].abs();
         match (&self.values[i], self.store.get(t)) {
-            (Value::Exact(q), _) if is_float(q) => 0.0,
             _ if !v.is_finite() => 0.0,
+            (Value::Exact(q), t) if moved == 0.0 && !matches!(t, Term::Sum(_)) && is_float(q) => {
+                0.0
+            }
             (_, Term::Add(..)) => {
                 let operands = [self.kid(i, 0), self.kid(i, 1)];
                 let magic = |k: &usize| {
@@ -181,7 +183,7 @@ impl<'a> Errors<'a> {
                     .filter(|k| magic(k))
                     .map(|&k| self.numbers[k])
                     .sum();
-                ROUNDING * v.min((self.numbers[i] - shift).abs())
+                ROUNDING * (v.min((self.numbers[i] - shift).abs()) + moved)
             }
             (_, Term::Sum(_)) => {
                 let (pairs, _) = self.cone.kids(i).as_chunks::<2>();
@@ -197,19 +199,28 @@ impl<'a> Errors<'a> {
                     sum += product;
                     sizes += f64::abs(sum) + product.abs();
                 }
-                match shift == 0.0 {
-                    true => ROUNDING * sizes,
-                    false => ROUNDING * v.min(sizes),
-                }
+                // Each product and each partial sum rounds what the ones before it made.
+                let steps = 2.0 * pairs.len() as f64;
+                let sizes = if shift == 0.0 { sizes } else { v.min(sizes) };
+                ROUNDING * (sizes + steps * moved) * (1.0 + 2.0 * steps * ROUNDING)
             }
-            (_, Term::Mul(..) | Term::Div(..) | Term::Fun(..)) => ROUNDING * v,
+            (_, Term::Mul(..) | Term::Div(..) | Term::Fun(..)) => ROUNDING * (v + moved),
             _ => 0.0,
         }
+    }
+
+    /// Whether a term is a number that no double is near to.
+    fn is_huge(&self, i: usize) -> bool {
+        let is_number = matches!(&self.values[i], Value::Exact(_) | Value::Interval(_));
+        is_number && !self.numbers[i].is_finite()
     }
 
     /// The derivatives of a term by its operands, and how far the step that they make is off at most.
     fn step(&self, i: usize) -> (Slopes, f64) {
         let none = Slopes::new();
+        if self.is_huge(i) {
+            return (none, f64::INFINITY);
+        }
         let t = self.cone.ids()[i];
         match self.store.get(t) {
             Term::Const(_)
@@ -414,9 +425,18 @@ impl<'a> Errors<'a> {
     /// The larger of two, or with `sign` -1 the smaller one.
     fn extremum(&self, a: usize, b: usize, sign: f64) -> (Slopes, f64) {
         let (x, y) = (sign * self.numbers[a], sign * self.numbers[b]);
-        let (taken, above) = if x >= y { (a, x - y) } else { (b, y - x) };
+        // An operand that has no value, for certain, is passed over.
+        let (taken, above) = match (x.is_nan(), y.is_nan()) {
+            (_, true) => (a, f64::INFINITY),
+            (true, false) => (b, f64::INFINITY),
+            _ if x >= y => (a, x - y),
+            _ => (b, y - x),
+        };
         let over = self.reach[a] + self.reach[b] - above;
-        (Slopes::from_slice(&[(taken, 1.0)]), over.max(0.0))
+        (
+            Slopes::from_slice(&[(taken, 1.0)]),
+            or_anything(over).max(0.0),
+        )
     }
 
     fn of_function(&self, f: Fun, k: usize, value: f64) -> (Slopes, f64) {
@@ -439,7 +459,7 @@ impl<'a> Errors<'a> {
                 let slope = LN_2 * v.exp2();
                 let rest = match e < 1e-3 {
                     true => v.exp2() * (e * LN_2).powi(2),
-                    false => ((v + e).exp2() - v.exp2() - slope * e).max(0.0),
+                    false => or_anything((v + e).exp2() - v.exp2() - slope * e).max(0.0),
                 };
                 (slope, rest)
             }
@@ -466,6 +486,11 @@ impl<'a> Errors<'a> {
         };
         (Slopes::from_slice(&[(k, slope)]), rest)
     }
+}
+
+/// What cannot be told may be anything.
+fn or_anything(error: f64) -> f64 {
+    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// log2 of a denominator that is a power of two.
