@@ -73,7 +73,11 @@ fn differs(case: &Case) -> Option<String> {
     let mut remembering = resolved.launch.clone();
     remembering.trees = Some(0);
     let run = |seed: Option<u64>, side, trees: bool| {
-        let launch = if trees { &remembering } else { &resolved.launch };
+        let launch = if trees {
+            &remembering
+        } else {
+            &resolved.launch
+        };
         let bindings = &resolved.bindings;
         let (kernel, arrays) = (&case.kernel, &resolved.arrays);
         let mut o = match seed {

@@ -7,7 +7,7 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
-use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
+use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
 use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
@@ -16,7 +16,7 @@ use super::machine::Machine;
 use super::rounding::Arg;
 use super::value::Val;
 use super::warp::lanes;
-use super::{UnknownKind, int_sym};
+use super::{UnknownKind, idiom, int_sym};
 
 /// An operand of a comparison.
 #[derive(Clone, Copy, Debug)]
@@ -273,7 +273,7 @@ impl Machine<'_> {
                     return p;
                 }
                 let (a, b) = (self.values.bits(x, t.width), self.values.bits(y, t.width));
-                if let Some(p) = super::idiom::compare(&mut self.values.store, cmp, t, a, b) {
+                if let Some(p) = self.compare_encoded(at.2, cmp, t, (a, b)) {
                     return p;
                 }
                 int_sym::compare_sym(&mut self.values.store, cmp, t, a, b)
@@ -281,14 +281,35 @@ impl Machine<'_> {
         }
     }
 
-    /// A comparison of values that select among few known ones.
-    fn compare_choices(
+    /// An integer comparison of encodings, as one of numbers; where only rounding decides that, the encodings
+    /// are compared.
+    fn compare_encoded(
         &mut self,
+        pc: Pc,
         cmp: Cmp,
-        ty: crate::kernel::IntTy,
-        x: Val,
-        y: Val,
+        ty: IntTy,
+        (a, b): (TermId, TermId),
     ) -> Option<TermId> {
+        let fmt = idiom::encoded(&self.values.store, ty, a, b)?;
+        let (op, x, y) = idiom::ordered(cmp, (a, b))?;
+        let [x, y] = [x, y].map(|t| {
+            let held = self.values.of_bits(t);
+            Number {
+                real: self.values.real(held, fmt),
+                held: Some(held),
+            }
+        });
+        if self.needs_rounding(pc, fmt, op, (x, y)) {
+            if self.values.trees.is_none() {
+                self.values.store.note_merged();
+            }
+            return None;
+        }
+        idiom::compare(&mut self.values.store, cmp, ty, a, b)
+    }
+
+    /// A comparison of values that select among few known ones.
+    fn compare_choices(&mut self, cmp: Cmp, ty: IntTy, x: Val, y: Val) -> Option<TermId> {
         let (x, y) = (self.values.settled(x), self.values.settled(y));
         let mut leaves = |v: Val| match v {
             Val::Conc(b) => Some(vec![(self.values.store.bool(true), b)]),

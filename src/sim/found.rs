@@ -20,7 +20,7 @@ use crate::kernel::{Fmt, Pc, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::orders::Orders;
 use crate::term::samples::Samples;
-use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, least};
+use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, pow2};
 
 use super::compare::Number;
 use super::float::is_exact;
@@ -36,17 +36,49 @@ impl Machine<'_> {
         op: RCmp,
         (x, y): (Number, Number),
     ) -> Option<TermId> {
-        let (v, w) = (x.held?, y.held?);
+        if !self.needs_rounding(at.2, fmt, op, (x, y)) {
+            return None;
+        }
+        if self.values.trees.is_none() {
+            self.values.store.note_merged();
+            let bit = self.fresh_bits(1);
+            return Some(self.values.pred(Val::Bits(bit)));
+        }
+        let made = [x, y].map(|n| n.held.map(|v| self.values.operand(v, fmt)));
+        let [Some(v), Some(w)] = made else {
+            return None;
+        };
+        let mut holds = self.values.compare_encodings(op, fmt, (v, w))?;
+        for n in [x, y] {
+            let nan = self.found_class(Class::Nan, fmt, n);
+            let s = &mut self.values.store;
+            let number = s.not(nan);
+            holds = s.and(number, holds);
+        }
+        Some(holds)
+    }
+
+    /// True for an ordered comparison that only rounding decides.
+    pub(super) fn needs_rounding(
+        &mut self,
+        pc: Pc,
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> bool {
+        let (Some(v), Some(w)) = (x.held, y.held) else {
+            return false;
+        };
         let (a, b) = (x.real, y.real);
         let store = &self.values.store;
         let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
         if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w)
         {
-            return None;
+            return false;
         }
         // A test of a number with itself asks whether it is one.
         if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b), Samples::orders) {
-            return None;
+            return false;
         }
         let made = self.values.trees.map(|_| {
             let x = self.values.operand(v, fmt);
@@ -57,32 +89,29 @@ impl Machine<'_> {
         if found.answers(op) != [true, true] {
             let vanishing = store.orders_by_sign((a, b), true);
             if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
-                self.takes_for_positive(at.2);
+                self.takes_for_positive(pc);
             }
-            return None;
+            return false;
         }
-        for look in [Samples::scaled, Samples::exact] {
-            if self.values.varies(op, (a, b), look) {
-                return None;
-            }
+        if self.values.has_sign((a, b)) {
+            self.takes_for_positive(pc);
+            return false;
         }
-        if self.values.is_apart_from_zero((a, b)) {
-            self.takes_for_positive(at.2);
-            return None;
+        if self.values.is_moderate((a, b)) {
+            self.takes_for_within(pc);
+            return false;
         }
-        let Some(made) = made else {
-            self.values.store.note_merged();
-            let bit = self.fresh_bits(1);
-            return Some(self.values.pred(Val::Bits(bit)));
-        };
-        let mut holds = self.values.compare_encodings(op, fmt, made)?;
-        for n in [x, y] {
-            let nan = self.found_class(Class::Nan, fmt, n);
-            let s = &mut self.values.store;
-            let number = s.not(nan);
-            holds = s.and(number, holds);
-        }
-        Some(holds)
+        let mut looks = [Samples::scaled, Samples::exact].into_iter();
+        !looks.any(|look| self.values.varies(op, (a, b), look))
+    }
+
+    /// A test is decided by no number being beyond its format.
+    fn takes_for_within(&mut self, pc: Pc) {
+        let start = self.kernel.span(pc).start;
+        let line = self.kernel.source.position(start).line;
+        self.found.assumptions.insert(format!(
+            "no number is beyond its format, which decides the test in line {line}"
+        ));
     }
 
     fn takes_for_positive(&mut self, pc: Pc) {
@@ -127,6 +156,11 @@ impl Machine<'_> {
         self.values.store.or(is, over)
     }
 }
+
+/// Powers of two below which a threshold asks whether a number has vanished, and from which on, whether it is beyond
+/// its format.
+const SMALL: i64 = -100;
+const LARGE: i64 = 120;
 
 /// Operations that are looked through for a number that no rounding has touched.
 const MAX_EXACT: usize = 256;
@@ -200,19 +234,18 @@ impl Values {
         crosses || found.answers(op) == [true, true]
     }
 
-    /// True for a number that was seen to be on one side of 0 only and never to be 0, and 0, or one so small that what is
-    /// below it counts as 0.
-    fn is_apart_from_zero(&mut self, (a, b): (TermId, TermId)) -> bool {
-        let small = |t| {
-            self.store
-                .as_const(t)
-                .is_some_and(|c| c.abs() <= least(Fmt::F32))
-        };
-        if !small(a) && !small(b) {
-            return false;
-        }
-        let found = self.samples.exact(&self.store, a, b);
-        found == Orders::LESS || found == Orders::MORE
+    /// True for a comparison with 0, or with what is hardly more, of a number whose side of 0 the machine finds.
+    fn has_sign(&mut self, (a, b): (TermId, TermId)) -> bool {
+        let Values { store, apart, .. } = self;
+        let small = |t| store.as_const(t).is_some_and(|c| c.abs() <= pow2(SMALL));
+        small(a) && apart.has_sign(store, b) || small(b) && apart.has_sign(store, a)
+    }
+
+    /// True for a comparison with what is nearly beyond a format, of a number that is large only where inputs are.
+    fn is_moderate(&mut self, (a, b): (TermId, TermId)) -> bool {
+        let Values { store, apart, .. } = self;
+        let large = |t| store.as_const(t).is_some_and(|c| c.abs() >= pow2(LARGE));
+        large(a) && apart.is_moderate(store, b) || large(b) && apart.is_moderate(store, a)
     }
 
     /// A comparison of two encodings of numbers: their magnitudes with their signs, which zeros do not have.

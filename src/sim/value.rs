@@ -154,6 +154,8 @@ pub struct Values {
     pub trees: Option<u32>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
+    /// On which side of 0 terms are.
+    pub(super) apart: crate::term::orders::apart::Apart,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.

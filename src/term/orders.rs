@@ -8,6 +8,7 @@
 //! Sound in the direction of "cannot be": an order that is missing does not occur on the machine. The operation trees
 //! of [`super::made`] say which of two equal reals are one number; without them nothing is.
 
+pub(crate) mod apart;
 mod bounds;
 
 use std::cmp::Ordering;
