@@ -305,7 +305,18 @@ impl Machine<'_> {
             }
             return None;
         }
-        idiom::compare(&mut self.values.store, cmp, ty, a, b)
+        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
+        // An expanded logarithm tests its operand for an infinity so.
+        let store = &self.values.store;
+        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
+        let over = |n: &Number| {
+            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
+            may(Class::PosInf) || may(Class::Nan)
+        };
+        if infinite(&x) && over(&y) || infinite(&y) && over(&x) {
+            self.takes_for_within(pc);
+        }
+        Some(holds)
     }
 
     /// A comparison of values that select among few known ones.

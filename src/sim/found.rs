@@ -9,7 +9,8 @@
 //! Such encodings belong to the operations that made them. Where numbers do not remember these, the answer is any, and
 //! the store remembers that the kernel has to be run again with numbers that do.
 //!
-//! That a number on one side of 0 is not rounded to 0 is an assumption, listed with each test that it decides.
+//! That a number on one side of 0 is not rounded to 0 is an assumption, listed with each test that it decides
+//! ([`crate::term::orders::apart`]), and so is that none is beyond its format where a test asks for little else.
 //!
 //! Sound: a comparison that stays one of reals is a comparison of numbers that no rounding has touched, or has both
 //! answers over the reals, where the claim about real inputs takes them, or has one answer that the machine gives too.
@@ -106,7 +107,7 @@ impl Machine<'_> {
     }
 
     /// A test is decided by no number being beyond its format.
-    fn takes_for_within(&mut self, pc: Pc) {
+    pub(super) fn takes_for_within(&mut self, pc: Pc) {
         let start = self.kernel.span(pc).start;
         let line = self.kernel.source.position(start).line;
         self.found.assumptions.insert(format!(

@@ -178,7 +178,7 @@ fn outer((a, p): End, (b, q): End) -> End {
 fn lower_sum((a, p): End, (b, q): End) -> End {
     let s = a + b;
     if s.is_nan() || s == -INF {
-        return (-INF, true);
+        return (-INF, a == -INF && p || b == -INF && q);
     }
     let exact = s - b == a && s - (s - b) == b;
     (below(s, exact), p && q)
@@ -198,7 +198,7 @@ fn lower_product((a, p): End, (b, q): End) -> End {
 fn upper_product((a, p): End, (b, q): End) -> End {
     let s = a * b;
     match s.is_nan() || s == INF {
-        true => (INF, true),
+        true => (INF, a == INF && p || b == INF && q),
         false => (-below(-s, a == 1.0 || b == 1.0), p && q),
     }
 }
@@ -238,6 +238,11 @@ impl Known {
 
     fn is_positive(self) -> bool {
         self.lo.0 > 0.0 || self.lo == (0.0, false)
+    }
+
+    /// True if it may be an infinity.
+    fn is_infinite(self) -> bool {
+        self.lo == (-INF, true) || self.hi == (INF, true)
     }
 
     fn is_nonnegative(self) -> bool {
@@ -306,11 +311,12 @@ impl Known {
             return self.negated().mul(other).negated();
         }
         if !self.is_nonnegative() {
+            let infinite = self.is_infinite() || other.is_infinite();
             return match other.is_nonnegative() || other.is_nonpositive() {
                 true => other.mul(self),
                 false => Known {
-                    lo: (-INF, true),
-                    hi: (INF, true),
+                    lo: (-INF, infinite),
+                    hi: (INF, infinite),
                     ..self.with(other)
                 },
             };
@@ -340,7 +346,7 @@ impl Known {
         }
         Known {
             lo: (0.0, true),
-            hi: (INF, true),
+            hi: (INF, self.is_infinite()),
             ..self
         }
     }
@@ -401,7 +407,7 @@ impl Known {
             Fun::Abs if self.is_nonpositive() => self.negated(),
             Fun::Abs => Known {
                 lo: (0.0, self.has_zero()),
-                hi: (INF, true),
+                hi: (INF, self.is_infinite()),
                 ..self
             },
             Fun::Sqrt | Fun::Rsqrt => {
@@ -442,10 +448,19 @@ impl Known {
                 plain: false,
                 ..self
             },
-            Fun::Log2 | Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => Known {
+            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => Known {
+                lo: (self.lo.0.floor(), self.lo.0.is_finite() || self.lo.1),
+                hi: (self.hi.0.ceil(), self.hi.0.is_finite() || self.hi.1),
+                plain: false,
+                ..self
+            },
+            Fun::Log2 => Known {
                 moderate: self.moderate,
                 ..NOTHING
             },
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
