@@ -73,7 +73,11 @@ proptest! {
         for (op, a, b) in steps {
             let n = numbers.len();
             let (x, y) = (numbers[a as usize % n].clone(), numbers[b as usize % n].clone());
-            numbers.extend(step(&mut s, op, &x, &y));
+            // Arithmetic on known numbers is the machine's, operation by operation, before it gets here.
+            let known = |n: &Number| s.as_const(n.term).is_some();
+            if !(known(&x) && (known(&y) || matches!(op, 5 | 6))) {
+                numbers.extend(step(&mut s, op, &x, &y));
+            }
         }
         let mut apart = Apart::default();
         for n in &numbers {
@@ -83,8 +87,7 @@ proptest! {
                     prop_assert!(end < x || closed && end == x, "{known:?} {n:?}");
                 }
             }
-            // Known numbers are followed exactly elsewhere.
-            if known.plain && s.as_const(n.term).is_none() {
+            if known.plain {
                 prop_assert_eq!(sign(&n.exact), n.value.partial_cmp(&0.0).map_or(0, |o| o as i32));
             }
         }
