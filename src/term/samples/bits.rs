@@ -28,7 +28,7 @@ pub(super) fn encoded(fmt: Fmt, lo: f64, hi: f64) -> Sample {
     };
     // A rounding may go to either side.
     let exact = lo == hi && (fmt == Fmt::F64 || f64::from(lo as f32) == lo);
-    let differ = (low ^ high) | u64::from(!exact) * 3;
+    let differ = (low ^ high) | (u64::from(!exact) * 3);
     Bits(low, from_highest(differ))
 }
 
