@@ -33,6 +33,7 @@ pub mod descriptor;
 mod fences;
 mod float;
 pub mod footprint;
+mod found;
 mod guarded;
 pub mod idiom;
 pub mod int;

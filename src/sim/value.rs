@@ -152,8 +152,10 @@ pub struct Values {
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
-    /// What stands for the answers of tests on numbers whose overflows are not known to be another's.
-    pub(super) over: FxHashMap<(crate::term::Class, Fmt, TermId), TermId>,
+    /// Values of terms at a few inputs.
+    pub(super) samples: crate::term::samples::Samples,
+    /// On which side of 0 terms are.
+    pub(super) apart: crate::term::orders::apart::Apart,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.
