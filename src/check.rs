@@ -140,9 +140,12 @@ impl Asked<'_> {
             let loose = !found.unknown.is_empty() && found.unknown.iter().all(is_loose);
             if (d.by_rounding || loose) && is_last && limits.reached().is_none() {
                 let again = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
-                let again = again.kernels.map(|k| k.outcome.into_clean(true));
-                if let [Ok(reference), Ok(optimized)] = &again {
-                    tried = attempt(reference, optimized);
+                let [reference, optimized] = again.kernels;
+                if let (Ok(reference), Ok(optimized)) = (
+                    reference.outcome.into_clean(true),
+                    optimized.outcome.into_clean(true),
+                ) {
+                    tried = attempt(&reference, &optimized);
                 }
             }
             decision = Some(d);
