@@ -300,10 +300,15 @@ impl Machine<'_> {
             }
         });
         if self.needs_rounding(pc, fmt, op, (x, y)) {
-            if self.values.trees.is_none() {
-                self.values.store.note_merged();
+            if self.values.trees.is_some() {
+                return None;
             }
-            return None;
+            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
+                self.values.store.note_merged();
+                return None;
+            };
+            let flip = self.flip();
+            return Some(self.values.store.xor(holds, flip));
         }
         let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
         // An expanded logarithm tests its operand for an infinity so.
@@ -429,8 +434,7 @@ impl Machine<'_> {
         if negated { self.values.store.not(t) } else { t }
     }
 
-    /// An ordered comparison. One that is constant over the reals, a test for an infinity or of a
-    /// number with itself, is open where the machine may find an infinity or no number instead.
+    /// An ordered comparison.
     fn ordered(
         &mut self,
         at: (usize, usize, Pc),
@@ -438,9 +442,26 @@ impl Machine<'_> {
         op: RCmp,
         (x, y): (Number, Number),
     ) -> TermId {
-        if let Some(holds) = self.by_rounding(at, fmt, op, (x, y)) {
+        if !self.needs_rounding(at.2, fmt, op, (x, y)) {
+            return self.ordered_reals(at, fmt, op, (x, y));
+        }
+        if let Some(holds) = self.by_rounding(fmt, op, (x, y)) {
             return holds;
         }
+        let holds = self.ordered_reals(at, fmt, op, (x, y));
+        let flip = self.flip();
+        self.values.store.xor(holds, flip)
+    }
+
+    /// An ordered comparison that no rounding decides. One that is constant over the reals, a test for an infinity or of
+    /// a number with itself, is open where the machine may find an infinity or no number instead.
+    fn ordered_reals(
+        &mut self,
+        at: (usize, usize, Pc),
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> TermId {
         let (a, b) = (x.real, y.real);
         let s = &mut self.values.store;
         let mut t = s.rcmp(op, a, b);

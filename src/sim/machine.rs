@@ -499,6 +499,13 @@ impl<'k> Machine<'k> {
         self.values.store.fresh(width, serial)
     }
 
+    /// Whether rounding turns the answer of a test over.
+    pub(super) fn flip(&mut self) -> TermId {
+        let serial = self.fresh;
+        self.fresh += 1;
+        self.values.store.flip(serial)
+    }
+
     /// A symbol whose value depends on the schedule or the machine.
     pub fn volatile_bits(&mut self, width: u8, site: Site) -> TermId {
         self.fresh_sites.insert(self.fresh, site);
