@@ -267,9 +267,10 @@ pub(crate) fn make_defects(outcome: &mut Outcome, kinds: impl Fn(WarningKind) ->
 /// True for warnings that `--strict` makes defects.
 fn is_strict(kind: WarningKind) -> bool {
     match kind {
-        WarningKind::SameValueWrite | WarningKind::RealEqualWrite | WarningKind::RealEqualRace => {
-            true
-        }
+        WarningKind::SameValueWrite
+        | WarningKind::RealEqualWrite
+        | WarningKind::RealEqualRace
+        | WarningKind::UnusedRead => true,
         WarningKind::WriteToInput
         | WarningKind::UninitializedRead
         | WarningKind::UnknownOpcode

@@ -31,6 +31,7 @@ impl Machine<'_> {
                 let Self { order, .. } = self;
                 order.proxies.fence(&order.clocks, w, exec);
             }
+            AsyncOp::Registers { count, more } => self.set_registers(w, pc, (*count, *more))?,
             AsyncOp::WgmmaFence => self.wgmma_fence(w),
             AsyncOp::WgmmaCommit => self.wgmma_commit(w),
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
