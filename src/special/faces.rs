@@ -45,7 +45,7 @@ struct Extended {
     /// It is an infinity, where it is a number.
     neg: Cond,
     pos: Cond,
-    /// Where it is an infinity, finite operands may have made it.
+    /// It is an infinity, and one that finite operands made.
     pole: Cond,
     /// Its value where none of the conditions holds.
     value: TermId,
@@ -251,7 +251,6 @@ impl<'a> Lift<'a> {
             out.undefined = self.or(out.undefined, x.undefined)?;
             out.neg = self.or(out.neg, x.neg)?;
             out.pos = self.or(out.pos, x.pos)?;
-            out.pole = self.or(out.pole, x.pole)?;
             let zero = self.zero_of(*x);
             out.zero = self.and(out.zero, zero)?;
         }
@@ -262,6 +261,7 @@ impl<'a> Lift<'a> {
             let not_neg = self.not(out.neg)?;
             out.pos = self.and(out.pos, not_neg)?;
         }
+        self.note_poles(parts, &mut out)?;
         Some(out)
     }
 
@@ -329,12 +329,12 @@ impl<'a> Lift<'a> {
         let mut out = Extended {
             wild,
             undefined,
-            pole: self.or(a.pole, b.pole)?,
             ..Extended::plain(self.store.mul(a.value, b.value))
         };
         let deciding = self.deciding(&[a, b])?;
         self.hide(&deciding, &mut out)?;
         self.signed(infinite, minus, &mut out)?;
+        self.note_poles(&[a, b], &mut out)?;
         Some(out)
     }
 
@@ -364,7 +364,9 @@ impl<'a> Lift<'a> {
             let none = self.is_zero(a)?;
             let none = self.and(none, at_zero)?;
             out.undefined = self.or(out.undefined, none)?;
-            out.pole = self.or(out.pole, at_zero)?;
+            let finite = self.not(x)?;
+            let made = self.and(finite, at_zero)?;
+            out.pole = self.or(out.pole, made)?;
             infinite = self.or(infinite, at_zero)?;
             let sign = self.sign_of_zero(b)?;
             let sign = self.and(at_zero, sign)?;
@@ -378,7 +380,27 @@ impl<'a> Lift<'a> {
             minus = self.differ(m, minus)?;
             self.signed(infinite, minus, &mut out)?;
         }
+        let infinite = self.infinite(out)?;
+        out.pole = self.and(out.pole, infinite)?;
         Some(out)
+    }
+
+    /// An infinity is made of finite operands if an operand is, and no other operand is another infinity.
+    fn note_poles(&mut self, parts: &[Extended], out: &mut Extended) -> Option<()> {
+        if parts.iter().all(|x| x.pole == Cond::Never) {
+            return Some(());
+        }
+        let (mut some, mut other) = (Cond::Never, Cond::Never);
+        for x in parts {
+            some = self.or(some, x.pole)?;
+            let (infinite, no_pole) = (self.infinite(*x)?, self.not(x.pole)?);
+            let constant = self.and(infinite, no_pole)?;
+            other = self.or(other, constant)?;
+        }
+        let (infinite, none) = (self.infinite(*out)?, self.not(other)?);
+        let some = self.and(some, none)?;
+        out.pole = self.and(some, infinite)?;
+        Some(())
     }
 
     /// Makes a term infinite where a condition holds, minus infinity where another does too.
@@ -589,6 +611,7 @@ impl<'a> Lift<'a> {
                     Fun::Log2 => (out.neg, out.pos) = (at_zero, x.pos),
                     _ => {
                         let nothing = self.store.integer(0);
+                        out.elsewhere = out.elsewhere.filter(|_| x.pos == Cond::Never);
                         out.value = self.choose(x.pos, nothing, value);
                         if at_zero != Cond::Never {
                             let minus = self.sign_of_zero(x)?;
@@ -598,6 +621,8 @@ impl<'a> Lift<'a> {
                 }
             }
         }
+        let infinite = self.infinite(out)?;
+        out.pole = self.and(out.pole, infinite)?;
         Some(out)
     }
 
@@ -805,9 +830,7 @@ impl<'a> Lift<'a> {
         }
         // Where the first is not a number nothing is claimed; where finite operands made it infinite, the second may
         // be not a number.
-        let infinite = self.infinite(x)?;
-        let pole = self.and(infinite, x.pole)?;
-        let excused = self.and(pole, y.undefined)?;
+        let excused = self.and(x.pole, y.undefined)?;
         let unclaimed = self.or(x.undefined, excused)?;
         let claimed = self.not(unclaimed)?;
         let mut out = Pairs::new();
