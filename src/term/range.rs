@@ -301,7 +301,8 @@ impl TermStore {
             Term::Inf { neg } => !neg,
             Term::Fun(Fun::Abs | Fun::Exp2 | Fun::Rsqrt, _) => true,
             Term::Fun(Fun::Sqrt, a) => of(a),
-            Term::Max(a, b) => of(a) || of(b),
+            // One operand is enough where it is a number: a maximum drops another.
+            Term::Max(a, b) => of(a) && (self.is_total(a) || of(b)) || of(b) && self.is_total(b),
             Term::Min(a, b)
             | Term::Add(a, b)
             | Term::Mul(a, b)

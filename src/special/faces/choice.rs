@@ -55,6 +55,7 @@ impl Lift<'_> {
             let number = self.not(x.undefined)?;
             Some(Extended {
                 undefined: Cond::Never,
+                pole: self.and(x.pole, number)?,
                 neg: self.or(x.neg, x.undefined)?,
                 pos: self.and(x.pos, number)?,
                 is_low: false,
@@ -72,11 +73,9 @@ impl Lift<'_> {
     /// The same of two that are numbers.
     fn larger(&mut self, a: Extended, b: Extended) -> Option<Extended> {
         let (wild, undefined) = self.troubles(a, b)?;
-        let pole = self.or(a.pole, b.pole)?;
         let of = |x: Extended| Extended {
             wild,
             undefined,
-            pole,
             zero: Cond::Never,
             positive: false,
             elsewhere: None,
@@ -93,13 +92,32 @@ impl Lift<'_> {
             undefined,
             neg: self.and(a.neg, b.neg)?,
             pos: self.or(a.pos, b.pos)?,
-            pole,
             is_low: true,
             ..Extended::plain(self.store.max(x, y))
         };
         // One that is -inf leaves the other's value.
         self.hide(&[(a, a.pos), (b, b.pos)], &mut out)?;
+        self.note_largest_pole(a, b, &mut out)?;
         Some(out)
+    }
+
+    /// +inf is made of finite operands if no operand is another one; -inf, if both are.
+    fn note_largest_pole(&mut self, a: Extended, b: Extended, out: &mut Extended) -> Option<()> {
+        let poles = self.or(a.pole, b.pole)?;
+        if poles == Cond::Never {
+            return Some(());
+        }
+        let both = self.and(a.pole, b.pole)?;
+        let mut above = self.and(out.pos, poles)?;
+        for x in [a, b] {
+            let pole = self.not(x.pole)?;
+            let constant = self.and(x.pos, pole)?;
+            let none = self.not(constant)?;
+            above = self.and(above, none)?;
+        }
+        let below = self.and(out.neg, both)?;
+        out.pole = self.or(above, below)?;
+        Some(())
     }
 
     /// match `a < b` (`<=`, `=`); result by cases of what is infinite; because -inf is below and +inf
