@@ -353,6 +353,18 @@ pub enum FloatOp {
     Copysign,
 }
 
+impl FloatOp {
+    /// Number of sources that the operation reads.
+    pub fn arity(self) -> usize {
+        use FloatOp::*;
+        match self {
+            Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh | Neg | Abs => 1,
+            Add | Sub | Mul | Div | Min | Max | Copysign => 2,
+            Fma | Min3 | Max3 => 3,
+        }
+    }
+}
+
 /// Modifiers of a float operation that change its meaning over the reals or in floats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FloatMods {

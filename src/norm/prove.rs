@@ -143,18 +143,14 @@ impl Normalizer<'_> {
         if let Some(&r) = self.signs.get(&root) {
             return r;
         }
-        let mut order = Vec::new();
-        let mut stack = vec![root];
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(t) = stack.pop() {
-            if self.store.sort(t) != Sort::Real || self.signs.contains_key(&t) || !seen.insert(t) {
-                continue;
+        let order = self.store.met(&[root], usize::MAX, |t, open| {
+            let new = self.store.sort(t) == Sort::Real && !self.signs.contains_key(&t);
+            if new {
+                self.store.children(t, |c| open.push(c));
             }
-            order.push(t);
-            self.store.children(t, |c| stack.push(c));
-        }
-        order.sort_unstable();
-        for t in order {
+            new
+        });
+        for t in order.unwrap_or_default() {
             let r = self.reach_step(t);
             self.signs.insert(t, r);
         }

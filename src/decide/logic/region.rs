@@ -465,21 +465,17 @@ impl<'q> Search<'q> {
             Sort::Bool => self.literals.get(&t).and_then(|l| value(*l)),
             _ => None,
         };
-        let (mut seen, mut open) = (FxHashSet::default(), roots.to_vec());
-        while let Some(t) = open.pop() {
-            if !seen.insert(t) || truth(t).is_some() || fixed.contains_key(&t) {
-                continue;
-            }
+        let order = from.met(roots, usize::MAX, |t, open| {
             match branch(t) {
+                _ if truth(t).is_some() || fixed.contains_key(&t) => {}
                 Some((other, _)) => open.push(other),
                 None => from.children(t, |c| open.push(c)),
             }
-        }
-        let mut order: Vec<TermId> = seen.into_iter().collect();
-        order.sort_unstable();
+            true
+        });
         let mut store = TermStore::new();
         let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
-        for of in order {
+        for of in order.unwrap_or_default() {
             let t = fixed.get(&of).copied().unwrap_or(of);
             let image = match (truth(t), branch(t)) {
                 (Some(b), _) => store.bool(b),
