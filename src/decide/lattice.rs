@@ -69,11 +69,6 @@ pub(super) fn decide(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -
     }
 }
 
-/// True only if the two terms have one value on all inputs on which both are defined.
-pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
-    decide(store, a, b, limits) == Some(true)
-}
-
 /// What chooses one of its operands.
 fn is_choice(store: &TermStore, t: TermId) -> bool {
     matches!(
