@@ -75,9 +75,9 @@ pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, Wmm
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
-pub use lower::{Lowered, lower};
 pub use float_op::*;
 pub use int_op::*;
+pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};

@@ -4,7 +4,10 @@
 //! simulator executes: all integer arithmetic is [`Op::Int`], all float arithmetic is
 //! [`Op::Float`], and so on; the members are told apart by a small enum.
 
-use super::{Access, Addr, AtomOp, BarKind, BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, IntOp, IntTy, MatrixForm, Mma, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode, Space, Special, Src, VoteMode};
+use super::{
+    Access, Addr, AtomOp, BarKind, BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, IntOp, IntTy,
+    MatrixForm, Mma, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode, Space, Special, Src, VoteMode,
+};
 
 /// An instruction with its guard.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use std::fmt::{self, Write};
 
 use super::print::Listing;
 use super::{
-    Access, Addr, BarKind, BoolOp, Fmt, Guard, Inst, IntOp, IntTy, NumTy, Op, RegId, Rnd,
-    Sem, Space, Src,
+    Access, Addr, BarKind, BoolOp, Fmt, Guard, Inst, IntOp, IntTy, NumTy, Op, RegId, Rnd, Sem,
+    Space, Src,
 };
 
 impl Listing<'_> {
@@ -128,12 +128,7 @@ impl Listing<'_> {
                         (mods.oob, "oob"),
                     ],
                 )?;
-                write!(
-                    w,
-                    " {}, {}",
-                    self.reg(*dst),
-                    self.srcs(&src[..op.arity()])
-                )
+                write!(w, " {}, {}", self.reg(*dst), self.srcs(&src[..op.arity()]))
             }
             Op::Setp {
                 cmp,

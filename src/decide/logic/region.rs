@@ -11,7 +11,7 @@ use super::circuit::{Gate, Lit};
 use super::encode::Encoder;
 use super::limits::*;
 use super::solver::{Clauses, Outcome};
-use super::theory;
+use super::theory::{self, Resolved, Signed};
 use crate::decide::canon::Canon;
 use crate::spec::Limits;
 use crate::term::rebuild::{copy, rebuild};
@@ -111,24 +111,6 @@ pub(super) struct Search<'q> {
     /// The values of gates in the last proposal.
     values: Vec<bool>,
     trials: usize,
-}
-
-/// A sign that a region gives a number, with the choices that make the number what it is there.
-pub(super) struct Signed {
-    pub(super) atom: usize,
-    /// The literal that holds.
-    pub(super) literal: Lit,
-    pub(super) reasons: Vec<Lit>,
-}
-
-/// Terms in a region, where every choice on the way is made.
-pub(super) struct Resolved {
-    pub(super) store: TermStore,
-    pub(super) pair: (TermId, TermId),
-    /// The first minus the second, of numbers.
-    pub(super) gap: Option<TermId>,
-    /// The numbers whose signs atoms are, or their opposites.
-    pub(super) differences: FxHashMap<usize, TermId>,
 }
 
 impl<'q> Search<'q> {
