@@ -10,11 +10,11 @@
 use std::time::Instant;
 
 use crate::decide;
-use crate::explain::{self, Decision};
+use crate::explain::{self, Counterexample, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
-use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
+use crate::report::{Entry, Failure, KernelReport, Kind, Ran, Report, Times, Verdict};
 use crate::sim::{self, Clean, DefectKind, Outcome, Side, UnknownKind, WarningKind};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::trial;
@@ -71,98 +71,151 @@ struct Asked<'a> {
     times: (Instant, Instant),
 }
 
+/// A pair that was run, with what is left to be decided of it.
+struct Simulated {
+    found: Found,
+    kernels: Vec<KernelReport>,
+    precision: Precision,
+    /// Something that differs by rounding alone stands for one number.
+    merged: bool,
+    /// Rounding may turn a test over.
+    flips: bool,
+    coverage: [decide::Coverage; 2],
+    ended: Instant,
+}
+
+impl Simulated {
+    /// True if bits of computed numbers decide something of which the runs did not remember enough. What is decided
+    /// whatever rounding turns over is.
+    fn needs_trees(&self, is_decided: bool) -> bool {
+        self.merged || self.flips && !is_decided || self.found.unknown.iter().any(is_loose)
+    }
+}
+
 impl Asked<'_> {
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
     fn compared(&self, setup: &Setup) -> (Report, bool) {
-        let Asked {
-            specs,
-            lowered,
-            options,
-            limits,
-            times: (start, parsed),
-        } = *self;
-        let mut deciding = decide::Options {
-            limits,
-            exact_constants: options.exact_constants,
-            probabilistic: options.probabilistic,
+        let deciding = decide::Options {
+            limits: self.limits,
+            exact_constants: self.options.exact_constants,
+            probabilistic: self.options.probabilistic,
             ..decide::Options::default()
         };
-        let running = deciding;
-        let subject = |i: usize, side| Subject {
-            kernel: &lowered[i].kernel,
+        let subject = |(i, side): (usize, Side)| Subject {
+            kernel: &self.lowered[i].kernel,
             resolved: &setup.kernels[i],
             side,
             arrays: &setup.arrays,
-            deciding: &running,
+            deciding: &deciding,
         };
-        let scope = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
-        let simulated = Instant::now();
-        [deciding.reference, deciding.optimized] = scope.coverage;
+        let subjects = [(0, Side::Reference), (1, Side::Optimized)].map(subject);
+        let (mut simulated, runs) = self.simulated(setup, scope::run(&subjects));
+        let (decision, tried) = match runs {
+            [Ok(reference), Ok(optimized)] => {
+                let [a, b] = simulated.coverage;
+                let deciding = decide::Options {
+                    reference: a,
+                    optimized: b,
+                    ..deciding
+                };
+                let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+                simulated.found.add_decision(&d);
+                let tried = self.tried_again(&subjects, &simulated, &d);
+                (Some(d), tried)
+            }
+            [Ok(reference), Err(optimized)] if simulated.found.defects.is_empty() => {
+                (None, self.tried(&subjects, &reference, &optimized))
+            }
+            _ => (None, None),
+        };
+        let told_apart = tried.and_then(|t| simulated.found.add_trial(t));
+        let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
+        let report = self.report(setup, simulated, decision, told_apart);
+        let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
+        (report, if is_open { otherwise } else { whatever })
+    }
 
+    /// What the runs found, and what each left.
+    fn simulated(
+        &self,
+        setup: &Setup,
+        scope: scope::Scope,
+    ) -> (Simulated, [Result<Clean, Outcome>; 2]) {
+        let ended = Instant::now();
         let mut found = Found::default();
-        let mut kernels = Vec::new();
-        let mut clean = Vec::new();
-        let mut rounds = Vec::new();
+        let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
-        for (i, covered) in scope.kernels.into_iter().enumerate() {
-            let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
+        let mut i = 0;
+        let runs = scope.kernels.map(|covered| {
+            let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
-            if options.strict {
+            if self.options.strict {
                 make_strict(&mut outcome);
             }
-            found.add(ran, &lowered[i], &outcome);
+            found.add(ran, &self.lowered[i], &outcome);
             rounds.push(Rounds::of(ran, &outcome));
-            clean.push(outcome.into_clean(true));
-        }
-        let precision = Precision::new(&rounds, options.precision);
+            i += 1;
+            outcome.into_clean(true)
+        });
+        let precision = Precision::new(&rounds, self.options.precision);
         found.warnings.extend(precision.notes());
-        let attempt = |reference: &Clean, optimized: &Outcome| {
-            let subjects = [subject(0, Side::Reference), subject(1, Side::Optimized)];
-            let ran = ran(&specs[1], &lowered[1], &setup.kernels[1]);
-            trial::run(subjects, reference, optimized, ran)
+        let simulated = Simulated {
+            found,
+            kernels,
+            precision,
+            merged,
+            flips,
+            coverage: scope.coverage,
+            ended,
         };
-        let mut tried = match &clean[..] {
-            [Ok(reference), Err(optimized)] if found.defects.is_empty() => {
-                attempt(reference, optimized)
-            }
-            _ => None,
-        };
-        let mut decision = None;
-        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
-            found.add_decision(&d);
-            // Where numbers remember how they were made, nothing more can be known of all inputs.
-            let remembers = setup.kernels[0].launch.trees.is_some();
-            let is_last = remembers || !merged && !flips && !found.unknown.iter().any(is_loose);
-            let loose = !found.unknown.is_empty() && found.unknown.iter().all(is_loose);
-            if (d.by_rounding || loose) && is_last && limits.reached().is_none() {
-                let again = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
-                let [reference, optimized] = again.kernels;
-                if let (Ok(reference), Ok(optimized)) = (
-                    reference.outcome.into_clean(true),
-                    optimized.outcome.into_clean(true),
-                ) {
-                    tried = attempt(&reference, &optimized);
-                }
-            }
-            decision = Some(d);
+        (simulated, runs)
+    }
+
+    /// Tries known inputs on a pair.
+    fn tried(
+        &self,
+        subjects: &[Subject<'_>; 2],
+        reference: &Clean,
+        optimized: &Outcome,
+    ) -> Option<trial::Found> {
+        let ran = ran(&self.specs[1], &self.lowered[1], subjects[1].resolved);
+        trial::run(*subjects, reference, optimized, ran)
+    }
+
+    /// The same where rounding, or bits of computed numbers, leave a decision open; the decision has taken
+    /// the runs, so that they are made once more.
+    fn tried_again(
+        &self,
+        subjects: &[Subject<'_>; 2],
+        simulated: &Simulated,
+        decision: &Decision,
+    ) -> Option<trial::Found> {
+        let unknown = &simulated.found.unknown;
+        // Where numbers remember how they were made, nothing more can be known of all inputs.
+        let is_last = subjects[0].resolved.launch.trees.is_some() || !simulated.needs_trees(false);
+        let loose = !unknown.is_empty() && unknown.iter().all(is_loose);
+        if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
+            return None;
         }
-        let mut told_apart = None;
-        if let Some(t) = tried {
-            found.warnings.push(trial::note(&found.unknown));
-            found.unknown.clear();
-            match t {
-                trial::Found::Defects(entries) => found.defects.extend(entries),
-                trial::Found::Differs(example, assumed) => {
-                    found.assumptions.extend(assumed);
-                    told_apart = Some(*example);
-                }
-            }
-        }
+        let [reference, optimized] = scope::run(subjects).kernels;
+        let reference = reference.outcome.into_clean(true).ok()?;
+        let optimized = optimized.outcome.into_clean(true).ok()?;
+        self.tried(subjects, &reference, &optimized)
+    }
+
+    /// The answer, by the rank of what was found.
+    fn report(
+        &self,
+        setup: &Setup,
+        simulated: Simulated,
+        decision: Option<Decision>,
+        told_apart: Option<Counterexample>,
+    ) -> Report {
+        let found = simulated.found;
         let verdict = match &decision {
             _ if !found.defects.is_empty() => Verdict::Defective,
             _ if told_apart.is_some() => Verdict::NotEquivalent,
@@ -172,30 +225,27 @@ impl Asked<'_> {
             }
             _ => Verdict::Unknown,
         };
-        // What holds whatever rounding turns over needs no numbers that remember.
-        let is_open = matches!(verdict, Verdict::Unknown | Verdict::Defective);
-        let needs_trees = merged || flips && is_open || found.unknown.iter().any(is_loose);
         let chance = decision.as_ref().and_then(|d| d.chance);
         let (outputs, counterexample, counts) = match decision {
             Some(d) => (d.outputs, d.counterexample.or(told_apart), Some(d.counts)),
             None => (Vec::new(), told_apart, None),
         };
-        let report = Report {
+        let (start, parsed) = self.times;
+        Report {
             command: "check",
             verdict,
-            kernels,
+            kernels: simulated.kernels,
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,
             counterexample,
             outputs,
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-            precision,
+            precision: simulated.precision,
             chance,
             counts,
-            times: times(start, parsed, simulated),
-        };
-        (report, needs_trees)
+            times: times(start, parsed, simulated.ended),
+        }
     }
 }
 
@@ -298,6 +348,22 @@ impl Found {
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());
+            }
+        }
+    }
+
+    /// What known inputs show stands for all that is open; the input, if it tells outputs apart.
+    fn add_trial(&mut self, tried: trial::Found) -> Option<Counterexample> {
+        self.warnings.push(trial::note(&self.unknown));
+        self.unknown.clear();
+        match tried {
+            trial::Found::Defects(entries) => {
+                self.defects.extend(entries);
+                None
+            }
+            trial::Found::Differs(example, assumed) => {
+                self.assumptions.extend(assumed);
+                Some(*example)
             }
         }
     }

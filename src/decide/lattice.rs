@@ -18,7 +18,7 @@
 //! (`logic/best.rs`), is not decided here; two atoms are told apart by their ids.
 
 use num_rational::BigRational;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 #[cfg(test)]
 mod tests;
@@ -47,18 +47,14 @@ const MANY: usize = 8;
 
 /// True if the pair is one that this decides faster than canonical forms do.
 pub(super) fn is_worth_it(store: &TermStore, a: TermId, b: TermId) -> bool {
-    let mut open = vec![a, b];
-    let mut seen = FxHashSet::default();
-    while let Some(t) = open.pop() {
-        if !is_choice(store, t) || !seen.insert(t) {
-            continue;
+    let choices = store.met(&[a, b], MANY, |t, open| match store.get(t) {
+        Term::Max(a, b) | Term::Min(a, b) | Term::Select(_, a, b) | Term::BitsSelect(_, a, b) => {
+            open.extend([a, b]);
+            true
         }
-        if seen.len() > MANY {
-            return true;
-        }
-        operands(store, t, |c| open.push(c));
-    }
-    false
+        _ => false,
+    });
+    choices.is_none()
 }
 
 /// True only if the two terms have one value on all inputs on which both are defined; false only if
@@ -73,27 +69,12 @@ pub(super) fn decide(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -
     }
 }
 
-/// True only if the two terms have one value on all inputs on which both are defined.
-pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
-    decide(store, a, b, limits) == Some(true)
-}
-
 /// What chooses one of its operands.
 fn is_choice(store: &TermStore, t: TermId) -> bool {
     matches!(
         store.get(t),
         Term::Max(..) | Term::Min(..) | Term::Select(..) | Term::BitsSelect(..)
     )
-}
-
-fn operands(store: &TermStore, t: TermId, mut visit: impl FnMut(TermId)) {
-    match store.get(t) {
-        Term::Max(a, b) | Term::Min(a, b) | Term::Select(_, a, b) | Term::BitsSelect(_, a, b) => {
-            visit(a);
-            visit(b);
-        }
-        _ => {}
-    }
 }
 
 /// Which order integers are compared in.
@@ -133,16 +114,8 @@ struct Truth {
 
 impl Program {
     fn of(store: &TermStore, a: TermId, b: TermId) -> Option<Program> {
-        let mut seen: FxHashSet<TermId> = FxHashSet::default();
-        let (mut open, mut orders, mut leaves) = (vec![a, b], Vec::new(), Vec::new());
-        let mut terms = Vec::new();
-        while let Some(t) = open.pop() {
-            if !seen.insert(t) {
-                continue;
-            }
-            if seen.len() > MAX_TERMS {
-                return None;
-            }
+        let (mut orders, mut leaves, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        store.met(&[a, b], MAX_TERMS, |t, open| {
             match store.get(t) {
                 Term::Max(x, y) | Term::Min(x, y) | Term::RCmp(_, x, y) => open.extend([x, y]),
                 Term::Select(p, x, y) | Term::BitsSelect(p, x, y) => open.extend([p, x, y]),
@@ -158,11 +131,12 @@ impl Program {
                 }
                 _ => {
                     leaves.push(t);
-                    continue;
+                    return true;
                 }
             }
             terms.push(t);
-        }
+            true
+        })?;
         terms.sort_unstable();
         leaves.sort_unstable();
         let order = orders.first().copied().unwrap_or(Order::Signed);

@@ -28,7 +28,6 @@ mod options;
 pub(crate) mod prove;
 pub(crate) mod refute;
 mod renaming;
-mod residues;
 mod round;
 pub(crate) mod ruling;
 mod tactic;

@@ -206,16 +206,7 @@ fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached, &C
 
 /// The partial terms below `root`, in ascending order; `root` is the last.
 pub(super) fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
-    let mut seen = FxHashSet::default();
-    let mut stack = vec![root];
-    while let Some(t) = stack.pop() {
-        if !store.is_total(t) && seen.insert(t) {
-            store.children(t, |c| stack.push(c));
-        }
-    }
-    let mut ids: Vec<TermId> = seen.into_iter().collect();
-    ids.sort_unstable();
-    ids
+    store.partial(&[root], usize::MAX).unwrap_or_default()
 }
 
 /// What the reference relies on: everything that it evaluates unconditionally.

@@ -6,7 +6,7 @@
 //!
 //! Sound in the direction of `true`; an infinity anywhere below a term makes the answer `false`.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::canon::{Canon, SIGN_WORK};
 use super::needs::{self, Need};
@@ -45,25 +45,15 @@ impl<'l> Totals<'l> {
     }
 
     fn every_need_holds(&self, store: &TermStore, root: TermId) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut open = vec![root];
-        let mut all = Vec::new();
-        while let Some(t) = open.pop() {
-            if store.is_total(t) || !seen.insert(t) {
-                continue;
-            }
-            if seen.len() > MAX_PARTIAL {
-                return false;
-            }
-            match needs::need(store, t) {
-                Some(Need::Never(_) | Need::NonZeroBits(_)) => return false,
-                Some(need) => all.push(need),
-                None => {}
-            }
-            store.children(t, |c| open.push(c));
-        }
-        if all.is_empty() {
-            // Partial for a reason that is not a need.
+        let Some(all) = store.partial(&[root], MAX_PARTIAL) else {
+            return false;
+        };
+        let all: Vec<Need> = (all.into_iter())
+            .filter_map(|t| needs::need(store, t))
+            .collect();
+        let never = |n: &Need| matches!(n, Need::Never(_) | Need::NonZeroBits(_));
+        // Without a need it is partial for a reason that is not one.
+        if all.is_empty() || all.iter().any(never) {
             return false;
         }
         let mut canon = Canon::bounded(store, self.limits, Some(SIGN_WORK));

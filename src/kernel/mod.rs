@@ -46,11 +46,14 @@ mod decode_tensor;
 mod decode_video;
 mod decode_wmma;
 mod entry;
+mod float_op;
 mod flow;
 mod header;
 mod init;
 mod instruction;
+mod int_op;
 mod layout;
+mod matrix_op;
 mod operand;
 pub mod precision;
 mod print_op;
@@ -60,8 +63,10 @@ mod scope;
 mod sig;
 mod special;
 mod tensor_op;
+mod types;
 mod unmodelled;
 mod value_use;
+mod warp_op;
 
 #[cfg(test)]
 mod tests;
@@ -70,11 +75,16 @@ pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, Wmm
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 pub use entry::select_entry;
 pub use error::{LowerError, LowerWarning};
+pub use float_op::*;
+pub use int_op::*;
 pub use lower::{Lowered, lower};
+pub use matrix_op::*;
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
+pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};
 pub use value_use::ValueUse;
+pub use warp_op::*;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;

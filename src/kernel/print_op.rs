@@ -7,8 +7,8 @@ use std::fmt::{self, Write};
 
 use super::print::Listing;
 use super::{
-    Access, Addr, BarKind, BoolOp, FloatOp, Fmt, Guard, Inst, IntOp, IntTy, NumTy, Op, RegId, Rnd,
-    Sem, Space, Src,
+    Access, Addr, BarKind, BoolOp, Fmt, Guard, Inst, IntOp, IntTy, NumTy, Op, RegId, Rnd, Sem,
+    Space, Src,
 };
 
 impl Listing<'_> {
@@ -128,12 +128,7 @@ impl Listing<'_> {
                         (mods.oob, "oob"),
                     ],
                 )?;
-                write!(
-                    w,
-                    " {}, {}",
-                    self.reg(*dst),
-                    self.srcs(&src[..float_arity(*op)])
-                )
+                write!(w, " {}, {}", self.reg(*dst), self.srcs(&src[..op.arity()]))
             }
             Op::Setp {
                 cmp,
@@ -522,16 +517,6 @@ fn int_arity(op: IntOp) -> usize {
         | SubBorrow | Sad | ShfLClamp | ShfLWrap | ShfRClamp | ShfRWrap | Lop3(_) | Prmt
         | PrmtMode(_) | Bfe | Fns | Dp4a(..) | Dp2aLo(..) | Dp2aHi(..) => 3,
         MadLoCarry | MadHiCarry | Bfi => 4,
-    }
-}
-
-/// Number of sources that a float operation reads.
-fn float_arity(op: FloatOp) -> usize {
-    use FloatOp::*;
-    match op {
-        Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh | Neg | Abs => 1,
-        Add | Sub | Mul | Div | Min | Max | Copysign => 2,
-        Fma | Min3 | Max3 => 3,
     }
 }
 

@@ -5,7 +5,6 @@
 
 use super::CanonId;
 use super::bits::{Node, NodeId};
-use super::difference::op_name;
 use super::joint::Joint;
 use super::monomial::Mono;
 use super::poly::{PTerm, PolyId};
@@ -13,7 +12,25 @@ use super::rat::Rat;
 use super::ring::Atom;
 use super::select::{Lit, Pred};
 use super::sweep::Normalizer;
-use crate::term::{ArrayId, Fun, Term, show};
+use crate::term::{ArrayId, BitsOp, Fun, Term, show};
+
+/// An operation on bits, as formulas and sentences have it.
+pub(super) fn op_name(op: BitsOp) -> &'static str {
+    match op {
+        BitsOp::Add => "+",
+        BitsOp::Mul => "*",
+        BitsOp::And => "&",
+        BitsOp::Or => "|",
+        BitsOp::Xor => "^",
+        BitsOp::Shl => "<<",
+        BitsOp::LShr => ">> (logical)",
+        BitsOp::AShr => ">> (arithmetic)",
+        BitsOp::UDiv => "/ (unsigned)",
+        BitsOp::SDiv => "/ (signed)",
+        BitsOp::URem => "% (unsigned)",
+        BitsOp::SRem => "% (signed)",
+    }
+}
 
 /// Terms of one sum that are printed.
 const MAX_TERMS: usize = 24;

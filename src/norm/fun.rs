@@ -5,7 +5,7 @@
 //! functions of a canonical argument.
 //!
 //! Every rule holds wherever its left side is defined; the obligations of definedness are those of
-//! the term (`obligations.rs`), not of what is left of it here.
+//! the term (`decide/needs.rs`), not of what is left of it here.
 
 use num_integer::Integer;
 

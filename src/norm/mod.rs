@@ -13,12 +13,12 @@
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
-//! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` and
-//! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
+//! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` (signs of
+//! terms), `probable` (evaluation at random points, for who asks for it), `difference` (where two forms differ), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
-//! answered with [`Normalizer::obligations`] and the `prove_` functions. `Different` claims
+//! `decide`'s, which asks the `prove_` functions. `Different` claims
 //! nothing.
 
 mod binary;
@@ -38,7 +38,6 @@ mod literal;
 mod max;
 mod monomial;
 mod multiples;
-mod obligations;
 mod poly;
 pub mod probable;
 mod prove;
@@ -59,7 +58,6 @@ mod variance;
 
 pub use difference::Difference;
 pub use literal::{Key, Polynomial, Reading, Relation};
-pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;
 
@@ -126,18 +124,6 @@ pub enum NormError {
     /// A bound of [`Limits`] was reached.
     #[error("the canonical form is too large")]
     Limit(TermId),
-}
-
-impl NormError {
-    /// The term at which it arose.
-    pub fn term(self) -> TermId {
-        match self {
-            NormError::Undefined(t)
-            | NormError::Infinite(t)
-            | NormError::Poison(t)
-            | NormError::Limit(t) => t,
-        }
-    }
 }
 
 /// The outcome of a comparison.

@@ -6,30 +6,11 @@
 //!
 //! Soundness: a sign is excluded only if no input on which the term is defined gives it.
 
-use super::Sign;
 use super::poly::PolyId;
+use super::sign::{Reach, Sign};
 use super::sweep::{Entry, Normalizer};
 use crate::term::{ArrayId, Fun, Sort, Term, TermId};
 use num_traits::Signed;
-
-/// Signs of a real term, and whether it may be infinite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reach {
-    sign: Sign,
-    infinite: bool,
-}
-
-const ANY: Reach = Reach {
-    sign: Sign::ALL,
-    infinite: true,
-};
-
-fn finite(sign: Sign) -> Reach {
-    Reach {
-        sign,
-        infinite: false,
-    }
-}
 
 impl Normalizer<'_> {
     /// Takes a term to have one of these signs: what is found from then on holds where it has. Of
@@ -39,7 +20,7 @@ impl Normalizer<'_> {
         if let Term::Elem { .. } = self.store.get(t) {
             let atom = self.symbol(t);
             self.ring.atom_signs[atom as usize] = sign;
-            self.signs.insert(t, finite(sign));
+            self.signs.insert(t, Reach::finite(sign));
         } else if !sign.may_be_zero()
             && let Ok(p) = self.canon(t)
             && let Ok((_, primitive)) = self.ring.primitive(p)
@@ -143,32 +124,28 @@ impl Normalizer<'_> {
         if let Some(&r) = self.signs.get(&root) {
             return r;
         }
-        let mut order = Vec::new();
-        let mut stack = vec![root];
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(t) = stack.pop() {
-            if self.store.sort(t) != Sort::Real || self.signs.contains_key(&t) || !seen.insert(t) {
-                continue;
+        let order = self.store.met(&[root], usize::MAX, |t, open| {
+            let new = self.store.sort(t) == Sort::Real && !self.signs.contains_key(&t);
+            if new {
+                self.store.children(t, |c| open.push(c));
             }
-            order.push(t);
-            self.store.children(t, |c| stack.push(c));
-        }
-        order.sort_unstable();
-        for t in order {
+            new
+        });
+        for t in order.unwrap_or_default() {
             let r = self.reach_step(t);
             self.signs.insert(t, r);
         }
-        self.signs.get(&root).copied().unwrap_or(ANY)
+        self.signs.get(&root).copied().unwrap_or(Reach::ANY)
     }
 
     fn reach_step(&self, t: TermId) -> Reach {
-        let of = |t: TermId| self.signs.get(&t).copied().unwrap_or(ANY);
+        let of = |t: TermId| self.signs.get(&t).copied().unwrap_or(Reach::ANY);
         let two = |a: TermId, b: TermId, f: &dyn Fn(Sign, Sign) -> Sign| {
             let (x, y) = (of(a), of(b));
             if x.infinite || y.infinite {
-                ANY
+                Reach::ANY
             } else {
-                finite(f(x.sign, y.sign))
+                Reach::finite(f(x.sign, y.sign))
             }
         };
         let product = |a: TermId, b: TermId| {
@@ -181,7 +158,7 @@ impl Normalizer<'_> {
         match self.store.get(t) {
             Term::Const(c) => {
                 let c = self.store.constant(c);
-                finite(if c.is_positive() {
+                Reach::finite(if c.is_positive() {
                     Sign::POS
                 } else if c.is_negative() {
                     Sign::NEG
@@ -192,18 +169,18 @@ impl Normalizer<'_> {
             Term::Elem {
                 array: ArrayId::CONSTANTS,
                 ..
-            } => finite(Sign::POS),
-            Term::Elem { .. } => finite(Sign::ALL),
+            } => Reach::finite(Sign::POS),
+            Term::Elem { .. } => Reach::finite(Sign::ALL),
             Term::Add(a, b) => two(a, b, &Sign::plus),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => two(a, a, &|x, _| x.negate()),
             Term::Sum(list) => {
-                let mut all = finite(Sign::ZERO);
+                let mut all = Reach::finite(Sign::ZERO);
                 let (pairs, _) = list.as_chunks::<2>();
                 for &[a, b] in pairs {
                     let p = product(TermId(a), TermId(b));
                     if p.infinite {
-                        return ANY;
+                        return Reach::ANY;
                     }
                     all.sign = all.sign.plus(p.sign);
                 }
@@ -213,10 +190,10 @@ impl Normalizer<'_> {
             Term::Fun(f, a) => {
                 let x = of(a);
                 if x.infinite {
-                    return ANY;
+                    return Reach::ANY;
                 }
                 let s = x.sign;
-                finite(match f {
+                Reach::finite(match f {
                     Fun::Sqrt => s.and(Sign::NONNEG),
                     Fun::Rsqrt | Fun::Exp2 => Sign::POS,
                     Fun::Tanh | Fun::Erf => s,
@@ -231,8 +208,10 @@ impl Normalizer<'_> {
             Term::Max(a, b) => two(a, b, &Sign::max),
             Term::Min(a, b) => two(a, b, &|x, y| x.negate().max(y.negate()).negate()),
             Term::Select(_, a, b) => two(a, b, &Sign::or),
-            Term::OfInt { signed, .. } => finite(if signed { Sign::ALL } else { Sign::NONNEG }),
-            _ => ANY,
+            Term::OfInt { signed, .. } => {
+                Reach::finite(if signed { Sign::ALL } else { Sign::NONNEG })
+            }
+            _ => Reach::ANY,
         }
     }
 }

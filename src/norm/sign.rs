@@ -154,6 +154,27 @@ impl Sign {
     }
 }
 
+/// Signs of a real term, and whether it may be infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reach {
+    pub(super) sign: Sign,
+    pub(super) infinite: bool,
+}
+
+impl Reach {
+    pub(super) const ANY: Reach = Reach {
+        sign: Sign::ALL,
+        infinite: true,
+    };
+
+    pub(super) fn finite(sign: Sign) -> Reach {
+        Reach {
+            sign,
+            infinite: false,
+        }
+    }
+}
+
 impl Ring {
     /// The signs of an atom, from its parts.
     pub(super) fn sign_of_atom(&self, atom: &Atom) -> Sign {

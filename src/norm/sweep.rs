@@ -6,10 +6,10 @@
 use super::bits::{Node, NodeId};
 use super::joint::Joint;
 use super::poly::{PTerm, PolyId};
-use super::prove::Reach;
 use super::rat::Rat;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
+use super::sign::Reach;
 use super::value::Val;
 use super::{CanonId, Equality, Limits, NormError};
 use rustc_hash::FxHashMap;
@@ -281,31 +281,7 @@ impl<'s> Normalizer<'s> {
                 let i = self.ring.val_inverse(y).map_err(fail)?;
                 Entry::Real(self.ring.val_mul(x, i).map_err(fail)?)
             }
-            Term::Fun(f, a) => {
-                if let Fun::Sqrt | Fun::Rsqrt | Fun::Log2 = f
-                    && let Some(size) = self.root_of_square(a)?
-                {
-                    return Ok(Entry::Real(match f {
-                        Fun::Sqrt => size,
-                        Fun::Rsqrt => self.ring.val_inverse(size).map_err(fail)?,
-                        _ => {
-                            let log = self.ring.val_fun(f, size).map_err(fail)?;
-                            let two = self.ring.coefs.of(Rat::int(2));
-                            self.ring.val_times(two, log).map_err(fail)?
-                        }
-                    }));
-                }
-                let x = self.value(a)?;
-                if let Fun::Sqrt | Fun::Rsqrt = f
-                    && let Some(root) = self.root_of_factors(a)?
-                {
-                    return Ok(Entry::Real(match f {
-                        Fun::Rsqrt => self.ring.val_inverse(root).map_err(fail)?,
-                        _ => root,
-                    }));
-                }
-                Entry::Real(self.ring.val_fun(f, x).map_err(fail)?)
-            }
+            Term::Fun(f, a) => Entry::Real(self.step_fun(t, f, a)?),
             Term::Max(a, b) => {
                 if let Some(v) = self.clamps_squares(a, b) {
                     return Ok(Entry::Real(self.value(v)?));
@@ -357,6 +333,34 @@ impl<'s> Normalizer<'s> {
             Term::Poison { .. } => return Err(NormError::Poison(t)),
             _ => Entry::Bits(self.step_bits(t)?),
         })
+    }
+
+    /// A function; roots and logarithms of squares and products are looked at before they are multiplied out.
+    fn step_fun(&mut self, t: TermId, f: Fun, a: TermId) -> Result<Val, NormError> {
+        let fail = |f: Fail| error(f, t);
+        if let Fun::Sqrt | Fun::Rsqrt | Fun::Log2 = f
+            && let Some(size) = self.root_of_square(a)?
+        {
+            return match f {
+                Fun::Sqrt => Ok(size),
+                Fun::Rsqrt => self.ring.val_inverse(size).map_err(fail),
+                _ => {
+                    let log = self.ring.val_fun(f, size).map_err(fail)?;
+                    let two = self.ring.coefs.of(Rat::int(2));
+                    self.ring.val_times(two, log).map_err(fail)
+                }
+            };
+        }
+        let x = self.value(a)?;
+        if let Fun::Sqrt | Fun::Rsqrt = f
+            && let Some(root) = self.root_of_factors(a)?
+        {
+            return match f {
+                Fun::Rsqrt => self.ring.val_inverse(root).map_err(fail),
+                _ => Ok(root),
+            };
+        }
+        self.ring.val_fun(f, x).map_err(fail)
     }
 
     fn step_bits(&mut self, t: TermId) -> Result<NodeId, NormError> {

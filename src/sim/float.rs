@@ -189,7 +189,7 @@ impl Machine<'_> {
             FloatOp::Add | FloatOp::Sub => fmt,
             _ => src_fmt,
         };
-        let arity = arity(op);
+        let arity = op.arity();
         let b = if arity > 1 {
             self.values.real(v[1], b_fmt)
         } else {
@@ -217,7 +217,7 @@ impl Machine<'_> {
         v: [Val; 3],
         result: (Fmt, TermId),
     ) -> TermId {
-        let n = arity(op);
+        let n = op.arity();
         let args: [Arg; 3] = from_fn(|i| Arg::of(v[i], terms[i].0, terms[i].1));
         if let Some(t) = self.values.follow(op, mods, &args[..n], result) {
             // A zero has two encodings.
@@ -424,18 +424,4 @@ pub(super) fn is_exact(op: FloatOp, mods: &FloatMods) -> bool {
             | FloatOp::Cos
             | FloatOp::Tanh => false,
         }
-}
-
-fn arity(op: FloatOp) -> usize {
-    match op {
-        FloatOp::Fma | FloatOp::Min3 | FloatOp::Max3 => 3,
-        FloatOp::Add
-        | FloatOp::Sub
-        | FloatOp::Mul
-        | FloatOp::Div
-        | FloatOp::Min
-        | FloatOp::Max
-        | FloatOp::Copysign => 2,
-        _ => 1,
-    }
 }

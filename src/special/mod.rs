@@ -162,18 +162,14 @@ impl Survey {
         if let Some(&k) = self.known.get(&root) {
             return k;
         }
-        let mut order = Vec::new();
-        let mut stack = vec![root];
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(t) = stack.pop() {
-            if store.is_total(t) || self.known.contains_key(&t) || !seen.insert(t) {
-                continue;
+        let order = store.met(&[root], usize::MAX, |t, open| {
+            let new = !store.is_total(t) && !self.known.contains_key(&t);
+            if new {
+                store.children(t, |c| open.push(c));
             }
-            order.push(t);
-            store.children(t, |c| stack.push(c));
-        }
-        order.sort_unstable();
-        for t in order {
+            new
+        });
+        for t in order.unwrap_or_default() {
             let k = self.step(store, t, signs);
             self.known.insert(t, k);
         }

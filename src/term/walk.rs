@@ -50,6 +50,41 @@ impl TermStore {
         out
     }
 
+    /// The terms that are met from roots on, each once, operands before what uses them; `next` says whether
+    /// a term is met and what is met from there. None if there are more than `most`.
+    pub fn met(
+        &self,
+        roots: &[TermId],
+        most: usize,
+        mut next: impl FnMut(TermId, &mut Vec<TermId>) -> bool,
+    ) -> Option<Vec<TermId>> {
+        let mut seen = FxHashSet::default();
+        let mut open: Vec<TermId> = roots.to_vec();
+        let mut out = Vec::new();
+        while let Some(t) = open.pop() {
+            if !seen.contains(&t) && next(t, &mut open) {
+                seen.insert(t);
+                out.push(t);
+                if out.len() > most {
+                    return None;
+                }
+            }
+        }
+        out.sort_unstable();
+        Some(out)
+    }
+
+    /// The terms that may lack a value below some, these included, operands before what uses them.
+    pub fn partial(&self, roots: &[TermId], most: usize) -> Option<Vec<TermId>> {
+        self.met(roots, most, |t, open| {
+            let partial = !self.is_total(t);
+            if partial {
+                self.children(t, |c| open.push(c));
+            }
+            partial
+        })
+    }
+
     /// A term below `roots` of which `test` holds, among those that may lack a value.
     ///
     /// What is total has only total children, so nothing below it is looked at.

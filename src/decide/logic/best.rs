@@ -95,22 +95,16 @@ pub(in crate::decide) fn equal(store: &TermStore, a: TermId, b: TermId, limits: 
 impl Search<'_> {
     /// The sets that choices are the best of.
     fn find(&mut self, roots: &[TermId]) -> Option<()> {
-        let (mut seen, mut open) = (FxHashSet::default(), roots.to_vec());
-        while let Some(t) = open.pop() {
-            if !seen.insert(t) {
-                continue;
-            }
-            if seen.len() > MAX_BEST_CHOICES {
-                return None;
-            }
+        let mut known = true;
+        let choices = self.store.met(roots, MAX_BEST_CHOICES, |t, open| {
             match self.store.get(t) {
                 Term::BitsSelect(_, a, b) => open.extend([a, b]),
                 Term::BitsConst { .. } => {}
-                _ => return None,
+                _ => known = false,
             }
-        }
-        let mut choices: Vec<TermId> = seen.into_iter().collect();
-        choices.sort_unstable();
+            known
+        });
+        let choices = choices.filter(|_| known)?;
         let mut missed = 0;
         for t in choices {
             if self.limits.reached().is_some() || missed > MAX_MISSED {

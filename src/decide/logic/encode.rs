@@ -170,22 +170,14 @@ impl<'s> Encoder<'s> {
 
     /// The bits of a word, or the one of a predicate.
     pub(super) fn encode(&mut self, root: TermId) -> Option<Word> {
-        let mut open = vec![root];
-        let mut new = Vec::new();
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(t) = open.pop() {
-            if self.bits.contains_key(&t) || !seen.insert(t) {
-                continue;
-            }
-            new.push(t);
-            if is_open(self.store.get(t)) {
+        let most = MAX_TERMS.saturating_sub(self.bits.len());
+        let new = self.store.met(&[root], most, |t, open| {
+            let new = !self.bits.contains_key(&t);
+            if new && is_open(self.store.get(t)) {
                 self.store.children(t, |c| open.push(c));
             }
-        }
-        if self.bits.len() + new.len() > MAX_TERMS {
-            return None;
-        }
-        new.sort_unstable();
+            new
+        })?;
         for t in new {
             let bits = self.step(t)?;
             self.bits.insert(t, bits);

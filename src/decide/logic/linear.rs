@@ -80,25 +80,12 @@ impl<V: Ord + Copy> Linear<V> {
 /// The linear form of a real term; `None` if it has too many variables.
 pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
     // Only what is reached through sums and multiples is looked at.
-    let mut order = Vec::new();
-    let mut seen = rustc_hash::FxHashSet::default();
-    let mut stack = vec![root];
-    while let Some(t) = stack.pop() {
-        if !seen.insert(t) {
-            continue;
+    let order = store.met(&[root], 16 * MAX_VARIABLES, |t, open| {
+        if let Term::Add(..) | Term::Neg(_) | Term::Mul(..) | Term::Sum(_) = store.get(t) {
+            store.children(t, |c| open.push(c));
         }
-        if seen.len() > 16 * MAX_VARIABLES {
-            return None;
-        }
-        order.push(t);
-        match store.get(t) {
-            Term::Add(..) | Term::Neg(_) | Term::Mul(..) | Term::Sum(_) => {
-                store.children(t, |c| stack.push(c));
-            }
-            _ => {}
-        }
-    }
-    order.sort_unstable();
+        true
+    })?;
     let mut forms: FxHashMap<TermId, Linear> = FxHashMap::default();
     for t in order {
         let product = |x: &Linear, y: &Linear| match (x.as_constant(), y.as_constant()) {

@@ -11,7 +11,7 @@ use super::circuit::{Gate, Lit};
 use super::encode::Encoder;
 use super::limits::*;
 use super::solver::{Clauses, Outcome};
-use super::theory;
+use super::theory::{self, Resolved, Signed};
 use crate::decide::canon::Canon;
 use crate::spec::Limits;
 use crate::term::rebuild::{copy, rebuild};
@@ -111,24 +111,6 @@ pub(super) struct Search<'q> {
     /// The values of gates in the last proposal.
     values: Vec<bool>,
     trials: usize,
-}
-
-/// A sign that a region gives a number, with the choices that make the number what it is there.
-pub(super) struct Signed {
-    pub(super) atom: usize,
-    /// The literal that holds.
-    pub(super) literal: Lit,
-    pub(super) reasons: Vec<Lit>,
-}
-
-/// Terms in a region, where every choice on the way is made.
-pub(super) struct Resolved {
-    pub(super) store: TermStore,
-    pub(super) pair: (TermId, TermId),
-    /// The first minus the second, of numbers.
-    pub(super) gap: Option<TermId>,
-    /// The numbers whose signs atoms are, or their opposites.
-    pub(super) differences: FxHashMap<usize, TermId>,
 }
 
 impl<'q> Search<'q> {
@@ -465,21 +447,17 @@ impl<'q> Search<'q> {
             Sort::Bool => self.literals.get(&t).and_then(|l| value(*l)),
             _ => None,
         };
-        let (mut seen, mut open) = (FxHashSet::default(), roots.to_vec());
-        while let Some(t) = open.pop() {
-            if !seen.insert(t) || truth(t).is_some() || fixed.contains_key(&t) {
-                continue;
-            }
+        let order = from.met(roots, usize::MAX, |t, open| {
             match branch(t) {
+                _ if truth(t).is_some() || fixed.contains_key(&t) => {}
                 Some((other, _)) => open.push(other),
                 None => from.children(t, |c| open.push(c)),
             }
-        }
-        let mut order: Vec<TermId> = seen.into_iter().collect();
-        order.sort_unstable();
+            true
+        });
         let mut store = TermStore::new();
         let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
-        for of in order {
+        for of in order.unwrap_or_default() {
             let t = fixed.get(&of).copied().unwrap_or(of);
             let image = match (truth(t), branch(t)) {
                 (Some(b), _) => store.bool(b),

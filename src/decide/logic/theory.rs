@@ -20,12 +20,29 @@ use super::encode::Atom;
 use super::limits::*;
 use super::linear::{self, Constraint, Linear, contradict};
 use super::monotone;
-use super::region::{Resolved, Signed};
 use crate::decide::canon::Canon;
 use crate::norm::{Key, Polynomial, Sign};
 use crate::spec::Limits;
 use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
+
+/// A sign that a region gives a number, with the choices that make the number what it is there.
+pub(super) struct Signed {
+    pub(super) atom: usize,
+    /// The literal that holds.
+    pub(super) literal: Lit,
+    pub(super) reasons: Vec<Lit>,
+}
+
+/// Terms in a region, where every choice on the way is made.
+pub(super) struct Resolved {
+    pub(super) store: TermStore,
+    pub(super) pair: (TermId, TermId),
+    /// The first minus the second, of numbers.
+    pub(super) gap: Option<TermId>,
+    /// The numbers whose signs atoms are, or their opposites.
+    pub(super) differences: FxHashMap<usize, TermId>,
+}
 
 /// Numbers of which sums are looked for.
 const MAX_SUMMED: usize = 128;

@@ -5,32 +5,32 @@ use super::prove::{By, Failure, Proof, Proved, Prover, conjunction};
 use super::tactic::{Attempt, Tactic};
 use crate::term::TermId;
 
-mod bits;
 mod facts;
 mod form;
 mod order;
 pub(super) mod points;
 pub(super) mod readings;
-mod splits;
+mod residues;
+mod skeleton;
 mod summands;
 
 /// What needs no search. Orders are many and canonical forms of choices large, so that what only
 /// chooses is decided first.
 pub(crate) const FORMS: &[&dyn Tactic] = &[
-    &order::First,
+    &order::FIRST,
     &form::Form,
-    &bits::Residues,
-    &bits::Gates,
-    &order::Order,
+    &residues::Residues,
+    &skeleton::BITS,
+    &order::LAST,
     &facts::Facts,
 ];
 
 /// Splits of cases: dearer, and worth it only where no input refutes.
 pub(crate) const SPLITS: &[&dyn Tactic] = &[
-    &order::First,
+    &order::FIRST,
     &form::Form,
-    &splits::Summands,
-    &splits::Regions,
+    &summands::Summands,
+    &skeleton::REGIONS,
 ];
 
 /// Whether `b` has the value of `a` wherever `a` has one, by the first of some tactics that tells.

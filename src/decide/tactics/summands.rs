@@ -18,14 +18,31 @@ use rustc_hash::FxHashMap;
 use crate::decide::canon::Canon;
 use crate::decide::limits::TACTICS;
 use crate::decide::logic::{Answer, Effort, prove};
+use crate::decide::prove::Prover;
+use crate::decide::tactic::{Attempt, Tactic};
 use crate::spec::Limits;
 use crate::term::{Term, TermId, TermStore};
+
+pub(crate) struct Summands;
+
+impl Tactic for Summands {
+    fn name(&self) -> &'static str {
+        "summands"
+    }
+
+    fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
+        match equal(prover.store, a, b, &prover.limits) {
+            true => Attempt::Equal,
+            false => Attempt::Stuck,
+        }
+    }
+}
 
 /// Coefficients by summand; the key `None` is the constant.
 type Sum = BTreeMap<Option<TermId>, BigRational>;
 
 /// True only if the two terms are sums of groups that are equal one by one.
-pub(crate) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
+fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
     let mut scratch = store.clone();
     groups(&mut scratch, a, b).is_some_and(|groups| {
         let sums: Vec<(TermId, TermId)> = groups

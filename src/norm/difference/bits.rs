@@ -1,6 +1,7 @@
 //! Two bit vectors, and two conditions.
 
 use super::super::bits::{Node, NodeId};
+use super::super::display::op_name;
 use super::super::joint::Joint;
 use super::super::ring::Fail;
 use super::super::select::{Lit, Pred};
@@ -9,23 +10,6 @@ use crate::term::{BitsOp, ICmp};
 
 /// Operands of a chain that are gathered.
 const MAX_CHAIN: usize = 4096;
-
-pub(in super::super) fn op_name(op: BitsOp) -> &'static str {
-    match op {
-        BitsOp::Add => "+",
-        BitsOp::Mul => "*",
-        BitsOp::And => "&",
-        BitsOp::Or => "|",
-        BitsOp::Xor => "^",
-        BitsOp::Shl => "<<",
-        BitsOp::LShr => ">> (logical)",
-        BitsOp::AShr => ">> (arithmetic)",
-        BitsOp::UDiv => "/ (unsigned)",
-        BitsOp::SDiv => "/ (signed)",
-        BitsOp::URem => "% (unsigned)",
-        BitsOp::SRem => "% (signed)",
-    }
-}
 
 fn comparison(op: ICmp) -> &'static str {
     match op {
@@ -123,7 +107,7 @@ impl Finder<'_, '_> {
                 }
             )),
             (Node::Set(f, ..), Node::Set(g, ..)) if f == g => self.sets(f, n, m),
-            (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations(f, (a, b), g, (x, y), n, m),
+            (Node::Op(f, a, b), Node::Op(g, x, y)) => self.operations((f, a, b), (g, x, y), (n, m)),
             (Node::Sum(..), Node::Sum(..)) => self.chains(BitsOp::Add, n, m),
             (_, Node::Const(_, v)) => found(format!(
                 "the optimized kernel has the constant {v} instead of {}",
@@ -144,12 +128,9 @@ impl Finder<'_, '_> {
 
     fn operations(
         &mut self,
-        f: BitsOp,
-        (a, b): (NodeId, NodeId),
-        g: BitsOp,
-        (x, y): (NodeId, NodeId),
-        n: NodeId,
-        m: NodeId,
+        (f, a, b): (BitsOp, NodeId, NodeId),
+        (g, x, y): (BitsOp, NodeId, NodeId),
+        (n, m): (NodeId, NodeId),
     ) -> Result<Step, Fail> {
         if f == g && f.is_commutative() {
             return self.chains(f, n, m);

@@ -22,8 +22,6 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-pub(super) use bits::op_name;
-
 use super::bits::NodeId;
 use super::display::{Bounds, Names, Printer};
 use super::poly::{PTerm, PolyId};

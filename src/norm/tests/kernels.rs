@@ -233,9 +233,6 @@ fn variance_two_ways() {
         assert!(norm.prove_positive(v));
         assert!(!norm.prove_positive(two_pass));
         assert!(norm.prove_nonneg(two_pass));
-        let o = norm.obligations(a);
-        assert_eq!(o.len(), 1);
-        assert_eq!((o[0].need, o[0].operand), (super::super::Need::Positive, v));
     }
 }
 
@@ -458,6 +455,4 @@ fn undefined_is_not_equal() {
     let one = b.q(1, 1);
     let q = b.div(x, x);
     b.same(q, one);
-    let n = Normalizer::new(&b.s, Limits::default());
-    assert_eq!(n.obligations(q).len(), 1);
 }

@@ -10,22 +10,34 @@
 //! so that different polynomials refute nothing. The proof says nothing about definedness, which
 //! the caller shows for the bits.
 
-use super::canon::Canon;
-use crate::spec::Limits;
+use crate::decide::canon::Canon;
+use crate::decide::prove::Prover;
+use crate::decide::tactic::{Attempt, Tactic};
 use crate::term::rebuild::rebuild;
 use crate::term::{BitsOp, Term, TermId, TermStore};
 
-/// True only if two bit vectors have the same value on all inputs on which both are defined.
-pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
-    if !sums(store, a) || !sums(store, b) {
-        return false;
+pub(crate) struct Residues;
+
+impl Tactic for Residues {
+    fn name(&self) -> &'static str {
+        "residues"
     }
-    let mut scratch = TermStore::new();
-    let roots = rebuild(store, &[a, b], &mut scratch, |_, _, _| None);
-    let residues = [roots[0], roots[1]].map(|t| scratch.residue(t));
-    match residues {
-        [Some(x), Some(y)] => x == y || Canon::new(&scratch, limits).equal(x, y),
-        _ => false,
+
+    fn applies(&self, prover: &Prover<'_>, a: TermId, b: TermId) -> bool {
+        sums(prover.store, a) && sums(prover.store, b)
+    }
+
+    fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
+        let mut scratch = TermStore::new();
+        let roots = rebuild(prover.store, &[a, b], &mut scratch, |_, _, _| None);
+        let [x, y] = [roots[0], roots[1]].map(|t| scratch.residue(t));
+        let (Some(x), Some(y)) = (x, y) else {
+            return Attempt::Stuck;
+        };
+        match x == y || Canon::new(&scratch, &prover.limits).equal(x, y) {
+            true => Attempt::Equal,
+            false => Attempt::Stuck,
+        }
     }
 }
 
