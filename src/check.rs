@@ -65,6 +65,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     for (i, covered) in scope.kernels.into_iter().enumerate() {
         let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
         kernels.push(ran.describe(&covered));
+        found.warnings.extend(ran.partial(&covered));
         let mut outcome = covered.outcome;
         if options.strict {
             make_strict(&mut outcome);
@@ -100,6 +101,11 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         let d = decide::decide(reference, optimized, &setup.arrays, &deciding);
         found.add_decision(&d);
         decision = Some(d);
+    }
+    for i in [0, 1] {
+        let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
+        let missing = ran.missing(&found.unknown);
+        found.unknown.extend(missing);
     }
     let verdict = match &decision {
         _ if !found.defects.is_empty() => Verdict::Defective,
@@ -167,6 +173,7 @@ pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Res
         which: spec.which,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
+        resolved,
     }
 }
 

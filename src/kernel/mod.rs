@@ -73,8 +73,8 @@ pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
-pub use value_use::ValueUse;
 pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
+pub use value_use::ValueUse;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
 pub const MAX_CALL_DEPTH: usize = 24;
@@ -130,6 +130,8 @@ pub struct Kernel {
     pub globals: Vec<GlobalVar>,
     /// `.reqntid`, if given.
     pub reqntid: Option<[u32; 3]>,
+    /// Threads that `.maxntid` allows, if given.
+    pub maxntid: Option<u64>,
     /// Jump tables of `brx.idx`.
     pub tables: Vec<Vec<Pc>>,
     /// Texts of the `Unsupported` instructions.

@@ -68,7 +68,8 @@ pub fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
         }
         Op::CvtUnpack2 { from, src, .. } => put(src, ValueUse::Number(NumTy::Float(*from))),
         Op::CvtPackSat { from, src, .. } => {
-            src.iter().for_each(|s| put(s, ValueUse::Number(NumTy::Int(*from))));
+            src.iter()
+                .for_each(|s| put(s, ValueUse::Number(NumTy::Int(*from))));
         }
         Op::Cvta { src, .. } | Op::IsSpace { a: src, .. } => put(src, ValueUse::Address),
         Op::Ld { addr, .. } | Op::Ldmatrix { addr, .. } => put(&addr.base, ValueUse::Address),

@@ -260,8 +260,7 @@ impl<'k> Machine<'k> {
         for (g, var) in kernel.globals.iter().enumerate() {
             let r = &mut regions[global_regions[g].0 as usize];
             // A variable without an initialiser is what the host copies data to: an input.
-            let initialised = !var.init.is_empty() || !var.relocs.is_empty();
-            if !var.external && initialised {
+            if !var.external {
                 r.preset(0, &var.init);
                 let rest = var.bytes.saturating_sub(var.init.len() as u64);
                 if rest <= 1 << 24 {

@@ -8,7 +8,8 @@ use crate::term::ArrayId;
 
 use super::binding::Key;
 use super::fit::show_type;
-use super::pair::{Draft, Table, find, list_params, show_decl, show_key};
+use super::pair::{Draft, Table, show_decl};
+use super::pairing::{find, list_params, show_key};
 use super::{Array, Role, SpecError, Value};
 
 /// Joins the arrays of aliases.

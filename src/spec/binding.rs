@@ -141,7 +141,8 @@ impl ArgValue {
     /// Reads a value.
     pub fn parse(text: &str) -> Result<ArgValue, String> {
         if let Some((number, suffix)) = text.rsplit_once(':')
-            && let (Ok(number), Ok(ty)) = (Self::number(number.trim()), ElemTy::parse(suffix.trim()))
+            && let (Ok(number), Ok(ty)) =
+                (Self::number(number.trim()), ElemTy::parse(suffix.trim()))
         {
             let bits = match ty {
                 ElemTy::Float(fmt) => number.float_bits(fmt),
@@ -484,7 +485,8 @@ mod tests {
             Ok(None)
         );
         for bad in [
-            "", "x", "nan", "nan:f32", "inf:e4m3", "-1:u8", "300:s8", "1.5:s32", "0f12", "--1", "1 2", "0x", "0x-1", "1e999",
+            "", "x", "nan", "nan:f32", "inf:e4m3", "-1:u8", "300:s8", "1.5:s32", "0f12", "--1",
+            "1 2", "0x", "0x-1", "1e999",
         ] {
             assert!(ArgValue::parse(bad).is_err(), "{bad}");
         }

@@ -11,16 +11,22 @@ pub mod binding;
 mod error;
 mod field_type;
 mod fit;
+mod flags;
 pub mod init;
 pub mod launch;
 pub mod limits;
 pub mod manifest;
+mod numbers;
+mod one_sided;
 pub mod pair;
+mod pairing;
 mod usage;
 
 pub use error::{SpecError, TomlError};
+pub use flags::Flag;
 pub use limits::Limits;
 pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
 
 /// The launch of one kernel.
@@ -196,6 +202,8 @@ pub struct Field {
 pub struct Bindings {
     /// Fields in offset order; they do not overlap.
     pub fields: Vec<Field>,
+    /// The flags that bind the bytes of the parameter space.
+    pub flags: Vec<Flag>,
     /// The tensor maps that are parameters.
     pub maps: Vec<binding::MapDecl>,
     /// Array of each module-scope variable, by [`GlobalId`].

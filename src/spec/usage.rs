@@ -56,6 +56,14 @@ impl ParamUses {
         })
     }
 
+    /// The loads whose bytes all lie in a range of a parameter.
+    pub fn inside(&self, param: usize, start: u32, end: u32) -> impl Iterator<Item = &ParamUse> {
+        let inside = move |l: &&ParamUse| {
+            l.param == Some(param as u32) && start <= l.offset && l.offset + l.bytes <= end
+        };
+        self.loads.iter().filter(inside)
+    }
+
     /// Offsets of the pointers in a parameter, in order.
     pub fn pointers(&self, param: usize) -> impl Iterator<Item = u32> {
         let here = self.pointers.iter().filter(move |p| p.0 == param);
