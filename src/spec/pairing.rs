@@ -153,13 +153,18 @@ fn rest(sides: &[Side], maps: &[Vec<bool>; 2], pairs: &mut Vec<Pair>) {
             pairs.push([part(free[0][0]), part(free[1][0])]);
             continue;
         }
+        if !same {
+            pairs.extend(free[0].iter().map(|&range| [part(range), None]));
+            pairs.extend(free[1].iter().map(|&range| [None, part(range)]));
+            continue;
+        }
         let mut cuts: Vec<u32> = free.iter().flatten().flat_map(|r| [r.0, r.1]).collect();
         cuts.sort_unstable();
         cuts.dedup();
         for range in cuts.windows(2).map(|w| (w[0], w[1])) {
             let inside = |s: usize| free[s].iter().any(|f| f.0 <= range.0 && range.1 <= f.1);
             match (inside(0), inside(1)) {
-                (true, true) if same => pairs.push([part(range), part(range)]),
+                (true, true) => pairs.push([part(range), part(range)]),
                 (a, b) => {
                     pairs.extend(a.then(|| [part(range), None]));
                     pairs.extend(b.then(|| [None, part(range)]));
