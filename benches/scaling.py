@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How time and memory grow with the depth of a matrix product, with its threads, and with volta's own threads.
+"""How time and memory grow with the depth of a matrix product, with its threads, and with volta's own threads; and with the steps
+and the threads of a kernel whose outputs share one large expression.
 
     cargo build --release && python3 benches/scaling.py > benches/scaling.md
 
 Each row is the median of RUNS runs of `volta check` on a 64 x 64 tile (kernels/matmul/scaling.cu).  The exponent is the
-slope of a least-squares line through the logarithms.  Needs a machine that does nothing else.
+slope of a least-squares line through the logarithms.  The last tables are of kernels/races/exchange.cu, by `race` and by `check`
+against itself.  Needs a machine that does nothing else.
 """
 
 import json
@@ -20,21 +22,31 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 RUNS = 3
 
 
-def run(threads, depth, jobs):
+def product(threads, depth, jobs):
     kernel = ROOT / "kernels" / "matmul"
     command = [str(TARGET / "release" / "volta"), "check", str(kernel / "plain_scaling.ptx"), str(kernel / f"{threads}_scaling.ptx")]
-    command += ["--ref-block", "256", "--opt-block", str(threads), "--arg", f"3={depth}", "--json", "--jobs", str(jobs)]
+    return command + ["--ref-block", "256", "--opt-block", str(threads), "--arg", f"3={depth}", "--jobs", str(jobs)]
+
+
+def exchange(name, threads, steps):
+    kernel = str(ROOT / "kernels" / "races" / "exchange.ptx")
+    files = [kernel] if name == "race" else [kernel, kernel]
+    command = [str(TARGET / "release" / "volta"), name, *files, "--threads", str(threads), "--jobs", "1"]
+    return command + ["--arg", f"0=in:f64[{threads}]", "--arg", f"1=out:f64[{threads}]", "--arg", f"3={steps}"]
+
+
+def run(command):
     results = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE)
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         assert os.waitstatus_to_exitcode(status) == 0, output
         stats = json.loads(output)["stats"]
         cpu = usage.ru_utime + usage.ru_stime
-        results.append((wall, cpu, usage.ru_maxrss / 1024, stats["optimized"]["barrier_arrivals"]))
+        results.append((wall, cpu, usage.ru_maxrss / 1024, stats.get("optimized", stats.get("kernel"))["barrier_arrivals"]))
     return sorted(results)[RUNS // 2]
 
 
@@ -47,8 +59,8 @@ def exponent(points):
 def table(title, name, rows):
     print(f"\n## {title}\n\n| {name} | wall | CPU | peak memory | barrier arrivals |\n|---|---|---|---|---|")
     measured = []
-    for x, (threads, depth, jobs) in rows:
-        wall, cpu, memory, barriers = run(threads, depth, jobs)
+    for x, command in rows:
+        wall, cpu, memory, barriers = run(command)
         measured.append((x, wall, cpu, memory))
         print(f"| {x} | {wall:.3f} s | {cpu:.3f} s | {memory:.0f} MiB | {barriers} |", flush=True)
     exponents = [exponent([(m[0], m[i]) for m in measured]) for i in (1, 2, 3)]
@@ -56,6 +68,9 @@ def table(title, name, rows):
 
 
 print("# Scaling\n\nMade by `python3 benches/scaling.py`, which says how.  The machine has", os.cpu_count(), "cores.", flush=True)
-table("Depth (256 threads, 2 jobs)", "K", [(k, (256, k, 2)) for k in (256, 512, 1024, 2048, 4096, 8192)])
-table("Threads of the CTA (K = 1024, 2 jobs)", "threads", [(t, (t, 1024, 2)) for t in (32, 64, 128, 256, 512, 1024)])
-table("Threads of volta (256 threads, K = 2048)", "jobs", [(j, (256, 2048, j)) for j in (1, 2)])
+table("Depth (256 threads, 2 jobs)", "K", [(k, product(256, k, 2)) for k in (256, 512, 1024, 2048, 4096, 8192)])
+table("Threads of the CTA (K = 1024, 2 jobs)", "threads", [(t, product(t, 1024, 2)) for t in (32, 64, 128, 256, 512, 1024)])
+table("Threads of volta (256 threads, K = 2048)", "jobs", [(j, product(256, 2048, j)) for j in (1, 2)])
+for name in ("race", "check"):
+    table(f"Steps of an exchange, `{name}` (256 threads, 1 job)", "steps", [(k, exchange(name, 256, k)) for k in (5, 10, 20, 40)])
+    table(f"Threads and outputs of an exchange, `{name}` (10 steps, 1 job)", "threads", [(t, exchange(name, t, 10)) for t in (64, 128, 256, 512)])

@@ -10,7 +10,7 @@ use volta::input::{self, File, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Outcome, Side};
 use volta::spec::{self, KernelSpec, Layers, Limits, Resolved, Settings, Setup, Which};
-use volta::{decide, ptx};
+use volta::{decide, explain, grid, ptx};
 
 fn main() {
     divan::main();
@@ -114,10 +114,10 @@ fn decide(bencher: Bencher, pair: &str) {
     let options = decide::Options::default();
     let clean = |i| {
         let mut outcome = pair.run(&setup, i);
-        decide::discharge(&mut outcome, &setup.arrays, &options);
+        grid::discharge(&mut outcome, &setup.arrays, &options);
         outcome.into_clean(true).expect("a clean run")
     };
     bencher
         .with_inputs(|| (clean(0), clean(1)))
-        .bench_values(|(a, b)| decide::decide(a, b, &setup.arrays, &options));
+        .bench_values(|(a, b)| explain::decide(a, b, &setup.arrays, &options));
 }

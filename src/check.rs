@@ -9,13 +9,14 @@
 
 use std::time::Instant;
 
-use crate::decide::{self, Decision};
+use crate::decide;
+use crate::explain::{self, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
 use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
-use crate::sim::{self, DefectKind, Outcome, Side, WarningKind};
-use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Which};
+use crate::sim::{self, DefectKind, Outcome, Side, UnknownKind, WarningKind};
+use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::trial;
 
 /// Compares two kernels as the layers of settings say.
@@ -37,105 +38,157 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         (&lowered[0].kernel, &specs[0]),
         (&lowered[1].kernel, &specs[1]),
     ];
-    let setup = spec::resolve(&pair, &options.map)?;
+    let mut setup = spec::resolve(&pair, &options.map)?;
     let parsed = Instant::now();
 
-    let mut deciding = decide::Options {
+    let asked = Asked {
+        specs: &specs,
+        lowered: &lowered,
+        options: &options,
         limits,
-        exact_constants: options.exact_constants,
-        probabilistic: options.probabilistic,
-        ..decide::Options::default()
+        times: (start, parsed),
     };
-    let running = deciding;
-    let subject = |i: usize, side| Subject {
-        kernel: &lowered[i].kernel,
-        resolved: &setup.kernels[i],
-        side,
-        arrays: &setup.arrays,
-        deciding: &running,
-    };
-    let scope = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
-    let simulated = Instant::now();
-    [deciding.reference, deciding.optimized] = scope.coverage;
+    let (report, needs_trees) = asked.compared(&setup);
+    if !needs_trees || limits.reached().is_some() {
+        return Ok(report);
+    }
+    // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
+    let same = text(&lowered[0]) == text(&lowered[1]);
+    for (i, k) in setup.kernels.iter_mut().enumerate() {
+        k.launch.trees = Some(if same { 0 } else { i as u32 });
+    }
+    Ok(asked.compared(&setup).0)
+}
 
-    let mut found = Found::default();
-    let mut kernels = Vec::new();
-    let mut clean = Vec::new();
-    let mut rounds = Vec::new();
-    for (i, covered) in scope.kernels.into_iter().enumerate() {
-        let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
-        kernels.push(ran.describe(&covered));
-        found.warnings.extend(ran.partial(&covered));
-        let mut outcome = covered.outcome;
-        if options.strict {
-            make_strict(&mut outcome);
+/// A pair that is compared, apart from the bindings.
+struct Asked<'a> {
+    specs: &'a [KernelSpec; 2],
+    lowered: &'a [Lowered; 2],
+    options: &'a Options,
+    limits: Limits,
+    /// When it began, and when the files were read.
+    times: (Instant, Instant),
+}
+
+impl Asked<'_> {
+    /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
+    /// runs did not remember enough.
+    fn compared(&self, setup: &Setup) -> (Report, bool) {
+        let Asked {
+            specs,
+            lowered,
+            options,
+            limits,
+            times: (start, parsed),
+        } = *self;
+        let mut deciding = decide::Options {
+            limits,
+            exact_constants: options.exact_constants,
+            probabilistic: options.probabilistic,
+            ..decide::Options::default()
+        };
+        let running = deciding;
+        let subject = |i: usize, side| Subject {
+            kernel: &lowered[i].kernel,
+            resolved: &setup.kernels[i],
+            side,
+            arrays: &setup.arrays,
+            deciding: &running,
+        };
+        let scope = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
+        let simulated = Instant::now();
+        [deciding.reference, deciding.optimized] = scope.coverage;
+
+        let mut found = Found::default();
+        let mut kernels = Vec::new();
+        let mut clean = Vec::new();
+        let mut rounds = Vec::new();
+        let mut merged = false;
+        for (i, covered) in scope.kernels.into_iter().enumerate() {
+            let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
+            kernels.push(ran.describe(&covered));
+            found.warnings.extend(ran.partial(&covered));
+            let mut outcome = covered.outcome;
+            merged |= outcome.store.has_merged();
+            if options.strict {
+                make_strict(&mut outcome);
+            }
+            found.add(ran, &lowered[i], &outcome);
+            rounds.push(Rounds::of(ran, &outcome));
+            clean.push(outcome.into_clean(true));
         }
-        found.add(ran, &lowered[i], &outcome);
-        rounds.push(Rounds::of(ran, &outcome));
-        clean.push(outcome.into_clean(true));
-    }
-    let precision = Precision::new(&rounds, options.precision);
-    found.warnings.extend(precision.notes());
-    let mut tried = None;
-    if let [Ok(reference), Err(optimized)] = &clean[..]
-        && found.defects.is_empty()
-    {
-        let subjects = [subject(0, Side::Reference), subject(1, Side::Optimized)];
-        let ran = ran(&specs[1], &lowered[1], &setup.kernels[1]);
-        tried = trial::run(subjects, reference, optimized, ran);
-    }
-    let mut told_apart = None;
-    if let Some(t) = tried {
-        found.warnings.push(trial::note(&found.unknown));
-        found.unknown.clear();
-        match t {
-            trial::Found::Defects(entries) => found.defects.extend(entries),
-            trial::Found::Differs(example, assumed) => {
-                found.assumptions.extend(assumed);
-                told_apart = Some(*example);
+        let precision = Precision::new(&rounds, options.precision);
+        found.warnings.extend(precision.notes());
+        let mut tried = None;
+        if let [Ok(reference), Err(optimized)] = &clean[..]
+            && found.defects.is_empty()
+        {
+            let subjects = [subject(0, Side::Reference), subject(1, Side::Optimized)];
+            let ran = ran(&specs[1], &lowered[1], &setup.kernels[1]);
+            tried = trial::run(subjects, reference, optimized, ran);
+        }
+        let mut told_apart = None;
+        if let Some(t) = tried {
+            found.warnings.push(trial::note(&found.unknown));
+            found.unknown.clear();
+            match t {
+                trial::Found::Defects(entries) => found.defects.extend(entries),
+                trial::Found::Differs(example, assumed) => {
+                    found.assumptions.extend(assumed);
+                    told_apart = Some(*example);
+                }
             }
         }
-    }
-    let mut decision = None;
-    if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-        let d = decide::decide(reference, optimized, &setup.arrays, &deciding);
-        found.add_decision(&d);
-        decision = Some(d);
-    }
-    for i in [0, 1] {
-        let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
-        let missing = ran.missing(&found.unknown);
-        found.unknown.extend(missing);
-    }
-    let verdict = match &decision {
-        _ if !found.defects.is_empty() => Verdict::Defective,
-        _ if told_apart.is_some() => Verdict::NotEquivalent,
-        Some(d) if d.verdict == decide::Verdict::NotEquivalent => Verdict::NotEquivalent,
-        Some(d) if d.verdict == decide::Verdict::Equivalent && found.unknown.is_empty() => {
-            Verdict::Equivalent
+        let mut decision = None;
+        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
+            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+            found.add_decision(&d);
+            decision = Some(d);
         }
-        _ => Verdict::Unknown,
-    };
-    let chance = decision.as_ref().and_then(|d| d.chance);
-    let (outputs, counterexample, counts) = match decision {
-        Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
-        None => (Vec::new(), told_apart, None),
-    };
-    Ok(Report {
-        command: "check",
-        verdict,
-        kernels,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
-        counterexample,
-        outputs,
-        assumptions: assumptions(setup.assumptions, found.assumptions),
-        precision,
-        chance,
-        counts,
-        times: times(start, parsed, simulated),
-    })
+        for i in [0, 1] {
+            let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
+            let missing = ran.missing(&found.unknown);
+            found.unknown.extend(missing);
+        }
+        let verdict = match &decision {
+            _ if !found.defects.is_empty() => Verdict::Defective,
+            _ if told_apart.is_some() => Verdict::NotEquivalent,
+            Some(d) if d.verdict == explain::Verdict::NotEquivalent => Verdict::NotEquivalent,
+            Some(d) if d.verdict == explain::Verdict::Equivalent && found.unknown.is_empty() => {
+                Verdict::Equivalent
+            }
+            _ => Verdict::Unknown,
+        };
+        let needs_trees = merged || is_loose(&found.unknown);
+        let chance = decision.as_ref().and_then(|d| d.chance);
+        let (outputs, counterexample, counts) = match decision {
+            Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
+            None => (Vec::new(), told_apart, None),
+        };
+        let report = Report {
+            command: "check",
+            verdict,
+            kernels,
+            defects: found.defects,
+            warnings: found.warnings,
+            unknown: found.unknown,
+            counterexample,
+            outputs,
+            assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+            precision,
+            chance,
+            counts,
+            times: times(start, parsed, simulated),
+        };
+        (report, needs_trees)
+    }
+}
+
+/// True if something is open because of the bits of computed numbers.
+fn is_loose(unknown: &[Entry]) -> bool {
+    let kind = UnknownKind::BitsOfRounded.name();
+    unknown.iter().any(|u| u.kind == kind)
 }
 
 /// What the answer rests on: that of the bindings first, each once.
@@ -179,9 +232,14 @@ pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Res
 
 /// Under `--strict`, unordered writes of equal values are data races.
 pub(crate) fn make_strict(outcome: &mut Outcome) {
+    make_defects(outcome, is_strict);
+}
+
+/// Makes data races of the warnings of some kinds.
+pub(crate) fn make_defects(outcome: &mut Outcome, kinds: impl Fn(WarningKind) -> bool) {
     let warnings = std::mem::take(&mut outcome.warnings);
     for w in warnings {
-        if w.kind == WarningKind::SameValueWrite {
+        if kinds(w.kind) {
             outcome.defects.push(sim::Finding {
                 kind: DefectKind::DataRace,
                 message: w.message,
@@ -191,6 +249,20 @@ pub(crate) fn make_strict(outcome: &mut Outcome) {
         } else {
             outcome.warnings.push(w);
         }
+    }
+}
+
+/// True for warnings that `--strict` makes defects.
+fn is_strict(kind: WarningKind) -> bool {
+    match kind {
+        WarningKind::SameValueWrite | WarningKind::RealEqualWrite | WarningKind::RealEqualRace => {
+            true
+        }
+        WarningKind::WriteToInput
+        | WarningKind::UninitializedRead
+        | WarningKind::UnknownOpcode
+        | WarningKind::Residual
+        | WarningKind::Note => false,
     }
 }
 

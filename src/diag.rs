@@ -5,6 +5,7 @@
 //! the lines concerned with carets under them, and what to do about it. Not claimed: that one
 //! diagnostic can point into two sources; a report about two kernels holds one for each.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -80,6 +81,55 @@ pub enum SourceError {
     },
 }
 
+/// Characters of a name or a line that are shown, and of a message.
+const SHOWN: usize = 240;
+const MESSAGE: usize = 4000;
+
+/// Bytes of the lines that are shown together with carets; longer ones are cut.
+const WINDOW: usize = 4096;
+
+/// Errors of one text that are shown.
+pub const MOST_ERRORS: usize = 64;
+
+/// A name or a line of somebody's file as it may be shown: on one line, of bounded length, without characters
+/// that a terminal, a log or a reader would take for something else.
+///
+/// Control characters (line ends and escape sequences among them) and those that change the direction of
+/// text (Unicode Standard Annex 9, section 2) are written as `\u{...}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    bounded(text, SHOWN)
+}
+
+/// A sentence as [`visible`] shows a name; sentences are longer.
+pub fn sentence(text: &str) -> Cow<'_, str> {
+    bounded(text, MESSAGE)
+}
+
+fn bounded(text: &str, most: usize) -> Cow<'_, str> {
+    let is_plain = |c: char| !c.is_control() && !is_directional(c);
+    if text.len() <= most && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for (count, c) in text.chars().enumerate() {
+        match c {
+            _ if count >= most => {
+                out.push_str("...");
+                break;
+            }
+            '\t' => out.push(' '),
+            c if is_plain(c) => out.push(c),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Marks, embeddings, overrides and isolates of direction, and separators of lines and paragraphs.
+fn is_directional(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Longest text that is accepted, in bytes: offsets and counts of tokens fit in 32 bits.
 pub const MAX_SOURCE_BYTES: usize = 1 << 31;
 
@@ -97,7 +147,7 @@ pub struct Source {
 impl Source {
     /// A source from text. Fails if the text is longer than [`MAX_SOURCE_BYTES`].
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Result<Self, SourceError> {
-        let (name, text) = (name.into(), text.into());
+        let (name, text) = (visible(&name.into()).into_owned(), text.into());
         if text.len() > MAX_SOURCE_BYTES {
             let bytes = text.len();
             return Err(SourceError::TooLong { name, bytes });
@@ -115,7 +165,7 @@ impl Source {
 
     /// A source from the bytes of a file. Fails if they are not UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, SourceError> {
-        let name = name.into();
+        let name = visible(&name.into()).into_owned();
         match String::from_utf8(bytes) {
             Ok(text) => Self::new(name, text),
             Err(error) => {
@@ -147,6 +197,20 @@ impl Source {
         }
     }
 
+    /// The line that holds a byte offset as it may be shown: a long one is cut to what stands around the offset.
+    pub fn excerpt(&self, offset: u32) -> Cow<'_, str> {
+        let offset = self.floor(offset as usize);
+        let index = self.line_index(offset as u32);
+        let start = self.line_starts[index] as usize;
+        let next = self.line_starts.get(index + 1);
+        let end = next.map_or(self.text.len(), |&end| end as usize);
+        let around = match end - start > SHOWN {
+            true => self.floor(start.max(offset.saturating_sub(SHOWN / 4)))..end,
+            false => start..end,
+        };
+        visible(self.text[around].trim())
+    }
+
     /// The text of a line (from 1), without its line end; empty if there is no such line.
     pub fn line(&self, line: u32) -> &str {
         let Some(index) = (line as usize).checked_sub(1) else {
@@ -163,6 +227,13 @@ impl Source {
     /// The text under a span, cut to the source.
     pub fn slice(&self, span: Span) -> &str {
         &self.text[self.range(span)]
+    }
+
+    /// Length of the lines of a window.
+    fn bytes_of(&self, window: &Window) -> usize {
+        let next = self.line_starts.get(window.last + 1);
+        let end = next.map_or(self.text.len(), |&end| end as usize);
+        end - self.line_starts[window.first] as usize
     }
 
     /// The nearest character boundary at or before `offset`.
@@ -227,10 +298,12 @@ impl Diagnostic {
 
     /// A message without labels.
     pub fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        // What several lines say is one sentence here; a name in it cannot begin a line.
+        let message = message.into().replace('\n', " ");
         Self {
             severity,
             code,
-            message: message.into(),
+            message: sentence(&message).into_owned(),
             labels: Vec::new(),
             help: None,
         }
@@ -267,7 +340,18 @@ impl Diagnostic {
         }
         let mut group = Group::with_title(title);
         for window in self.windows(source) {
-            group = group.element(self.snippet(source, window));
+            match source.bytes_of(&window) {
+                0..=WINDOW => group = group.element(self.snippet(source, window)),
+                // Carets under lines of many kilobytes help nobody.
+                _ => {
+                    for (span, text) in window.labels.iter().map(|&i| &self.labels[i]) {
+                        let (place, line) =
+                            (source.position(span.start), source.excerpt(span.start));
+                        let note = format!("{}:{place}: {text} in `{line}`", source.name);
+                        group = group.element(Level::NOTE.message(note));
+                    }
+                }
+            }
         }
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));

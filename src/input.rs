@@ -1,11 +1,12 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::diag::{Diagnostic, Source};
+use crate::diag::{Diagnostic, Source, visible};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::{Entry, Failure, SiteReport};
@@ -26,12 +27,23 @@ type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
 #[derive(Debug, Default)]
 pub struct Files {
     slots: Mutex<HashMap<PathBuf, Slot>>,
+    /// Paths that the user gave on the command line, who may name a pipe.
+    given: Vec<PathBuf>,
 }
 
 impl Files {
     /// A cache without files.
     pub fn new() -> Files {
         Files::default()
+    }
+
+    /// A cache without files for a user who gave some paths himself: `-` among them is the standard input, and
+    /// pipes are read.
+    pub fn given<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Files {
+        Files {
+            given: paths.into_iter().map(Path::to_path_buf).collect(),
+            ..Files::default()
+        }
     }
 
     /// The parsed file at a path.
@@ -41,47 +53,95 @@ impl Files {
             slots.entry(path.to_path_buf()).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert_with(|| read(path)).clone()
+        let given = self.given.iter().any(|p| p == path);
+        slot.get_or_insert_with(|| read(path, given)).clone()
     }
 }
 
 /// Files above this many bytes are not read; the offsets of a source have 32 bits.
 const LONGEST: u64 = i32::MAX as u64;
 
-/// The bytes of a file. A pipe or a device could hold the reader for ever or never end, and a
-/// manifest may come from anyone: only regular files, and links to them, are read.
-pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        Failure::new("", format!("cannot read `{}`: {why}", path.display()))
-    };
-    let about = std::fs::metadata(path).map_err(|e| refuse(&e))?;
+/// Folders whose files are no files: what the system tells of itself, and devices.
+const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// The bytes of a file that somebody's manifest, specification or kernel names. A pipe or a device could hold the
+/// reader for ever or never end, and what the system tells of the process is nobody's kernel: only
+/// regular files, and links to them, are read.
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let about = std::fs::metadata(path).map_err(|e| refuse(path, &e))?;
     if !about.is_file() {
-        let what = match about.is_dir() {
-            true => "it is a folder; name the file in it",
-            false => "it is a pipe or a device; write it to a file first",
-        };
-        return Err(refuse(&what));
+        return Err(no_file(path, &about));
     }
+    let real = std::fs::canonicalize(path).map_err(|e| refuse(path, &e))?;
+    if SYSTEM.iter().any(|folder| real.starts_with(folder)) {
+        return Err(refuse(
+            path,
+            &"it is no file but something that the system tells",
+        ));
+    }
+    given_bytes(path)
+}
+
+/// The bytes of whatever the user names himself; `-` is the standard input.
+fn given_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
-    let file = std::fs::File::open(path).map_err(|e| refuse(&e))?;
-    let done = file.take(LONGEST).read_to_end(&mut out);
+    let done = match path == Path::new("-") {
+        true => std::io::stdin().take(LONGEST).read_to_end(&mut out),
+        false => {
+            let about = std::fs::metadata(path).map_err(|e| refuse(path, &e))?;
+            if !about.is_file() && !is_pipe(&about) {
+                return Err(no_file(path, &about));
+            }
+            let file = std::fs::File::open(path).map_err(|e| refuse(path, &e))?;
+            file.take(LONGEST).read_to_end(&mut out)
+        }
+    };
     match done {
-        Err(e) => Err(refuse(&e)),
-        Ok(n) if n as u64 >= LONGEST => Err(refuse(&"it is longer than 2 GiB")),
+        Err(e) => Err(refuse(path, &e)),
+        Ok(n) if n as u64 >= LONGEST => Err(refuse(path, &"it is longer than 2 GiB")),
         Ok(_) => Ok(out),
     }
 }
 
-/// Reads a text file.
+/// Whether it is a pipe, which a shell makes for the output of a command.
+fn is_pipe(about: &Metadata) -> bool {
+    #[cfg(unix)]
+    let pipe = std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type());
+    #[cfg(not(unix))]
+    let pipe = false;
+    pipe
+}
+
+fn no_file(path: &Path, about: &Metadata) -> Failure {
+    let what = match about.is_dir() {
+        true => "it is a folder; name the file in it",
+        false => "it is a pipe or a device; write it to a file first",
+    };
+    refuse(path, &what)
+}
+
+fn refuse(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    let path = path.display().to_string();
+    Failure::new("", format!("cannot read `{}`: {why}", visible(&path)))
+}
+
+/// Reads a text file that is named by anyone.
 pub fn text(path: &Path) -> Result<Arc<Source>, Failure> {
+    source(path, bytes(path)?)
+}
+
+fn source(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Failure> {
     let name = path.display().to_string();
-    let bytes = bytes(path)?;
     let source = Source::from_bytes(name, bytes).map_err(|e| Failure::new("", e.to_string()))?;
     Ok(Arc::new(source))
 }
 
-fn read(path: &Path) -> Result<Arc<File>, Failure> {
-    let source = text(path)?;
+fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
+    let bytes = match given {
+        true => given_bytes(path)?,
+        false => bytes(path)?,
+    };
+    let source = source(path, bytes)?;
     match ptx::parse(&source) {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {
@@ -112,7 +172,7 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
 
 /// An entry of a file, by its name or a unique part of it.
 pub fn lower_entry(file: &File, entry: Option<&str>) -> Result<Lowered, Failure> {
-    let entry = kernel::select_entry(&file.module, entry).map_err(|e| refuse(file, &[e]))?;
+    let entry = kernel::select_entry(&file.module, entry).map_err(|e| rejected(file, &[e]))?;
     lower_function(file, entry)
 }
 
@@ -124,8 +184,8 @@ pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
 }
 
 fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> {
-    let lowered =
-        kernel::lower(&file.module, &file.source, entry).map_err(|errors| refuse(file, &errors))?;
+    let lowered = kernel::lower(&file.module, &file.source, entry)
+        .map_err(|errors| rejected(file, &errors))?;
     let warning = |w: &LowerWarning| Entry {
         kernel: None,
         kind: w.code(),
@@ -140,7 +200,7 @@ fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> 
     })
 }
 
-fn refuse(file: &File, errors: &[LowerError]) -> Failure {
+fn rejected(file: &File, errors: &[LowerError]) -> Failure {
     let diagnostics = errors.iter().map(LowerError::diagnostic).collect();
     Failure::at(&file.source, diagnostics)
 }

@@ -40,8 +40,11 @@
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
+//! * `special`: NaN, infinities and where they are read; canonical forms know reals only.
 //! * [`norm`]: terms to canonical forms.
-//! * [`decide`]: two clean outcomes to a [`decide::Decision`], with a witness where they differ.
+//! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
+//! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
+//! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
@@ -60,6 +63,7 @@ pub mod check;
 pub mod decide;
 pub mod diag;
 pub mod dump;
+pub mod explain;
 pub mod gate;
 pub mod grid;
 pub mod input;
@@ -68,8 +72,10 @@ pub mod norm;
 pub mod progress;
 pub mod ptx;
 pub mod race;
+mod reading;
 pub mod report;
 pub mod sim;
 pub mod spec;
+mod special;
 pub mod term;
 mod trial;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -84,7 +84,8 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             let spec = spec_file(a.bind.spec.as_deref())?;
             one_process(&[&spec, &flags]);
             let bar = spinner("check");
-            let report = check::check(Layers(&[&spec, &flags]), &Files::new());
+            let files = Files::given([&*a.reference, &*a.optimized]);
+            let report = check::check(Layers(&[&spec, &flags]), &files);
             bar.finish_and_clear();
             Ok(show(&report?, format))
         }
@@ -93,13 +94,13 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             let spec = spec_file(a.bind.spec.as_deref())?;
             one_process(&[&spec, &flags]);
             let bar = spinner("race");
-            let report = race::race(Layers(&[&spec, &flags]), &Files::new());
+            let report = race::race(Layers(&[&spec, &flags]), &Files::given([&*a.kernel]));
             bar.finish_and_clear();
             Ok(show(&report?, format))
         }
         Command::Gate(a) => run_gate(a, format),
         Command::Init(a) => {
-            let files = Files::new();
+            let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
             let mut kernels = Vec::new();
             for path in &a.kernels {
                 let file = files.open(path)?;
@@ -199,7 +200,7 @@ fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
 }
 
 fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
-    let files = Files::new();
+    let files = Files::given(a.files.iter().map(PathBuf::as_path));
     let entry = a.entry.as_deref();
     let mut out = String::new();
     match a.stage {
@@ -297,11 +298,15 @@ fn emit(output: Option<&OutputArgs>, text: &str) -> Result<(), Failure> {
 
 /// Prints a usage or input error as the format asks; the result is the exit status.
 fn fail(command: &Command, failure: &Failure) -> u8 {
-    let json = command.output().is_some_and(|o| o.format() == Format::Json);
-    if json {
-        let value = report::json::failure(Some(command.name()), failure);
-        let _ = io::stdout().write_all(json_text(&value).as_bytes());
-    } else {
+    let (output, name) = (command.output(), command.name());
+    let text = match output.map_or(Format::Human, OutputArgs::format) {
+        Format::Json => json_text(&report::json::failure(Some(name), failure)),
+        Format::Sarif => json_text(&report::sarif::failure(failure)),
+        Format::Junit => report::junit::failure(name, failure),
+        Format::Html => report::html::failure(name, failure),
+        Format::Human => String::new(),
+    };
+    if text.is_empty() || emit(output, &text).is_err() {
         let _ = anstream::stderr().write_all(failure.render().as_bytes());
     }
     EXIT_ERROR

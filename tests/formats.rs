@@ -15,6 +15,7 @@ fn volta() -> Command {
     let mut c = Command::new(env!("CARGO_BIN_EXE_volta"));
     c.current_dir(root());
     c.env("XDG_CACHE_HOME", folder("cache"));
+    c.env("XDG_CONFIG_HOME", folder("config"));
     c
 }
 

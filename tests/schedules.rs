@@ -6,11 +6,11 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use volta::decide;
 use volta::input::{self, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Outcome, Side};
 use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
+use volta::{decide, explain, grid};
 
 const MANIFESTS: [&str; 5] = [
     "volta.toml",
@@ -77,7 +77,7 @@ fn differs(case: &Case) -> Option<String> {
             Some(s) => sim::run_shuffled(kernel, launch, bindings, arrays, side, &limits, s),
         };
         let options = decide::Options::default();
-        decide::discharge(&mut o, arrays, &options);
+        grid::discharge(&mut o, arrays, &options);
         o
     };
     let plain = run(None, Side::Reference);
@@ -108,9 +108,9 @@ fn differs(case: &Case) -> Option<String> {
         }
         let a = run(None, Side::Reference).into_clean(true).ok()?;
         let b = shuffled.into_clean(true).ok()?;
-        let decision = decide::decide(a, b, &resolved.arrays, &decide::Options::default());
+        let decision = explain::decide(a, b, &resolved.arrays, &decide::Options::default());
         let nothing = decision.counts.conditions == 0;
-        if !nothing && decision.verdict != decide::Verdict::Equivalent {
+        if !nothing && decision.verdict != explain::Verdict::Equivalent {
             return Some(format!("{:?} by seed {seed}", decision.verdict));
         }
     }

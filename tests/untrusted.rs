@@ -202,8 +202,131 @@ fn paths() {
             let (code, _) = run(&dir, &["gate", "volta.toml"]);
             assert_eq!(code, 2, "{path}");
         }
-        assert_eq!(run(&dir, &["race", path, "--threads", "1"]).0, 2, "{path}");
+        // A pipe is fine on the command line, where it is the user who named it.
+        if path != "pipe" {
+            assert_eq!(run(&dir, &["race", path, "--threads", "1"]).0, 2, "{path}");
+        }
     }
+    let text = std::fs::read(dir.join("k.ptx")).expect("a kernel");
+    let pipe = dir.join("pipe");
+    let writer = std::thread::spawn(move || std::fs::write(pipe, text));
+    assert_eq!(run(&dir, &["race", "pipe", "--threads", "1"]).0, 0);
+    writer.join().expect("no panic").expect("a reader");
+}
+
+/// A file that is no kernel is not quoted: it may be anything.
+#[test]
+fn secrets() {
+    let dir = folder("secrets");
+    std::fs::write(dir.join("k.ptx"), "PASSWORD=hunter2\n").expect("a file for the test");
+    for format in ["human", "json", "sarif", "junit", "html"] {
+        let out = volta(
+            &dir,
+            &["race", "k.ptx", "--threads", "1", "--format", format],
+        );
+        assert_eq!(out.status.code(), Some(2));
+        let all = [out.stdout, out.stderr].concat();
+        assert!(
+            !String::from_utf8_lossy(&all).contains("hunter2"),
+            "{format}"
+        );
+        assert!(!all.is_empty(), "{format}");
+    }
+}
+
+/// Names and lines of any length and any characters: what is shown is bounded and plain.
+#[test]
+fn names() {
+    let dir = folder("names");
+    kernel(&dir, "k.ptx", "");
+    let name = "\\n::error file=x::y\\u001b[31m\\u009b\\u202e9 passed, 0 failed";
+    let manifest = format!("[[race]]\nname = \"{name}\"\nkernel = \"k.ptx\"\nthreads = 1\n");
+    std::fs::write(dir.join("volta.toml"), manifest).expect("a file for the test");
+    for format in ["human", "json", "sarif", "junit", "html"] {
+        let out = volta(&dir, &["gate", "volta.toml", "--format", format]);
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(
+            !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+            "{format}: {text}"
+        );
+        let command = |line: &str| line.trim_start().starts_with("::");
+        assert!(!text.lines().any(command), "{format}: {text}");
+    }
+    let long = "p".repeat(1 << 16);
+    let body = format!(
+        "ld.param.u64 %d0, [{long}]; mov.f32 %f0, 0f3F800000; st.global.f32 [%d0], %f0; ret;"
+    );
+    let text = format!(
+        "{HEAD}.visible .entry {long}(.param .u64 {long})\n{{ .reg .u64 %d<9>; .reg .f32 %f<9>; {body} }}\n"
+    );
+    std::fs::write(dir.join("long.ptx"), text).expect("a file for the test");
+    let out = volta(&dir, &["check", "long.ptx", "long.ptx", "--threads", "1"]);
+    assert_eq!(out.status.code(), Some(0));
+    assert!(out.stdout.len() < 10_000, "{}", out.stdout.len());
+    for flood in ["L: ".repeat(16_000), "add.u32 a,b;".repeat(40_000)] {
+        kernel(&dir, "flood.ptx", &flood);
+        let out = volta(
+            &dir,
+            &[
+                "race",
+                "flood.ptx",
+                "--threads",
+                "1",
+                "--memory-limit",
+                "500M",
+            ],
+        );
+        assert_eq!(out.status.code(), Some(2));
+        assert!(out.stderr.len() < 100_000, "{}", out.stderr.len());
+    }
+}
+
+/// Versions and targets that were never released are errors; a newer one is read, with a note.
+#[test]
+fn headers() {
+    let dir = folder("headers");
+    let entry = ".visible .entry k()\n{\nret;\n}\n";
+    let code = |head: &str| {
+        std::fs::write(dir.join("k.ptx"), format!("{head}\n{entry}")).expect("a file for the test");
+        run(&dir, &["race", "k.ptx", "--threads", "1"])
+    };
+    for head in [
+        ".version 99.99\n.target sm_80\n.address_size 64",
+        ".version 9.0\n.target foo\n.address_size 64",
+        ".version 9.0\n.target sm_80\n.address_size 16",
+    ] {
+        assert_eq!(code(head).0, 2, "{head}");
+    }
+    let (status, object) = code(".version 9.3\n.target sm_130a\n.address_size 64");
+    assert_eq!(
+        (status, object["warnings"][0]["kind"].as_str()),
+        (0, Some("note"))
+    );
+}
+
+/// A folder of results that came with the kernels proves nothing: only the user's own key makes it count.
+#[test]
+fn forged_results() {
+    let dir = folder("forged");
+    kernel(&dir, "k.ptx", "");
+    let manifest = "[[race]]\nname = \"a\"\nkernel = \"k.ptx\"\nthreads = 1\n";
+    std::fs::write(dir.join("volta.toml"), manifest).expect("a file for the test");
+    let cached = |secret: &str| {
+        let run = Command::new(env!("CARGO_BIN_EXE_volta"))
+            .args(["gate", "volta.toml", "--json", "--cache-dir", "results"])
+            .current_dir(&dir)
+            .env("VOLTA_CACHE_KEY", secret)
+            .output()
+            .expect("volta starts");
+        let object: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        object["entries"][0]["cached"] == true
+    };
+    let (own, other) = ("the key of the user", "the key of a stranger");
+    assert_eq!(
+        [own, own, other, own].map(cached),
+        [false, true, false, false]
+    );
+    assert_eq!([own, "short", "short"].map(cached), [true, false, false]);
 }
 
 #[test]

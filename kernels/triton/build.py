@@ -61,6 +61,7 @@ FACTOR = {"p": P, "g": P, "r": P, "c": P, "out": P, "m": C, "n": C, "mean": C}
 FACTORED = {"m": 16, "n": 16, "mean": 1}
 WINDOW = {"q": H, "k": H, "v": H, "o": P, "n": C, "d": C, "step": C, "window": C, "cap": C}
 WINDOWED = {"n": 64, "d": 16, "step": 32, "window": 40, "cap": 20.0}
+LARGEST = {"x": P, "y": "*i32", "n": C, "first": C}
 GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
@@ -132,6 +133,9 @@ BUILDS = [
     ("grouped_attention_more", kernels.grouped_attention, GROUP, {**GROUPED, "more": 1}, 4, 80, 1),
     ("adafactor_16", kernels.adafactor, FACTOR, FACTORED, 4),
     ("adafactor_16_one_warp", kernels.adafactor, FACTOR, FACTORED, 1),
+    ("argmax_128", kernels.argmax, LARGEST, {"n": 128, "first": 1}, 1),
+    ("argmax_128_four_warps", kernels.argmax, LARGEST, {"n": 128, "first": 1}, 4),
+    ("argmax_128_any_of_equals", kernels.argmax, LARGEST, {"n": 128, "first": 0}, 4),
     ("adafactor_16_no_mean", kernels.adafactor, FACTOR, {**FACTORED, "mean": 0}, 1),
     ("capped_window", kernels.capped_window, WINDOW, WINDOWED, 4, 80, 2),
     ("capped_window_sm_90", kernels.capped_window, WINDOW, WINDOWED, 4, 90, 2),

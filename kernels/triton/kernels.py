@@ -327,3 +327,10 @@ def capped_window(
         acc = acc * scale[:, None] + tl.dot(p.to(tl.float16), tl.load(v + j[:, None] * d + e[None, :]))
         top = higher
     tl.store(o + r[:, None] * d + e[None, :], acc / total[:, None])
+
+
+@triton.jit
+def argmax(x, y, n: tl.constexpr, first: tl.constexpr):
+    """Where the largest of n numbers stands: the first of equal ones, or any"""
+    value = tl.load(x + tl.arange(0, n))
+    tl.store(y, tl.argmax(value, 0, tie_break_left=first))

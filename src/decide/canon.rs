@@ -3,15 +3,29 @@
 //! Every answer is sound in the direction of `true`.
 
 use super::needs::Need;
-use crate::norm::{Equality, Limits, NormError, Normalizer, Sign};
+use crate::norm::{CanonId, Equality, Limits, NormError, Normalizer, Polynomial, Reading, Sign};
 use crate::spec::{self, limits};
 use crate::term::{TermId, TermStore};
 
 /// Work of a question about one sign, where many are asked.
-pub(super) const SIGN_WORK: u64 = 1 << 18;
+pub(crate) const SIGN_WORK: u64 = 1 << 18;
+
+impl crate::special::Signs for Canon<'_> {
+    fn nonzero(&mut self, t: TermId) -> bool {
+        Canon::nonzero(self, t)
+    }
+
+    fn nonnegative(&mut self, t: TermId) -> bool {
+        Canon::nonnegative(self, t)
+    }
+
+    fn positive(&mut self, t: TermId) -> bool {
+        Canon::positive(self, t)
+    }
+}
 
 /// The normaliser's scratch over a frozen store.
-pub(super) struct Canon<'s> {
+pub(crate) struct Canon<'s> {
     norm: Normalizer<'s>,
     store: &'s TermStore,
     limits: Limits,
@@ -20,12 +34,12 @@ pub(super) struct Canon<'s> {
 
 impl<'s> Canon<'s> {
     /// An empty scratch.
-    pub(super) fn new(store: &'s TermStore, limits: &spec::Limits) -> Self {
+    pub(crate) fn new(store: &'s TermStore, limits: &spec::Limits) -> Self {
         Canon::bounded(store, limits, None)
     }
 
     /// The same with a bound on the work of one question.
-    pub(super) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
+    pub(crate) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
         let own = Limits::default();
         let limits = Limits {
             deadline: limits.deadline,
@@ -42,7 +56,7 @@ impl<'s> Canon<'s> {
     }
 
     /// An empty scratch for the inputs on which these terms have these signs, elements first.
-    pub(super) fn under(
+    pub(crate) fn under(
         store: &'s TermStore,
         facts: &[(TermId, Sign)],
         limits: &spec::Limits,
@@ -72,7 +86,7 @@ impl<'s> Canon<'s> {
 
     /// Whether the terms have one value wherever both are defined; `Err` if there is no canonical
     /// form to compare.
-    pub(super) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
+    pub(crate) fn compare(&mut self, a: TermId, b: TermId) -> Result<bool, NormError> {
         match self.fresh().equal(a, b) {
             Equality::Equal => Ok(true),
             Equality::Different => Ok(false),
@@ -81,12 +95,12 @@ impl<'s> Canon<'s> {
     }
 
     /// Whether the terms have one value wherever both are defined.
-    pub(super) fn equal(&mut self, a: TermId, b: TermId) -> bool {
+    pub(crate) fn equal(&mut self, a: TermId, b: TermId) -> bool {
         self.compare(a, b) == Ok(true)
     }
 
     /// Whether a need holds on all inputs, by the sign of its operand.
-    pub(super) fn meets(&mut self, need: Need) -> bool {
+    pub(crate) fn meets(&mut self, need: Need) -> bool {
         match need {
             Need::NonZero(x) => self.nonzero(x),
             Need::NonNegative(x) => self.nonnegative(x),
@@ -96,27 +110,68 @@ impl<'s> Canon<'s> {
     }
 
     /// Whether the term is not 0 wherever it is defined.
-    pub(super) fn nonzero(&mut self, t: TermId) -> bool {
+    pub(crate) fn nonzero(&mut self, t: TermId) -> bool {
         self.fresh().prove_nonzero(t)
     }
 
     /// Whether two terms are 0 on the same inputs, of those on which both are defined.
-    pub(super) fn vanish_together(&mut self, a: TermId, b: TermId) -> bool {
+    pub(crate) fn vanish_together(&mut self, a: TermId, b: TermId) -> bool {
         self.fresh().vanish_together(a, b)
     }
 
     /// Whether two terms have one sign on all inputs on which both are defined.
-    pub(super) fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
+    pub(crate) fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
         self.fresh().same_sign(a, b)
     }
 
     /// Whether the term is not below 0 wherever it is defined.
-    pub(super) fn nonnegative(&mut self, t: TermId) -> bool {
+    pub(crate) fn nonnegative(&mut self, t: TermId) -> bool {
         self.fresh().prove_nonneg(t)
     }
 
     /// Whether the term is above 0 wherever it is defined.
-    pub(super) fn positive(&mut self, t: TermId) -> bool {
+    pub(crate) fn positive(&mut self, t: TermId) -> bool {
         self.fresh().prove_positive(t)
+    }
+
+    /// A comparison of reals as a question about the sign of a canonical form.
+    pub(super) fn reading(&mut self, p: TermId) -> Option<Reading> {
+        // Forms of a scratch that was thrown away mean nothing in another.
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.reading(p)
+    }
+
+    /// A number that all terms of one canonical form share, as long as this scratch is not spoilt.
+    pub(super) fn class(&mut self, t: TermId) -> Option<(u8, u32)> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.class(t)
+    }
+
+    /// The canonical form of a term as a sum of multiples of monomials, if it has few.
+    pub(super) fn polynomial(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial(t, most)
+    }
+
+    /// The same for a form that a reading gave.
+    pub(super) fn polynomial_of(&mut self, form: CanonId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of(form, most)
+    }
+
+    /// The same for a number that has the sign of a term.
+    pub(super) fn polynomial_of_sign(&mut self, t: TermId, most: usize) -> Option<Polynomial> {
+        if self.norm.is_spoilt() {
+            return None;
+        }
+        self.norm.polynomial_of_sign(t, most)
     }
 }

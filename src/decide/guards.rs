@@ -11,8 +11,8 @@
 //! Sound in the direction of `true`.
 
 use super::canon::{Canon, SIGN_WORK};
-use super::linear::{self, Linear, Sign};
-use super::monotone;
+use super::logic::linear::{self, Linear, Sign};
+use super::logic::monotone;
 use super::needs::{Guard, Need};
 use crate::norm;
 use crate::spec::Limits;

@@ -1,434 +1,253 @@
-//! Rulings on conditions, in parallel and in order.
+//! The decision of a pair, from the cheapest step to the dearest.
 //!
-//! Conditions are decided in chunks whose size depends on nothing but their number. Once a chunk
-//! holds a refutation later chunks are skipped, and what they may have found is dropped: the result
-//! is the same for any number of threads.
+//! 1. An element that surely only one kernel writes.
+//! 2. A few inputs, on which all elements are evaluated at once: that refutes most wrong kernels
+//!    before anything is normalised.
+//! 3. Tactics that need no search, on every element.
+//! 4. The same with rounded constants and library functions read as what they stand for; that counts
+//!    only if it loses no proof, so that every constant has one reading in the whole pair.
+//! 5. What is still open, within bounds: a search for an input, a split of cases, a thorough search.
 //!
-//! Three rounds, each for what the one before left open. First every condition is tried by its form,
-//! and the first few of a chunk that resist are searched for a witness and tried by cases: that
-//! refutes most wrong kernels at once. Then all conditions are tried again with rounded constants
-//! read as what they stand for; that counts only if it loses no proof, so that every constant has
-//! one reading in the whole pair. Last come the searches for what is still open, within bounds.
-
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! An evaluation with known error ends at the bits of a rounded number, which an expanded library
+//! function takes apart; by its name the function has an error bound. So inputs are looked for
+//! where functions stand by their names, if there are any, and that the expansion is the function
+//! becomes an assumption of the refutation, as it is of a proof.
 
 use rayon::prelude::*;
 
-use super::elements::{Condition, Pairs};
-use super::idioms::Idioms;
-use super::prove::{Proof, Prover};
-use super::ruling::{Failure, Ruling, tally};
-use super::types::*;
-use super::{difference, explain, probable, text, witness};
+use super::goal::{Condition, Pairs};
+use super::limits::{ROUNDS, SEARCHES};
+use super::options::Options;
+use super::prove::{Failure, Proof, Prover};
+use super::refute::{self, Budget, Search};
+use super::round::Pair;
+use super::ruling::{Ruling, Rulings, Why};
+use super::tactics::{self, FORMS, SPLITS, points, readings};
 use crate::progress;
-use crate::sim::UnknownKind;
+use crate::reading::Reading;
+use crate::reading::functions::Idioms;
 use crate::spec::Arrays;
 use crate::term::{TermId, TermStore};
 
-/// Terms and edges that a quick search and a thorough one may evaluate, and the number of thorough
-/// ones.
-const QUICK_STEPS: u64 = 2_000_000;
-const STEPS: u64 = 50_000_000;
-const SEARCHES: usize = 2;
-
-/// Conditions of a chunk that stay open after a search before the others wait for the last round,
-/// and before that round gives the others up.
-const FIRST_SEARCHES: usize = 2;
-const LAST_SEARCHES: usize = 8;
-
-/// Chunks of the last round.
-const LAST_CHUNKS: usize = 8;
-
-/// Terms and edges that are worth a chunk of their own, and the largest number of chunks that
-/// work, rather than the number of conditions, asks for: enough for many cores.
-const CHUNK_WORK: usize = 25_000;
-const MAX_CHUNKS: usize = 48;
-
-/// The rulings of one chunk, up to and including the first refutation.
-struct Chunk {
-    rulings: Vec<Ruling>,
-    candidates: u64,
+/// The pair with the library functions of its kernels by their names.
+pub(crate) struct Named {
+    pub store: TermStore,
+    /// The goals of each element.
+    pub pairs: Vec<Pairs>,
+    pub idioms: Idioms,
 }
 
-/// Proves every pair of a condition; the flag says that arguments of logarithms are taken to be
-/// positive. The failure is the first that says more than a doubt about definedness.
-pub(super) fn prove_all(
-    c: &Condition,
-    mut prove: impl FnMut(TermId, TermId) -> Proof,
-) -> Result<bool, Failure> {
-    let mut logarithms = false;
-    let mut failure = None;
-    for &(a, b) in &c.pairs {
-        match prove(a, b) {
-            Proof::Yes {
-                positive_logarithms,
-            } => logarithms |= positive_logarithms,
-            p @ Proof::Undefined(_) => failure = failure.or(Some((p, a, b))),
-            p => return Err((p, a, b)),
+impl Named {
+    /// `None` if no library function was expanded.
+    pub(super) fn of(store: &TermStore, conditions: &[Condition]) -> Option<Named> {
+        let pairs = conditions.iter().flat_map(|c| &c.pairs);
+        let roots: Vec<TermId> = pairs.flat_map(|&(a, b)| [a, b]).collect();
+        if store.len() > ROUNDS.named_terms || roots.chunks(2).all(|p| p[0] == p[1]) {
+            return None;
         }
+        let idioms = Idioms::of(store, &roots);
+        if idioms.is_empty() {
+            return None;
+        }
+        let mut named = TermStore::new();
+        let roots = idioms.apply(store, &roots, &mut named);
+        let mut roots = roots.chunks(2).map(|p| (p[0], p[1]));
+        let goals = conditions.iter().map(|c| c.pairs.len());
+        let pairs = goals.map(|n| roots.by_ref().take(n).collect()).collect();
+        Some(Named {
+            store: named,
+            pairs,
+            idioms,
+        })
     }
-    failure.map_or(Ok(logarithms), Err)
 }
 
-/// The judge of a pair: the store with both kernels, and what everybody needs to know.
+/// The judge of a pair: the store with both kernels, and what every step needs to know.
 pub(super) struct Judge<'a> {
-    pub(super) store: &'a TermStore,
-    pub(super) arrays: &'a Arrays,
-    pub(super) options: &'a Options,
-    /// A bound on the work of a comparison in the first round.
-    pub(super) work: Option<u64>,
-}
-
-/// Terms of a pair in which functions are looked for before the first round.
-const MAX_NAMED: usize = 200_000;
-
-/// Work of a comparison whose terms have functions in them that a compiler has expanded.
-const EXPANDED_WORK: u64 = 1 << 18;
-
-/// Terms and edges that a search for a witness of such a pair may evaluate.
-const NAMED_STEPS: u64 = 8_000_000;
-
-/// The bound on the work of a comparison in the first round.
-///
-/// The polynomials of an expanded function, one put into the other, make canonical forms that
-/// take seconds and tell nothing; by its name the function is decided at once, in the second
-/// round.
-pub(super) fn first_work(store: &TermStore, conditions: &[Condition]) -> Option<u64> {
-    if store.len() > MAX_NAMED {
-        return None;
-    }
-    let pairs = conditions.iter().flat_map(|c| &c.pairs);
-    let differing = pairs.filter(|(a, b)| a != b);
-    let roots: Vec<TermId> = differing.flat_map(|&(a, b)| [a, b]).collect();
-    let found = !roots.is_empty() && !Idioms::of(store, &roots).is_empty();
-    found.then_some(EXPANDED_WORK)
+    pub store: &'a TermStore,
+    pub named: Option<&'a Named>,
+    pub conditions: &'a [Condition],
+    pub arrays: &'a Arrays,
+    pub options: &'a Options,
 }
 
 impl Judge<'_> {
-    /// Decides all conditions.
-    pub(super) fn all(&self, conditions: &[Condition], decision: &mut Decision) {
-        let mut rulings = self.first(conditions, decision);
-        let refuted = matches!(rulings.last(), Some(Ruling::Refuted(..)));
-        if !refuted {
-            probable::settle(self, conditions, &mut rulings, &mut decision.chance);
+    /// Decides all elements.
+    pub(super) fn all(&self) -> Rulings {
+        let mut rulings = Rulings::default();
+        if self.refuted_at_once(&mut rulings) {
+            return rulings;
         }
-        if !refuted && rulings.iter().any(Ruling::is_open) {
-            if !self.late() {
-                self.second(conditions, &mut rulings, decision);
+        let elements = self.conditions.iter().map(Condition::elements).sum();
+        progress::begin(progress::Stage::Decide, elements);
+        let pair = self.pair();
+        rulings.of = pair.round(self.conditions, &[FORMS]);
+        points::settle(&pair, self.conditions, &mut rulings);
+        if !rulings.of.iter().any(Ruling::is_open) {
+            return rulings;
+        }
+        if !pair.late() {
+            readings::read(&pair, self.conditions, &mut rulings);
+        }
+        points::retry_exactly(&pair, self.conditions, &mut rulings.of);
+        self.search(&mut rulings);
+        rulings
+    }
+
+    /// Forms of expanded functions, one put into the other, take seconds and tell nothing; by its
+    /// name the function is decided at once.
+    fn pair(&self) -> Pair<'_> {
+        let work = self.named.map(|_| ROUNDS.expanded_work);
+        Pair {
+            store: self.store,
+            options: self.options,
+            of_reals: false,
+            work: points::first_work(work.filter(|_| !self.options.exact_constants), self.options),
+        }
+    }
+
+    /// Whether one look shows that the kernels differ.
+    fn refuted_at_once(&self, rulings: &mut Rulings) -> bool {
+        let certain = |c: &Condition| c.only.filter(|o| o.certain);
+        let first = self.conditions.iter().enumerate();
+        let first = first.filter_map(|(i, c)| Some((i, certain(c)?))).next();
+        if let Some((i, only)) = first {
+            self.refute(rulings, i, Ruling::OneSided(only));
+            return true;
+        }
+        let (store, mut goals) = self.ground();
+        // What the other kernel leaves in an element that it was not seen to write is not known.
+        let unknown = Pairs::new();
+        for (goal, c) in goals.iter_mut().zip(self.conditions) {
+            if c.only.is_some() {
+                *goal = &unknown;
             }
-            probable::retry_exactly(self, conditions, &mut rulings);
-            self.last(conditions, &mut rulings, decision);
-            if !matches!(rulings.last(), Some(Ruling::Refuted(..))) {
-                self.named(conditions, &mut rulings, decision);
-            }
         }
-        let last = rulings.len().saturating_sub(1);
-        if let Some(Ruling::Refuted(example, found)) = rulings.last_mut()
-            && let Some(c) = conditions.get(last)
-        {
-            self.present(c, example, found.take());
+        let look = refute::screen(store, &goals, self.arrays, self.options);
+        rulings.tried += look.tried;
+        let Some((i, found)) = look.found else {
+            return false;
+        };
+        self.refute(rulings, i, self.refutation(found));
+        true
+    }
+
+    fn refutation(&self, found: refute::Found) -> Ruling {
+        Ruling::Refuted {
+            found: Box::new(found),
+            named: self.named.is_some(),
         }
-        tally(conditions, rulings, decision, |pair| {
-            difference::between(self.store, self.arrays, self.options, pair)
-        });
+    }
+
+    /// Ends the decision with the refutation of an element; what is proved of others stays.
+    fn refute(&self, rulings: &mut Rulings, i: usize, ruling: Ruling) {
+        let nothing = || Ruling::Open(Why::Limit("another element was refuted"));
+        rulings.of.resize_with(self.conditions.len(), nothing);
+        rulings.of[i] = ruling;
+    }
+
+    /// The store in which inputs are looked for, and the goals of each element there.
+    fn ground(&self) -> (&TermStore, Vec<&Pairs>) {
+        let none = || self.conditions.iter().map(|c| &c.pairs).collect();
+        match self.named {
+            Some(n) => (&n.store, n.pairs.iter().collect()),
+            None => (self.store, none()),
+        }
     }
 
     /// Searches for witnesses, and proofs by cases, of what no form has decided.
-    fn last(&self, conditions: &[Condition], rulings: &mut Vec<Ruling>, decision: &mut Decision) {
-        let waiting: Vec<(usize, Failure)> = rulings
-            .iter()
-            .enumerate()
-            .filter_map(|(i, r)| match r {
-                Ruling::Deferred(failure) => Some((i, *failure)),
-                _ => None,
-            })
-            .collect();
-        let size = waiting.len().div_ceil(LAST_CHUNKS).max(1);
+    fn search(&self, rulings: &mut Rulings) {
+        let (store, goals) = self.ground();
+        let waiting = rulings.of.iter().enumerate().filter_map(|(i, r)| match r {
+            Ruling::Deferred(failure) => Some((i, *failure)),
+            _ => None,
+        });
+        let waiting: Vec<(usize, Failure)> = waiting.collect();
+        let size = waiting.len().div_ceil(SEARCHES.chunks).max(1);
+        let pair = self.pair();
         let chunks: Vec<Vec<(usize, Ruling, u64)>> = waiting
             .par_chunks(size)
             .map(|chunk| {
                 let mut prover = Prover::new(self.store, self.options.limits);
                 let mut failed = 0;
-                let mut rule = |(i, failure): &(usize, Failure)| {
-                    let (c, failure, mut tried) = (&conditions[*i], *failure, 0);
-                    let ruling = if failed == LAST_SEARCHES {
-                        self.undecided(c, failure, false)
-                    } else {
-                        self.search(c, failure, &mut prover, QUICK_STEPS, &mut tried)
+                let mut rule = |&(i, failure): &(usize, Failure)| {
+                    let (ruling, tried) = match failed < SEARCHES.failures {
+                        true => self.search_one(&pair, (i, goals[i]), failure, &mut prover, store),
+                        false => (undecided(failure, false), 0),
                     };
                     failed += ruling.is_open() as usize;
-                    (*i, ruling, tried)
+                    (i, ruling, tried)
                 };
                 chunk.iter().map(&mut rule).collect()
             })
             .collect();
         for (i, ruling, tried) in chunks.into_iter().flatten() {
-            decision.counts.candidates += tried;
-            rulings[i] = ruling;
+            rulings.tried += tried;
+            rulings.of[i] = ruling;
         }
-        let mut left = SEARCHES;
-        for (i, c) in conditions.iter().enumerate() {
-            match rulings.get(i) {
-                Some(Ruling::Refuted(..)) => {
-                    rulings.truncate(i + 1);
-                    return;
-                }
-                Some(Ruling::Open(..)) if left > 0 && c.only.is_none() && !self.late() => left -= 1,
-                _ => continue,
-            }
-            let found = self.witness(c, STEPS, &mut decision.counts.candidates).0;
-            if let Some(found) = found {
-                rulings.truncate(i);
-                rulings.push(found);
+        if rulings.of.iter().any(Ruling::is_refuted) {
+            return;
+        }
+        let open = |r: &Ruling| matches!(r, Ruling::Open(Why::Failed { .. }));
+        let open = rulings.of.iter().enumerate().filter(|(_, r)| open(r));
+        let open: Vec<usize> = open.map(|(i, _)| i).take(SEARCHES.searches).collect();
+        for i in open.into_iter().take_while(|_| !pair.late()) {
+            let search = self.look(store, goals[i], SEARCHES.thorough);
+            rulings.tried += search.tried;
+            if let Some(found) = search.found {
+                self.refute(rulings, i, self.refutation(found));
                 return;
             }
         }
     }
 
-    /// Searches once more where functions that a compiler has expanded stand by their names.
-    ///
-    /// An evaluation with known error ends at the bits of a rounded number, which such an expansion
-    /// takes apart; by its name the function has an error bound. That the expansion is the
-    /// function becomes an assumption of the refutation, as it is of a proof.
-    fn named(&self, conditions: &[Condition], rulings: &mut Vec<Ruling>, decision: &mut Decision) {
-        let open = |(i, c): &(usize, &Condition)| {
-            c.only.is_none() && matches!(rulings.get(*i), Some(Ruling::Open(..)))
-        };
-        let open: Vec<(usize, &Condition)> = conditions
-            .iter()
-            .enumerate()
-            .filter(open)
-            .take(SEARCHES)
-            .collect();
-        for (i, c) in open {
-            if self.late() {
-                return;
-            }
-            let roots: Vec<TermId> = c.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
-            let idioms = Idioms::of(self.store, &roots);
-            if idioms.is_empty() {
-                continue;
-            }
-            let mut store = TermStore::new();
-            let roots = idioms.apply(self.store, &roots, &mut store);
-            let pairs: Pairs = roots.chunks_exact(2).map(|p| (p[0], p[1])).collect();
-            let judge = Judge {
-                store: &store,
-                work: None,
-                ..*self
-            };
-            let c = Condition {
-                pairs,
-                whole: None,
-                ..c.clone()
-            };
-            let candidates = &mut decision.counts.candidates;
-            if let Some(Ruling::Refuted(mut example, found)) =
-                judge.witness(&c, NAMED_STEPS, candidates).0
-            {
-                judge.present(&c, &mut example, found);
-                rulings.truncate(i);
-                rulings.push(Ruling::Refuted(example, None));
-                decision.assumptions.extend(idioms.assumptions());
-                return;
-            }
-        }
-    }
-
-    /// The rulings in order, up to and including the first refutation.
-    fn first(&self, conditions: &[Condition], decision: &mut Decision) -> Vec<Ruling> {
-        let refuted = AtomicUsize::new(usize::MAX);
-        let size = self.chunk_size(conditions.iter());
-        // Only what resists asks. One thread finds the answer alone: were others to help, one of them could
-        // come to wait for itself.
-        let patient = LazyLock::new(|| self.is_patient(conditions));
-        let elements = conditions.iter().map(Condition::elements).sum();
-        progress::begin(progress::Stage::Decide, elements);
-        let chunks: Vec<Option<Chunk>> = conditions
-            .par_chunks(size)
-            .enumerate()
-            .map(|(i, c)| {
-                if refuted.load(Ordering::Relaxed) < i {
-                    return None;
-                }
-                let chunk = self.chunk(c, || *patient);
-                progress::add(c.iter().map(Condition::elements).sum());
-                if let Some(Ruling::Refuted(..)) = chunk.rulings.last() {
-                    refuted.fetch_min(i, Ordering::Relaxed);
-                }
-                Some(chunk)
-            })
-            .collect();
-        let kept = refuted.load(Ordering::Relaxed).saturating_add(1);
-        let mut out = Vec::with_capacity(conditions.len());
-        for chunk in chunks.into_iter().take(kept).flatten() {
-            decision.counts.candidates += chunk.candidates;
-            out.extend(chunk.rulings);
-        }
-        out
-    }
-
-    /// Proof without a search for a witness.
-    pub(super) fn prove(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
-        if self.late() {
-            return self.out_of_time(c);
-        }
-        let failure = match prove_all(c, |a, b| prover.implied(a, b)) {
-            Ok(positive_logarithms) => {
-                return Ruling::SameForm {
-                    positive_logarithms,
-                };
-            }
-            Err(failure) => failure,
-        };
-        if failure.0 == Proof::Differs
-            && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
-        {
-            return Ruling::ByCases {
-                positive_logarithms,
-            };
-        }
-        Ruling::Deferred(failure)
-    }
-
-    /// Number of conditions of a chunk. Each chunk has a scratch of its own, in which what its
-    /// conditions share is normalised once; so there are few chunks, and little work is one chunk.
-    pub(super) fn chunk_size<'c>(
+    /// Decides an element by an input, else by cases.
+    fn search_one(
         &self,
-        conditions: impl ExactSizeIterator<Item = &'c Condition>,
-    ) -> usize {
-        let count = conditions.len();
-        let pairs = conditions.flat_map(|c| &c.pairs);
-        let open = pairs.filter(|(a, b)| a != b).flat_map(|&(a, b)| [a, b]);
-        let work = self.store.cone_size(open) + count;
-        let chunks = (work / CHUNK_WORK).clamp(1, MAX_CHUNKS);
-        count.div_ceil(chunks).clamp(1, 1024)
-    }
-
-    /// Rules on conditions; `patient` says whether what resists waits for the second round.
-    fn chunk(&self, conditions: &[Condition], patient: impl Fn() -> bool) -> Chunk {
-        let mut prover = Prover::bounded(self.store, self.options.limits, self.work);
-        let mut out = Chunk {
-            rulings: Vec::with_capacity(conditions.len()),
-            candidates: 0,
-        };
-        let mut failed = 0;
-        for c in conditions {
-            let mut ruling = self.form(c, &mut prover);
-            if let Ruling::Deferred(failure) = &ruling
-                && failed < FIRST_SEARCHES
-                && !patient()
-            {
-                let (failure, tried) = (*failure, &mut out.candidates);
-                ruling = self.search(c, failure, &mut prover, QUICK_STEPS, tried);
-                failed += ruling.is_open() as usize;
-            }
-            let last = matches!(ruling, Ruling::Refuted(..));
-            out.rulings.push(ruling);
-            if last {
-                break;
-            }
-        }
-        out
-    }
-
-    pub(super) fn name(&self, c: &Condition) -> String {
-        text::element(self.arrays, c.array, c.off, c.bytes as u64)
-    }
-
-    pub(super) fn open(&self, c: &Condition, kind: UnknownKind, what: &str) -> Ruling {
-        let unresolved = Unresolved {
-            kind,
-            message: format!("{}: {what}", self.name(c)),
-            count: 1,
-            difference: None,
-        };
-        Ruling::Open(unresolved, None)
-    }
-
-    fn out_of_time(&self, c: &Condition) -> Ruling {
-        let what = self.options.limits.reached();
-        let what = what.unwrap_or("the time limit was reached");
-        self.open(
-            c,
-            UnknownKind::Limit,
-            &format!("{what} before it was decided"),
-        )
-    }
-
-    pub(super) fn late(&self) -> bool {
-        self.options.limits.reached().is_some()
-    }
-
-    /// Decides one condition by what needs no search.
-    fn form(&self, c: &Condition, prover: &mut Prover<'_>) -> Ruling {
-        if let Some(only) = c.only {
-            return self.one_sided(c, only);
-        }
-        if c.pairs.iter().all(|(a, b)| a == b) {
-            return Ruling::Identical;
-        }
-        if self.late() {
-            return self.out_of_time(c);
-        }
-        match prove_all(c, |a, b| prover.implied(a, b)) {
-            Ok(positive_logarithms) => Ruling::SameForm {
-                positive_logarithms,
-            },
-            Err(failure) => Ruling::Deferred(failure),
-        }
-    }
-
-    /// Decides a condition that its form does not: by a witness, else by cases.
-    fn search(
-        &self,
-        c: &Condition,
+        pair: &Pair<'_>,
+        (i, goals): (usize, &Pairs),
         failure: Failure,
         prover: &mut Prover<'_>,
-        steps: u64,
-        candidates: &mut u64,
-    ) -> Ruling {
-        if self.late() {
-            return self.out_of_time(c);
+        store: &TermStore,
+    ) -> (Ruling, u64) {
+        if pair.late() {
+            return (pair.out_of_time(), 0);
         }
-        let (refuted, within_rounding) = self.witness(c, steps, candidates);
-        if let Some(refuted) = refuted {
-            return refuted;
-        }
-        // What a quick search does not refute is worth a proof by cases.
-        if !within_rounding
-            && failure.0 == Proof::Differs
-            && let Ok(positive_logarithms) = prove_all(c, |a, b| prover.implied_by_cases(a, b))
-        {
-            return Ruling::ByCases {
-                positive_logarithms,
-            };
-        }
-        self.undecided(c, failure, within_rounding)
+        let search = self.look(store, goals, SEARCHES.quick);
+        let ruling = match search.found {
+            Some(found) => self.refutation(found),
+            // What a quick search does not refute is worth a proof by cases.
+            None if !search.within_rounding
+                && matches!(failure.0, Proof::Differs | Proof::Pole(_)) =>
+            {
+                match tactics::all(prover, SPLITS, &self.conditions[i].pairs) {
+                    Ok(proved) => Ruling::Proved(proved),
+                    Err(_) => undecided(failure, false),
+                }
+            }
+            None => undecided(failure, search.within_rounding),
+        };
+        (ruling, search.tried)
     }
 
-    /// A refutation by an input, and whether one was found that rounding may explain.
-    fn witness(&self, c: &Condition, steps: u64, candidates: &mut u64) -> (Option<Ruling>, bool) {
-        let budget = witness::Budget {
+    fn look(&self, store: &TermStore, goals: &Pairs, steps: u64) -> Search {
+        // Evaluation is of reals, which do not have the bits that such a term takes.
+        let mut terms = goals.iter().flat_map(|&(a, b)| [a, b]);
+        if terms.any(|t| store.is_loose(t)) {
+            return Search::default();
+        }
+        let budget = Budget {
             steps,
             deadline: self.options.limits.deadline,
-            climb: steps > QUICK_STEPS,
+            climb: steps > SEARCHES.quick,
         };
-        let search = witness::search(self.store, &c.pairs, self.arrays, self.options.seed, budget);
-        *candidates += search.tried;
-        let refuted = search.found.map(|found| {
-            let example = Box::new(self.counterexample(c, &found));
-            Ruling::Refuted(example, Some(Box::new(found)))
-        });
-        (refuted, search.within_rounding)
+        refute::search(store, goals, self.arrays, self.options.seed, budget)
     }
+}
 
-    fn undecided(&self, c: &Condition, (failure, a, b): Failure, within_rounding: bool) -> Ruling {
-        let why = explain::unresolved(self.store, self.arrays, failure, (a, b), within_rounding);
-        match self.open(c, why.kind, &why.text) {
-            Ruling::Open(u, _) if why.differs => Ruling::Open(u, Some((a, b))),
-            ruling => ruling,
-        }
-    }
+fn undecided(failure: Failure, within_rounding: bool) -> Ruling {
+    Ruling::Open(Why::Failed {
+        failure,
+        within_rounding,
+    })
 }

@@ -15,16 +15,17 @@
 //!
 //! Sound: `true` is a proof for all values of the atoms, which are arbitrary terms; the same order holds for signed
 //! or unsigned integers. Not claimed: a select whose branches differ at ties, as one of indices does
-//! (`largest.rs`), is not decided here; two atoms are told apart by their ids.
+//! (`logic/best.rs`), is not decided here; two atoms are told apart by their ids.
 
 use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-mod largest;
 #[cfg(test)]
 mod tests;
 
-use super::bdd::{Bdd, Node};
+use super::logic::best;
+use super::logic::diagram::{Bdd, Node};
+use crate::spec::Limits;
 
 use crate::term::{ICmp, RCmp, Sort, Term, TermId, TermStore};
 
@@ -62,19 +63,19 @@ pub(super) fn is_worth_it(store: &TermStore, a: TermId, b: TermId) -> bool {
 
 /// True only if the two terms have one value on all inputs on which both are defined; false only if
 /// they choose among input elements and constants and do not.
-pub(super) fn decide(store: &TermStore, a: TermId, b: TermId) -> Option<bool> {
+pub(super) fn decide(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> Option<bool> {
     if !(is_choice(store, a) || is_choice(store, b)) || store.sort(a) != store.sort(b) {
         return None;
     }
     match by_order(store, a, b) {
         Some((equal, free)) if equal || free => Some(equal),
-        _ => largest::equal(store, a, b).then_some(true),
+        _ => best::equal(store, a, b, limits).then_some(true),
     }
 }
 
 /// True only if the two terms have one value on all inputs on which both are defined.
-pub(super) fn equal(store: &TermStore, a: TermId, b: TermId) -> bool {
-    decide(store, a, b) == Some(true)
+pub(super) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
+    decide(store, a, b, limits) == Some(true)
 }
 
 /// What chooses one of its operands.

@@ -2,109 +2,110 @@
 //!
 //! Problem: every element that either kernel writes must be the same function of the inputs, and
 //! the optimized kernel must be defined wherever the reference is. Source: "Equivalence Checking of
-//! ML GPU Kernels" for the decision by canonical forms; refutation by evaluation is how this
-//! differs. The way: `elements` lists what is compared, `renaming` finds the elements that are others
-//! with inputs renamed, which only one of them has to be decided for; `prove` decides one by equal
-//! terms or equal canonical forms and discharges definedness (`needs`), `witness` searches for an
-//! input on which the sides differ.
+//! ML GPU Kernels" for the decision by canonical forms; refutation by evaluation, and before any form,
+//! is how this differs. The way: `goal` lists what is compared, `renaming` finds the elements that are
+//! others with inputs renamed, which only one of them has to be decided for; `judge` is the driver;
+//! `refute` finds inputs on which the sides differ, `tactics` prove what has none.
 //!
-//! Sound: `Equivalent` only if every condition is proved, `NotEquivalent` only with an input that
-//! was evaluated with known error, or an element that surely only one kernel writes. A
+//! Sound: [`Ruling::Proved`](ruling::Ruling) only with a proof of every goal, a refutation only with an
+//! input that was evaluated with known error, or an element that surely only one kernel writes. A
 //! reference element has to be defined where it is compared; the others need not be.
 //!
-//! What stays open is tried again with rounded constants read as the numbers that they stand for
-//! (`constants`), unless the user forbids it. Evaluation at random points (`probable`) is tried only if the
-//! user asks for it, and the answer then says how likely it is to be wrong.
-
-use std::collections::BTreeMap;
+//! Rulings are typed; `explain` makes the answer and its sentences of them.
 
 use rustc_hash::FxHashSet;
 
-mod bdd;
-mod blast;
 mod canon;
-mod cases;
-mod cells;
-mod climb;
-mod constants;
-mod difference;
-mod discharge;
-mod elements;
-mod explain;
+mod claim;
+pub(crate) mod goal;
 mod guards;
-mod idioms;
-mod infinite;
 mod judge;
 mod lattice;
-mod linear;
-mod minimise;
-mod monotone;
-mod needs;
-mod probable;
-mod prove;
-mod refute;
+mod limits;
+mod logic;
+pub(crate) mod needs;
+mod options;
+pub(crate) mod prove;
+pub(crate) mod refute;
 mod renaming;
 mod residues;
-mod ruling;
-mod second;
-mod special;
-mod summands;
-mod text;
+mod round;
+pub(crate) mod ruling;
+mod tactic;
+pub(crate) mod tactics;
 mod total;
-pub mod trial;
-mod types;
-mod witness;
 
-pub use discharge::{discharge, merge};
-pub use types::*;
+pub(crate) use judge::Named;
+pub use options::{Coverage, Options};
+pub use ruling::Chance;
 
-use elements::{Condition, Element, Run};
+use goal::{Condition, Element, Run};
 use judge::Judge;
+use ruling::Rulings;
 
 use crate::sim::{Clean, Outcome, UnknownKind};
 use crate::spec::Arrays;
-use crate::term::{ArrayId, Term, TermId, TermStore};
+use crate::term::{Term, TermId, TermStore};
+
+/// The decision of a pair, with all that it can be explained by.
+pub(crate) struct Decided {
+    /// Both kernels.
+    pub store: TermStore,
+    /// The same with library functions by their names, if there are any.
+    pub named: Option<Named>,
+    pub conditions: Vec<Condition>,
+    pub rulings: Rulings,
+    /// Why nothing can be decided.
+    pub cannot: Option<(UnknownKind, &'static str)>,
+    /// Terms of both kernels.
+    pub terms: u64,
+}
 
 /// Decides whether two runs compute the same.
-pub fn decide(reference: Clean, optimized: Clean, arrays: &Arrays, options: &Options) -> Decision {
+pub(crate) fn decide(
+    reference: Clean,
+    optimized: Clean,
+    arrays: &Arrays,
+    options: &Options,
+) -> Decided {
     let [mut reference, mut optimized] = [reference, optimized].map(|run| {
         let Outcome { store, writes, .. } = run.into_inner();
         Run { store, writes }
     });
-    let elements = elements::elements(&mut reference, &mut optimized, arrays, options);
-    let mut decision = summary(&elements, arrays);
-    decision.counts.terms = (reference.store.len() + optimized.store.len()) as u64;
-    let cannot = |kind, message: &str| Unresolved {
-        kind,
-        message: message.to_string(),
-        count: 1,
-        difference: None,
-    };
-    if elements.is_empty() {
+    let elements = goal::elements(&mut reference, &mut optimized, arrays, options);
+    let terms = (reference.store.len() + optimized.store.len()) as u64;
+    let cannot = if elements.is_empty() {
         let message = "neither kernel writes an element that is compared";
-        let why = cannot(UnknownKind::NothingToCompare, message);
-        decision.unknowns.push(why);
-        return decision;
-    }
-    if shared_unknowns(&reference.store, &optimized.store) {
+        Some((UnknownKind::NothingToCompare, message))
+    } else if shared_unknowns(&reference.store, &optimized.store) {
         let message = "both kernels share a value that depends on the schedule";
-        let why = cannot(UnknownKind::NondeterministicValue, message);
-        decision.unknowns.push(why);
-        return decision;
-    }
+        Some((UnknownKind::NondeterministicValue, message))
+    } else {
+        None
+    };
     let (store, conditions) = conditions(reference, optimized, &elements, arrays, options);
-    let work = match options.exact_constants {
-        true => None,
-        false => judge::first_work(&store, &conditions),
+    let mut out = Decided {
+        named: None,
+        store,
+        conditions,
+        rulings: Rulings::default(),
+        cannot,
+        terms,
     };
-    let judge = Judge {
-        store: &store,
-        arrays,
-        options,
-        work: probable::first_work(work, options),
-    };
-    judge.all(&conditions, &mut decision);
-    decision
+    if out.cannot.is_none() {
+        out.named = Named::of(&out.store, &out.conditions);
+        let judge = Judge {
+            store: &out.store,
+            named: out.named.as_ref(),
+            conditions: &out.conditions,
+            arrays,
+            options,
+        };
+        out.rulings = judge.all();
+        judge.claim_something(&mut out.rulings);
+        judge.name_poles(&mut out.rulings);
+    }
+    out
 }
 
 /// One store for both kernels, and a condition for each element that is no renaming of another one.
@@ -141,7 +142,7 @@ fn conditions(
     let y = store.import_below(&optimized.store, &y);
     let contents = x.into_iter().zip(y);
     let conditions = kept.iter().zip(contents).map(|(&i, (x, y))| {
-        let c = elements::condition(&mut store, &elements[i], [x, y], arrays);
+        let c = goal::condition(&mut store, &elements[i], [x, y], arrays);
         Condition {
             alike: alike[i],
             ..c
@@ -163,32 +164,3 @@ fn shared_unknowns(a: &TermStore, b: &TermStore) -> bool {
     };
     !serials(a).is_disjoint(&serials(b))
 }
-
-fn summary(elements: &[Element], arrays: &Arrays) -> Decision {
-    let mut outputs: BTreeMap<ArrayId, OutputSummary> = BTreeMap::new();
-    for e in elements {
-        let o = outputs.entry(e.array).or_insert_with(|| OutputSummary {
-            array: e.array,
-            name: text::array_name(arrays, e.array),
-            elements: 0,
-            proved: 0,
-        });
-        o.elements += 1;
-    }
-    Decision {
-        verdict: Verdict::Unknown,
-        outputs: outputs.into_values().collect(),
-        counterexample: None,
-        unknowns: Vec::new(),
-        warnings: Vec::new(),
-        assumptions: Vec::new(),
-        chance: None,
-        counts: Counts {
-            conditions: elements.len() as u64,
-            ..Counts::default()
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -21,7 +21,7 @@ use crate::term::{BitsOp, Fun, Sort, Term, TermId, TermStore};
 
 /// A fact that an operation relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// The real is not 0.
     NonZero(TermId),
     /// The real is at least 0.
@@ -39,11 +39,11 @@ pub(super) enum Need {
 }
 
 /// A condition and the value that it has below one of the branches.
-pub(super) type Guard = (TermId, bool);
+pub(crate) type Guard = (TermId, bool);
 
 /// A need, and the branches under which alone it matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Guarded {
+pub(crate) struct Guarded {
     /// What must hold.
     pub need: Need,
     /// The conditions with the values that all of them have where the need matters, the innermost
@@ -52,7 +52,7 @@ pub(super) struct Guarded {
 }
 
 /// What a term that is partial by itself relies on.
-pub(super) fn need(store: &TermStore, t: TermId) -> Option<Need> {
+pub(crate) fn need(store: &TermStore, t: TermId) -> Option<Need> {
     Some(match store.get(t) {
         Term::Div(_, b) if store.as_const(b).is_none() || store.is_zero(b) => Need::NonZero(b),
         Term::Fun(Fun::Sqrt, a) => Need::NonNegative(a),
@@ -80,7 +80,7 @@ const MAX_FACTORS: usize = 32;
 /// match `sqrt(a) != 0` / result `a > 0` / because a root is 0 only at 0.
 ///
 /// match `-a != 0`, `|a| != 0` / result `a != 0`.
-fn parts(store: &TermStore, need: Need) -> Vec<Need> {
+pub(super) fn parts(store: &TermStore, need: Need) -> Vec<Need> {
     let mut out = Vec::new();
     let mut seen = FxHashSet::default();
     let mut stack = vec![need];
@@ -205,7 +205,7 @@ fn walk(store: &TermStore, ids: &[TermId], mut f: impl FnMut(TermId, Reached, &C
 }
 
 /// The partial terms below `root`, in ascending order; `root` is the last.
-fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
+pub(super) fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
     let mut seen = FxHashSet::default();
     let mut stack = vec![root];
     while let Some(t) = stack.pop() {
@@ -220,7 +220,7 @@ fn partial(store: &TermStore, root: TermId) -> Vec<TermId> {
 
 /// What the reference relies on: everything that it evaluates unconditionally.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Terms that it evaluates.
     pub terms: FxHashSet<TermId>,
     /// Needs that it has.
@@ -229,7 +229,7 @@ pub(super) struct Given {
 
 impl Given {
     /// What the evaluation of `root` relies on.
-    pub(super) fn of(store: &TermStore, root: TermId) -> Self {
+    pub(crate) fn of(store: &TermStore, root: TermId) -> Self {
         let mut given = Given::default();
         walk(store, &partial(store, root), |t, how, _| {
             if how == Reached::Always {
@@ -280,7 +280,7 @@ fn infinite(store: &TermStore, ids: &[TermId]) -> Vec<Infinite> {
 
 /// The needs of an optimized term.
 #[derive(Debug, Default)]
-pub(super) struct Needs {
+pub(crate) struct Needs {
     /// Needs that do not follow from the terms that it shares with the reference.
     pub open: Vec<Guarded>,
     /// True if the arguments of shared logarithms must be positive, not just at least 0.
@@ -288,7 +288,7 @@ pub(super) struct Needs {
 }
 
 /// The needs of `root` under what the reference relies on.
-pub(super) fn needs(store: &TermStore, root: TermId, given: &Given) -> Needs {
+pub(crate) fn needs(store: &TermStore, root: TermId, given: &Given) -> Needs {
     let ids = partial(store, root);
     let infinite = infinite(store, &ids);
     let mut out = Needs::default();

@@ -75,7 +75,7 @@ pub(super) fn settle(
             let limits = judge.options.limits;
             let mut prover = Prover::new(judge.store, limits);
             let rule = |(i, c): &(usize, &Condition)| {
-                let proof = prove_all(c, |a, b| match a == b {
+                let proof = prove_all(c, |a, b| match a == b && !judge.store.is_loose(a) {
                     true => Proof::Yes {
                         positive_logarithms: false,
                     },

@@ -1,73 +1,153 @@
 //! Proofs: equality of two terms, and that one is defined wherever the other is.
 //!
-//! Equality comes from equal canonical forms; definedness from `needs.rs`, each need proved by the
+//! Equality comes from tactics (`tactics/`); definedness from `needs.rs`, each need proved by the
 //! sign of its operand or met by the reference's. Sound in the direction of [`Proof::Yes`] only.
 
-use std::collections::BTreeMap;
-
-use super::blast;
 use super::canon::Canon;
-use super::cases;
+use super::goal::Pairs;
 use super::guards;
-use super::lattice;
 use super::needs::{self, Given, Guarded, Need};
-use super::residues;
-use super::summands;
-use crate::norm::{NormError, Sign};
+use crate::norm::Sign;
 use crate::spec::Limits;
-use crate::term::{BitsOp, RCmp, Term, TermId, TermStore};
+use crate::special::Survey;
+use crate::term::{BitsOp, Fun, RCmp, Term, TermId, TermStore};
+
+/// What proved a goal, or several: the dearest of the tactics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct By {
+    rank: usize,
+    /// The name of the tactic.
+    pub name: &'static str,
+}
+
+impl By {
+    /// Equal terms, which no tactic is needed for.
+    pub(crate) const TERMS: By = By {
+        rank: 0,
+        name: "terms",
+    };
+
+    /// Evaluation at random points, which users ask for.
+    pub(crate) const POINTS: By = By {
+        rank: usize::MAX,
+        name: "points",
+    };
+
+    /// The tactic of a name at a place of a list.
+    pub(crate) fn tactic(place: usize, name: &'static str) -> By {
+        let rank = place + 1;
+        By { rank, name }
+    }
+}
+
+/// How a goal was proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Proved {
+    /// The tactic.
+    pub by: By,
+    /// Arguments of shared logarithms are taken to be positive.
+    pub positive_logarithms: bool,
+}
+
+impl Proved {
+    /// Equal terms.
+    pub(crate) const TERMS: Proved = Proved {
+        by: By::TERMS,
+        positive_logarithms: false,
+    };
+}
 
 /// What became of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(crate) enum Proof {
     /// Proved.
-    Yes {
-        /// Arguments of shared logarithms are taken to be positive.
-        positive_logarithms: bool,
-    },
+    Yes(Proved),
     /// The values may differ.
     Differs,
+    /// The values agree where both are real; where this need of the reference fails, it may be an infinity, and the
+    /// optimized kernel a number.
+    Pole(Need),
+    /// Something reads values that are no reals, of which canonical forms say nothing.
+    Special,
     /// The canonical form is beyond the normaliser's bounds.
     TooLarge,
+    /// A side takes the bits of a computed number, of which its term does not say how it was computed.
+    Loose,
     /// The values agree where both exist, and this need of the optimized term is open.
     Undefined(Need),
 }
 
-/// A prover over a frozen store.
-pub(super) struct Prover<'s> {
-    store: &'s TermStore,
-    canon: Canon<'s>,
-    /// The scratch for the last signs that followed from needs.
-    under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
-    limits: Limits,
+/// What a proof failed with, and the goal at which it did.
+pub(crate) type Failure = (Proof, TermId, TermId);
+
+/// Proves every goal of an element, by a way to prove one.
+pub(crate) fn conjunction(
+    pairs: &Pairs,
+    mut prove: impl FnMut(TermId, TermId) -> Proof,
+) -> Result<Proved, Failure> {
+    let mut all = Proved::TERMS;
+    let mut failure = None;
+    for &(a, b) in pairs {
+        match prove(a, b) {
+            Proof::Yes(p) => {
+                all.by = all.by.max(p.by);
+                all.positive_logarithms |= p.positive_logarithms;
+            }
+            p @ (Proof::Undefined(_) | Proof::Pole(_)) => failure = failure.or(Some((p, a, b))),
+            p => return Err((p, a, b)),
+        }
+    }
+    failure.map_or(Ok(all), Err)
 }
 
-/// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
-/// large as the store.
-const MAX_TERMS_UNDER_NEEDS: usize = 100_000;
-
-/// Denominators of the reference that are taken not to be 0.
-const MAX_DENOMINATORS: usize = 16;
+/// A prover over a frozen store.
+pub(crate) struct Prover<'s> {
+    pub(super) store: &'s TermStore,
+    pub(super) canon: Canon<'s>,
+    /// The scratch for the last signs that followed from needs.
+    pub(super) under: Option<(Vec<(TermId, Sign)>, Canon<'s>)>,
+    pub(super) limits: Limits,
+    /// What reads special values; `None` where terms were made without any.
+    survey: Option<Survey>,
+}
 
 impl<'s> Prover<'s> {
     /// A prover with empty scratch.
-    pub(super) fn new(store: &'s TermStore, limits: Limits) -> Self {
+    pub(crate) fn new(store: &'s TermStore, limits: Limits) -> Self {
         Prover::bounded(store, limits, None)
     }
 
     /// The same with a bound on the work of one comparison.
-    pub(super) fn bounded(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
+    pub(crate) fn bounded(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
         Prover {
             store,
             canon: Canon::bounded(store, &limits, work),
             under: None,
             limits,
+            survey: Some(Survey::default()),
         }
+    }
+
+    /// For terms in which nothing reads special values, though they look as if: they were made so.
+    pub(crate) fn of_reals(store: &'s TermStore, limits: Limits, work: Option<u64>) -> Self {
+        Prover {
+            survey: None,
+            ..Prover::bounded(store, limits, work)
+        }
+    }
+
+    /// True if something below one of the terms reads what may be no real.
+    pub(super) fn reads_special(&mut self, a: TermId, b: TermId) -> bool {
+        let (store, canon) = (self.store, &mut self.canon);
+        let mut reads = |s: &mut Survey, t| s.reads(store, t, canon);
+        self.survey
+            .as_mut()
+            .is_some_and(|s| reads(s, a) || reads(s, b))
     }
 
     /// Whether two terms are one or sums of integers that are defined on all inputs and have one canonical
     /// form, which is found in time that is linear in them.
-    pub(super) fn are_one_sum(&mut self, a: TermId, b: TermId) -> bool {
+    pub(crate) fn are_one_sum(&mut self, a: TermId, b: TermId) -> bool {
         let is_sum = |t| {
             matches!(
                 self.store.get(t),
@@ -75,144 +155,107 @@ impl<'s> Prover<'s> {
             )
         };
         let total = self.store.is_total(a) && self.store.is_total(b);
+        if self.store.is_loose(a) || self.store.is_loose(b) {
+            return false;
+        }
         a == b || is_sum(a) && is_sum(b) && total && self.canon.equal(a, b)
     }
 
-    /// Whether `b` has the value of `a` wherever `a` has one.
-    pub(super) fn implied(&mut self, a: TermId, b: TermId) -> Proof {
-        if a == b {
-            return Proof::Yes {
-                positive_logarithms: false,
-            };
+    /// Whether `b` is what `a` is wherever `a` is a number, given that they are equal wherever both are real.
+    pub(crate) fn defined(&mut self, by: By, a: TermId, b: TermId) -> Proof {
+        if self.reads_special(a, b) {
+            return Proof::Special;
         }
-        // Orders are many and canonical forms of choices large: what only chooses is decided first.
-        let early = lattice::is_worth_it(self.store, a, b);
-        match early.then(|| lattice::decide(self.store, a, b)).flatten() {
-            Some(true) => return self.defined(a, b),
-            Some(false) => return Proof::Differs,
-            None => {}
-        }
-        match self.canon.compare(a, b) {
-            Ok(true) => self.defined(a, b),
-            Err(NormError::Limit(_)) => Proof::TooLarge,
-            _ if residues::equal(self.store, a, b, &self.limits) => self.defined(a, b),
-            _ if blast::equal(self.store, a, b) => self.defined(a, b),
-            _ if !early && lattice::equal(self.store, a, b) => self.defined(a, b),
-            _ => self.implied_under_needs(a, b),
+        match self.lost_pole(a, b) {
+            Some(need) => Proof::Pole(need),
+            None => self.has_value(by, a, b),
         }
     }
 
-    /// The same with what the needs of the reference say about the signs of input elements, and with
-    /// its denominators, which are not 0.
-    ///
-    /// match `log(x) + log(y)` in the reference / result `log(x * y)` may replace it / because the
-    /// reference has no value unless x and y are positive.
-    ///
-    /// match `p ? x / y : 0` / result `(p ? x : 0) / y` / because the reference has no value where y
-    /// is 0, whatever p says.
-    fn implied_under_needs(&mut self, a: TermId, b: TermId) -> Proof {
-        if self.store.is_total(a) || self.store.len() > MAX_TERMS_UNDER_NEEDS {
-            return Proof::Differs;
-        }
-        let mut facts: BTreeMap<TermId, Sign> = BTreeMap::new();
-        let mut denominators: BTreeMap<TermId, Sign> = BTreeMap::new();
-        let mut logarithms = false;
-        for need in Given::of(self.store, a).needs {
-            let (x, sign) = match need {
-                Need::Positive(x) | Need::Logarithm(x) => (x, Sign::POS),
-                Need::NonNegative(x) => (x, Sign::NONNEG),
-                Need::NonZero(x) => (x, Sign::POS.or(Sign::NEG)),
-                Need::NonZeroBits(_) | Need::Never(_) => continue,
-            };
-            if matches!(self.store.get(x), Term::Elem { .. }) {
-                logarithms |= matches!(need, Need::Logarithm(_));
-                let known = facts.entry(x).or_insert(Sign::ALL);
-                *known = known.and(sign);
-            } else if matches!(need, Need::NonZero(_)) && denominators.len() < MAX_DENOMINATORS {
-                denominators.insert(x, sign);
-            }
-        }
-        if !denominators.is_empty() && !self.chooses_partial(&[a, b]) {
-            denominators.clear();
-        }
-        if facts.is_empty() && denominators.is_empty() {
-            return Proof::Differs;
-        }
-        let facts: Vec<(TermId, Sign)> = facts.into_iter().chain(denominators).collect();
-        if self.under.as_ref().is_none_or(|(f, _)| *f != facts) {
-            let canon = Canon::under(self.store, &facts, &self.limits, None);
-            self.under = Some((facts, canon));
-        }
-        let Some((facts, canon)) = self.under.take() else {
-            return Proof::Differs;
+    /// Whether `b` is real wherever `a` is, given that they are equal wherever both are.
+    pub(super) fn has_value(&mut self, by: By, a: TermId, b: TermId) -> Proof {
+        let mut proved = Proved {
+            by,
+            positive_logarithms: false,
         };
-        let plain = std::mem::replace(&mut self.canon, canon);
-        let proof = match self.canon.equal(a, b) {
-            true => self.defined(a, b),
-            false => Proof::Differs,
-        };
-        let canon = std::mem::replace(&mut self.canon, plain);
-        self.under = Some((facts, canon));
-        match proof {
-            Proof::Yes {
-                positive_logarithms,
-            } => Proof::Yes {
-                positive_logarithms: positive_logarithms || logarithms,
-            },
-            _ => Proof::Differs,
-        }
-    }
-
-    /// True if a term chooses between two of which one has no value on some inputs.
-    fn chooses_partial(&self, roots: &[TermId]) -> bool {
-        let store = self.store;
-        let partial = |t: TermId| match store.get(t) {
-            Term::Select(_, x, y) => !(store.is_total(x) && store.is_total(y)),
-            _ => false,
-        };
-        store.find_partial(roots, partial).is_some()
-    }
-
-    /// The same by a case split: dearer, and worth it only when no input refutes.
-    pub(super) fn implied_by_cases(&mut self, a: TermId, b: TermId) -> Proof {
-        let early = lattice::is_worth_it(self.store, a, b);
-        if early && lattice::decide(self.store, a, b) == Some(false) {
-            return Proof::Differs;
-        }
-        let limits = &self.limits;
-        if a == b
-            || self.canon.equal(a, b)
-            || summands::equal(self.store, a, b, limits)
-            || cases::equal(self.store, a, b, limits)
-        {
-            self.defined(a, b)
-        } else {
-            Proof::Differs
-        }
-    }
-
-    /// Whether `b` is defined wherever `a` is, given that they are equal wherever both are.
-    pub(super) fn defined(&mut self, a: TermId, b: TermId) -> Proof {
         if self.store.is_total(b) {
-            return Proof::Yes {
-                positive_logarithms: false,
-            };
+            return Proof::Yes(proved);
         }
         let given = Given::of(self.store, a);
         let needs = needs::needs(self.store, b, &given);
-        let mut positive_logarithms = needs.positive_logarithms;
+        proved.positive_logarithms = needs.positive_logarithms;
         for n in &needs.open {
             if self.proved(n) {
                 continue;
             }
             match self.met(n.need, &given.needs) {
-                Some(log) => positive_logarithms |= log,
+                Some(log) => proved.positive_logarithms |= log,
                 None => return Proof::Undefined(n.need),
             }
         }
-        Proof::Yes {
-            positive_logarithms,
+        Proof::Yes(proved)
+    }
+
+    /// A denominator of `a` at whose zeros `a` may be an infinity and `b` a number.
+    ///
+    /// None where `b` divides by what is 0 there too, whatever else holds, or where what `a` divides is 0
+    /// as well, so that it is not a number. Logarithms of 0 are no poles here: their arguments are taken to be positive.
+    pub(super) fn lost_pole(&mut self, a: TermId, b: TermId) -> Option<Need> {
+        if self.store.is_total(a) {
+            return None;
         }
+        let given = Given::of(self.store, b);
+        let open = needs::needs(self.store, a, &given).open;
+        for n in open {
+            let x = match n.need {
+                Need::NonZero(x) | Need::Positive(x) => x,
+                Need::Never(_) => return Some(n.need),
+                Need::NonNegative(_) | Need::Logarithm(_) | Need::NonZeroBits(_) => continue,
+            };
+            let need = Guarded {
+                need: Need::NonZero(x),
+                ..n.clone()
+            };
+            // What is asked of the operand says more, and is what the other direction asks too.
+            let holds = given.needs.contains(&n.need)
+                || self.proved(&n)
+                || self.met(n.need, &given.needs).is_some()
+                || need.need != n.need
+                    && (self.proved(&need) || self.met(need.need, &given.needs).is_some())
+                || self.numerators_vanish(a, x);
+            if !holds {
+                return Some(need.need);
+            }
+        }
+        None
+    }
+
+    /// Whether all that is divided by a multiple of `x` below a term is 0 where `x` is.
+    fn numerators_vanish(&mut self, root: TermId, x: TermId) -> bool {
+        for t in needs::partial(self.store, root) {
+            let (numerator, operand) = match self.store.get(t) {
+                Term::Div(n, d) => (Some(n), d),
+                Term::Fun(Fun::Rsqrt, d) => (None, d),
+                _ => continue,
+            };
+            let divides = |p: &Need| matches!(p, Need::NonZero(y) | Need::Positive(y) if *y == x);
+            if !needs::parts(self.store, Need::NonZero(operand))
+                .iter()
+                .any(divides)
+            {
+                continue;
+            }
+            let Some(n) = numerator else { return false };
+            let factors = needs::parts(self.store, Need::NonZero(n));
+            let vanishes = factors.iter().any(|f| match *f {
+                Need::NonZero(y) => y == x || self.canon.vanish_together(x, y),
+                _ => false,
+            });
+            if !vanishes {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a need holds by itself.

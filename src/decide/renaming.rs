@@ -26,22 +26,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::elements::Element;
+use super::goal::Element;
+use super::limits::RENAMING;
 use crate::spec::Limits;
 use crate::term::{ArrayId, BitsOp, Term, TermId, TermStore};
 
-/// Fewer elements than this are decided one by one, and classes with fewer members.
-const MIN_ELEMENTS: usize = 16;
-const MIN_MEMBERS: usize = 4;
 /// Arrays that are told apart; elements of further ones do not move.
 const ARRAYS: usize = 63;
-/// Pairs of terms that one walk may visit.
-const MAX_VISITS: usize = 1 << 22;
-/// Parts of the elements that are walked side by side, and the least size of one.
-const CHUNKS: usize = 64;
-const MIN_CHUNK: usize = 16;
-/// Members of a class that the next one is compared with.
-const RECENT: usize = 4;
 
 /// What a kernel reads of each array: the label of its inputs, and whether they are no aligned
 /// elements of one type.
@@ -331,7 +322,7 @@ impl<'w, 's> Walker<'w, 's> {
         let (from, to) = (terms.inputs[x.0 as usize], terms.inputs[y.0 as usize]);
         if from.is_none() {
             t.stack.push((x, y));
-            return to.is_none() && t.visits <= MAX_VISITS;
+            return to.is_none() && t.visits <= RENAMING.visits;
         }
         // In an array of which elements may move all inputs are of one type.
         if from.array != to.array {
@@ -434,7 +425,7 @@ impl Classes {
                 members.entry(c).or_insert((i, 0)).1 += 1;
             }
         }
-        let large = members.values().filter(|&&(_, n)| n >= MIN_MEMBERS);
+        let large = members.values().filter(|&&(_, n)| n >= RENAMING.members);
         let mut first: Vec<usize> = large.map(|&(i, _)| i).collect();
         first.sort_unstable();
         let numbers = first.iter().enumerate();
@@ -468,7 +459,7 @@ pub(super) fn representatives(
     limits: &Limits,
 ) -> Vec<usize> {
     let themselves = || (0..elements.len()).collect();
-    if elements.len() < MIN_ELEMENTS || samples_are_equal(stores, elements) {
+    if elements.len() < RENAMING.elements || samples_are_equal(stores, elements) {
         return themselves();
     }
     let shapes = Shapes::new(stores, elements);
@@ -479,7 +470,7 @@ pub(super) fn representatives(
     // Tables of walkers that are done: it takes time to make them. The substitution in them counts no
     // more, for what extends it may not be found from the start, and which chunk was done is chance.
     let free: Mutex<Vec<Tables>> = Mutex::default();
-    let size = elements.len().div_ceil(CHUNKS).max(MIN_CHUNK);
+    let size = elements.len().div_ceil(RENAMING.chunks).max(RENAMING.chunk);
     let chunks: Vec<Vec<usize>> = elements
         .par_chunks(size)
         .enumerate()
@@ -488,7 +479,7 @@ pub(super) fn representatives(
             let mut walker = Walker::new(&shapes, tables);
             // Members of each class, the last one first, and what stands for them: what comes next is
             // mostly like one of them in the order of its ids.
-            let mut last: Vec<SmallVec<[(usize, usize); RECENT]>> =
+            let mut last: Vec<SmallVec<[(usize, usize); RENAMING.recent]>> =
                 vec![SmallVec::new(); classes.first.len()];
             let mut find = |i: usize| {
                 let Some(class) = classes.of[i].map(|c| c as usize) else {
@@ -509,7 +500,7 @@ pub(super) fn representatives(
                 }
                 let is_like = like(first, Order::Ids) || like(first, Order::Inputs);
                 let stands = if is_like { first } else { i };
-                recent.truncate(RECENT - 1);
+                recent.truncate(RENAMING.recent - 1);
                 recent.insert(0, (i, stands));
                 stands
             };

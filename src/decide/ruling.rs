@@ -1,140 +1,93 @@
-//! How a condition was decided, and what all rulings say together.
+//! How an element was decided, and what all rulings say together.
 //!
-//! `Equivalent` needs a proof of every condition; one refutation is `NotEquivalent` whatever else
-//! is open; conditions of one array that stay open for one kind of reason are reported once, with
-//! their number.
+//! `Equivalent` needs a proof of every element; one refutation is `NotEquivalent` whatever else is
+//! open.
 
-use super::elements::Condition;
-use super::prove::Proof;
-use super::types::*;
-use super::witness::Found;
-use crate::term::{ArrayId, TermId};
+use super::goal::Only;
+use super::prove::{Failure, Proved};
+use super::refute::Found;
 
-/// How a condition was decided.
-pub(super) enum Ruling {
-    Identical,
-    SameForm {
-        positive_logarithms: bool,
-    },
-    ByCases {
-        positive_logarithms: bool,
-    },
-    /// By evaluation at random points.
-    Probable {
-        positive_logarithms: bool,
-    },
-    /// Refuted by an element that one kernel writes, or by an input, whose search is kept for the
-    /// report.
-    Refuted(Box<Counterexample>, Option<Box<Found>>),
-    /// Not equal by form, and not searched yet.
+/// How an element was decided.
+#[derive(Clone, Debug)]
+pub(crate) enum Ruling {
+    /// Every goal was proved.
+    Proved(Proved),
+    /// An input tells the sides apart; `named` says that library functions stood by their names.
+    Refuted { found: Box<Found>, named: bool },
+    /// Surely only one kernel writes the element.
+    OneSided(Only),
+    /// Not proved by what needs no search, and not searched yet.
     Deferred(Failure),
-    /// Undecided, and the pair of terms at which, where what differs is worth saying.
-    Open(Unresolved, Option<(TermId, TermId)>),
+    /// Undecided.
+    Open(Why),
+}
+
+/// Why an element stayed open.
+#[derive(Clone, Debug)]
+pub(crate) enum Why {
+    /// What the tactics failed with, and whether the sides differ by what rounding explains on some
+    /// input.
+    Failed {
+        failure: Failure,
+        within_rounding: bool,
+    },
+    /// Only one kernel writes it in the CTAs that were run.
+    OneSided(Only),
+    /// No input was found on which the reference is a number.
+    Nothing,
+    /// A limit was reached before it was decided.
+    Limit(&'static str),
 }
 
 impl Ruling {
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self, Ruling::Open(..) | Ruling::Deferred(_))
+    }
+
+    pub(crate) fn is_refuted(&self) -> bool {
+        matches!(self, Ruling::Refuted { .. } | Ruling::OneSided(_))
     }
 }
 
-/// What a proof failed with, and the pair of terms at which it did.
-pub(super) type Failure = (Proof, TermId, TermId);
+/// What was ruled, and what it rests on.
+#[derive(Default)]
+pub(crate) struct Rulings {
+    /// By element; after a refutation the others have none.
+    pub of: Vec<Ruling>,
+    /// Assumptions of the proofs.
+    pub assumptions: Vec<String>,
+    /// The error of proofs by evaluation at random points.
+    pub chance: Option<Chance>,
+    /// Inputs that were tried.
+    pub tried: u64,
+}
 
-/// The array of the first of some open conditions, what is said of them, and its pair of terms.
-type Undecided = (ArrayId, Unresolved, Option<(TermId, TermId)>);
+/// What a proof by evaluation at random points may be wrong by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chance {
+    /// Number of elements that were proved that way.
+    pub elements: u64,
+    /// Number of points.
+    pub points: usize,
+    /// Binary logarithm of a bound on the chance that any of them differs.
+    pub error: f64,
+}
 
-/// Adds the rulings up; `between` says where a pair of terms differs.
-pub(super) fn tally(
-    conditions: &[Condition],
-    rulings: Vec<Ruling>,
-    decision: &mut Decision,
-    between: impl Fn((TermId, TermId)) -> Difference,
-) {
-    let mut open: Vec<Undecided> = Vec::new();
-    let mut logarithms = false;
-    let mut proved = 0;
-    let counts = &mut decision.counts;
-    for (ruling, c) in rulings.into_iter().zip(conditions) {
-        match ruling {
-            Ruling::Identical => counts.by_identity += 1,
-            Ruling::SameForm {
-                positive_logarithms,
-            } => {
-                counts.by_form += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::ByCases {
-                positive_logarithms,
-            } => {
-                counts.by_cases += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::Probable {
-                positive_logarithms,
-            } => {
-                counts.by_evaluation += 1;
-                logarithms |= positive_logarithms;
-            }
-            Ruling::Refuted(w, _) => {
-                decision.counterexample = Some(*w);
-                continue;
-            }
-            // Only beside a refutation is there something that nobody has searched.
-            Ruling::Deferred(_) => continue,
-            Ruling::Open(mut u, pair) => {
-                u.count += c.alike;
-                let same = open
-                    .iter_mut()
-                    .find(|(a, o, _)| *a == c.array && o.kind == u.kind);
-                match same {
-                    Some((_, o, _)) => o.count += u.count,
-                    None => open.push((c.array, u, pair)),
-                }
-                continue;
-            }
-        }
-        proved += 1;
-        counts.by_renaming += c.alike;
-        if let Some(o) = decision.outputs.iter_mut().find(|o| o.array == c.array) {
-            o.proved += c.elements();
-        }
+impl Chance {
+    /// The bound as a power of 2 that is not below it.
+    pub fn bound(&self) -> String {
+        format!("2^{}", self.error.ceil())
     }
-    let explained = |(_, mut u, pair): Undecided| {
-        if let Some(pair) = pair {
-            let d = between(pair);
-            u.message.push_str(&format!(": {}", d.message));
-            // A short sentence quotes both sides itself.
-            if !(d.message.contains(&d.reference) && d.message.contains(&d.optimized)) {
-                let (a, b) = (&d.reference, &d.optimized);
-                u.message
-                    .push_str(&format!(": reference has {a}, optimized kernel has {b}"));
-            }
-            u.difference = Some(d);
-        }
-        u
-    };
-    decision.unknowns = open.into_iter().map(explained).collect();
-    for u in decision.unknowns.iter_mut().filter(|u| u.count > 1) {
-        let more = u.count - 1;
-        let s = if more == 1 { "" } else { "s" };
-        u.message
-            .push_str(&format!(" (and {more} more element{s})"));
+
+    /// What the answer takes for granted.
+    pub(crate) fn assumption(&self) -> String {
+        let s = if self.elements == 1 { "" } else { "s" };
+        format!(
+            "{} element{s} are equal at {} random points modulo primes of 61 bits: the chance that one of \
+             them differs all the same is at most {}",
+            self.elements,
+            self.points,
+            self.bound()
+        )
     }
-    if logarithms {
-        decision
-            .assumptions
-            .push("arguments of logarithms are positive, not 0".to_string());
-    }
-    if let Some(chance) = &mut decision.chance {
-        chance.elements = decision.counts.by_evaluation;
-        decision.assumptions.push(chance.assumption());
-    }
-    decision.verdict = if decision.counterexample.is_some() {
-        Verdict::NotEquivalent
-    } else if decision.unknowns.is_empty() && proved == conditions.len() {
-        Verdict::Equivalent
-    } else {
-        Verdict::Unknown
-    };
 }

@@ -1,44 +1,54 @@
 //! Results that need not be computed again.
 //!
-//! A result is kept under a hash of everything that it depends on: the texts of the kernels, how
-//! they are launched and bound, every option, and the executable itself, so that another build of
-//! volta shares nothing with this one. Results that a limit cut short are not kept. An entry that
-//! cannot be read, or whose own hash does not fit, is no entry. Writing one is an attempt: a cache
-//! that cannot be written only costs time.
+//! A result is kept under a hash of everything that it depends on: the texts of the kernels as they were read to be
+//! judged, how they are launched and bound, every option, and the executable itself, so that another build of
+//! volta shares nothing with this one. Results that a limit cut short are not kept. Writing one is an attempt: a
+//! cache that cannot be written only costs time.
+//!
+//! A folder of results may come from anyone, with the pull request that it is to judge. So every entry carries a
+//! message authentication code (HMAC, RFC 2104) under a key of the user's own, which no flag and no manifest
+//! names; what does not verify, or is no regular file, is no entry. Without a key nothing is kept.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::input;
+use super::key;
+use crate::input::Files;
 use crate::report::{Answer, Verdict};
 use crate::spec::{Layers, Which};
 
-const FORMAT: &str = "volta-cache/1";
+const FORMAT: &str = "volta-cache/2";
+
+/// Bytes of a result that is read back.
+const LONGEST: u64 = 64 << 20;
 
 /// A folder of results.
 #[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
     executable: String,
+    secret: Vec<u8>,
 }
 
 impl Cache {
     /// The cache in a folder; `None` if the executable cannot be read, without which no result
-    /// is known to be its own.
+    /// is known to be its own, or if the user has no key.
     pub fn open(dir: &Path) -> Option<Cache> {
         let path = std::env::current_exe().ok()?;
         let bytes = std::fs::read(path).ok()?;
         Some(Cache {
             dir: dir.to_path_buf(),
             executable: hex(&bytes),
+            secret: key::secret()?,
         })
     }
 
     /// The key of a check (of two kernels) or a race; `None` if something cannot be read.
-    pub fn key(&self, layers: Layers, sides: &[Which]) -> Option<String> {
+    pub fn key(&self, layers: Layers, sides: &[Which], files: &Files) -> Option<String> {
         let mut hash = Sha256::new();
         let mut add = |part: &str| {
             hash.update((part.len() as u64).to_le_bytes());
@@ -49,8 +59,7 @@ impl Cache {
         add(&format!("{:?}", layers.options().ok()?));
         for &side in sides {
             let spec = layers.kernel(side).ok()?;
-            let text = input::bytes(&spec.file).ok()?;
-            add(&hex(&text));
+            add(&files.open(&spec.file).ok()?.source.text);
             add(&format!("{spec:?}"));
         }
         Some(show(&hash.finalize()))
@@ -61,18 +70,30 @@ impl Cache {
         self.dir.join(head).join(format!("{key}.json"))
     }
 
+    /// What authenticates a result under a key.
+    fn code(&self, key: &str, body: &str) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).ok()?;
+        for part in [FORMAT, key, body] {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part.as_bytes());
+        }
+        Some(mac)
+    }
+
     /// The result under a key.
     pub fn get(&self, key: &str) -> Option<Answer> {
-        let text = std::fs::read_to_string(self.path(key)).ok()?;
-        let entry: Value = serde_json::from_str(&text).ok()?;
-        // The body is kept as text, so that its hash is that of the same bytes.
-        let body = entry["body"].as_str()?;
-        let fits = entry["format"] == FORMAT
-            && entry["key"] == key
-            && entry["hash"] == hex(body.as_bytes()).as_str();
-        if !fits {
+        let path = self.path(key);
+        // A link may lead to a device, and a pipe never ends.
+        let about = std::fs::symlink_metadata(&path).ok()?;
+        if !about.is_file() || about.len() > LONGEST {
             return None;
         }
+        let text = std::fs::read_to_string(path).ok()?;
+        let entry: Value = serde_json::from_str(&text).ok()?;
+        // The body is kept as text, so that its code is that of the same bytes.
+        let body = entry["body"].as_str()?;
+        let code = unhex(entry["mac"].as_str()?)?;
+        self.code(key, body)?.verify_slice(&code).ok()?;
         let body: Value = serde_json::from_str(body).ok()?;
         let object = body.get("object")?.clone();
         Some(Answer {
@@ -90,8 +111,11 @@ impl Cache {
             return;
         }
         let body = json!({"object": answer.object, "text": answer.text}).to_string();
-        let hash = hex(body.as_bytes());
-        let entry = json!({"format": FORMAT, "key": key, "hash": hash, "body": body});
+        let Some(mac) = self.code(key, &body) else {
+            return;
+        };
+        let mac = show(&mac.finalize().into_bytes());
+        let entry = json!({"format": FORMAT, "mac": mac, "body": body});
         let path = self.path(key);
         // Others may read and write at the same time: a file appears whole or not at all.
         let store = || -> std::io::Result<()> {
@@ -120,6 +144,14 @@ pub fn default_dir() -> Option<PathBuf> {
 
 fn hex(bytes: &[u8]) -> String {
     show(&Sha256::digest(bytes))
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+        return None;
+    };
+    let byte = |p: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(p).ok()?, 16).ok();
+    pairs.iter().map(byte).collect()
 }
 
 fn show(digest: &[u8]) -> String {

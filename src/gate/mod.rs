@@ -19,6 +19,7 @@ use crate::report::{Answer, EXIT_ERROR, Failure};
 use crate::spec::{Layers, Settings, Which, limits};
 
 pub mod cache;
+mod key;
 mod memory;
 mod plan;
 
@@ -182,7 +183,7 @@ fn answer(
         true => &[Which::Reference, Which::Optimized],
         false => &[Which::Kernel],
     };
-    let slot = cache.and_then(|c| Some((c, c.key(layers, sides)?)));
+    let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(known);
     }

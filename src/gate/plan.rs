@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diag::{Diagnostic, Source, Span};
+use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::{Failure, Kind};
 use crate::sim::DefectKind;
@@ -62,7 +62,7 @@ impl Plan {
             way: Vec::new(),
         }];
         while let Some(next) = wanted.pop() {
-            let name = next.path.display().to_string();
+            let name = visible(&next.path.display().to_string()).into_owned();
             let refuse = |why: String| match &next.by {
                 Some((source, span)) => {
                     let d = Diagnostic::error("manifest", why).label(*span, "");
@@ -147,6 +147,7 @@ fn jobs(manifest: &Manifest) -> Result<Vec<(Job<'_>, String)>, String> {
         };
         let kind = if is_check { "check" } else { "race" };
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
+        let name = visible(&name).into_owned();
         let place = format!("[[{kind}]] {number} (`{name}`)");
         let (stray, verdicts): (_, &[&str]) = if is_check {
             let stray = entry.kernel.is_some().then_some("kernel");

@@ -14,7 +14,7 @@ use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
 use crate::sim::Writes;
 use crate::sim::race::Kind;
 use crate::spec::{Arrays, Bindings, Role};
-use crate::term::{ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
+use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
 use super::between::{Meeting, Overlap, Record};
 
@@ -29,6 +29,8 @@ pub struct Pair {
     pub values: (TermId, TermId),
     /// The accesses.
     pub records: (Record, Record),
+    /// Computed numbers, which can be equal over the reals only.
+    pub real: bool,
 }
 
 /// Elements that two instructions wrote in different CTAs with the same term.
@@ -40,6 +42,8 @@ pub struct Equal {
     pub off: u64,
     /// Its accesses.
     pub records: (Record, Record),
+    /// Equal over the reals only.
+    pub real: bool,
     /// Number of elements.
     pub count: u64,
 }
@@ -54,7 +58,7 @@ pub struct Memory {
     /// Plain writes of the same element, to be compared.
     pub pairs: Vec<Pair>,
     /// Plain writes of the same term, by instructions.
-    pub equal: BTreeMap<(Pc, Pc), Equal>,
+    pub equal: BTreeMap<(Pc, Pc, bool), Equal>,
     /// Elements whose initial content is not known, so that their updates cannot be joined.
     pub lost: Vec<(ArrayId, u64)>,
     fresh: u32,
@@ -271,19 +275,32 @@ impl Memory {
                     self.lost.push((array, at));
                     continue;
                 };
+                let agreement = match o.what {
+                    Meeting::Same(..) => store.agreement(x, y),
+                    _ => Agreement::Same,
+                };
                 match o.what {
-                    Meeting::Same(earlier, later) if x != y => self.pairs.push(Pair {
-                        array,
-                        off: at,
-                        values: (x, y),
-                        records: (earlier, later),
-                    }),
+                    Meeting::Same(earlier, later) if agreement == Agreement::Open => {
+                        self.pairs.push(Pair {
+                            array,
+                            off: at,
+                            values: (x, y),
+                            real: store.takes_made(x, y),
+                            records: (earlier, later),
+                        })
+                    }
                     Meeting::Same(earlier, later) => {
-                        let key = (earlier.pc, later.pc);
+                        let real = agreement == Agreement::Real;
+                        if real {
+                            let forgotten = store.faced(x);
+                            write(store, there, at, forgotten);
+                        }
+                        let key = (earlier.pc, later.pc, real);
                         let e = self.equal.entry(key).or_insert(Equal {
                             array,
                             off: at,
                             records: (earlier, later),
+                            real,
                             count: 0,
                         });
                         e.count += 1;

@@ -16,10 +16,11 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::decide::{self, merge};
+use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
 use crate::sim::footprint::Access;
+use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
     self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
     WarningKind, Watch,
@@ -28,12 +29,16 @@ use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::ArrayId;
 
 pub mod between;
+mod discharge;
 pub mod intervals;
 pub mod memory;
 pub mod scope;
 pub mod select;
 
 use between::{Between, Found, Record, Trouble};
+pub use discharge::discharge;
+
+use discharge::merge;
 use memory::{Initials, Memory};
 
 /// Most CTAs that a whole grid may have.
@@ -96,7 +101,7 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let mut outcome = self.run(rank, limits, noting);
-        decide::discharge(&mut outcome, self.arrays, self.deciding);
+        discharge(&mut outcome, self.arrays, self.deciding);
         outcome
     }
 
@@ -319,7 +324,7 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
-        decide::discharge(&mut out.outcome, arrays, deciding);
+        discharge(&mut out.outcome, arrays, deciding);
         out
     }
 
@@ -448,8 +453,14 @@ impl<'a> Whole<'a> {
                 ctas[0], ctas[1]
             );
             let warning = Finding {
-                kind: WarningKind::SameValueWrite,
-                message: format!("{who}, which nothing orders, with the same value"),
+                kind: match f.real {
+                    true => WarningKind::RealEqualRace,
+                    false => WarningKind::SameValueWrite,
+                },
+                message: match f.real {
+                    true => format!("{who}, which nothing orders, with {REAL_EQUAL}"),
+                    false => format!("{who}, which nothing orders, with the same value"),
+                },
                 count: f.count,
                 sites: sites.clone(),
             };
@@ -478,6 +489,8 @@ struct SameValue {
     earlier: Record,
     later: Record,
     count: u64,
+    /// Equal over the reals only.
+    real: bool,
     /// The values, where they are not the same term.
     values: Option<(crate::term::TermId, crate::term::TermId)>,
 }
@@ -490,6 +503,7 @@ impl Whole<'_> {
             earlier: e.records.0,
             later: e.records.1,
             count: e.count,
+            real: e.real,
             values: None,
         });
         let open = self.memory.pairs.iter().take(COMPARED).map(|p| SameValue {
@@ -498,6 +512,7 @@ impl Whole<'_> {
             earlier: p.records.0,
             later: p.records.1,
             count: 1,
+            real: p.real,
             values: Some(p.values),
         });
         let list: Vec<SameValue> = equal.chain(open).collect();

@@ -149,6 +149,16 @@ pub enum LowerError {
     /// No entry in the module.
     #[error("the module has no entry")]
     NoEntry,
+    /// A version, target or address size that does not exist.
+    #[error("there is no `{text}`")]
+    Header {
+        /// The directive.
+        directive: &'static str,
+        /// The directive with what it names.
+        text: String,
+        /// Where it stands.
+        span: Span,
+    },
     /// No entry with this name.
     #[error("no entry is named `{name}`")]
     UnknownEntry {
@@ -180,6 +190,7 @@ impl LowerError {
             LowerError::SpaceMismatch { .. } => "state-space",
             LowerError::Constant(_) => "constant",
             LowerError::Size { .. } => "size",
+            LowerError::Header { directive, .. } => directive,
             LowerError::CallArity { .. } | LowerError::ArgumentSize { .. } => "call",
             LowerError::NoEntry
             | LowerError::UnknownEntry { .. }
@@ -200,6 +211,7 @@ impl LowerError {
             | LowerError::OperandCount { span, .. }
             | LowerError::SpaceMismatch { span, .. }
             | LowerError::Size { span, .. }
+            | LowerError::Header { span, .. }
             | LowerError::CallArity { span, .. }
             | LowerError::ArgumentSize { span, .. } => Some(*span),
             LowerError::Constant(error) => Some(error.span()),
@@ -249,6 +261,14 @@ pub enum LowerWarning {
         /// What the user may have meant.
         help: Option<String>,
     },
+    /// A version or a target that is newer than what is known here.
+    #[error("`{text}` is newer than PTX ISA 9.0; what it adds is not executed")]
+    Newer {
+        /// The directive with what it names.
+        text: String,
+        /// Where it stands.
+        span: Span,
+    },
 }
 
 impl LowerWarning {
@@ -256,26 +276,25 @@ impl LowerWarning {
     pub fn code(&self) -> &'static str {
         match self {
             LowerWarning::UnknownOpcode { .. } => "unknown-opcode",
+            LowerWarning::Newer { .. } => "note",
         }
     }
 
     /// The place.
     pub fn span(&self) -> Span {
         match self {
-            LowerWarning::UnknownOpcode { span, .. } => *span,
+            LowerWarning::UnknownOpcode { span, .. } | LowerWarning::Newer { span, .. } => *span,
         }
     }
 
     /// The message with its place.
     pub fn diagnostic(&self) -> Diagnostic {
+        let message = Diagnostic::warning(self.code(), self.to_string()).label(self.span(), "");
         match self {
-            LowerWarning::UnknownOpcode { span, help, .. } => {
-                let message = Diagnostic::warning(self.code(), self.to_string()).label(*span, "");
-                match help {
-                    Some(help) => message.help(help.as_str()),
-                    None => message,
-                }
-            }
+            LowerWarning::UnknownOpcode {
+                help: Some(help), ..
+            } => message.help(help.as_str()),
+            LowerWarning::UnknownOpcode { .. } | LowerWarning::Newer { .. } => message,
         }
     }
 }

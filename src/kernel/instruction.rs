@@ -10,7 +10,7 @@ use super::error::{LowerError, LowerWarning};
 use super::lower::Lowerer;
 use super::sig::{Decoded, Sig, Stop};
 use super::{Guard, Loc, Op};
-use crate::diag::{Span, nearest};
+use crate::diag::{Span, nearest, visible};
 use crate::ptx;
 use crate::ptx::{Id, Instr, Name, Opcode, Type};
 
@@ -157,7 +157,7 @@ impl<'a> Lowerer<'a> {
         if index == next {
             let path = self.files.get(&file).map(|path| self.m.text(*path));
             self.k.locs.push(Loc {
-                file: path.unwrap_or("").to_string(),
+                file: visible(path.unwrap_or("")).into_owned(),
                 line,
             });
         }

@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::callgraph::CallGraph;
 use super::error::{LowerError, LowerWarning};
+use super::header;
 use super::layout::Statics;
 use super::scope::{Binding, Frame, Label, Range};
 use super::{Guard, Inst, Kernel, Op, Param, Pc, RegId, Special};
@@ -46,6 +47,7 @@ pub fn lower(
     entry: Id<Function>,
 ) -> Result<Lowered, Vec<LowerError>> {
     let mut low = Lowerer::new(module, source, entry);
+    (low.errors, low.warnings) = header::check(module);
     low.lay_out_statics();
     low.kernel_params(entry);
     low.body(entry);

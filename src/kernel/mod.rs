@@ -47,6 +47,7 @@ mod decode_video;
 mod decode_wmma;
 mod entry;
 mod flow;
+mod header;
 mod init;
 mod instruction;
 mod layout;

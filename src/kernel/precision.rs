@@ -22,6 +22,7 @@ use super::{
 };
 
 pub mod compare;
+pub mod residual;
 mod ways;
 
 use ways::{Order, Reads, Seed, Ways};

@@ -15,7 +15,7 @@ use super::poly::PolyId;
 use super::ring::Ring;
 use super::select::Lit;
 use crate::kernel::Fmt;
-use crate::term::{ArrayId, BitsOp};
+use crate::term::{ArrayId, BitsOp, TermId};
 
 /// An interned bit-vector node of a scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +28,8 @@ pub(super) enum Node {
     Bytes(ArrayId, u64, u8),
     Fresh(u8, u32),
     OfReal(Fmt, PolyId),
+    /// The encoding of a number that remembers how it was made.
+    Made(Fmt, TermId),
     Concat(Box<[NodeId]>),
     Extract(NodeId, u8, u8),
     Op(BitsOp, NodeId, NodeId),
@@ -80,6 +82,7 @@ impl Ring {
         let of = |n: &NodeId| self.nodes.partial(*n);
         let partial = match &node {
             Node::Const(..) | Node::Bytes(..) | Node::Fresh(..) => 0,
+            Node::Made(..) => flag::PARTIAL,
             Node::OfReal(_, p) | Node::Clamp(_, _, p) => self.polys.flags(*p),
             Node::Concat(list) | Node::Set(_, _, list) => list.iter().fold(0, |f, n| f | of(n)),
             Node::Sum(_, list) => list.iter().fold(0, |f, (n, _)| f | of(n)),

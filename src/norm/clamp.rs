@@ -23,7 +23,7 @@ impl Ring {
     ///
     /// True for the minimum, false for the maximum.
     pub(super) fn chooses_clamp(&mut self, q: PolyId, d: PolyId) -> Result<Option<bool>, Fail> {
-        if self.polys.flags(d) & flag::MAX == 0 {
+        if self.polys.flags(d) & flag::CHOICE == 0 {
             return Ok(None);
         }
         if let Some(least) = self.follows_one(q, d)? {

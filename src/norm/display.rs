@@ -299,6 +299,7 @@ impl<'a, 's> Printer<'a, 's> {
                 self.out.push_str(&name);
             }
             Node::Fresh(_, s) => self.out.push_str(&format!("fresh{s}")),
+            Node::Made(f, _) => self.out.push_str(&format!("bits_{f:?}(...)")),
             Node::OfReal(f, p) => self.call(&format!("bits_{f:?}"), &[*p], depth),
             Node::Concat(list) => {
                 self.out.push('{');

@@ -23,7 +23,7 @@ use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
 
 /// An interned exponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExpId(pub(super) u32);
 
 impl ExpId {
@@ -58,8 +58,8 @@ impl Exps {
         self.list[e.0 as usize].0
     }
 
-    /// `flag::PARTIAL` if the exponent is not defined for all inputs, `flag::REDUCIBLE` if it
-    /// holds half of a logarithm or a whole one.
+    /// `flag::PARTIAL` if the exponent is not defined for all inputs, `flag::CHOICE` if it holds a maximum
+    /// or a choice, `flag::REDUCIBLE` if it holds half of a logarithm or a whole one.
     pub(super) fn flags(&self, e: ExpId) -> u8 {
         self.list[e.0 as usize].1
     }
@@ -112,7 +112,7 @@ impl Ring {
             }
         }
         let p = self.identify(p)?;
-        let mut flags = self.polys.flags(p) & flag::PARTIAL;
+        let mut flags = self.polys.flags(p) & (flag::PARTIAL | flag::CHOICE);
         if self.special {
             let terms = self.polys.get(p);
             if terms.iter().any(|t| self.halves_of_logarithm(t).is_some()) {
@@ -150,9 +150,7 @@ impl Ring {
                     if k.rem_euclid(2) == 1 {
                         roots.push(b);
                     }
-                    if k.div_euclid(2) != 0 {
-                        powers.push((b, k.div_euclid(2) as i32));
-                    }
+                    self.power_of_argument(b, k.div_euclid(2) as i32, powers)?;
                 }
                 None => rest.push(t),
             }
@@ -166,6 +164,29 @@ impl Ring {
             ..PTerm::ONE
         };
         Ok((rest, roots))
+    }
+
+    /// match `2^(2n * log2(|d|))`; result `d^2n`; because an even power of a size is that of the number.
+    fn power_of_argument(
+        &mut self,
+        b: PolyId,
+        k: i32,
+        powers: &mut Vec<(PolyId, i32)>,
+    ) -> Result<(), Fail> {
+        let even = k - k.rem_euclid(2);
+        if k != 0
+            && k != -1
+            && even != 0
+            && let Some(d) = self.size_of(b)?
+        {
+            powers.push((d, even));
+            if k != even {
+                powers.push((b, 1));
+            }
+        } else if k != 0 {
+            powers.push((b, k));
+        }
+        Ok(())
     }
 
     /// match `2^a * 2^b`; result `2^k * 2^e`; because a + b = k + e.

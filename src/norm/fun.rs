@@ -256,6 +256,19 @@ impl Ring {
         Err(Fail::Limit)
     }
 
+    /// Adds the base-2 logarithm of an even power of an atom.
+    ///
+    /// match `log2(x^2k)`; result `2k * log2(|x|)`; because x is not 0 where there is a logarithm.
+    fn log2_of_size(&mut self, a: u32, k: i32, terms: &mut Vec<PTerm>) -> Result<(), Fail> {
+        let mono = self.monos.atom(a, &self.atom_flags);
+        let size = self.val_abs(Val::term(PTerm::mono(mono)))?;
+        let size = self.canon(size)?;
+        let log = self.log2(size)?;
+        let log = self.canon(log)?;
+        let k = self.coefs.of(Rat::int(i64::from(k)));
+        self.push_scaled(PTerm::constant(k), log, terms)
+    }
+
     /// The base-2 logarithm of the product of a content and a primitive part.
     fn log2_of_parts(&mut self, content: PTerm, primitive: PolyId) -> Result<Val, Fail> {
         let negative = self.coefs.is_negative(content.coef);
@@ -272,7 +285,13 @@ impl Ring {
         let mut inside = Powers::new();
         for (a, k) in powers {
             if !sole && !self.atom_signs[a as usize].is_positive() {
-                inside.push((a, k));
+                let odd = k.rem_euclid(2);
+                if odd != 0 {
+                    inside.push((a, odd));
+                }
+                if k != odd {
+                    self.log2_of_size(a, k - odd, &mut terms)?;
+                }
                 continue;
             }
             if let Atom::Sqrt(d) = *self.atom(a)

@@ -181,12 +181,7 @@ mod tests {
     use crate::term::eval::{Inputs, Mode, evaluate};
     use crate::term::{ArrayId, BitsOp, TermId, TermStore};
 
-    const EXACT: Mode = Mode {
-        prec: 64,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    const EXACT: Mode = Mode::exact(64);
 
     /// A factor: an input, a constant, a product of two of those in either order.
     fn operand(s: &mut TermStore, i: u64) -> TermId {

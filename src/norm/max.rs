@@ -42,8 +42,7 @@ impl Ring {
             (Some(false), _) | (_, Some(false)) => return Ok(Val::infinity(false)),
             _ => {}
         }
-        let (p, q) = (self.canon(a)?, self.canon(b)?);
-        self.max_of(vec![p, q])
+        self.largest(&[a, b])
     }
 
     /// match `min(a, b)`; result `-max(-a, -b)`; because negation reverses the order.
@@ -62,7 +61,7 @@ impl Ring {
 
     /// A maximum atom with a positive rational factor, among the terms of an element.
     pub(super) fn max_term(&self, p: PolyId) -> Option<(usize, Box<[PolyId]>)> {
-        if self.polys.flags(p) & flag::MAX == 0 {
+        if self.polys.flags(p) & flag::CHOICE == 0 {
             return None;
         }
         let terms = self.polys.get(p).iter().enumerate();
@@ -260,12 +259,21 @@ impl Ring {
 
     /// The largest of canonical polynomials.
     ///
+    /// match `max {f * s | s in S}` with f >= 0; result `f * max(S)`; because a factor that is not negative keeps the order.
+    ///
     /// match `max {c + f * s | s in S}` with f > 0; result `c + f * max(S)`; because adding and
     /// scaling by a positive number keep the order.
     pub(super) fn max_of(&mut self, elements: Vec<PolyId>) -> Result<Val, Fail> {
+        let mut elements = elements;
+        self.join_powers(&mut elements)?;
+        if let Some((front, inner)) = self.common_power(&elements)? {
+            let inner = self.max_of(inner)?;
+            return self.val_mul(Val::term(front), inner);
+        }
         // What all share goes first: a shared maximum is not to be spread over the elements.
         let (mut set, before) = self.take_least(elements)?;
         set = self.flatten(set)?;
+        self.join_powers(&mut set)?;
         set.sort_unstable();
         set.dedup();
         self.drop_dominated(&mut set)?;

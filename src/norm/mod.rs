@@ -13,7 +13,7 @@
 //! In reading order: `rat` (coefficients), `monomial`, `poly`, `exp`, `ring` (the scratch and the
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
-//! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `select`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` and
+//! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` and
 //! `obligations` (definedness), `probable` (evaluation at random points, for who asks for it), `recover` (rounded constants), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
@@ -29,12 +29,15 @@ mod display;
 mod exp;
 mod expand;
 mod fingerprint;
+mod fold;
 mod fraction;
 mod fun;
 mod joint;
 mod linear;
+mod literal;
 mod max;
 mod monomial;
+mod multiples;
 mod obligations;
 mod poly;
 pub mod probable;
@@ -55,6 +58,7 @@ mod value;
 mod variance;
 
 pub use difference::Difference;
+pub use literal::{Key, Polynomial, Reading, Relation};
 pub use obligations::{Need, Obligation};
 pub use sign::Sign;
 pub use sweep::Normalizer;

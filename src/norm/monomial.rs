@@ -25,8 +25,8 @@ pub mod flag {
     pub const PARTIAL: u8 = 4;
     /// Holds a square root, or a sine, whose square is rewritten likewise.
     pub const SQRT: u8 = 8;
-    /// Holds a maximum.
-    pub const MAX: u8 = 16;
+    /// Holds a maximum or a choice.
+    pub const CHOICE: u8 = 16;
     /// Stands for a polynomial that is expanded later.
     pub const LET: u8 = 32;
     /// Holds an exponential (polynomials only).

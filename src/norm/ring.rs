@@ -16,6 +16,7 @@ use super::binary::Binary;
 use super::bits::{NodeId, Nodes};
 use super::exp::Exps;
 use super::fingerprint::Image;
+use super::fold::Larger;
 use super::monomial::{Mono, Monomials, flag};
 use super::poly::{PTerm, PolyId, Polys};
 use super::rat::Coefs;
@@ -83,6 +84,8 @@ pub(super) struct Ring {
     pub(super) special: bool,
     /// True once an atom is a square root, a logarithm or a sine.
     pub(super) rooted: bool,
+    /// True once an atom is a choice.
+    pub(super) chooses: bool,
     /// Inverses of two-term sums, by atom.
     pub(super) binaries: FxHashMap<u32, Binary>,
     /// Denominators that are not 0 by assumption.
@@ -96,6 +99,8 @@ pub(super) struct Ring {
     pub(super) same_as: FxHashMap<PolyId, PolyId>,
     pub(super) by_image: FxHashMap<u64, Vec<PolyId>>,
     pub(super) identify_depth: u32,
+    pub(super) fold_depth: u32,
+    pub(super) larger_of: FxHashMap<Lit, Option<Larger>>,
     pub(super) coef_images: FxHashMap<u32, Image>,
     pub(super) commons: FxHashMap<(u32, u32), super::exp::ExpId>,
 }
@@ -115,6 +120,7 @@ impl Ring {
             atom_images: Vec::new(),
             special: false,
             rooted: false,
+            chooses: false,
             binaries: FxHashMap::default(),
             nonzero: rustc_hash::FxHashSet::default(),
             limits,
@@ -125,6 +131,8 @@ impl Ring {
             same_as: FxHashMap::default(),
             by_image: FxHashMap::default(),
             identify_depth: 0,
+            fold_depth: 0,
+            larger_of: FxHashMap::default(),
             coef_images: FxHashMap::default(),
             commons: FxHashMap::default(),
         }
@@ -181,6 +189,7 @@ impl Ring {
         let image = self.image_of_atom(id, &atom);
         self.special |= !matches!(atom, Atom::Symbol(_));
         self.rooted |= matches!(atom, Atom::Sqrt(_) | Atom::Log2(_) | Atom::Fun(Fun::Sin, _));
+        self.chooses |= matches!(atom, Atom::Select(..));
         if let Atom::Inv(d) = atom
             && let Some(b) = self.binary_shape(d)
         {
@@ -208,8 +217,10 @@ impl Ring {
             // The square of a sine is rewritten as that of a root is.
             Atom::Fun(Fun::Sin, p) => flag::SQRT | partial(*p),
             Atom::Fun(_, p) => partial(*p),
-            Atom::Max(s) => s.iter().fold(flag::MAX, |f, p| f | partial(*p)),
-            Atom::Select(c, a, b) => self.preds.partial(*c) | partial(*a) | partial(*b),
+            Atom::Max(s) => s.iter().fold(flag::CHOICE, |f, p| f | partial(*p)),
+            Atom::Select(c, a, b) => {
+                flag::CHOICE | self.preds.partial(*c) | partial(*a) | partial(*b)
+            }
             Atom::OfInt(_, n) => self.nodes.partial(*n),
             Atom::OfBits(..) => flag::PARTIAL,
         }

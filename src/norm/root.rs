@@ -109,6 +109,27 @@ impl Normalizer<'_> {
         self.ring.val_mul(out, rest).map(Some).map_err(fail)
     }
 
+    /// The size of a sum whose square a term is.
+    ///
+    /// match `sqrt(x * x)` for a sum x; result `|x|`, and `log2(x * x)`: `2 * log2(|x|)`; because the squares of x and -x are one,
+    /// and the logarithm has no value where x is 0 on either side.
+    pub(super) fn root_of_square(&mut self, t: TermId) -> Result<Option<Val>, NormError> {
+        let x = match self.store.get(t) {
+            Term::Mul(a, b) if a == b => a,
+            Term::Sum([a, b]) if a == b => TermId(*a),
+            _ => return Ok(None),
+        };
+        if !self.is_sum(x) {
+            return Ok(None);
+        }
+        match self.known(x) {
+            Entry::Real(v) if v.infinite().is_none() => {
+                self.ring.val_abs(v).map(Some).map_err(|f| error(f, t))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// True for what multiplies out to more than one term.
     fn is_sum(&mut self, t: TermId) -> bool {
         match self.known(t) {
@@ -126,7 +147,8 @@ impl Ring {
     /// match `sqrt(c * 2^e * x^2k * p)` with c > 0; result `sqrt(c) * 2^(e/2) * |x|^k * sqrt(p)`;
     /// because c, 2^e and x^2k are not negative, so p is not (or x is 0 and both sides are 0).
     ///
-    /// match `sqrt(x * y)` with x > 0 proved; result `sqrt(x) * sqrt(y)`; because then y >= 0.
+    /// match `sqrt(x * y)` with x > 0 proved, or x >= 0 and y >= 0; result `sqrt(x) * sqrt(y)`; because then y >= 0 in
+    /// the first case too.
     ///
     /// match `sqrt(1 / d)` with d > 0 proved; result `1 / sqrt(d)`.
     pub(super) fn sqrt(&mut self, p: PolyId) -> Result<Val, Fail> {
@@ -160,12 +182,15 @@ impl Ring {
         let odd = powers.iter().filter(|p| p.1 % 2 != 0).count();
         // With everything else not negative, the only odd power is not negative either.
         let sole = primitive == PolyId::ONE && !negative && odd == 1;
+        let is_odd = |e: &&(u32, i32)| e.1 % 2 != 0;
+        let nonneg = |e: &(u32, i32)| self.atom_signs[e.0 as usize].is_nonneg();
+        let all = primitive == PolyId::ONE && !negative && powers.iter().filter(is_odd).all(nonneg);
         let mut inside = Powers::new();
         for (a, k) in powers {
             let m = self.monos.atom(a, &self.atom_flags);
             let v = Val::term(PTerm::mono(m));
             let sign = self.atom_signs[a as usize];
-            if k % 2 != 0 && (sole || sign.is_positive()) {
+            if k % 2 != 0 && (sole || all || sign.is_positive()) {
                 let (of, k) = match *self.atom(a) {
                     Atom::Inv(d) => (d, -k),
                     _ => (self.single(PTerm::mono(m)), k),

@@ -32,6 +32,11 @@ impl Lit {
         Lit(self.0 ^ 1)
     }
 
+    /// The literal without its sign.
+    pub(super) fn positive(self) -> Lit {
+        Lit(self.0 & !1)
+    }
+
     pub(super) fn is_negated(self) -> bool {
         self.0 & 1 == 1
     }
@@ -123,7 +128,8 @@ impl Ring {
     }
 
     /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
-    /// atoms proved positive; a root is replaced by its argument. With `any_sign`, also what changes it but is never zero.
+    /// atoms proved positive, and two by two those proved negative; a root is replaced by its argument. With
+    /// `any_sign`, also what changes it but is never zero.
     pub(super) fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
         let (content, primitive) = match self.polys.get(p) {
             [t] => (*t, PolyId::ONE),
@@ -131,6 +137,7 @@ impl Ring {
         };
         let mut kept = super::monomial::Powers::new();
         let mut roots = Val::constant(Coef::ONE);
+        let mut negative = self.coefs.is_negative(content.coef);
         for (a, k) in self.monos.powers(content.mono) {
             let s = self.atom_signs[a as usize].pow(k);
             // A root has the sign of its argument, which is not negative where there is a root.
@@ -141,11 +148,13 @@ impl Ring {
                 roots = self.val_mul(roots, of)?;
                 continue;
             }
-            if !(s.is_positive() || any_sign && !s.may_be_zero()) {
+            if s.is_negative() {
+                negative = !negative;
+            } else if !(s.is_positive() || any_sign && !s.may_be_zero()) {
                 kept.push((a, k));
             }
         }
-        let negative = !any_sign && self.coefs.is_negative(content.coef);
+        let negative = !any_sign && negative;
         let front = PTerm {
             mono: self.monos.of(&kept, &self.atom_flags),
             coef: if negative { Coef::MINUS_ONE } else { Coef::ONE },
@@ -156,7 +165,7 @@ impl Ring {
         self.canon(v)
     }
 
-    /// match `f * p < 0` with f > 0; result `p < 0`.
+    /// match `f * p < 0` with f > 0; result `p < 0`, and `not (p = 0)` where p is never above 0.
     fn negative(&mut self, p: PolyId) -> Result<Lit, Fail> {
         let s = self.poly_sign(p);
         if s.is_nonneg() {
@@ -164,6 +173,9 @@ impl Ring {
         }
         if s.is_negative() {
             return Ok(Lit::TRUE);
+        }
+        if s.is_nonpos() {
+            return Ok(self.zero(p)?.negated());
         }
         let p = self.sign_part(p, false)?;
         let partial = self.polys.flags(p);
@@ -263,7 +275,7 @@ impl Ring {
     /// a xor b; signs are taken out.
     pub(super) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
         let flip = a.is_negated() != b.is_negated();
-        let (a, b) = (Lit(a.0 & !1), Lit(b.0 & !1));
+        let (a, b) = (a.positive(), b.positive());
         let l = if a == b {
             Lit::FALSE
         } else if a == Lit::TRUE || b == Lit::TRUE {
@@ -322,7 +334,19 @@ impl Ring {
                 None => {}
             }
         }
+        let mut x = x;
+        if let Pred::Zero(q) = *self.preds.get(p)
+            && !held
+        {
+            x = self.where_zero(q, x)?;
+            if x == y || self.polys.flags(y) & flag::PARTIAL == 0 && self.where_zero(q, y)? == x {
+                return Ok(b);
+            }
+        }
         if let Some(v) = self.told_apart(p, x, y)? {
+            return Ok(v);
+        }
+        if !held && let Some(v) = self.common_sum(p, x, y)? {
             return Ok(v);
         }
         // Terms that both branches have.

@@ -293,7 +293,7 @@ impl Ring {
         if s == Sign::ALL {
             s = self.quadratic_sign(self.polys.get(p), &[]);
         }
-        if s == Sign::ALL && self.polys.flags(p) & flag::MAX != 0 {
+        if s == Sign::ALL && self.polys.flags(p) & flag::CHOICE != 0 {
             return self.sign_by_means(p);
         }
         s

@@ -36,7 +36,7 @@ impl Ring {
     fn larger_of_two(&mut self, e: ExpId) -> Vec<Larger> {
         let p = self.exps.poly(e);
         let mut out = Vec::new();
-        if self.polys.flags(p) & flag::MAX == 0 {
+        if self.polys.flags(p) & flag::CHOICE == 0 {
             return out;
         }
         for i in 0..self.polys.len(p) {

@@ -7,6 +7,7 @@ use super::bits::{Node, NodeId};
 use super::joint::Joint;
 use super::poly::{PTerm, PolyId};
 use super::prove::Reach;
+use super::rat::Rat;
 use super::ring::{Atom, Fail, Ring};
 use super::select::Lit;
 use super::value::Val;
@@ -261,13 +262,17 @@ impl<'s> Normalizer<'s> {
         let fail = |f: Fail| error(f, t);
         Ok(match store.get(t) {
             Term::Const(_) | Term::Elem { .. } => self.known(t),
-            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => Entry::Real(self.gather(t)?),
+            Term::Add(..) | Term::Neg(_) | Term::Sum(_) => {
+                let v = self.gather(t)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
+            }
             Term::Mul(a, b) => {
                 if self.is_const(a) || self.is_const(b) {
                     return Ok(Entry::Real(self.gather(t)?));
                 }
                 let (x, y) = (self.value(a)?, self.value(b)?);
-                Entry::Real(self.ring.val_mul(x, y).map_err(fail)?)
+                let v = self.ring.val_mul(x, y).map_err(fail)?;
+                Entry::Real(self.ring.merge_choices(v).map_err(fail)?)
             }
             Term::Inf { neg } => Entry::Real(Val::infinity(neg)),
             Term::Undefined => return Err(NormError::Undefined(t)),
@@ -277,6 +282,19 @@ impl<'s> Normalizer<'s> {
                 Entry::Real(self.ring.val_mul(x, i).map_err(fail)?)
             }
             Term::Fun(f, a) => {
+                if let Fun::Sqrt | Fun::Rsqrt | Fun::Log2 = f
+                    && let Some(size) = self.root_of_square(a)?
+                {
+                    return Ok(Entry::Real(match f {
+                        Fun::Sqrt => size,
+                        Fun::Rsqrt => self.ring.val_inverse(size).map_err(fail)?,
+                        _ => {
+                            let log = self.ring.val_fun(f, size).map_err(fail)?;
+                            let two = self.ring.coefs.of(Rat::int(2));
+                            self.ring.val_times(two, log).map_err(fail)?
+                        }
+                    }));
+                }
                 let x = self.value(a)?;
                 if let Fun::Sqrt | Fun::Rsqrt = f
                     && let Some(root) = self.root_of_factors(a)?
@@ -311,6 +329,7 @@ impl<'s> Normalizer<'s> {
                 let n = self.bits(bits)?;
                 Entry::Real(self.ring.atom_val(Atom::OfBits(fmt, n)))
             }
+            Term::Made(made) => Entry::Real(self.value(made.real())?),
             Term::Bool(b) => Entry::Bool(Lit::of(b)),
             Term::RCmp(RCmp::Lt, a, b) if self.is_below_squares(a, b) => Entry::Bool(Lit::FALSE),
             Term::RCmp(RCmp::Le, a, b) if self.is_below_squares(b, a) => Entry::Bool(Lit::TRUE),
@@ -347,6 +366,8 @@ impl<'s> Normalizer<'s> {
             Term::BitsConst { width, value } => Node::Const(width, value),
             Term::Bytes { array, off, width } => Node::Bytes(array, off, width),
             Term::Fresh { width, serial } => Node::Fresh(width, serial),
+            // What was made by an operation has that operation's bits, and no others.
+            Term::OfReal { fmt, real } if store.as_made(real).is_some() => Node::Made(fmt, real),
             Term::OfReal { fmt, real } => Node::OfReal(fmt, self.canonical(real)?),
             Term::Concat(list) => {
                 let mut parts = Vec::with_capacity(list.len());

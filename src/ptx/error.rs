@@ -26,11 +26,10 @@ pub enum ParseErrorKind {
         found: String,
     },
     /// The text does not begin as every PTX module does.
-    #[error("not a PTX module: it begins with {found}, where `.version` must stand")]
-    NotPtx {
-        /// How it begins.
-        found: String,
-    },
+    ///
+    /// How it does begin is not said: the file may hold anything, secrets too.
+    #[error("not a PTX module: `.version` must stand first")]
+    NotPtx,
     /// The text is empty.
     #[error("not a PTX module: the text holds nothing")]
     Empty,
@@ -118,14 +117,16 @@ impl From<&ParseError> for Diagnostic {
     fn from(error: &ParseError) -> Self {
         use ParseErrorKind as K;
         let label = match &error.kind {
-            K::NotPtx { .. } | K::Empty => "`.version` must stand here",
+            K::Empty => "`.version` must stand here",
             K::MissingTarget { .. } => "`.target` must stand here",
             _ => "",
         };
-        let diagnostic =
-            Diagnostic::error("syntax", error.kind.to_string()).label(error.span, label);
+        let mut diagnostic = Diagnostic::error("syntax", error.kind.to_string());
+        if !matches!(error.kind, K::NotPtx) {
+            diagnostic = diagnostic.label(error.span, label);
+        }
         match &error.kind {
-            K::NotPtx { .. } | K::Empty => diagnostic.help(
+            K::NotPtx | K::Empty => diagnostic.help(
                 "give PTX text, as `nvcc -ptx` writes it; a cubin, a fatbin or CUDA C++ is not PTX",
             ),
             K::UnknownDirective {

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::gate::GateReport;
 
-use super::Answer;
 use super::escape::{plain, xml};
 use super::human::show_time;
+use super::{Answer, Failure};
 
 /// Lines before and after a place.
 const AROUND: usize = 4;
@@ -52,6 +52,16 @@ pub fn report(answer: &Answer) -> String {
     page.verdict(answer, "h1");
     page.body(&answer.object);
     page.finish(&format!("volta {command}: {}", answer.verdict.name()))
+}
+
+/// The page of a usage or input error.
+pub fn failure(command: &str, failure: &Failure) -> String {
+    let mut page = Page::default();
+    page.add(format_args!(
+        "<h1><span class=\"v bad\">error</span></h1><pre>{}</pre>",
+        xml(&plain(&failure.render()))
+    ));
+    page.finish(&format!("volta {command}: error"))
 }
 
 /// The page of a manifest.
@@ -481,7 +491,9 @@ impl Page {
         let what = xml(text(s, "what"));
         let mut excerpt = String::new();
         let lines = self.files.entry(file).or_insert_with_key(|f| {
-            let text = std::fs::read(f).ok()?;
+            // A pipe or a device could hold the reader for ever.
+            let is_file = std::fs::metadata(f).is_ok_and(|about| about.is_file());
+            let text = is_file.then(|| std::fs::read(f).ok()).flatten()?;
             let text = String::from_utf8_lossy(&text).into_owned();
             Some(text.lines().map(str::to_string).collect())
         });

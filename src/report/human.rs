@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::decide::Counterexample;
-use crate::diag::{Diagnostic, Severity};
+use crate::diag::{Diagnostic, Severity, sentence, visible};
+use crate::explain::Counterexample;
 use crate::gate::{EntryResult, GateReport};
 use crate::spec::{Which, launch};
 
@@ -64,7 +64,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
-            writeln!(out, "  - {a}")?;
+            writeln!(out, "  - {}", sentence(a))?;
         }
     }
     let t = &r.times;
@@ -124,7 +124,7 @@ fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
         "  {:<9}  {} `{}`, block {}, {covers}",
         k.which.name(),
         k.file,
-        k.entry,
+        visible(&k.entry),
         launch::show(l.block),
     )?;
     // The type of a field follows from the code, so that people see what it was taken for.
@@ -139,7 +139,8 @@ fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
     if r.outputs.is_empty() {
         return Ok(());
     }
-    let width = r.outputs.iter().map(|o| o.name.chars().count()).max();
+    let names = r.outputs.iter().map(|o| visible(&o.name));
+    let width = names.map(|name| name.chars().count()).max();
     let width = width.unwrap_or(0).max("output".len());
     writeln!(
         out,
@@ -150,7 +151,9 @@ fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
         writeln!(
             out,
             "{:<width$}  {:>10}  {:>10}",
-            o.name, o.elements, o.proved
+            visible(&o.name),
+            o.elements,
+            o.proved
         )?;
     }
     Ok(())
@@ -310,7 +313,7 @@ fn advice(kind: &str) -> Option<&'static str> {
             "check that both kernels write an array that is not bound `scratch:`"
         }
         "limit" => "give more with --timeout or --memory-limit, or check a smaller instance",
-        "same-value-write" => "--strict counts this as a data race",
+        "same-value-write" | "real-equal-write" => "--strict counts this as a data race",
         _ => return None,
     })
 }
@@ -381,7 +384,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     let width = widths.max().unwrap_or(0).max("entry".len());
     write!(
         out,
-        "{BOLD}{:<width$}  {:<14}  {:>9}",
+        "{BOLD}      {:<width$}  {:<14}  {:>9}",
         "entry", "verdict", "time"
     )?;
     if g.stats {
@@ -397,7 +400,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     }
     for e in g.entries.iter().filter(|e| !e.ok) {
         let (red, why) = (style(Verdict::Defective), e.why.as_deref().unwrap_or(""));
-        writeln!(out, "\n{red}{}{red:#}: {why}", e.name)?;
+        writeln!(out, "\n{red}failed{red:#} {}: {why}", e.name)?;
         match &e.result {
             Ok(r) => {
                 for line in r.text.lines() {
@@ -426,9 +429,11 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
     } else {
         Verdict::Defective
     });
+    // A line that begins with a name could say what it likes to whoever reads the log.
+    let mark = if e.ok { "ok" } else { "fail" };
     write!(
         out,
-        "{:<width$}  {shade}{verdict:<14}{shade:#}  {:>9}",
+        "{mark:<4}  {:<width$}  {shade}{verdict:<14}{shade:#}  {:>9}",
         e.name,
         show_time(e.time)
     )?;

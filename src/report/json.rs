@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::decide::{Counterexample, Difference, InputValue, Shown};
+use crate::explain::{Counterexample, Difference, InputValue, Shown};
 use crate::gate::GateReport;
 use crate::spec::Which;
 
@@ -236,11 +236,7 @@ fn stats(r: &Report) -> Value {
     if let Some(c) = &r.counts {
         let counts = json!({
             "conditions": c.conditions,
-            "by_identity": c.by_identity,
-            "by_form": c.by_form,
-            "by_renaming": c.by_renaming,
-            "by_cases": c.by_cases,
-            "by_evaluation": c.by_evaluation,
+            "by": c.by,
             "terms": c.terms,
             "candidates": c.candidates,
         });

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::gate::GateReport;
 
 use super::escape::{plain, xml};
-use super::{Answer, Verdict};
+use super::{Answer, Failure, Verdict};
 
 /// The suite of a check or a race.
 pub fn report(answer: &Answer) -> String {
@@ -32,6 +32,15 @@ pub fn report(answer: &Answer) -> String {
     let failed = answer.verdict.exit() == 1;
     let open = answer.verdict == Verdict::Unknown;
     suite(command, 1, failed.into(), open.into(), seconds, &cases)
+}
+
+/// The suite of a usage or input error.
+pub fn failure(command: &str, failure: &Failure) -> String {
+    let text = plain(&failure.render());
+    let mut cases = String::new();
+    let problem = Some(("error", failure.message(), "input", &*text));
+    case(&mut cases, command, command, 0.0, problem);
+    suite(command, 1, 0, 1, 0.0, &cases)
 }
 
 /// The suite of a manifest.

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decide::{Chance, Counterexample, Counts, Difference, OutputSummary};
-use crate::diag::{Diagnostic, Source, Span};
+use crate::decide::Chance;
+use crate::diag::{Diagnostic, MOST_ERRORS, Source, Span};
+use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
@@ -226,7 +227,7 @@ impl SiteReport {
             file: source.name.clone(),
             line: position.line,
             column: position.column,
-            text: source.line(position.line).trim().to_string(),
+            text: source.excerpt(span.start).into_owned(),
             threads: Vec::new(),
             cta: None,
             source: None,
@@ -241,11 +242,11 @@ impl SiteReport {
         out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
         out.cta = site.cta;
         let step = |s: &sim::Step| {
-            let line = kernel.source.position(kernel.span(s.pc).start).line;
+            let start = kernel.span(s.pc).start;
             StepReport {
                 step: s.step,
-                line,
-                text: kernel.source.line(line).trim().to_string(),
+                line: kernel.source.position(start).line,
+                text: kernel.source.excerpt(start).into_owned(),
                 barrier: s.barrier,
             }
         };
@@ -279,9 +280,11 @@ impl Kind for WarningKind {
     fn name(self) -> &'static str {
         match self {
             WarningKind::SameValueWrite => "same-value-write",
+            WarningKind::RealEqualWrite | WarningKind::RealEqualRace => "real-equal-write",
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
             WarningKind::UnknownOpcode => "unknown-opcode",
+            WarningKind::Residual => "residual",
             WarningKind::Note => "note",
         }
     }
@@ -301,6 +304,7 @@ impl Kind for UnknownKind {
             UnknownKind::UnspecifiedLayout => "unspecified-layout",
             UnknownKind::NondeterministicValue => "nondeterministic-value",
             UnknownKind::CallDepth => "call-depth",
+            UnknownKind::BitsOfRounded => "bits-of-rounded",
             UnknownKind::NothingToCompare => "nothing-to-compare",
             UnknownKind::Limit => "limit",
         }
@@ -421,8 +425,14 @@ impl Failure {
         }
     }
 
-    /// Errors in a text.
-    pub fn at(source: &Arc<Source>, diagnostics: Vec<Diagnostic>) -> Failure {
+    /// Errors in a text; of very many the first ones, and how many there are.
+    pub fn at(source: &Arc<Source>, mut diagnostics: Vec<Diagnostic>) -> Failure {
+        if diagnostics.len() > MOST_ERRORS {
+            let code = diagnostics[0].code;
+            let more = diagnostics.len() - MOST_ERRORS;
+            diagnostics.truncate(MOST_ERRORS);
+            diagnostics.push(Diagnostic::error(code, format!("{more} more errors")));
+        }
         Failure {
             diagnostics,
             source: Some(source.clone()),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::gate::GateReport;
 
 use super::escape::uri;
-use super::{Answer, EXIT_ERROR};
+use super::{Answer, EXIT_ERROR, Failure};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -19,6 +19,23 @@ pub fn report(answer: &Answer) -> Value {
     let mut results = Vec::new();
     add(&mut results, &answer.object, None, false);
     log(results, answer.verdict.exit())
+}
+
+/// The log of a usage or input error: a notification, for nothing was looked at.
+pub fn failure(failure: &Failure) -> Value {
+    let notes = failure.diagnostics.iter().map(|d| {
+        let labels = d.labels.iter().filter_map(|(span, _)| {
+            let source = failure.source.as_ref()?;
+            let at = source.position(span.start);
+            Some(place(&source.name, at.line, at.column))
+        });
+        let places: Vec<Value> = labels.collect();
+        json!({"level": "error", "message": {"text": d.message}, "locations": places})
+    });
+    let notes: Vec<Value> = notes.collect();
+    let mut log = log(Vec::new(), EXIT_ERROR);
+    log["runs"][0]["invocations"][0]["toolConfigurationNotifications"] = json!(notes);
+    log
 }
 
 /// The log of a manifest.
@@ -156,6 +173,9 @@ fn describe(rule: &str) -> String {
             "An entry of the manifest did not get the verdict that it must get."
         }
         "input-error" => "An entry could not be run.",
+        "real-equal-write" => {
+            "Threads that nothing orders write values that are equal over the reals only."
+        }
         "same-value-write" => "Threads that nothing orders write the same value.",
         "write-to-input" => "An array that is bound as an input is written.",
         other => return format!("Reported as {other}."),

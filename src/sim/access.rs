@@ -248,28 +248,6 @@ impl Machine<'_> {
         });
     }
 
-    /// The read that brought a poison value in.
-    pub fn poison_source(&self, t: TermId) -> Option<super::Site> {
-        let store = &self.values.store;
-        let poison = |t| matches!(store.get(t), Term::Poison { .. });
-        let Term::Poison { site, .. } = store.get(store.find_partial(&[t], poison)?) else {
-            return None;
-        };
-        // Poison is always somebody's: without a place of its own, the end of the code.
-        let end = self.kernel.insts.len().saturating_sub(1) as u32;
-        let pc = Pc(site.min(end));
-        let known = self.unset_sites.get(&pc).cloned();
-        known.or_else(|| {
-            Some(super::Site {
-                around: Vec::new(),
-                cta: None,
-                pc,
-                threads: Vec::new(),
-                text: "reads a register that was never written".into(),
-            })
-        })
-    }
-
     /// Records an instruction whose effect has no model.
     pub fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
         let site = self.site(pc, w, mask, "is executed");

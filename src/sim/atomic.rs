@@ -14,7 +14,7 @@
 //! Not claimed: what unordered operations leave whose old values are used. A ticket that the last
 //! of many draws is a matter of the schedule.
 
-use crate::kernel::{AtomOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
+use crate::kernel::{AtomOp, FloatOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
 use crate::term::{BitsOp, ICmp, TermId};
 
 use super::machine::{Machine, Stop};
@@ -139,7 +139,9 @@ impl Machine<'_> {
         let plain = !matches!((ty, b), (NumTy::Int(_), Val::Real(..) | Val::Open(..)));
         if let Some(neutral) = neutral(op, ty).filter(|_| plain) {
             let b = match ty {
-                NumTy::Float(f) if packed == 1 => Val::Real(f, self.values.real(b, f)),
+                NumTy::Float(f) if packed == 1 && !matches!(b, Val::Real(..)) => {
+                    Val::Real(f, self.values.real(b, f))
+                }
                 _ => b,
             };
             let b = self.values.select(cond, b, Val::Conc(neutral), bits);
@@ -174,15 +176,21 @@ impl Machine<'_> {
                 let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
                 let mut parts = Vec::new();
                 for i in 0..packed {
-                    let [p, q] = [x, y].map(|t| {
+                    let both = [x, y].map(|t| {
                         let e = self.values.store.extract(t, i * part, part);
-                        let v = self.values.of_bits(e);
-                        self.values.real(v, f)
+                        self.values.of_bits(e)
                     });
+                    let [p, q] = both.map(|v| self.values.real(v, f));
                     let r = match op {
                         AtomOp::Add => self.values.store.add(p, q),
-                        AtomOp::Min => self.values.store.min(p, q),
-                        AtomOp::Max => self.values.store.max(p, q),
+                        AtomOp::Min => {
+                            let t = self.values.store.min(p, q);
+                            self.values.extremum(FloatOp::Min, f, both, t)
+                        }
+                        AtomOp::Max => {
+                            let t = self.values.store.max(p, q);
+                            self.values.extremum(FloatOp::Max, f, both, t)
+                        }
                         _ => {
                             self.unsupported(w, 1 << lane, pc, "this atomic on floats");
                             return Err(Stop::Finding);

@@ -326,10 +326,10 @@ impl Machine<'_> {
         for lane in lanes(members) {
             let pc = Pc(self.warps[w].pc[lane]);
             self.note_unset(w, pc);
-            let Op::Redux { a, .. } = &self.inst(pc).op else {
+            let Op::Redux { a, nan, .. } = &self.inst(pc).op else {
                 continue;
             };
-            let v = self.src(w, *a, lane);
+            let (v, nan) = (self.src(w, *a, lane), *nan);
             acc = Some(match (acc, ty) {
                 (prev, NumTy::Float(f)) => {
                     let fop = if op == AtomOp::Min {
@@ -342,16 +342,18 @@ impl Machine<'_> {
                         x = self.values.store.fun(crate::term::Fun::Abs, x);
                     }
                     match prev {
+                        None if !abs && matches!(v, Val::Real(..)) => v,
                         None => Val::Real(f, x),
                         Some(p) => {
                             let y = self.values.real(p, f);
-                            let s = &mut self.values.store;
-                            let t = if fop == FloatOp::Min {
-                                s.min(y, x)
-                            } else {
-                                s.max(y, x)
-                            };
-                            Val::Real(f, t)
+                            let t = self.extremum(fop, nan, &[y, x]);
+                            Val::Real(
+                                f,
+                                match abs {
+                                    true => t,
+                                    false => self.values.extremum(fop, f, [p, v], t),
+                                },
+                            )
                         }
                     }
                 }

@@ -1,20 +1,20 @@
 //! Comparisons: truth values of integers and floats, and what is chosen by a sign.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.6 and 9.7.7 (`setp`, `set`, `slct`), 9.7.3.1 (`testp`). Over the reals there is no
-//! NaN: where bits are known to be one, the comparison is decided; of all other numbers it is
-//! assumed that they are none, and the report says so.
+//! Source: PTX ISA 9.0, sections 9.7.6 and 9.7.7 (`setp`, `set`, `slct`), 9.7.3.1 (`testp`). A test for NaN or
+//! infinity is a term that `special` decides. Nothing of it is folded but what no input can change: input elements
+//! are finite, which the report says, and what is computed of them may be beyond its format.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
-use crate::term::{NotFinite, RCmp, Term, TermId, decode, encode_exact};
+use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::float::flush;
 use super::machine::Machine;
 use super::rounding::Arg;
-use super::value::Val;
+use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{UnknownKind, int_sym};
 
@@ -136,37 +136,83 @@ impl Machine<'_> {
             }
             Op::Testp { test, fmt, p, a } => {
                 for lane in lanes(exec) {
-                    let v = self.src(w, *a, lane);
-                    let r = match v {
-                        Val::Conc(b) => test_bits(*test, *fmt, b),
-                        // A real that is defined is finite and a number; whether the float that
-                        // holds it is subnormal, or overflows, is below the claim.
-                        _ => match test {
-                            FloatTest::Finite | FloatTest::Number => {
-                                self.tests_for_nan();
-                                true
-                            }
-                            FloatTest::Infinite | FloatTest::NotANumber => {
-                                self.tests_for_nan();
-                                false
-                            }
-                            FloatTest::Normal | FloatTest::Subnormal => {
-                                let why = "whether a float is subnormal is not decided";
-                                self.opaque(w, lane, pc, why);
-                                let t = self.fresh_bits(1);
-                                let v = Val::Bits(t);
-                                let t = self.values.pred(v);
-                                let v = self.values.of_pred(t);
-                                self.set(w, *p, lane, v);
-                                continue;
-                            }
-                        },
+                    let r = match self.src(w, *a, lane) {
+                        Val::Conc(b) => Val::Conc(test_bits(*test, *fmt, b) as u64),
+                        v => {
+                            let t = self.test((w, lane, pc), *test, *fmt, v);
+                            self.values.of_pred(t)
+                        }
                     };
-                    self.set(w, *p, lane, Val::Conc(r as u64));
+                    self.set(w, *p, lane, r);
                 }
             }
             _ => {}
         }
+    }
+
+    /// `testp` of a value that is not known.
+    fn test(&mut self, at: (usize, usize, Pc), test: FloatTest, fmt: Fmt, v: Val) -> TermId {
+        let t = self.values.real(v, fmt);
+        let nan = self.class(at, Class::Nan, fmt, t);
+        let mut infinite = || {
+            let pos = self.class(at, Class::PosInf, fmt, t);
+            let neg = self.class(at, Class::NegInf, fmt, t);
+            self.values.store.or(pos, neg)
+        };
+        match test {
+            FloatTest::NotANumber => nan,
+            FloatTest::Number => self.values.store.not(nan),
+            FloatTest::Infinite => infinite(),
+            FloatTest::Finite => {
+                let infinite = infinite();
+                let either = self.values.store.or(nan, infinite);
+                self.values.store.not(either)
+            }
+            // How small a number is, no real says.
+            FloatTest::Normal | FloatTest::Subnormal => {
+                let why = "whether a float is subnormal is not decided";
+                self.opaque(at.0, at.1, at.2, why);
+                let bit = self.fresh_bits(1);
+                self.values.pred(Val::Bits(bit))
+            }
+        }
+    }
+
+    /// Whether the machine's number for a real is of a class. What reads inputs alone is decided by their
+    /// being finite, which the report says.
+    fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, t: TermId) -> TermId {
+        let found = self.found_class(class, fmt, t);
+        let store = &self.values.store;
+        if store.as_bool(found) == Some(false) && store.is_ordinary(t) {
+            self.takes_for_finite(at.2);
+        }
+        found
+    }
+
+    /// Whether the machine's number for a real is of a class. Where the term does not say in which way
+    /// the machine has computed it, no other kernel's answer is the same.
+    fn found_class(&mut self, class: Class, fmt: Fmt, t: TermId) -> TermId {
+        let Values { store, narrow, .. } = &mut self.values;
+        if !store.may_overflow(class, t, narrow) || store.has_one_tree(t, narrow) {
+            return store.is_found(class, (fmt, t), narrow);
+        }
+        let is = store.is(class, t);
+        let known = self.values.over.get(&(class, fmt, t)).copied();
+        let over = known.unwrap_or_else(|| {
+            let bit = self.fresh_bits(1);
+            self.values.pred(Val::Bits(bit))
+        });
+        self.values.over.insert((class, fmt, t), over);
+        self.values.store.or(is, over)
+    }
+
+    /// A test is decided by what inputs without known contents are.
+    fn takes_for_finite(&mut self, pc: Pc) {
+        let start = self.kernel.span(pc).start;
+        let line = self.kernel.source.position(start).line;
+        self.found.assumptions.insert(format!(
+            "inputs without known contents are finite numbers, which decides the test in line {line}"
+        ));
     }
 
     fn halves(
@@ -265,13 +311,6 @@ impl Machine<'_> {
         Some(out)
     }
 
-    /// Over the reals the answer of such a test is known, whatever the machine would find.
-    fn tests_for_nan(&mut self) {
-        self.found
-            .assumptions
-            .insert("values that a kernel tests for NaN or infinity are finite numbers".into());
-    }
-
     fn compare_floats(
         &mut self,
         at: (usize, usize, Pc),
@@ -280,30 +319,19 @@ impl Machine<'_> {
         x: Val,
         y: Val,
     ) -> TermId {
-        let nan = self.is_nan(f, x) || self.is_nan(f, y);
-        let unordered = matches!(
-            cmp,
-            Cmp::Equ | Cmp::Neu | Cmp::Ltu | Cmp::Leu | Cmp::Gtu | Cmp::Geu | Cmp::Nan
-        );
-        if nan {
-            return self.values.store.bool(unordered);
-        }
-        let known = |v: Val| matches!(v, Val::Conc(_));
-        if matches!(cmp, Cmp::Num | Cmp::Nan) && !(known(x) && known(y)) {
-            self.tests_for_nan();
-        }
         let (a, b) = (self.values.real(x, f), self.values.real(y, f));
-        let store = &self.values.store;
+        let [known_x, known_y] =
+            [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
-        if tests || !store.is_rational(a) || !store.is_rational(b) {
-            return self.compare_numbers(cmp, a, b);
+        if tests || !known_x || !known_y {
+            return self.compare_numbers(at, cmp, f, (a, b));
         }
         let xs = self.values.numbers(Arg::of(x, f, a));
         let ys = self.values.numbers(Arg::of(y, f, b));
         let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
         let pairs: Vec<(TermId, TermId)> = pairs.collect();
         let mut answers = |cmp| -> Vec<TermId> {
-            let answer = |&(a, b): &(TermId, TermId)| self.compare_numbers(cmp, a, b);
+            let answer = |&pair: &(TermId, TermId)| self.compare_numbers(at, cmp, f, pair);
             let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
             all.dedup();
             all
@@ -322,28 +350,88 @@ impl Machine<'_> {
         self.values.pred(Val::Bits(bit))
     }
 
-    fn compare_numbers(&mut self, cmp: Cmp, a: TermId, b: TermId) -> TermId {
-        let s = &mut self.values.store;
-        let t = match cmp {
-            Cmp::Eq | Cmp::Equ => s.rcmp(RCmp::Eq, a, b),
-            Cmp::Ne | Cmp::Neu => {
-                let e = s.rcmp(RCmp::Eq, a, b);
-                s.not(e)
+    /// A comparison of numbers, each of which may be an infinity or not a number.
+    ///
+    /// match an unordered form; result the negation of the opposite ordered one; because an ordered
+    /// one is false where an operand is not a number.
+    fn compare_numbers(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        fmt: Fmt,
+        (a, b): (TermId, TermId),
+    ) -> TermId {
+        let (op, x, y, negated) = match cmp {
+            Cmp::Eq => (RCmp::Eq, a, b, false),
+            Cmp::Neu => (RCmp::Eq, a, b, true),
+            Cmp::Lt => (RCmp::Lt, a, b, false),
+            Cmp::Geu => (RCmp::Lt, a, b, true),
+            Cmp::Le => (RCmp::Le, a, b, false),
+            Cmp::Gtu => (RCmp::Le, a, b, true),
+            Cmp::Gt => (RCmp::Lt, b, a, false),
+            Cmp::Leu => (RCmp::Lt, b, a, true),
+            Cmp::Ge => (RCmp::Le, b, a, false),
+            Cmp::Ltu => (RCmp::Le, b, a, true),
+            Cmp::Ne | Cmp::Equ => {
+                let same = self.ordered(at, fmt, RCmp::Eq, (a, b));
+                let unordered = self.compare_numbers(at, Cmp::Nan, fmt, (a, b));
+                let s = &mut self.values.store;
+                let either = s.or(same, unordered);
+                return if cmp == Cmp::Equ {
+                    either
+                } else {
+                    s.not(either)
+                };
             }
-            Cmp::Lt | Cmp::Ltu => s.rcmp(RCmp::Lt, a, b),
-            Cmp::Le | Cmp::Leu => s.rcmp(RCmp::Le, a, b),
-            Cmp::Gt | Cmp::Gtu => s.rcmp(RCmp::Lt, b, a),
-            Cmp::Ge | Cmp::Geu => s.rcmp(RCmp::Le, b, a),
-            // Only a NaN constant is a NaN: reals are numbers.
-            Cmp::Num => s.bool(true),
-            Cmp::Nan => s.bool(false),
+            Cmp::Num | Cmp::Nan => {
+                let [p, q] = [a, b].map(|t| self.class(at, Class::Nan, fmt, t));
+                let s = &mut self.values.store;
+                let nan = s.or(p, q);
+                return if cmp == Cmp::Nan { nan } else { s.not(nan) };
+            }
         };
-        // `x != x` and `|x| <= inf` are such tests too.
+        let t = self.ordered(at, fmt, op, (x, y));
+        if negated { self.values.store.not(t) } else { t }
+    }
+
+    /// An ordered comparison. One that is constant over the reals, a test for an infinity or of a
+    /// number with itself, is open where the machine may find an infinity or no number instead.
+    fn ordered(
+        &mut self,
+        at: (usize, usize, Pc),
+        fmt: Fmt,
+        op: RCmp,
+        (a, b): (TermId, TermId),
+    ) -> TermId {
+        let s = &mut self.values.store;
+        let mut t = s.rcmp(op, a, b);
         let infinite = |t| matches!(s.get(t), Term::Inf { .. });
-        let open = |t| s.as_const(t).is_none() && !infinite(t);
-        let tests = a == b || infinite(a) || infinite(b);
-        if tests && (open(a) || open(b)) && s.as_bool(t).is_some() {
-            self.tests_for_nan();
+        let open = |t| s.as_const(t).is_none() && s.is_ordinary(t);
+        let is_test = a == b || infinite(a) || infinite(b);
+        if !is_test || !(open(a) || open(b)) {
+            return t;
+        }
+        if a != b && s.as_bool(t).is_some() {
+            for (class, neg) in [(Class::PosInf, false), (Class::NegInf, true)] {
+                let s = &mut self.values.store;
+                let beyond = s.infinity(neg);
+                let (x, other) = if s.is_ordinary(a) { (a, b) } else { (b, a) };
+                let answer = match x == a {
+                    true => s.rcmp(op, beyond, other),
+                    false => s.rcmp(op, other, beyond),
+                };
+                let p = self.found_class(class, fmt, x);
+                t = self.values.store.select(p, answer, t);
+            }
+        }
+        for x in [a, b] {
+            let p = self.found_class(Class::Nan, fmt, x);
+            let s = &mut self.values.store;
+            let number = s.not(p);
+            t = s.and(number, t);
+        }
+        if self.values.store.as_bool(t).is_some() {
+            self.takes_for_finite(at.2);
         }
         t
     }
@@ -365,11 +453,8 @@ impl Machine<'_> {
             self.note_unset(w, pc);
             let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
             let k = self.src(w, *c, lane);
-            let p = match cty {
-                // -0.0 counts as 0; a NaN picks b.
-                NumTy::Float(f) if self.is_nan(*f, k) => self.values.store.bool(false),
-                _ => self.comparison((w, lane, pc), Cmp::Ge, *cty, k, Val::Conc(0)),
-            };
+            // -0.0 counts as 0; a NaN picks b, as it is not ordered.
+            let p = self.comparison((w, lane, pc), Cmp::Ge, *cty, k, Val::Conc(0));
             let v = self.values.select(p, x, y, *width);
             self.set(w, *dst, lane, v);
         }

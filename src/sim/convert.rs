@@ -4,12 +4,14 @@
 //! a float-to-float conversion is the identity unless it rounds to an integer, saturates or
 //! clamps; a float-to-integer conversion rounds as written and clamps to the range.
 
-use crate::kernel::{Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
-use crate::term::{Fun, NotFinite, TermId, decode, encode_exact};
+use crate::kernel::{FloatMods, Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
+use crate::term::made::{Kind, Shape};
+use crate::term::{Class, Fun, TermId, decode, embeds};
 
+use super::float::is_small;
 use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
 use super::memory::RegionKind;
-use super::rounding::{Arg, Found};
+use super::rounding::Arg;
 use super::value::{Val, Values};
 use super::warp::lanes;
 use super::{UnknownKind, int, int_sym};
@@ -22,19 +24,80 @@ pub const BY_ROUNDING: &str = "whether this number is above or below a whole or 
 const BITS_BY_ROUNDING: &str = "the bits of this number depend on how the machine rounds constants";
 
 impl Values {
-    /// The number `to` comes of another format or of an integer.
-    pub fn convert_number(&mut self, from: Arg, rnd: Rnd, to: (Fmt, TermId)) {
+    /// The number `to` comes of a value of another format, which is `x` once it was rounded to an
+    /// integer, if it was: with what the machine makes of it.
+    pub fn convert_number(
+        &mut self,
+        (v, from, x): (Val, Fmt, TermId),
+        rnd: Rnd,
+        to: (Fmt, TermId),
+    ) -> TermId {
+        let to_integer = matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi);
         // Rounding to an integer was done; what is left rounds to nearest.
-        let rnd = match rnd {
-            Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => Rnd::Rn,
-            r => r,
+        let (arg, last) = match to_integer {
+            true => (Arg::exact(from, x), Rnd::Rn),
+            false => (Arg::of(v, from, x), rnd),
         };
-        let Values { store, rounded, .. } = self;
-        if from.t == to.1 {
-            rounded.convert(store, from, rnd, to);
-        } else if store.is_rational(to.1) {
-            rounded.clamped(store, from, to);
+        self.narrow.small |= is_small(to.0);
+        let known = match x == to.1 {
+            true => self.narrowed(arg, last, to),
+            false => self.clamped(arg, to),
+        };
+        known.unwrap_or(to.1)
+    }
+
+    /// A converted number with the conversion, where numbers remember how they were made or this one would
+    /// pass for an element of an input.
+    pub fn converted(
+        &mut self,
+        (v, from): (Val, Fmt),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        (to, t): (Fmt, TermId),
+    ) -> Val {
+        let is_exact = embeds(from, to) && clamps == [false; 3];
+        if self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)))
+            || !self.remembers(is_exact, &[(v, from)], t)
+        {
+            return Val::Real(to, t);
         }
+        let shape = Shape::new(Kind::Convert, from, to, conversion(rnd, clamps));
+        let operand = self.operand(v, from);
+        Val::Real(to, self.store.made(t, shape, &[operand]))
+    }
+
+    /// The same of an integer, given by its bits.
+    fn converted_int(
+        &mut self,
+        (bits, signed): (TermId, bool),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        (to, t): (Fmt, TermId),
+    ) -> Val {
+        let known = self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)));
+        if known || self.trees.is_none() {
+            return Val::Real(to, t);
+        }
+        let shape = Shape::new(Kind::OfInt { signed }, to, to, conversion(rnd, clamps));
+        Val::Real(to, self.store.made(t, shape, &[bits]))
+    }
+
+    /// Notes that a number was brought to a format that may hold less.
+    fn note_narrow(&mut self, from: Fmt, to: Fmt, t: TermId) {
+        let smaller = to.bits() < from.bits() || from == Fmt::Bf16 && to == Fmt::F16;
+        if smaller && !self.store.is_rational(t) {
+            self.narrow.terms.insert(t);
+        }
+    }
+}
+
+/// The modifiers of a conversion: `.sat`, `.satfinite`, `.relu`.
+fn conversion(rnd: Rnd, [sat, satfinite, relu]: [bool; 3]) -> FloatMods {
+    FloatMods {
+        rnd,
+        sat,
+        relu,
+        // What is beyond the range becomes its end.
+        oob: satfinite,
+        ..FloatMods::default()
     }
 }
 
@@ -73,10 +136,11 @@ impl Machine<'_> {
                             let x = self.values.real(v, *f);
                             let from = Arg::of(v, *f, x);
                             let x = self.round_number((w, lane, pc), *rnd, from);
-                            let from = Arg { t: x, ..from };
-                            let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            self.values.convert_number(from, *rnd, (*t, x));
-                            Val::Real(*t, x)
+                            let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
+                            self.values.note_narrow(*f, *t, r);
+                            let clamps = [*sat, *satfinite, *relu];
+                            self.values.converted((v, *f), (*rnd, clamps), (*t, r))
                         }
                         (NumTy::Float(f), NumTy::Int(t)) => {
                             self.float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
@@ -84,14 +148,11 @@ impl Machine<'_> {
                         (NumTy::Int(f), NumTy::Float(t)) => {
                             let b = self.values.bits(v, f.width);
                             let x = self.values.store.of_int(f.signed, b);
-                            let from = Arg {
-                                fmt: *t,
-                                t: x,
-                                bits: true,
-                            };
-                            let x = self.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            self.values.convert_number(from, *rnd, (*t, x));
-                            Val::Real(*t, x)
+                            let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.values.convert_number((v, *t, x), *rnd, (*t, y));
+                            let clamps = [*sat, *satfinite, *relu];
+                            self.values
+                                .converted_int((b, f.signed), (*rnd, clamps), (*t, r))
                         }
                         (NumTy::Int(f), NumTy::Int(t)) => self.int_to_int(*f, *t, *sat, v, width),
                     };
@@ -120,10 +181,12 @@ impl Machine<'_> {
                     let parts = parts.iter().map(|s| {
                         let v = self.src(w, *s, lane);
                         let x = self.values.real(v, *from);
-                        let from = Arg::of(v, *from, x);
-                        let x = self.clamp_real(x, *to, false, *satfinite, *relu);
-                        self.values.convert_number(from, *rnd, (*to, x));
-                        let b = self.values.bits(Val::Real(*to, x), to.bits() as u8);
+                        let y = self.clamp_real(x, *to, false, *satfinite, *relu);
+                        let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
+                        self.values.note_narrow(*from, *to, t);
+                        let how = (*rnd, [false, *satfinite, *relu]);
+                        let r = self.values.converted((v, *from), how, (*to, t));
+                        let b = self.values.bits(r, to.bits() as u8);
                         match packed_bits(*to) {
                             n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
                             _ => b,
@@ -158,7 +221,9 @@ impl Machine<'_> {
                         let v = self.values.of_bits(e);
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, false, *relu);
-                        self.values.bits(Val::Real(*to, x), to.bits() as u8)
+                        let how = (Rnd::None, [false, false, *relu]);
+                        let r = self.values.converted((v, *from), how, (*to, x));
+                        self.values.bits(r, to.bits() as u8)
                     });
                     let t = self.values.store.concat(&parts);
                     let v = self.values.of_bits(t);
@@ -194,18 +259,11 @@ impl Machine<'_> {
     /// what the machine makes of it, if the real has an encoding that it could be taken for.
     pub fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
         let Val::Real(f, t) = v else { return v };
-        let store = &self.values.store;
-        let Some(real) = store.as_const(t) else {
+        let Some((values, _)) = self.values.store.held(t) else {
             return v;
         };
-        let found = self.values.rounded.find(f, t);
-        if matches!(found, Found::Exact) || encode_exact(f, real).is_none() {
-            return v;
-        }
-        if let Found::Among(all) = found
-            && let [only] = &all[..]
-        {
-            return Val::Real(f, self.values.store.rational(only.clone()));
+        if let [only] = values[..] {
+            return Val::Real(f, only);
         }
         let site = self.site(at.2, at.0, 1 << at.1, "computes");
         self.unknown(UnknownKind::Undecided, vec![site], || {
@@ -230,21 +288,19 @@ impl Machine<'_> {
     }
 
     fn clamp_real(&mut self, x: TermId, to: Fmt, sat: bool, satfinite: bool, relu: bool) -> TermId {
+        let x = self.saturate(x, sat, relu);
         let s = &mut self.values.store;
-        let mut x = x;
-        if relu || sat {
-            let zero = s.integer(0);
-            x = s.max(x, zero);
-        }
-        if sat {
-            let one = s.integer(1);
-            x = s.min(x, one);
-        }
         if satfinite && let Some(m) = largest(to) {
             let m = s.rational(m);
             let n = s.neg(m);
-            x = s.min(x, m);
-            x = s.max(x, n);
+            let y = s.min(x, m);
+            let y = s.max(y, n);
+            // What is not a number becomes the largest one in a format that has nothing else.
+            return if to.is_always_finite() {
+                y
+            } else {
+                s.unless_nan(x, y)
+            };
         }
         x
     }
@@ -271,21 +327,21 @@ impl Machine<'_> {
         v: Val,
         width: u8,
     ) -> Val {
-        if let Val::Conc(b) = v
-            && decode(f, b) == Err(NotFinite::Nan)
-        {
-            // A NaN gives 0, or the top bit when either side is 64 bits wide.
-            let x = if f == Fmt::F64 || t.width == 64 {
-                1u64 << (t.width - 1)
-            } else {
-                0
-            };
-            return Val::Conc(int::cvt_int(t, t, false, x, width));
+        // A NaN gives 0, or the top bit when either side is 64 bits wide.
+        let none = match f == Fmt::F64 || t.width == 64 {
+            true => 1u64 << (t.width - 1),
+            false => 0,
+        };
+        let real = self.values.real(v, f);
+        let nan = self.values.store.is(Class::Nan, real);
+        if self.values.store.as_bool(nan) == Some(true) {
+            return Val::Conc(int::cvt_int(t, t, false, none, width));
         }
-        let x = self.values.real(v, f);
-        let x = Arg::of(v, f, x);
+        let x = Arg::of(v, f, real);
         let x = self.round_number(at, if rnd == Rnd::None { Rnd::Rzi } else { rnd }, x);
-        let b = self.values.store.clamp(t.width, t.signed, x);
+        let s = &mut self.values.store;
+        let (b, none) = (s.clamp(t.width, t.signed, x), s.bits(t.width, none));
+        let b = s.select(nan, none, b);
         let v = self.values.of_bits(b);
         self.int_to_int(t, t, false, v, width)
     }

@@ -11,15 +11,16 @@ use std::array::from_fn;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd};
-use crate::term::{Fun, ICmp, NotFinite, Term, TermId, decode, encode_exact};
+use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd, Src};
+use crate::term::made::{Kind, Shape};
+use crate::term::{Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact};
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
 use super::rounding::Arg;
 use super::value::{Val, Values};
 use super::warp::lanes;
-use super::{UnknownKind, idiom};
+use super::{UnknownKind, WarningKind, idiom};
 
 /// A known operand of an instruction with `.ftz`: a subnormal number is zero of its sign.
 ///
@@ -60,6 +61,9 @@ impl Machine<'_> {
             if vals.iter().any(|v| matches!(v, Val::Unset)) {
                 self.note_unset(w, pc);
             }
+            if adds {
+                self.note_residual((w, lane, pc), (*op, *fmt, *src_fmt), src, vals);
+            }
             if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
                 self.note_half(*op, *fmt, *src_fmt, vals, v);
                 self.warps[w].set(*dst, lane, v);
@@ -92,6 +96,40 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Notes that a value and what it was rounded to cancel, which over the reals are one number.
+    fn note_residual(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        (op, fmt, src_fmt): (FloatOp, Fmt, Fmt),
+        src: &[Src; 3],
+        v: [Val; 3],
+    ) {
+        let rounded = |s: &Src| match s {
+            Src::Reg(r) => self.narrowed[r.0 as usize],
+            _ => false,
+        };
+        if fmt != src_fmt || rounded(&src[0]) == rounded(&src[1]) || op == FloatOp::Fma {
+            return;
+        }
+        let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
+        let s = &mut self.values.store;
+        if !s.is_ordinary(a) {
+            return;
+        }
+        let other = match op {
+            FloatOp::Sub => b,
+            _ => s.neg(b),
+        };
+        if a == other {
+            let site = self.site(pc, w, 1 << lane, "corrects");
+            self.warn(WarningKind::Residual, vec![site], || {
+                "a value and what it is rounded to are one number over the reals: what is made of \
+                 their difference was not checked"
+                    .into()
+            });
+        }
+    }
+
     /// Notes a sum with a number whose sign is open at zero.
     fn note_half(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, vals: [Val; 3], v: Val) {
         if op != FloatOp::Add || fmt != src_fmt || !self.values.has_halves() {
@@ -120,22 +158,14 @@ impl Machine<'_> {
         mods: &FloatMods,
         v: [Val; 3],
     ) -> Val {
-        // min and max drop a NaN operand; both NaN, or `.NaN`, is a NaN.
-        if matches!(op, FloatOp::Min | FloatOp::Max) && !mods.nan {
-            match (self.is_nan(fmt, v[0]), self.is_nan(fmt, v[1])) {
-                (true, false) => return v[1],
-                (false, true) => return v[0],
-                _ => {}
-            }
-        }
         if op == FloatOp::Copysign {
             let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
             let m = self.values.store.fun(Fun::Abs, b);
             let t = self.copysign(fmt, v[0], m);
-            self.follow(op, mods, [(fmt, a), (fmt, b), (fmt, a)], v, (fmt, t));
-            return Val::Real(fmt, t);
+            let terms = [(fmt, a), (fmt, b), (fmt, a)];
+            return Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)));
         }
-        if mods.xorsign_abs && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
+        if mods.xorsign_abs && !mods.nan && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
             let [a, b] = [v[0], v[1]].map(|v| {
                 let x = self.values.real(v, fmt);
                 self.values.store.fun(Fun::Abs, x)
@@ -147,8 +177,11 @@ impl Machine<'_> {
             };
             let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v, m));
             let p = self.values.store.xor(p, q);
-            return Val::Real(fmt, self.signed(p, m));
+            let t = self.signed(p, m);
+            let terms = [(fmt, a), (fmt, b), (fmt, a)];
+            return Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)));
         }
+        self.values.narrow.small |= is_small(fmt);
         let a = self.values.real(v[0], src_fmt);
         // Mixed precision: the addend of fma, and the second operand of add and sub, have the
         // result's format.
@@ -169,41 +202,83 @@ impl Machine<'_> {
         };
         let t = self.float_term(w, lane, pc, op, fmt, mods, [a, b, c]);
         let t = self.saturate(t, mods.sat, mods.relu);
-        self.follow(op, mods, [(src_fmt, a), (b_fmt, b), (fmt, c)], v, (fmt, t));
-        Val::Real(fmt, t)
+        let terms = [(src_fmt, a), (b_fmt, b), (fmt, c)];
+        Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)))
     }
 
-    /// Notes what the machine makes of an operation on known numbers.
+    /// The result of an operation with what the machine makes of it, where its operands are known numbers or
+    /// numbers remember how they were made.
     #[inline]
-    fn follow(
+    fn made(
         &mut self,
-        op: FloatOp,
-        mods: &FloatMods,
+        pc: Pc,
+        (op, mods): (FloatOp, &FloatMods),
         terms: [(Fmt, TermId); 3],
         v: [Val; 3],
         result: (Fmt, TermId),
-    ) {
-        if !self.values.store.is_rational(result.1) {
-            return;
-        }
+    ) -> TermId {
+        let n = arity(op);
         let args: [Arg; 3] = from_fn(|i| Arg::of(v[i], terms[i].0, terms[i].1));
-        let Values { store, rounded, .. } = &mut self.values;
-        rounded.follow(store, op, mods, &args[..arity(op)], result);
+        if let Some(t) = self.values.follow(op, mods, &args[..n], result) {
+            // A zero has two encodings.
+            let zero = self.values.trees.is_some() && self.values.store.is_zero(t);
+            if !zero {
+                return t;
+            }
+        }
+        let operands: [(Val, Fmt); 3] = from_fn(|i| (v[i], terms[i].0));
+        if !self
+            .values
+            .remembers(is_exact(op, mods), &operands[..n], result.1)
+        {
+            return result.1;
+        }
+        let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);
+        self.values.tree(pc, shape, &operands[..n], result.1)
     }
 
-    /// `.sat` clamps to [0, 1], `.relu` below at 0.
-    fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
+    /// `.sat` clamps to [0, 1], a NaN to 0; `.relu` clamps below at 0 and keeps a NaN.
+    pub fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
         let s = &mut self.values.store;
         if !sat && !relu {
             return t;
         }
         let zero = s.integer(0);
-        let t = s.max(t, zero);
+        let clamped = s.max(t, zero);
         if !sat {
-            return t;
+            return s.unless_nan(t, clamped);
         }
         let one = s.integer(1);
-        s.min(t, one)
+        s.min(clamped, one)
+    }
+
+    /// The larger or smaller of some numbers; with `.NaN`, what is not a number where one of them is.
+    ///
+    /// Where only an overflow could make one of them no number, the maximum without it is taken.
+    pub fn extremum(&mut self, op: FloatOp, nan: bool, operands: &[TermId]) -> TermId {
+        let Values {
+            store: s, narrow, ..
+        } = &mut self.values;
+        let least = matches!(op, FloatOp::Min | FloatOp::Min3);
+        let pair = |s: &mut TermStore, a, b| if least { s.min(a, b) } else { s.max(a, b) };
+        let mut out = operands[0];
+        for &x in &operands[1..] {
+            out = pair(s, out, x);
+        }
+        if !nan {
+            return out;
+        }
+        for &x in operands {
+            out = s.unless_nan(x, out);
+        }
+        let overflows = |&x: &TermId| s.may_overflow(Class::Nan, x, narrow);
+        if operands.iter().any(overflows) {
+            self.found.assumptions.insert(
+                "no number that a maximum or minimum with .NaN looks at is one for overflows"
+                    .into(),
+            );
+        }
+        out
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -251,16 +326,8 @@ impl Machine<'_> {
             FloatOp::Tanh => s.fun(Fun::Tanh, a),
             FloatOp::Neg => s.neg(a),
             FloatOp::Abs => s.fun(Fun::Abs, a),
-            FloatOp::Min => s.min(a, b),
-            FloatOp::Max => s.max(a, b),
-            FloatOp::Min3 => {
-                let m = s.min(a, b);
-                s.min(m, c)
-            }
-            FloatOp::Max3 => {
-                let m = s.max(a, b);
-                s.max(m, c)
-            }
+            FloatOp::Min | FloatOp::Max => self.extremum(op, mods.nan, &[a, b]),
+            FloatOp::Min3 | FloatOp::Max3 => self.extremum(op, mods.nan, &[a, b, c]),
             // Known to `float_value`, which has the sign of known bits.
             FloatOp::Copysign => self.opaque(w, lane, pc, "this operation has no model"),
         }
@@ -320,31 +387,43 @@ impl Machine<'_> {
         self.values.store.of_bits(Fmt::F32, bits)
     }
 
-    /// True if a value that was never written stands below a term, selects aside.
-    pub fn is_poison(&self, t: TermId) -> bool {
-        let store = &self.values.store;
-        if store.is_total(t) {
-            return false;
-        }
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut stack = vec![t];
-        while let Some(t) = stack.pop() {
-            if store.is_total(t) || !seen.insert(t) {
-                continue;
-            }
-            match store.get(t) {
-                Term::Poison { .. } => return true,
-                Term::Select(p, ..) | Term::BitsSelect(p, ..) => stack.push(p),
-                _ => store.children(t, |c| stack.push(c)),
-            }
-        }
-        false
-    }
-
     /// a = b for bit terms.
     pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)
     }
+}
+
+/// True for formats of less range than 32 bits.
+pub fn is_small(fmt: Fmt) -> bool {
+    !matches!(fmt, Fmt::F32 | Fmt::Tf32 | Fmt::F64 | Fmt::Bf16)
+}
+
+/// True for an operation whose result is one of its operands, up to the sign.
+fn is_exact(op: FloatOp, mods: &FloatMods) -> bool {
+    let plain = !(mods.ftz || mods.sat || mods.relu || mods.oob);
+    plain
+        && match op {
+            FloatOp::Neg
+            | FloatOp::Abs
+            | FloatOp::Min
+            | FloatOp::Max
+            | FloatOp::Min3
+            | FloatOp::Max3
+            | FloatOp::Copysign => true,
+            FloatOp::Add
+            | FloatOp::Sub
+            | FloatOp::Mul
+            | FloatOp::Fma
+            | FloatOp::Div
+            | FloatOp::Rcp
+            | FloatOp::Sqrt
+            | FloatOp::Rsqrt
+            | FloatOp::Ex2
+            | FloatOp::Lg2
+            | FloatOp::Sin
+            | FloatOp::Cos
+            | FloatOp::Tanh => false,
+        }
 }
 
 fn arity(op: FloatOp) -> usize {

@@ -16,7 +16,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
-use crate::term::{ICmp, TermId};
+use crate::term::{Agreement, ICmp, TermId};
 
 use super::machine::{Machine, RegionId};
 use super::place::Target;
@@ -190,7 +190,12 @@ impl Machine<'_> {
         };
         if earlier == v {
             if self.values.store.as_bool(cond) != Some(false) {
-                self.warn(WarningKind::SameValueWrite, warning.0, || warning.1);
+                let kind = match self.values.store.agreement(earlier, v) {
+                    Agreement::Same => WarningKind::SameValueWrite,
+                    _ if c.within => WarningKind::RealEqualWrite,
+                    _ => WarningKind::RealEqualRace,
+                };
+                self.warn(kind, warning.0, || warning.1);
             }
             return;
         }

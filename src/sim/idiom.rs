@@ -33,14 +33,24 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 
-use crate::kernel::{Cmp, Fmt, IntOp, IntTy, Rnd};
-use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
+use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, IntOp, IntTy, Rnd};
+use crate::term::made::{Kind, Shape};
+use crate::term::overflow::Narrow;
+use crate::term::{Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
 
 /// The number that bits encode, if they are known to be the encoding of a float.
 fn float_of(s: &TermStore, t: TermId) -> Option<(Fmt, TermId)> {
     match s.get(t) {
-        Term::OfReal { fmt, real } if fmt.bits() >= 16 => Some((fmt, real)),
+        Term::OfReal { fmt, real } if fmt.bits() >= 16 => Some((fmt, s.face(real))),
         _ => None,
+    }
+}
+
+/// True for the encoding of a number that remembers how it was made, whose bits stay its own.
+fn is_made(s: &TermStore, t: TermId) -> bool {
+    match s.get(t) {
+        Term::OfReal { real, .. } => s.as_made(real).is_some(),
+        _ => false,
     }
 }
 
@@ -60,7 +70,10 @@ fn floats(
     let mut out = [(a, false); 2];
     for (slot, t) in out.iter_mut().zip([a, b]) {
         *slot = match s.get(t) {
-            Term::OfReal { fmt: f, real } if f == fmt => (real, s.has_clear_sign(real)),
+            Term::OfReal { fmt: f, real } if f == fmt => {
+                let real = s.face(real);
+                (real, s.has_clear_sign(real))
+            }
             Term::BitsConst { value, .. } => {
                 // NaN patterns order as integers but not as numbers.
                 if decode(fmt, value) == Err(crate::term::NotFinite::Nan) {
@@ -79,6 +92,7 @@ fn floats(
 /// An integer operation on the encoding of a float; the result is bits again.
 pub fn recognise(s: &mut TermStore, op: IntOp, ty: IntTy, a: [TermId; 4]) -> Option<TermId> {
     match op {
+        IntOp::And | IntOp::Or | IntOp::Xor if a[..2].iter().any(|&t| is_made(s, t)) => None,
         IntOp::And | IntOp::Or | IntOp::Xor => sign(s, op, ty, a[0], a[1]),
         IntOp::Min | IntOp::Max => extremum(s, op, ty, a[0], a[1]),
         _ => None,
@@ -117,6 +131,10 @@ fn sign(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option
 /// operand, whichever the real extremum is.
 fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
     let (fmt, [(x, x_clear), (y, y_clear)]) = floats(s, ty, a, b)?;
+    // What is not a number is above all others as bits, and dropped as a number.
+    if !s.is_number(x) || !s.is_number(y) {
+        return None;
+    }
     let sound = if ty.signed {
         x_clear || y_clear || s.is_nonnegative(x) && s.is_nonnegative(y)
     } else {
@@ -130,6 +148,15 @@ fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Op
     } else {
         s.min(x, y)
     };
+    if !is_made(s, a) && !is_made(s, b) {
+        return Some(s.of_real(fmt, t));
+    }
+    let op = match op {
+        IntOp::Max => FloatOp::Max,
+        _ => FloatOp::Min,
+    };
+    let shape = Shape::new(Kind::Float(op), fmt, fmt, FloatMods::default());
+    let t = s.made(t, shape, &[a, b]);
     Some(s.of_real(fmt, t))
 }
 
@@ -141,7 +168,7 @@ pub fn compare(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> 
     } else {
         (cmp, a, b)
     };
-    let (_, [(x, x_clear), (y, y_clear)]) = floats(s, ty, a, b)?;
+    let (fmt, [(x, x_clear), (y, y_clear)]) = floats(s, ty, a, b)?;
     let positive = |s: &TermStore, t: TermId, clear: bool| {
         clear
             && (s.as_const(t).is_some_and(|c| c.is_positive())
@@ -154,18 +181,42 @@ pub fn compare(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> 
     if !sound {
         return None;
     }
-    Some(match cmp {
-        Cmp::Eq => s.rcmp(RCmp::Eq, x, y),
-        Cmp::Ne => {
+    match cmp {
+        Cmp::Eq | Cmp::Ne => {
+            if !s.is_number(x) || !s.is_number(y) {
+                return None;
+            }
             let p = s.rcmp(RCmp::Eq, x, y);
-            s.not(p)
+            Some(if cmp == Cmp::Eq { p } else { s.not(p) })
         }
-        Cmp::Lt => s.rcmp(RCmp::Lt, x, y),
-        Cmp::Le => s.rcmp(RCmp::Le, x, y),
-        Cmp::Gt => s.rcmp(RCmp::Lt, y, x),
-        Cmp::Ge => s.rcmp(RCmp::Le, y, x),
-        _ => return None,
-    })
+        Cmp::Lt => below(s, fmt, (x, y), RCmp::Lt),
+        Cmp::Le => below(s, fmt, (x, y), RCmp::Le),
+        Cmp::Gt => below(s, fmt, (y, x), RCmp::Lt),
+        Cmp::Ge => below(s, fmt, (y, x), RCmp::Le),
+        _ => None,
+    }
+}
+
+/// Whether the encoding of x is below that of y.
+///
+/// match `bits(x) < bits(y)` / result `x < y`, or y is not a number and x is one / because what is not a number
+/// has the largest encodings, of which it may be any; so one of both has to be a number.
+fn below(s: &mut TermStore, fmt: Fmt, (x, y): (TermId, TermId), op: RCmp) -> Option<TermId> {
+    if !s.is_number(x) && !s.is_number(y) {
+        return None;
+    }
+    let holds = s.rcmp(op, x, y);
+    // With its sign what is not a number has encodings below all others too.
+    let clear = |s: &TermStore, t| s.is_number(t) || s.has_clear_sign(t);
+    if !clear(s, x) || !clear(s, y) {
+        return None;
+    }
+    let narrow = Narrow::default();
+    if s.may_overflow(Class::Nan, y, &narrow) && !s.has_one_tree(y, &narrow) {
+        return None;
+    }
+    let p = s.is_found(Class::Nan, (fmt, y), &narrow);
+    Some(s.or(holds, p))
 }
 
 /// An unsigned comparison of bits that are encodings of floats, as [`compare`] has it.

@@ -88,6 +88,8 @@ pub struct Machine<'k> {
     pub branch_regions: super::branch::Regions,
     /// An example of each instruction that read uninitialised bytes; poison terms name the pc.
     pub unset_sites: BTreeMap<Pc, Site>,
+    /// Which terms stand above something that was never written.
+    pub poisons: super::unwritten::Poisons,
     /// Where symbols came from whose value depends on the schedule, by serial.
     pub fresh_sites: BTreeMap<u32, Site>,
     /// Unordered writes whose values are yet to be compared.
@@ -106,6 +108,8 @@ pub struct Machine<'k> {
     pub last_turn: (u64, u32),
     /// Whether anything may come to depend on the old value that an atomic gives.
     pub result_used: Vec<bool>,
+    /// Whether each register may hold a value rounded to a narrower format.
+    pub narrowed: Vec<bool>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// What each instruction may do with the address of an array.
@@ -187,6 +191,7 @@ impl<'k> Machine<'k> {
     ) -> Option<Self> {
         let threads = launch.threads();
         let mut values = Values::default();
+        values.trees = launch.trees;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
             (Some(base), Some(n)) => Some(base as u64 + n),
@@ -312,6 +317,7 @@ impl<'k> Machine<'k> {
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             classes: super::plain::classes(kernel, &address_bits),
+            narrowed: crate::kernel::precision::residual::narrowed(kernel),
             address_bits,
             kernel,
             launch,
@@ -351,6 +357,7 @@ impl<'k> Machine<'k> {
             is_read,
             branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),
+            poisons: Default::default(),
             fresh_sites: BTreeMap::new(),
             pending: Vec::new(),
             conditionals: Vec::new(),

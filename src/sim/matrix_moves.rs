@@ -238,13 +238,15 @@ impl Machine<'_> {
                 let upon = |o: u64| found.iter().filter(move |c| c.offset == o);
                 let mut each = (at..at + 4).step_by(size);
                 let first = upon(at).count();
+                let mut forget = false;
                 // A word that is written twice as a whole is compared as one.
                 if each.all(|o| upon(o).count() == first) {
                     if first > 0 {
                         let t = self.values.store.concat(parts);
                         let v = self.values.of_bits(t);
                         for c in upon(at) {
-                            self.same_value(target.region, at, 4, (v, v), whole(4), c);
+                            let left = self.same_value(target.region, at, 4, (v, v), whole(4), c);
+                            forget |= left != v;
                         }
                     }
                 } else {
@@ -252,12 +254,17 @@ impl Machine<'_> {
                         let v = self.values.of_bits(*t);
                         for c in upon(at) {
                             let (bytes, ty) = (size as u32, whole(size));
-                            self.same_value(target.region, at, bytes, (v, v), ty, c);
+                            let left = self.same_value(target.region, at, bytes, (v, v), ty, c);
+                            forget |= left != v;
                         }
                     }
                 }
                 for (at, t) in (at..).step_by(size).zip(parts) {
-                    let v = self.values.of_bits(*t);
+                    let t = match forget {
+                        true => self.values.store.faced(*t),
+                        false => *t,
+                    };
+                    let v = self.values.of_bits(t);
                     let region = &mut self.regions[target.region.0 as usize];
                     region.store(&mut self.values, at, size as u32, v);
                 }

@@ -194,6 +194,8 @@ impl Values {
     #[inline]
     pub fn opened(&mut self, fmt: Fmt, v: Val) -> Option<OpenSum> {
         match v {
+            // The order of an addition is part of how a number was made.
+            _ if self.trees.is_some() => None,
             Val::Open(f, s) if f == fmt => Some(s),
             Val::Real(f, t) if f == fmt => match self.store.get(t) {
                 Term::Add(..) | Term::Sum(_) => {

@@ -59,14 +59,20 @@ pub enum DefectKind {
 /// Kinds of warnings of the command-line contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WarningKind {
-    /// Unordered writes of provably equal values.
+    /// Unordered writes of the same bits by the same operations.
     SameValueWrite,
+    /// Unordered writes that are equal over the reals, by lanes of one warp that execute one instruction.
+    RealEqualWrite,
+    /// The same by other threads: a data race, but for what is claimed about real values.
+    RealEqualRace,
     /// A write to an array that is bound `in:`.
     WriteToInput,
     /// An uninitialised value was read and never used.
     UninitializedRead,
     /// An opcode that volta does not know and that was not executed.
     UnknownOpcode,
+    /// A correction by the rounding error of a value, which is 0 over the reals.
+    Residual,
     /// Anything else worth saying.
     Note,
 }
@@ -96,6 +102,8 @@ pub enum UnknownKind {
     NondeterministicValue,
     /// Calls nest too deep.
     CallDepth,
+    /// Bits of a computed number matter, and how the kernels compute it differs or is not known.
+    BitsOfRounded,
     /// No element is compared.
     NothingToCompare,
     /// Time or memory ran out.

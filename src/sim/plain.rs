@@ -19,7 +19,6 @@ use super::int;
 use super::machine::{Machine, Stop};
 use super::memory::{RegionKind, extend};
 use super::race::Kind;
-use super::rounding::Arg;
 use super::step::UNCONDITIONAL;
 use super::uniform::is_lane_wise;
 use super::value::{Val, open_head, real_head};
@@ -288,9 +287,11 @@ impl Machine<'_> {
             return false;
         }
         let x = self.values.real(v, *from);
-        self.values
-            .convert_number(Arg::of(v, *from, x), *rnd, (*to, x));
-        self.warps[w].set(*dst, lane, Val::Real(*to, x));
+        let t = self.values.convert_number((v, *from, x), *rnd, (*to, x));
+        let v = self
+            .values
+            .converted((v, *from), (*rnd, [false; 3]), (*to, t));
+        self.warps[w].set(*dst, lane, v);
         true
     }
 

@@ -17,7 +17,10 @@ use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, Obligation, Tid, UnknownKind, WarningKind};
-use crate::term::TermId;
+use crate::term::{Agreement, TermId};
+
+/// How unordered writes agree that were computed by different operations.
+pub const REAL_EQUAL: &str = "values that are equal over the reals only";
 
 impl Machine<'_> {
     /// `st`.
@@ -117,8 +120,9 @@ impl Machine<'_> {
                         self.values.where_written(v)
                     }
                 };
+                let mut v = v;
                 for c in overlap.iter().filter(|c| c.offset == at) {
-                    self.same_value(region, at, elem, (v, raw), same_size, c);
+                    v = self.same_value(region, at, elem, (v, raw), same_size, c);
                 }
                 self.regions[region.0 as usize].store(&mut self.values, at, elem, v);
             }
@@ -186,7 +190,8 @@ impl Machine<'_> {
 
     /// An unordered write over another unordered write: equal values are a warning, others a
     /// defect, undecided ones an obligation. `v` is what memory holds then, and what was written, if
-    /// it was.
+    /// it was. The result is what memory holds for all that is known: of values that are equal over the reals
+    /// only, the bits may be those of either.
     pub fn same_value(
         &mut self,
         region: RegionId,
@@ -195,7 +200,7 @@ impl Machine<'_> {
         (v, written): (Val, Val),
         ty: NumTy,
         c: &SameWrite,
-    ) {
+    ) -> Val {
         let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
         let width = (bytes * 8) as u8;
         let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));
@@ -209,15 +214,31 @@ impl Machine<'_> {
                 text: format!("writes {place}"),
             })
             .into();
-        let same =
-            || format!("{place} is written by threads that nothing orders, with the same value");
+        let agreement = self.values.store.agreement(a, b);
+        let computed = self.values.store.takes_made(a, b);
+        let left = match agreement != Agreement::Same && computed {
+            true => {
+                let forgotten = self.values.store.faced(b);
+                self.values.of_bits(forgotten)
+            }
+            false => v,
+        };
+        let (warning, how) = match (agreement, computed) {
+            (Agreement::Same, _) | (Agreement::Open, false) => {
+                (WarningKind::SameValueWrite, "the same value")
+            }
+            _ if c.within => (WarningKind::RealEqualWrite, REAL_EQUAL),
+            _ => (WarningKind::RealEqualRace, REAL_EQUAL),
+        };
+        let same = || format!("{place} is written by threads that nothing orders, with {how}");
         if c.otherwise == Conflict::Conditional {
             let v = self.values.bits(written, width);
-            return self.guarded_same_value(c, a, v, (sites, same()));
+            self.guarded_same_value(c, a, v, (sites, same()));
+            return left;
         }
-        if c.current && a == b {
-            self.warn(WarningKind::SameValueWrite, sites, same);
-            return;
+        if c.current && agreement != Agreement::Open {
+            self.warn(warning, sites, same);
+            return left;
         }
         let message =
             format!("{place} is written by two threads that nothing orders, with different values");
@@ -230,12 +251,12 @@ impl Machine<'_> {
             self.add_race(c.otherwise, c);
         } else {
             if !self.compared.insert((a, b, c.earlier.pc, c.later.pc)) {
-                return;
+                return left;
             }
             self.pending.push(Obligation {
                 equal: (a, b),
                 warning: super::Finding {
-                    kind: WarningKind::SameValueWrite,
+                    kind: warning,
                     message: same(),
                     count: 1,
                     sites: sites.clone(),
@@ -248,6 +269,7 @@ impl Machine<'_> {
                 },
             });
         }
+        left
     }
 
     pub fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {

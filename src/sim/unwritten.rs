@@ -6,16 +6,100 @@
 //!
 //! Sound: the condition is that of one way through the selects at the top of the term to a part that is
 //! poison for certain. Where none is found, or no input, the output stays `unknown`.
+//!
+//! Many outputs share one large cone of terms, so whether poison stands below a term is marked from the
+//! leaves upwards, once for each term, and no question walks down again.
 
-use crate::term::{ArrayId, Term, TermId};
+use crate::kernel::Pc;
+use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use super::machine::Machine;
-use super::{Conditional, DefectKind, Finding, UnknownKind};
+use super::{Conditional, DefectKind, Finding, Site, UnknownKind};
+
+/// What is known of the poison below the terms of one store, which may grow.
+#[derive(Debug, Default)]
+pub struct Poisons {
+    marks: Vec<Mark>,
+}
+
+/// The poison below a term.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// A poison term below: the one that a walk meets that looks at last operands first.
+    below: Option<TermId>,
+    /// True if the term is poison whichever sides its selects take.
+    surely: bool,
+}
+
+impl Poisons {
+    /// The marks of a term, once all terms up to it have theirs.
+    fn of(&mut self, store: &TermStore, t: TermId) -> Mark {
+        if store.is_total(t) {
+            return Mark::default();
+        }
+        for i in self.marks.len()..=t.0 as usize {
+            let mark = self.mark(store, TermId(i as u32));
+            self.marks.push(mark);
+        }
+        self.marks[t.0 as usize]
+    }
+
+    /// The marks of a term from those of its operands, which have smaller ids.
+    fn mark(&self, store: &TermStore, t: TermId) -> Mark {
+        let mut mark = Mark::default();
+        if store.is_total(t) {
+            return mark;
+        }
+        store.children(t, |c| {
+            let below = self.marks[c.0 as usize];
+            mark.below = below.below.or(mark.below);
+            mark.surely |= below.surely;
+        });
+        match store.get(t) {
+            Term::Poison { .. } => Mark {
+                below: Some(t),
+                surely: true,
+            },
+            Term::Select(p, ..) | Term::BitsSelect(p, ..) => Mark {
+                surely: self.marks[p.0 as usize].surely,
+                ..mark
+            },
+            _ => mark,
+        }
+    }
+}
 
 /// Parts of a term that are looked at.
 const MOST: usize = 256;
 
 impl Machine<'_> {
+    /// True if a value that was never written stands below a term, selects aside.
+    pub fn is_poison(&mut self, t: TermId) -> bool {
+        self.poisons.of(&self.values.store, t).surely
+    }
+
+    /// The read that brought a poison value in.
+    pub fn poison_source(&mut self, t: TermId) -> Option<Site> {
+        let store = &self.values.store;
+        let below = self.poisons.of(store, t).below?;
+        let Term::Poison { site, .. } = store.get(below) else {
+            return None;
+        };
+        // Poison is always somebody's: without a place of its own, the end of the code.
+        let end = self.kernel.insts.len().saturating_sub(1) as u32;
+        let pc = Pc(site.min(end));
+        let known = self.unset_sites.get(&pc).cloned();
+        known.or_else(|| {
+            Some(Site {
+                around: Vec::new(),
+                cta: None,
+                pc,
+                threads: Vec::new(),
+                text: "reads a register that was never written".into(),
+            })
+        })
+    }
+
     /// Uninitialised values that reach an output are defects at the read that brought them in.
     pub fn report_poison(&mut self, outputs: &[(TermId, ArrayId, u64)]) {
         let earlier = self.conditionals.len();

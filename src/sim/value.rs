@@ -139,8 +139,12 @@ pub struct Values {
     pub open: OpenSums,
     /// Intervals of saturating sums.
     pub(super) intervals: super::integer_sum::Intervals,
-    /// What registers may hold for known numbers that roundings have touched.
-    pub rounded: super::rounding::Rounded,
+    /// What was brought to formats that hold less.
+    pub narrow: crate::term::overflow::Narrow,
+    /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
+    pub trees: Option<u32>,
+    /// What stands for the answers of tests on numbers whose overflows are not known to be another's.
+    pub(super) over: FxHashMap<(crate::term::Class, Fmt, TermId), TermId>,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.
@@ -175,8 +179,8 @@ impl Values {
     pub fn real(&mut self, v: Val, fmt: Fmt) -> TermId {
         let fmt = if fmt == Fmt::Tf32 { Fmt::F32 } else { fmt };
         match v {
-            Val::Real(f, t) if f == fmt => t,
-            Val::Real(Fmt::Tf32, t) if fmt == Fmt::F32 => t,
+            Val::Real(f, t) if f == fmt => self.store.face(t),
+            Val::Real(Fmt::Tf32, t) if fmt == Fmt::F32 => self.store.face(t),
             Val::Conc(bits) => {
                 let m = u64::MAX >> (64 - fmt.bits());
                 self.constant(fmt, bits & m)
@@ -362,7 +366,8 @@ impl Values {
             let finite =
                 |s: &TermStore, t| !matches!(s.get(t), Term::Undefined | Term::OfBits { .. });
             if f.bits() as u8 == width && finite(&self.store, x) && finite(&self.store, y) {
-                return Val::Real(f, self.store.select(p, x, y));
+                let t = self.store.select(p, x, y);
+                return Val::Real(f, self.chosen(p, f, (a, b), t));
             }
         }
         let (x, y) = (self.bits(a, width), self.bits(b, width));

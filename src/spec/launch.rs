@@ -108,6 +108,7 @@ impl LaunchSpec {
             dynamic_shared: self.dynamic_shared,
             warp_sync: self.warp_sync,
             wmma_layout: self.wmma_layout,
+            trees: None,
         })
     }
 

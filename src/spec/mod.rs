@@ -44,6 +44,8 @@ pub struct Launch {
     pub warp_sync: bool,
     /// Accumulators of `wmma` are laid out as on sm_80.
     pub wmma_layout: bool,
+    /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
+    pub trees: Option<u32>,
 }
 
 impl Launch {

@@ -2,8 +2,11 @@
 //!
 //! The witness search sifts candidate inputs with this; what it finds is decided by `eval.rs`.
 
-use super::eval::{Cone, Inputs};
-use super::{ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use num_rational::BigRational;
+
+use super::eval::{Cone, Inputs, Value};
+use super::made::Kind;
+use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// A real (`f`, NaN where undefined), or bits and truth values (`b`).
@@ -33,6 +36,9 @@ fn encode(fmt: Fmt, v: f64) -> u64 {
     match fmt {
         Fmt::F64 => v.to_bits(),
         Fmt::Bf16 => ((v as f32).to_bits() >> 16) as u64,
+        _ if fmt.bits() < 32 => BigRational::from_float(v)
+            .and_then(|q| super::encode_exact(fmt, &q))
+            .unwrap_or(0),
         _ => (v as f32).to_bits() as u64,
     }
 }
@@ -40,7 +46,6 @@ fn encode(fmt: Fmt, v: f64) -> u64 {
 fn fun(f: Fun, x: f64) -> f64 {
     match f {
         Fun::Sqrt => x.sqrt(),
-        Fun::Rsqrt if x <= 0.0 => f64::NAN,
         Fun::Rsqrt => 1.0 / x.sqrt(),
         Fun::Exp2 => x.exp2(),
         Fun::Log2 => x.log2(),
@@ -141,10 +146,8 @@ fn step(
                     .sum(),
             )
         }
-        Term::Div(..) if v(1).f == 0.0 => real(f64::NAN),
         Term::Div(..) => real(v(0).f / v(1).f),
         Term::Fun(f, _) => real(fun(f, v(0).f)),
-        Term::Max(..) | Term::Min(..) if v(0).f.is_nan() || v(1).f.is_nan() => real(f64::NAN),
         Term::Max(..) => real(v(0).f.max(v(1).f)),
         Term::Min(..) => real(v(0).f.min(v(1).f)),
         Term::Select(..) | Term::BitsSelect(..) => {
@@ -167,6 +170,18 @@ fn step(
             let x = v(0);
             real(if x.f.is_nan() { decode(fmt, x.b) } else { x.f })
         }
+        Term::Made(made) => {
+            let operand = |(i, &k): (usize, &u32)| match (made.shape(store).kind, i) {
+                (Kind::Select, 0) => Value::Bool(values[k as usize].b != 0),
+                _ => Value::Bits(values[k as usize].b),
+            };
+            let operands: Vec<Value> = kids[2..].iter().enumerate().map(operand).collect();
+            let all: Vec<&Value> = operands.iter().collect();
+            match super::machine::value(made.shape(store), &all) {
+                Value::Exact(q) => super::show::approx(&q).map_or(v(0), real),
+                _ => v(0),
+            }
+        }
         Term::Bool(b) => truth(b),
         Term::RCmp(op, ..) => {
             let (a, b) = (v(0).f, v(1).f);
@@ -176,6 +191,12 @@ fn step(
                 RCmp::Eq => a == b,
             })
         }
+        Term::Is(class, _) => truth(match class {
+            Class::Nan => v(0).f.is_nan(),
+            Class::PosInf => v(0).f == f64::INFINITY,
+            Class::NegInf => v(0).f == f64::NEG_INFINITY,
+        }),
+        Term::Overflows(..) => truth(false),
         Term::ICmp(op, x, _) => {
             let (w, a, b) = (width(store, x), v(0).b, v(1).b);
             truth(match op {

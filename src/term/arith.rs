@@ -1,17 +1,16 @@
 //! Arithmetic on values: exact while it can be, intervals beyond.
 //!
-//! The rules for infinities are the usual limits, those for undefinedness are exact: where an
-//! interval leaves open whether an operation is defined the result is undecided. With tolerance,
-//! constants and approximate functions are widened by what rounding can account for.
+//! The rules for infinities and for what is not a number are IEEE's without rounding: where an
+//! interval leaves open whether an operation is defined the result is undecided.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::eval::{Mode, Value};
+use super::eval::Value;
 use super::interval::{Dyadic, Interval};
-use super::{Fun, RCmp};
+use super::{Class, Fun, RCmp};
 use crate::kernel::Fmt;
 
 /// Rationals with more bits than this in numerator and denominator become intervals.
@@ -20,15 +19,46 @@ const MAX_RATIONAL_BITS: u64 = 1024;
 /// A value as a real operand: a number, an infinity, or why it is neither.
 enum Real<'v> {
     Num(&'v Value),
-    Inf(bool),
+    Inf(Infinity),
+    /// Any infinity or not a number.
+    Open,
     None(Value),
+}
+
+/// An infinity: whether it is minus, if that is known, and whether finite operands made it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Infinity {
+    neg: Option<bool>,
+    pole: bool,
+}
+
+impl Infinity {
+    fn value(self) -> Value {
+        match self.neg {
+            Some(neg) if !self.pole => inf(neg),
+            neg => Value::Pole(neg),
+        }
+    }
+
+    /// The infinity with its sign changed where `flip` holds.
+    fn flipped(self, flip: Option<bool>) -> Value {
+        let neg = self.neg.zip(flip).map(|(n, f)| n != f);
+        Infinity { neg, ..self }.value()
+    }
 }
 
 fn real(v: &Value) -> Real<'_> {
     match v {
         Value::Exact(_) | Value::Interval(_) => Real::Num(v),
-        Value::PosInf => Real::Inf(false),
-        Value::NegInf => Real::Inf(true),
+        Value::PosInf | Value::NegInf => Real::Inf(Infinity {
+            neg: Some(*v == Value::NegInf),
+            pole: false,
+        }),
+        Value::Pole(neg) => Real::Inf(Infinity {
+            neg: *neg,
+            pole: true,
+        }),
+        Value::NotFinite => Real::Open,
         Value::Undefined => Real::None(Value::Undefined),
         _ => Real::None(Value::Undecided),
     }
@@ -36,6 +66,42 @@ fn real(v: &Value) -> Real<'_> {
 
 pub(super) fn inf(neg: bool) -> Value {
     if neg { Value::NegInf } else { Value::PosInf }
+}
+
+/// Whether a value is of a class.
+pub(super) fn is(class: Class, x: &Value) -> Value {
+    let neg = match real(x) {
+        Real::None(Value::Undefined) => return Value::Bool(class == Class::Nan),
+        Real::None(v) => return v,
+        Real::Open => return Value::Undecided,
+        Real::Num(_) => return Value::Bool(false),
+        Real::Inf(i) => i.neg,
+    };
+    match (class, neg) {
+        (Class::Nan, _) => Value::Bool(false),
+        (_, None) => Value::Undecided,
+        (Class::PosInf, Some(n)) => Value::Bool(!n),
+        (Class::NegInf, Some(n)) => Value::Bool(n),
+    }
+}
+
+/// Whether a real is beyond a format for the machine. What is far within it has not come near its
+/// end on the way either, most likely; of the rest nothing is said.
+pub(super) fn overflows(fmt: Fmt, x: &Value, prec: u32) -> Value {
+    let near = if matches!(fmt, Fmt::F32 | Fmt::Bf16 | Fmt::F64 | Fmt::Tf32) {
+        60
+    } else {
+        5
+    };
+    let limit = Dyadic::new(BigInt::one(), near);
+    match real(x) {
+        Real::Num(n) => match n.interval(prec) {
+            Some(i) if i.hi < limit && i.lo > limit.neg() => Value::Bool(false),
+            _ => Value::Undecided,
+        },
+        // The question is asked only beside the one whether it is of that class anyhow.
+        _ => Value::Bool(false),
+    }
 }
 
 impl Value {
@@ -61,8 +127,8 @@ impl Value {
             Value::Interval(i) if i.lo.signum() > 0 => Some(1),
             Value::Interval(i) if i.hi.signum() < 0 => Some(-1),
             Value::Interval(i) if i.lo.is_zero() && i.hi.is_zero() => Some(0),
-            Value::PosInf => Some(1),
-            Value::NegInf => Some(-1),
+            Value::PosInf | Value::Pole(Some(false)) => Some(1),
+            Value::NegInf | Value::Pole(Some(true)) => Some(-1),
             _ => None,
         }
     }
@@ -135,8 +201,17 @@ pub(super) fn add(x: &Value, y: &Value, prec: u32) -> Value {
     match (real(x), real(y)) {
         (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
         (Real::None(v), _) | (_, Real::None(v)) => v,
-        (Real::Inf(a), Real::Inf(b)) if a != b => Value::Undefined,
-        (Real::Inf(a), _) | (_, Real::Inf(a)) => inf(a),
+        (Real::Open, _) | (_, Real::Open) => Value::NotFinite,
+        (Real::Inf(a), Real::Inf(b)) => match a.neg.zip(b.neg) {
+            None => Value::NotFinite,
+            Some((m, n)) if m != n => Value::Undefined,
+            _ => Infinity {
+                pole: a.pole || b.pole,
+                ..a
+            }
+            .value(),
+        },
+        (Real::Inf(a), _) | (_, Real::Inf(a)) => a.value(),
         (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
             Value::capped(add_exact(a, b), prec)
         }
@@ -150,11 +225,16 @@ pub(super) fn mul(x: &Value, y: &Value, prec: u32) -> Value {
     match (real(x), real(y)) {
         (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
         (Real::None(v), _) | (_, Real::None(v)) => v,
-        (Real::Inf(a), Real::Inf(b)) => inf(a != b),
+        (Real::Open, _) | (_, Real::Open) => Value::NotFinite,
+        (Real::Inf(a), Real::Inf(b)) => Infinity {
+            pole: a.pole || b.pole,
+            ..a
+        }
+        .flipped(b.neg),
         (Real::Inf(a), Real::Num(n)) | (Real::Num(n), Real::Inf(a)) => match n.sign() {
             Some(0) => Value::Undefined,
-            Some(s) => inf(a != (s < 0)),
-            None => Value::Undecided,
+            Some(s) => a.flipped(Some(s < 0)),
+            None => Value::NotFinite,
         },
         (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
             Value::capped(mul_exact(a, b), prec)
@@ -171,13 +251,21 @@ pub(super) fn mul(x: &Value, y: &Value, prec: u32) -> Value {
 pub(super) fn div(x: &Value, y: &Value, prec: u32) -> Value {
     match (real(x), real(y)) {
         (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
-        (_, Real::Num(n)) if n.sign() == Some(0) => Value::Undefined,
         (Real::None(v), _) | (_, Real::None(v)) => v,
+        (_, Real::Open) => Value::Undecided,
+        (Real::Open, Real::Num(_)) => Value::NotFinite,
+        (Real::Open, _) => Value::Undefined,
         (Real::Inf(_), Real::Inf(_)) => Value::Undefined,
         (Real::Num(_), Real::Inf(_)) => Value::Exact(BigRational::zero()),
         (Real::Inf(a), Real::Num(n)) => match n.sign() {
-            Some(s) => inf(a != (s < 0)),
-            None => Value::Undecided,
+            Some(0) => Value::Pole(None),
+            Some(s) => a.flipped(Some(s < 0)),
+            None => Value::NotFinite,
+        },
+        (Real::Num(a), Real::Num(b)) if b.sign() == Some(0) => match a.sign() {
+            Some(0) => Value::Undefined,
+            Some(_) => Value::Pole(None),
+            None => Value::NotFinite,
         },
         (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => Value::capped(a / b, prec),
         (Real::Num(a), Real::Num(b)) => Value::of(enclosed(a, prec).div(&enclosed(b, prec), prec)),
@@ -190,20 +278,25 @@ pub(super) fn neg(x: &Value) -> Value {
         Value::Interval(i) => Value::Interval(i.neg()),
         Value::PosInf => Value::NegInf,
         Value::NegInf => Value::PosInf,
+        Value::Pole(n) => Value::Pole(n.map(|n| !n)),
+        Value::NotFinite => Value::NotFinite,
         Value::Undefined => Value::Undefined,
         _ => Value::Undecided,
     }
 }
 
-/// The larger (or smaller) of two numbers.
+/// The larger (or smaller) of two; what is no number is dropped.
 pub(super) fn extremum(x: &Value, y: &Value, min: bool, prec: u32) -> Value {
     match (real(x), real(y)) {
-        (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => Value::Undefined,
+        (Real::None(Value::Undefined), _) => y.clone(),
+        (_, Real::None(Value::Undefined)) => x.clone(),
         (Real::None(v), _) | (_, Real::None(v)) => v,
-        (Real::Inf(a), _) if a == min => x.clone(),
-        (_, Real::Inf(a)) if a == min => y.clone(),
-        (Real::Inf(_), _) => y.clone(),
-        (_, Real::Inf(_)) => x.clone(),
+        (Real::Open, _) | (_, Real::Open) => Value::Undecided,
+        (Real::Inf(a), _) if a.neg == Some(min) => x.clone(),
+        (_, Real::Inf(a)) if a.neg == Some(min) => y.clone(),
+        (Real::Inf(a), _) if a.neg == Some(!min) => y.clone(),
+        (_, Real::Inf(a)) if a.neg == Some(!min) => x.clone(),
+        (Real::Inf(_), _) | (_, Real::Inf(_)) => Value::Undecided,
         (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => {
             if (a >= b) != min {
                 x.clone()
@@ -232,28 +325,42 @@ fn exact_sqrt(q: &BigRational) -> Option<BigRational> {
     (&n * &n == *q.numer() && &d * &d == *q.denom()).then(|| BigRational::new_raw(n, d))
 }
 
-pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
-    let prec = mode.prec;
+/// A function of an infinity.
+fn at_infinity(f: Fun, x: Infinity) -> Value {
+    let int = |i: i64| Value::Exact(BigRational::from_integer(i.into()));
+    match (f, x.neg) {
+        (Fun::Sin | Fun::Cos, _) => Value::Undefined,
+        (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => x.value(),
+        (Fun::Abs, _) => Infinity {
+            neg: Some(false),
+            ..x
+        }
+        .value(),
+        (_, None) => Value::Undecided,
+        (Fun::Exp2, Some(true)) | (Fun::Rsqrt, Some(false)) => int(0),
+        (Fun::Exp2 | Fun::Log2 | Fun::Sqrt, Some(false)) => x.value(),
+        (Fun::Tanh | Fun::Erf, Some(neg)) => int(if neg { -1 } else { 1 }),
+        (Fun::Log2 | Fun::Sqrt | Fun::Rsqrt, Some(true)) => Value::Undefined,
+    }
+}
+
+pub(super) fn fun(f: Fun, x: &Value, prec: u32) -> Value {
     let n = match real(x) {
         Real::None(v) => return v,
-        Real::Inf(neg) => {
-            let int = |i: i64| Value::Exact(BigRational::from_integer(i.into()));
-            return match (f, neg) {
-                (Fun::Exp2, true) | (Fun::Rsqrt, false) => int(0),
-                (Fun::Exp2 | Fun::Log2 | Fun::Sqrt | Fun::Abs, false) | (Fun::Abs, true) => {
-                    Value::PosInf
-                }
-                (Fun::Tanh | Fun::Erf, _) => int(if neg { -1 } else { 1 }),
-                (Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _) => inf(neg),
-                _ => Value::Undefined,
+        Real::Inf(x) => return at_infinity(f, x),
+        Real::Open => {
+            return match f {
+                Fun::Exp2 | Fun::Tanh | Fun::Erf | Fun::Rsqrt => Value::Undecided,
+                Fun::Sin | Fun::Cos => Value::Undefined,
+                _ => Value::NotFinite,
             };
         }
         Real::Num(n) => n,
     };
     match (f, n.sign()) {
         (Fun::Sqrt | Fun::Rsqrt | Fun::Log2, Some(-1)) => return Value::Undefined,
-        (Fun::Rsqrt, Some(0)) => return Value::Undefined,
-        (Fun::Log2, Some(0)) => return Value::NegInf,
+        (Fun::Rsqrt, Some(0)) => return Value::Pole(None),
+        (Fun::Log2, Some(0)) => return Value::Pole(Some(true)),
         _ => {}
     }
     let integral = |g: fn(&BigRational) -> BigRational| match n {
@@ -285,23 +392,18 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                 _ => Value::of(i(n).sqrt(prec)),
             };
             let one = Value::Exact(BigRational::one());
-            let v = if f == Fun::Rsqrt {
-                div(&one, &root, prec)
-            } else {
-                root
-            };
-            widened(v, Error::Relative(21), mode)
+            match f {
+                Fun::Rsqrt => div(&one, &root, prec),
+                _ => root,
+            }
         }
-        Fun::Exp2 => {
-            let v = match n {
-                Value::Exact(q) if q.is_integer() && q.numer().bits() <= 9 => {
-                    let e = q.numer().to_i64().unwrap_or(0);
-                    return Value::Exact(super::pow2(e));
-                }
-                _ => Value::of(i(n).exp2(prec)),
-            };
-            widened(v, Error::Relative(21), mode)
-        }
+        Fun::Exp2 => match n {
+            Value::Exact(q) if q.is_integer() && q.numer().bits() <= 9 => {
+                let e = q.numer().to_i64().unwrap_or(0);
+                Value::Exact(super::pow2(e))
+            }
+            _ => Value::of(i(n).exp2(prec)),
+        },
         Fun::Log2 => {
             if let Value::Exact(q) = n {
                 let (a, b) = (power_of_two(q.numer()), power_of_two(q.denom()));
@@ -310,110 +412,49 @@ pub(super) fn fun(f: Fun, x: &Value, mode: Mode) -> Value {
                     return Value::Exact(BigRational::from_integer(e));
                 }
             }
-            widened(Value::of(i(n).log2(prec)), Error::Absolute(21), mode)
+            Value::of(i(n).log2(prec))
         }
         Fun::Sin | Fun::Cos => {
             if n.sign() == Some(0) {
                 let one = f == Fun::Cos;
                 return Value::Exact(BigRational::from_integer((one as i64).into()));
             }
-            let v = Value::of(i(n).sin(f == Fun::Cos, prec));
-            widened(v, Error::Absolute(19), mode)
+            Value::of(i(n).sin(f == Fun::Cos, prec))
         }
         Fun::Tanh => {
             if n.sign() == Some(0) {
                 return Value::Exact(BigRational::zero());
             }
-            widened(Value::of(i(n).tanh(prec)), Error::Relative(10), mode)
+            Value::of(i(n).tanh(prec))
         }
         Fun::Erf => {
             if n.sign() == Some(0) {
                 return Value::Exact(BigRational::zero());
             }
-            widened(Value::of(i(n).erf(prec)), Error::Relative(20), mode)
+            Value::of(i(n).erf(prec))
         }
     }
 }
 
-/// How far an approximate operation may be off: 2^-bits of the value, or of 1.
-pub(super) enum Error {
-    Relative(u32),
-    Absolute(u32),
-}
-
-pub(super) fn widened(v: Value, error: Error, mode: Mode) -> Value {
-    let Some(i) = v.interval(mode.prec).filter(|_| mode.approximate) else {
-        return v;
-    };
-    Value::Interval(match error {
-        Error::Relative(bits) => i.widen(bits, mode.prec),
-        Error::Absolute(bits) => i.widen_by(&Dyadic::new(BigInt::one(), -(bits as i64)), mode.prec),
-    })
-}
-
-/// The result of an operation, or all numbers that floats of 32 bits may make of it: one that is such a float
-/// is not rounded.
-pub(super) fn rounded(v: Value, mode: Mode) -> Value {
-    let is_float = |q: &BigRational| super::encode_exact(Fmt::F32, q).is_some();
-    match &v {
-        _ if !mode.rounded => v,
-        Value::Exact(q) if is_float(q) => v,
-        _ => match v.interval(mode.prec) {
-            Some(i) => Value::Interval(i.widen(23, mode.prec)),
-            None => v,
-        },
-    }
-}
-
-/// A constant, or with tolerance the numbers that may have been meant by it.
-///
-/// Rounding to nearest moves a number by at most half of the lowest bit of the result, in whatever
-/// format, and 2^-8 of itself in the coarsest (bf16); a folded product of constants carries the
-/// relative errors of its factors. Integers below 2^24 and numbers of up to three significant bits
-/// are taken as meant, and so are fractions of small integers.
-pub(super) fn constant(q: &BigRational, mode: Mode) -> Value {
-    let exact = Value::Exact(q.clone());
-    if !mode.tolerant || q.is_zero() {
-        return exact;
-    }
-    let significant = |n: &BigInt| n.bits() - n.trailing_zeros().unwrap_or(0);
-    if q.is_integer() && q.numer().bits() <= 24
-        || q.numer().bits() + q.denom().bits() <= 16 && power_of_two(q.denom()).is_none()
-    {
-        return exact;
-    }
-    let i = Interval::from_rational(q, mode.prec);
-    let relative = i.widen(22, mode.prec);
-    let Some(k) = power_of_two(q.denom()) else {
-        return Value::Interval(relative);
-    };
-    let s = significant(q.numer());
-    if s <= 3 {
-        return exact;
-    }
-    // Half of the lowest set bit.
-    let low = q.numer().trailing_zeros().unwrap_or(0) as i64 - k as i64 - 1;
-    let by_bit = i.widen_by(&Dyadic::new(BigInt::one(), low), mode.prec);
-    let coarsest = i.widen(8, mode.prec);
-    let inner = Interval {
-        lo: by_bit.lo.max(coarsest.lo),
-        hi: by_bit.hi.min(coarsest.hi),
-    };
-    Value::Interval(inner.hull(&relative))
-}
-
-/// x < y, x <= y or x = y, where the enclosures tell.
+/// x < y, x <= y or x = y, where the enclosures tell; false where one of them is not a number.
 pub(super) fn compare(op: RCmp, x: &Value, y: &Value, prec: u32) -> Value {
     use std::cmp::Ordering::{self, Equal, Greater, Less};
     let rank = |neg: bool| if neg { -1 } else { 1 };
     let order: Option<Ordering> = match (real(x), real(y)) {
         (Real::None(Value::Undefined), _) | (_, Real::None(Value::Undefined)) => {
-            return Value::Undefined;
+            return Value::Bool(false);
         }
         (Real::None(v), _) | (_, Real::None(v)) => return v,
-        (Real::Inf(a), Real::Inf(b)) => Some(rank(a).cmp(&rank(b))),
-        (Real::Inf(a), _) => Some(rank(a).cmp(&0)),
-        (_, Real::Inf(b)) => Some(0.cmp(&rank(b))),
+        // What is no real is not equal to one.
+        (Real::Open, Real::Num(_)) | (Real::Num(_), Real::Open) if op == RCmp::Eq => {
+            return Value::Bool(false);
+        }
+        (Real::Open, _) | (_, Real::Open) => None,
+        (Real::Inf(a), Real::Inf(b)) => a.neg.zip(b.neg).map(|(a, b)| rank(a).cmp(&rank(b))),
+        // An infinity of either sign is no number.
+        (Real::Inf(_), _) | (_, Real::Inf(_)) if op == RCmp::Eq => return Value::Bool(false),
+        (Real::Inf(a), _) => a.neg.map(|a| rank(a).cmp(&0)),
+        (_, Real::Inf(b)) => b.neg.map(|b| 0.cmp(&rank(b))),
         (Real::Num(Value::Exact(a)), Real::Num(Value::Exact(b))) => Some(a.cmp(b)),
         (Real::Num(a), Real::Num(b)) => {
             let (a, b) = (enclosed(a, prec), enclosed(b, prec));

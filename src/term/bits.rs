@@ -87,6 +87,11 @@ impl TermStore {
                 }
             }
             Term::OfBits { fmt: f, bits } if f == fmt => return bits,
+            Term::Made(_) => {
+                if let Some(bits) = self.moved(fmt, real) {
+                    return bits;
+                }
+            }
             _ => {}
         }
         let (w, total) = (fmt.bits() as u16, self.is_total(real));
@@ -314,6 +319,11 @@ impl TermStore {
 
     /// The node of an operation after the rules that look at its operands only.
     pub(super) fn op_node(&mut self, op: BitsOp, w: u8, a: TermId, b: TermId) -> TermId {
+        let result = self.simplified(op, w, a, b);
+        self.note_meeting(a, b, result)
+    }
+
+    fn simplified(&mut self, op: BitsOp, w: u8, a: TermId, b: TermId) -> TermId {
         if a == b {
             match op {
                 BitsOp::And | BitsOp::Or => return a,

@@ -56,7 +56,6 @@ pub(super) fn bits_op(op: BitsOp, x: u64, y: u64, w: u8) -> Value {
 /// The bits of a number in a format, where the number is exactly one of the format's.
 pub(super) fn encode(fmt: Fmt, v: &Value) -> Value {
     match v {
-        Value::Undefined => Value::Undefined,
         Value::Undecided => Value::Undecided,
         Value::Exact(q) => match super::encode_exact(fmt, q) {
             Some(b) => Value::Bits(b),
@@ -104,8 +103,8 @@ pub(super) fn clamp(width: u8, is_signed: bool, v: &Value) -> Value {
             }
             _ => Value::Undecided,
         },
-        Value::PosInf => to(hi),
-        Value::NegInf => to(lo),
+        Value::PosInf | Value::Pole(Some(false)) => to(hi),
+        Value::NegInf | Value::Pole(Some(true)) => to(lo),
         Value::Undefined => Value::Undefined,
         _ => Value::Undecided,
     }

@@ -10,12 +10,14 @@ use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::bits::fold_compare;
-use super::view::{self, BitsOp, Fun, ICmp, RCmp, Term, node};
+use super::view::{self, BitsOp, Class, Fun, ICmp, RCmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore, pow2, products};
 use crate::kernel::Fmt;
 
 /// Bits of two constants that are still added or multiplied.
 const MAX_BITS: u64 = 1 << 15;
+/// Terms that are looked at for one that may not be a number.
+const MAX_NUMBERS: usize = 4096;
 /// The largest exponent for which a power of two of a constant is written out.
 const MAX_POW2: i64 = 4096;
 
@@ -214,9 +216,12 @@ impl TermStore {
             return a;
         }
         for (x, y) in [(a, b), (b, a)] {
+            if self.get(x) == Term::Undefined {
+                return y;
+            }
             if let Some(neg) = self.inf_sign(x) {
-                // max(-inf, y) = y and min(+inf, y) = y for every extended real y.
-                if neg == (tag == view::MAX) {
+                // max(-inf, y) = y and min(+inf, y) = y for every y that is a number.
+                if neg == (tag == view::MAX) && self.is_number(y) {
                     return y;
                 }
                 if self.is_total(y) {
@@ -345,7 +350,67 @@ impl TermStore {
         self.insert(node(view::BOOL, b as u8, 0, 0, 0, 0), true)
     }
 
-    /// Comparison of reals.
+    /// True only if the term is a number, finite or not, for all inputs.
+    pub fn is_number(&self, root: TermId) -> bool {
+        let mut open = vec![root];
+        for _ in 0..MAX_NUMBERS {
+            let Some(t) = open.pop() else { return true };
+            if self.is_total(t) {
+                continue;
+            }
+            match self.get(t) {
+                Term::Inf { .. } => {}
+                Term::Select(_, a, b) => open.extend([a, b]),
+                // One number is enough; which of them is one is asked of the first alone.
+                Term::Max(a, b) | Term::Min(a, b) => {
+                    open.push(if self.is_total(b) { b } else { a });
+                }
+                Term::Neg(a) | Term::Fun(Fun::Abs | Fun::Exp2 | Fun::Tanh | Fun::Erf, a) => {
+                    open.push(a);
+                }
+                _ => return false,
+            }
+        }
+        open.is_empty()
+    }
+
+    /// Whether a value is of a class.
+    ///
+    /// A term that is total is of none; what keeps the class of its operand hands the question on.
+    pub fn is(&mut self, class: Class, a: TermId) -> TermId {
+        if self.is_total(a) {
+            return self.bool(false);
+        }
+        match (class, self.get(a)) {
+            (c, Term::Inf { neg }) => {
+                return self.bool(c == if neg { Class::NegInf } else { Class::PosInf });
+            }
+            (c, Term::Undefined) => return self.bool(c == Class::Nan),
+            (Class::Nan, _) if self.is_number(a) => return self.bool(false),
+            (Class::Nan, Term::Neg(x) | Term::Fun(Fun::Abs, x)) => return self.is(Class::Nan, x),
+            _ => {}
+        }
+        self.insert(node(view::IS, class as u8, 0, a.0, 0, 0), false)
+    }
+
+    /// x where that is not a number, else y.
+    pub fn unless_nan(&mut self, x: TermId, y: TermId) -> TermId {
+        let p = self.is(Class::Nan, x);
+        self.select(p, x, y)
+    }
+
+    /// Whether the machine's number for a real in a format is of a class though the real is a number.
+    pub fn overflows(&mut self, class: Class, fmt: Fmt, a: TermId) -> TermId {
+        if self.as_const(a).is_some() || !self.is_ordinary(a) {
+            return self.bool(false);
+        }
+        self.insert(
+            node(view::OVERFLOWS, class as u8, fmt as u16, a.0, 0, 0),
+            false,
+        )
+    }
+
+    /// Ordered comparison of reals.
     pub fn rcmp(&mut self, op: RCmp, a: TermId, b: TermId) -> TermId {
         if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
             let v = match op {
@@ -383,6 +448,11 @@ impl TermStore {
 
     /// Comparison of bit vectors of one width.
     pub fn icmp(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
+        let result = self.compared(op, a, b);
+        self.note_meeting(a, b, result)
+    }
+
+    fn compared(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
         let Sort::Bits(w) = self.sort(a) else {
             return self.undefined();
         };

@@ -121,7 +121,7 @@ impl TermStore {
             Term::Bytes { array, off, width } if width as u32 == fmt.bits() => {
                 return self.elem(array, fmt, off);
             }
-            Term::OfReal { fmt: f, real } if f == fmt => return real,
+            Term::OfReal { fmt: f, real } if f == fmt => return self.face(real),
             // One level only: a chain of selects must not become a recursion.
             Term::BitsSelect(p, a, b) if !self.is_branching(a) && !self.is_branching(b) => {
                 if let Some(depth) = depth.checked_sub(1) {
@@ -360,6 +360,7 @@ impl TermStore {
             real,
         } = self.get(bits)
         {
+            let real = self.face(real);
             let b = self.bounds(real);
             let inside = b.lo? >= pow2(23) && b.hi? < pow2(24) && self.grid(real)? >= 0;
             if !inside {

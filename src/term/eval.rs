@@ -5,27 +5,25 @@
 //! (`interval.rs`) beyond. How this differs from the simplifier and the normaliser: it shares no
 //! code and no rewriting rule with them, so that it can serve as their oracle.
 //!
-//! Definedness is exact: x/0, the square root of a negative number, inf - inf and 0 * inf are
-//! [`Value::Undefined`]; log2(0) is minus infinity; a branch of a select that is not taken is not
+//! Special values follow IEEE's rules without rounding: the square root of a negative number, inf - inf, 0 * inf and
+//! 0 / 0 are [`Value::Undefined`], which a comparison finds unordered and a maximum drops; x / 0 is an infinity
+//! whose sign is open, since a real zero has none; a branch of a select that is not taken is not
 //! looked at. Where an interval leaves open which case holds the value is [`Value::Undecided`].
 //!
-//! With [`Mode::tolerant`], every constant that looks rounded, and with [`Mode::approximate`] every
-//! function that hardware approximates, is widened by what that rounding can account for: two kernels whose tolerant
-//! values overlap may differ by no more than their choice of constants.
+//! With [`Mode::strict`] there are no such values: what has no real value has none, and nothing that is made of it
+//! has one. That is how canonical forms see terms (`norm`): equal wherever both are defined.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
-use super::arith::{
-    Error, add, compare, constant, div, either, extremum, fun, inf, mul, neg, rounded, widened,
-};
+use super::arith::{add, compare, div, either, extremum, fun, inf, is, mul, neg, overflows};
 use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };
 use super::interval::Interval;
-use super::{ArrayId, BitsOp, ICmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Fun, ICmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// What a term is at one input.
@@ -39,13 +37,18 @@ pub enum Value {
     PosInf,
     /// Minus infinity.
     NegInf,
+    /// An infinity made of finite operands, a quotient by 0 or a logarithm of it; true for minus, where
+    /// its sign is known.
+    Pole(Option<bool>),
+    /// An infinity or not a number.
+    NotFinite,
     /// A truth value.
     Bool(bool),
     /// These bits.
     Bits(u64),
     /// The encoding of a number in a format, whose bits depend on a rounding.
     Encoded(Fmt, Box<Value>),
-    /// The term has no value here.
+    /// Not a number; of bits and truth values, that there are none.
     Undefined,
     /// The arithmetic is too coarse, or the value depends on more than the inputs.
     Undecided,
@@ -56,23 +59,23 @@ pub enum Value {
 pub struct Mode {
     /// Precision of intervals in bits.
     pub prec: u32,
-    /// Widen constants that real kernels round.
-    pub tolerant: bool,
-    /// Widen functions that hardware approximates.
-    pub approximate: bool,
-    /// Widen the result of every operation by what a float of 32 bits rounds off.
-    pub rounded: bool,
+    /// Only reals are values: neither infinities made of finite operands nor what a comparison or a maximum makes of
+    /// what is not a number.
+    pub strict: bool,
 }
 
 impl Mode {
-    /// Intervals of a precision, with nothing widened.
+    /// Intervals of a precision.
     pub const fn exact(prec: u32) -> Self {
         Mode {
             prec,
-            tolerant: false,
-            approximate: false,
-            rounded: false,
+            strict: false,
         }
+    }
+
+    /// The same where only reals are values.
+    pub const fn strict(prec: u32) -> Self {
+        Mode { prec, strict: true }
     }
 }
 
@@ -178,7 +181,10 @@ impl Cone {
     pub fn evaluate_all(&self, store: &TermStore, inputs: &Inputs, mode: Mode) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::with_capacity(self.ids.len());
         for (i, &t) in self.ids.iter().enumerate() {
-            let v = step(store, t, self.kids(i), &values, inputs, mode);
+            let v = match mode.strict {
+                true => strict_step(store, t, self.kids(i), &values, inputs, mode),
+                false => step(store, t, self.kids(i), &values, inputs, mode),
+            };
             values.push(v);
         }
         values
@@ -206,6 +212,29 @@ fn choose(p: &Value, x: &Value, y: &Value, prec: u32) -> Value {
     }
 }
 
+/// The value of one term where only reals are values.
+fn strict_step(
+    store: &TermStore,
+    t: TermId,
+    kids: &[u32],
+    values: &[Value],
+    inputs: &Inputs,
+    mode: Mode,
+) -> Value {
+    let absorbs = matches!(
+        store.get(t),
+        Term::RCmp(..) | Term::Is(..) | Term::Overflows(..) | Term::Max(..) | Term::Min(..)
+    );
+    if absorbs && kids.iter().any(|&k| values[k as usize] == Value::Undefined) {
+        return Value::Undefined;
+    }
+    match step(store, t, kids, values, inputs, mode) {
+        Value::Pole(Some(neg)) if matches!(store.get(t), Term::Fun(Fun::Log2, _)) => inf(neg),
+        Value::Pole(_) | Value::NotFinite => Value::Undefined,
+        v => v,
+    }
+}
+
 /// The value of one term from those of its children.
 fn step(
     store: &TermStore,
@@ -218,7 +247,7 @@ fn step(
     let prec = mode.prec;
     let v = |i: usize| &values[kids[i] as usize];
     match store.get(t) {
-        Term::Const(c) => constant(store.constant(c), mode),
+        Term::Const(c) => Value::Exact(store.constant(c).clone()),
         Term::Inf { neg } => inf(neg),
         Term::Undefined => Value::Undefined,
         Term::Elem {
@@ -229,22 +258,19 @@ fn step(
             let n = (fmt.bits() / 8) as u8;
             decode(fmt, &Value::Bits(inputs.read(array, off, n)))
         }
-        Term::Add(..) => rounded(add(v(0), v(1), prec), mode),
-        Term::Mul(..) => rounded(mul(v(0), v(1), prec), mode),
+        Term::Add(..) => add(v(0), v(1), prec),
+        Term::Mul(..) => mul(v(0), v(1), prec),
         Term::Neg(_) => neg(v(0)),
         Term::Sum(_) => {
             let mut sum = Value::Exact(BigRational::zero());
             for k in 0..kids.len() / 2 {
                 let product = mul(v(2 * k), v(2 * k + 1), prec);
-                sum = rounded(add(&sum, &product, prec), mode);
+                sum = add(&sum, &product, prec);
             }
             sum
         }
-        Term::Div(..) => {
-            let quotient = rounded(div(v(0), v(1), prec), mode);
-            widened(quotient, Error::Relative(21), mode)
-        }
-        Term::Fun(f, _) => rounded(fun(f, v(0), mode), mode),
+        Term::Div(..) => div(v(0), v(1), prec),
+        Term::Fun(f, _) => fun(f, v(0), prec),
         Term::Max(..) => extremum(v(0), v(1), false, prec),
         Term::Min(..) => extremum(v(0), v(1), true, prec),
         Term::Select(..) | Term::BitsSelect(..) => choose(v(0), v(1), v(2), prec),
@@ -258,11 +284,18 @@ fn step(
                 };
                 Value::Exact(BigRational::from_integer(i))
             }
-            Err(e) => e,
+            // What bits there are that nothing determines, no one knows: they are some number.
+            Err(_) => Value::Undecided,
         },
         Term::OfBits { fmt, .. } => decode(fmt, v(0)),
+        Term::Made(made) => {
+            let operands: Vec<&Value> = (2..kids.len()).map(v).collect();
+            super::machine::value(made.shape(store), &operands)
+        }
         Term::Bool(b) => Value::Bool(b),
         Term::RCmp(op, ..) => compare(op, v(0), v(1), prec),
+        Term::Is(class, _) => is(class, v(0)),
+        Term::Overflows(_, fmt, _) => overflows(fmt, v(0), prec),
         Term::ICmp(op, x, _) => {
             let w = width(store, x);
             two(v(0), v(1), |a, b| {

@@ -74,6 +74,7 @@ impl TermStore {
     /// Copies these terms, children before parents.
     fn import_terms(&mut self, other: &TermStore, mut terms: Vec<u32>, shift: u32) -> Vec<TermId> {
         let mut map = vec![ABSENT; other.len()];
+        self.merged |= other.merged;
         self.nodes.reserve(terms.len());
         let hashed = other.table.len().min(terms.len());
         self.table.reserve(hashed, Entry::place);
@@ -127,7 +128,7 @@ impl TermStore {
             for (&i, (list, hash)) in now.iter().zip(mapped) {
                 let start = self.lists.len();
                 self.lists.extend_from_slice(&list);
-                let (n, total) = (node(i), other.total[i as usize]);
+                let (n, total) = (node(i), other.is_total(TermId(i)));
                 map[i as usize] = self.insert_hashed((n.tag, n.width), start, hash, total);
             }
         }
@@ -135,7 +136,7 @@ impl TermStore {
 
     fn import_node(&mut self, other: &TermStore, i: usize, map: &[TermId], shift: u32) -> TermId {
         let mut n = other.nodes[i];
-        let total = other.total[i];
+        let total = other.is_total(TermId(i as u32));
         let m = |i: u32| map[i as usize].0;
         if view::is_list(n.tag) {
             let start = self.lists.len();
@@ -143,6 +144,9 @@ impl TermStore {
             // The order inside products and sums follows ids, which the import changes.
             if view::is_sum(n.tag) {
                 products::sort(&mut self.lists[start..]);
+            }
+            if n.tag == view::MADE && n.width == view::COMMUTES {
+                self.lists[start + view::FIRST_OPERAND..][..2].sort_unstable();
             }
             return self.insert_list((n.tag, n.width), start, total);
         }

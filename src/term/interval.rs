@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{Signed, ToPrimitive, Zero};
+use num_traits::{ToPrimitive, Zero};
 
 use super::pow2;
 use super::series;
@@ -465,31 +465,12 @@ impl Interval {
             hi: at(&self.hi)?,
         })
     }
-
-    /// Wider by a relative error of 2^-bits on both sides.
-    pub fn widen(&self, bits: u32, prec: u32) -> Self {
-        let by = |d: &Dyadic| {
-            let a = Dyadic::new(d.m.abs(), d.e - bits as i64);
-            a.round(prec, Round::Up)
-        };
-        Interval {
-            lo: self.lo.add(&by(&self.lo).neg(), prec, Round::Down),
-            hi: self.hi.add(&by(&self.hi), prec, Round::Up),
-        }
-    }
-
-    /// Wider by an absolute error on both sides.
-    pub fn widen_by(&self, by: &Dyadic, prec: u32) -> Self {
-        Interval {
-            lo: self.lo.add(&by.neg(), prec, Round::Down),
-            hi: self.hi.add(by, prec, Round::Up),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_traits::Signed;
     use proptest::prelude::*;
 
     fn dy(x: f64) -> Dyadic {

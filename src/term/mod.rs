@@ -39,6 +39,10 @@ mod import;
 mod inputs;
 mod integer;
 pub mod interval;
+mod loose;
+mod machine;
+pub mod made;
+pub(crate) mod overflow;
 mod products;
 mod range;
 pub mod rebuild;
@@ -49,7 +53,10 @@ mod walk;
 
 pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
-pub use view::{BitsOp, Fun, ICmp, RCmp, Term};
+pub use loose::Agreement;
+pub(crate) use loose::embeds;
+pub(crate) use machine::{least, root, round};
+pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,13 +103,22 @@ struct Node {
 #[derive(Clone, Debug, Default)]
 pub struct TermStore {
     nodes: Vec<Node>,
-    /// True where the term is defined and finite for all real inputs.
-    total: Vec<bool>,
+    /// What is known of each term: [`TOTAL`], [`LOOSE`].
+    flags: Vec<u8>,
+    /// True once a term that takes the bits of a rounded number was built.
+    has_loose: bool,
+    /// True once bits of two rounded numbers met in an operation that kept less than both.
+    merged: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,
     consts: IndexSet<BigRational, FxBuildHasher>,
 }
+
+/// The term is defined and finite for all real inputs.
+const TOTAL: u8 = 1;
+/// The term takes the bits of a number that was rounded, and does not say by which operations.
+const LOOSE: u8 = 2;
 
 /// A term in the hash table, with its hash: to place it anew or to pass over it, its node, which is
 /// somewhere else in memory, is not looked at.
@@ -188,7 +204,7 @@ impl TermStore {
     /// True if the term is defined and finite for every real input: nothing partial, infinite or
     /// undefined stands below it.
     pub fn is_total(&self, t: TermId) -> bool {
-        self.total[t.0 as usize]
+        self.flags[t.0 as usize] & TOTAL != 0
     }
 
     /// Number of constants; their ids are below it.
@@ -279,8 +295,11 @@ impl TermStore {
 
     fn push(&mut self, node: Node, total: bool) -> TermId {
         let id = self.nodes.len() as u32;
+        let loose = self.takes_bits(&node);
+        self.has_loose |= loose;
         self.nodes.push(node);
-        self.total.push(total);
+        self.flags
+            .push((u8::from(total) * TOTAL) | (u8::from(loose) * LOOSE));
         TermId(id)
     }
 

@@ -139,6 +139,8 @@ pub fn copy(
         Term::OfBits { fmt, bits } => into.of_bits(fmt, m(bits)),
         Term::Bool(b) => into.bool(b),
         Term::RCmp(op, a, b) => into.rcmp(op, m(a), m(b)),
+        Term::Is(c, a) => into.is(c, m(a)),
+        Term::Overflows(c, fmt, a) => into.overflows(c, fmt, m(a)),
         Term::ICmp(op, a, b) => into.icmp(op, m(a), m(b)),
         Term::Not(a) => into.not(m(a)),
         Term::And(a, b) => into.and(m(a), m(b)),
@@ -149,6 +151,7 @@ pub fn copy(
         Term::Fresh { width, serial } => into.fresh(width, serial),
         Term::Poison { width, site } => into.poison(width, site),
         Term::OfReal { fmt, real } => into.of_real(fmt, m(real)),
+        Term::Made(made) => made.copy(into, m),
         Term::Concat(list) => {
             let parts: Vec<TermId> = list.iter().map(|&i| m(TermId(i))).collect();
             into.concat(&parts)

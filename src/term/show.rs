@@ -6,7 +6,7 @@
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive};
 
-use super::{ArrayId, BitsOp, Fun, ICmp, RCmp, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Term, TermId, TermStore};
 
 /// Names the `width` bytes of an array at a byte offset.
 pub type Namer<'n> = dyn Fn(ArrayId, u64, u64) -> String + 'n;
@@ -241,6 +241,7 @@ impl Printer<'_> {
                 };
                 self.call(name, &[a], d);
             }
+            Term::Made(made) => self.term(made.real(), depth, outer),
             Term::Max(a, b) => self.call("max", &[a, b], d),
             Term::Min(a, b) => self.call("min", &[a, b], d),
             Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {
@@ -265,6 +266,15 @@ impl Printer<'_> {
                 };
                 self.infix(s, 0, a, b, d, outer);
             }
+            Term::Is(c, a) => {
+                let name = match c {
+                    Class::Nan => "is_nan",
+                    Class::PosInf => "is_inf",
+                    Class::NegInf => "is_minus_inf",
+                };
+                self.call(name, &[a], d);
+            }
+            Term::Overflows(_, fmt, a) => self.call(&format!("overflows_{}", fmt.name()), &[a], d),
             Term::ICmp(op, a, b) => {
                 let s = match op {
                     ICmp::Eq => " = ",

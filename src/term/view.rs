@@ -65,6 +65,22 @@ pub enum RCmp {
     Eq,
 }
 
+/// Kinds of numbers that are no reals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// Not a number.
+    Nan,
+    /// Plus infinity.
+    PosInf,
+    /// Minus infinity.
+    NegInf,
+}
+
+impl Class {
+    pub(super) const ALL: [Class; 3] = [Class::Nan, Class::PosInf, Class::NegInf];
+}
+
 /// Comparisons of bit vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -146,7 +162,7 @@ pub enum Term<'s> {
         /// True for minus infinity.
         neg: bool,
     },
-    /// No real number: NaN, inf - inf, 0 * inf.
+    /// Not a number: inf - inf, 0 * inf.
     Undefined,
     /// The element of an input array at byte offset `off`, read in format `fmt`.
     Elem {
@@ -169,9 +185,9 @@ pub enum Term<'s> {
     Div(TermId, TermId),
     /// A function of one argument.
     Fun(Fun, TermId),
-    /// The larger.
+    /// The larger; of a number and what is none, the number.
     Max(TermId, TermId),
-    /// The smaller.
+    /// The smaller; of a number and what is none, the number.
     Min(TermId, TermId),
     /// p ? a : b.
     Select(TermId, TermId, TermId),
@@ -189,11 +205,18 @@ pub enum Term<'s> {
         /// The bits.
         bits: TermId,
     },
+    /// A number with the operation that made it: as a real, it is that of the first entry.
+    Made(super::made::Made<'s>),
     // Booleans.
     /// A truth value.
     Bool(bool),
-    /// Comparison of reals.
+    /// Ordered comparison: false where an operand is not a number.
     RCmp(RCmp, TermId, TermId),
+    /// Whether a value is of this class, by IEEE's rules without rounding.
+    Is(Class, TermId),
+    /// Whether the number that the machine has in a format for a real is of this class because
+    /// something on the way to it was rounded or beyond the format: open where the real is a number.
+    Overflows(Class, Fmt, TermId),
     /// Comparison of bit vectors.
     ICmp(ICmp, TermId, TermId),
     /// Negation.
@@ -292,6 +315,7 @@ pub(super) const MIN: u8 = 11;
 pub(super) const SELECT: u8 = 12;
 pub(super) const OF_INT: u8 = 13;
 pub(super) const OF_BITS: u8 = 14;
+pub(super) const MADE: u8 = 15;
 pub(super) const BOOL: u8 = 32;
 pub(super) const RCMP: u8 = 33;
 pub(super) const ICMP: u8 = 34;
@@ -299,6 +323,8 @@ pub(super) const NOT: u8 = 35;
 pub(super) const AND: u8 = 36;
 pub(super) const OR: u8 = 37;
 pub(super) const XOR: u8 = 38;
+pub(super) const IS: u8 = 39;
+pub(super) const OVERFLOWS: u8 = 40;
 pub(super) const BITS_CONST: u8 = 64;
 pub(super) const BYTES: u8 = 65;
 pub(super) const FRESH: u8 = 66;
@@ -328,14 +354,21 @@ pub(super) fn is_sum(tag: u8) -> bool {
     tag == SUM || tag == BITS_SUM
 }
 
+/// The width of a made number whose first two operands may change places.
+pub(super) const COMMUTES: u16 = 1;
+
+/// Where the operands of a made number begin in its list, after its real and its shape.
+pub(super) const FIRST_OPERAND: usize = 2;
+
 pub(super) fn is_list(tag: u8) -> bool {
-    tag == CONCAT || is_sum(tag)
+    tag == CONCAT || tag == MADE || is_sum(tag)
 }
 
 /// Number of children in `a`, `b`, `c` (lists not counted).
 pub(super) fn child_count(tag: u8) -> usize {
     match tag {
-        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP => 1,
+        NEG | FUN | OF_INT | OF_BITS | NOT | OF_REAL | EXTRACT | OF_BOOL | CLAMP | IS
+        | OVERFLOWS => 1,
         ADD | MUL | DIV | MAX | MIN | RCMP | ICMP | AND | OR | XOR | BITS_OP => 2,
         SELECT | BITS_SELECT => 3,
         _ => 0,
@@ -387,8 +420,11 @@ impl TermStore {
                 fmt: fmt(),
                 bits: a,
             },
+            MADE => Term::Made(super::made::Made(list())),
             BOOL => Term::Bool(n.aux == 1),
             RCMP => Term::RCmp([RCmp::Lt, RCmp::Le, RCmp::Eq][n.aux as usize], a, b),
+            IS => Term::Is(Class::ALL[n.aux as usize], a),
+            OVERFLOWS => Term::Overflows(Class::ALL[n.aux as usize], Fmt::ALL[n.width as usize], a),
             ICMP => Term::ICmp(
                 [ICmp::Eq, ICmp::ULt, ICmp::ULe, ICmp::SLt, ICmp::SLe][n.aux as usize],
                 a,
@@ -428,10 +464,11 @@ impl TermStore {
         }
     }
 
-    /// True for a real that is neither a constant nor an infinity nor undefined by itself.
+    /// True for a real that is neither a constant nor an infinity nor undefined by itself, and does not remember
+    /// how it was made.
     #[inline]
     pub fn is_ordinary(&self, t: TermId) -> bool {
-        !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED)
+        !matches!(self.nodes[t.0 as usize].tag, CONST | INF | UNDEFINED | MADE)
     }
 
     /// True for bits of a width that are neither a constant nor a choice by themselves.
@@ -475,7 +512,7 @@ impl TermStore {
         let head = n.tag as u32 | (n.aux as u32) << 8 | (n.width as u32) << 16;
         match (n.tag, child_count(n.tag)) {
             (ELEM | BYTES, _) => [head, n.a, 0, 0],
-            (SUM | CONCAT | BITS_SUM, _) => [head, n.b, 0, 0],
+            (SUM | CONCAT | BITS_SUM | MADE, _) => [head, n.b, 0, 0],
             (_, 0) => [head, n.a, n.b, n.c],
             _ => [head, 0, 0, 0],
         }

@@ -196,16 +196,13 @@ impl Normalizer<'_> {
             match v.infinite() {
                 Some(true) => least = Some(v),
                 Some(false) => infinite = true,
-                None => set.push(self.ring.canon(v).map_err(fail)?),
+                None => set.push(v),
             }
         }
-        // Long chains repeat few operands.
-        set.sort_unstable();
-        set.dedup();
         match (infinite, least) {
             (true, _) => Ok(Val::infinity(false)),
             (_, Some(least)) if set.is_empty() => Ok(least),
-            _ => self.ring.max_of(set).map_err(fail),
+            _ => self.ring.largest(&set).map_err(fail),
         }
     }
 

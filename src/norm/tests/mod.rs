@@ -4,6 +4,7 @@ mod eval;
 mod joint;
 mod kernels;
 mod random;
+mod registry;
 mod rules;
 
 use super::{Equality, Limits, Normalizer};

@@ -422,8 +422,8 @@ impl<'a> Parser<'a> {
             return;
         }
         if self.peek_word() != "version" {
-            let (found, span) = self.found();
-            return self.report(*error(ParseErrorKind::NotPtx { found }, span));
+            let (_, span) = self.found();
+            return self.report(*error(ParseErrorKind::NotPtx, span));
         }
         if let Err(error) = self.item() {
             // A module whose version cannot be read is most likely none at all.

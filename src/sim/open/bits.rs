@@ -153,12 +153,7 @@ mod tests {
     use crate::term::ArrayId;
     use crate::term::eval::{Inputs, Mode, Value, evaluate};
 
-    const EXACT: Mode = Mode {
-        prec: 64,
-        tolerant: false,
-        approximate: false,
-        rounded: false,
-    };
+    const EXACT: Mode = Mode::exact(64);
     const WORDS: usize = 4;
 
     /// What a kernel does with registers: an operation, a copy by way of memory.

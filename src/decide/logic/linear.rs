@@ -1,0 +1,269 @@
+//! Linear forms of terms, and whether a set of linear constraints has a solution.
+//!
+//! Problem: a region of a case split that no input reaches must not be asked to be equal. Source:
+//! Fourier and Motzkin's elimination over the rationals. Terms that are not sums or multiples
+//! count as variables of their own, so that an answer "empty" holds whatever they are.
+//!
+//! What is not claimed: that a region that is not shown empty has an input.
+
+use std::collections::BTreeMap;
+
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use rustc_hash::FxHashMap;
+
+use crate::term::{Term, TermId, TermStore};
+
+/// Forms with more variables than this are not used.
+const MAX_VARIABLES: usize = 64;
+
+/// Constraints beyond this many end an elimination without an answer.
+const MAX_CONSTRAINTS: usize = 200;
+
+/// constant + sum of coefficient * variable; no coefficient is 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::decide) struct Linear<V: Ord = TermId> {
+    /// Coefficients by variable.
+    pub(in crate::decide) terms: BTreeMap<V, BigRational>,
+    /// The constant.
+    pub(in crate::decide) constant: BigRational,
+}
+
+impl<V: Ord> Default for Linear<V> {
+    fn default() -> Self {
+        Linear {
+            terms: BTreeMap::new(),
+            constant: BigRational::zero(),
+        }
+    }
+}
+
+impl<V: Ord + Copy> Linear<V> {
+    /// No variable.
+    pub(super) fn constant(constant: BigRational) -> Self {
+        Linear {
+            terms: BTreeMap::new(),
+            constant,
+        }
+    }
+
+    /// The form that is one variable.
+    pub(in crate::decide) fn variable(t: V) -> Self {
+        Linear {
+            terms: BTreeMap::from([(t, BigRational::one())]),
+            constant: BigRational::zero(),
+        }
+    }
+
+    /// self + k * other.
+    pub(in crate::decide) fn plus(&self, k: &BigRational, other: &Self) -> Self {
+        let mut out = self.clone();
+        out.constant += k * &other.constant;
+        for (t, c) in &other.terms {
+            let sum = out.terms.remove(t).unwrap_or_else(BigRational::zero) + k * c;
+            if !sum.is_zero() {
+                out.terms.insert(*t, sum);
+            }
+        }
+        out
+    }
+
+    pub(super) fn times(&self, k: &BigRational) -> Self {
+        Linear::default().plus(k, self)
+    }
+
+    fn as_constant(&self) -> Option<&BigRational> {
+        self.terms.is_empty().then_some(&self.constant)
+    }
+}
+
+/// The linear form of a real term; `None` if it has too many variables.
+pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
+    // Only what is reached through sums and multiples is looked at.
+    let mut order = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        if !seen.insert(t) {
+            continue;
+        }
+        if seen.len() > 16 * MAX_VARIABLES {
+            return None;
+        }
+        order.push(t);
+        match store.get(t) {
+            Term::Add(..) | Term::Neg(_) | Term::Mul(..) | Term::Sum(_) => {
+                store.children(t, |c| stack.push(c));
+            }
+            _ => {}
+        }
+    }
+    order.sort_unstable();
+    let mut forms: FxHashMap<TermId, Linear> = FxHashMap::default();
+    for t in order {
+        let product = |x: &Linear, y: &Linear| match (x.as_constant(), y.as_constant()) {
+            (Some(k), _) => Some(y.times(k)),
+            (_, Some(k)) => Some(x.times(k)),
+            _ => None,
+        };
+        let form = match store.get(t) {
+            Term::Const(c) => Some(Linear {
+                terms: BTreeMap::new(),
+                constant: store.constant(c).clone(),
+            }),
+            Term::Add(a, b) => Some(forms[&a].plus(&BigRational::one(), &forms[&b])),
+            Term::Neg(a) => Some(forms[&a].times(&-BigRational::one())),
+            Term::Mul(a, b) => product(&forms[&a], &forms[&b]),
+            Term::Sum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                let none = Linear::<TermId>::default();
+                pairs.iter().try_fold(none, |sum, [a, b]| {
+                    let p = product(&forms[&TermId(*a)], &forms[&TermId(*b)])?;
+                    Some(sum.plus(&BigRational::one(), &p))
+                })
+            }
+            _ => None,
+        };
+        let form = form.unwrap_or_else(|| Linear::variable(t));
+        if form.terms.len() > MAX_VARIABLES {
+            return None;
+        }
+        forms.insert(t, form);
+    }
+    forms.remove(&root)
+}
+
+/// The sign that a linear form has in a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::decide) enum Sign {
+    /// Below 0.
+    Negative,
+    /// 0.
+    Zero,
+    /// Above 0.
+    Positive,
+}
+
+/// form > 0, or with `strict` off form >= 0.
+#[derive(Clone, Debug)]
+pub(super) struct Constraint<V: Ord> {
+    pub(super) form: Linear<V>,
+    pub(super) strict: bool,
+}
+
+impl<V: Ord + Copy> Constraint<V> {
+    /// Whether no values fulfil it, where it has no variables.
+    fn is_violated(&self) -> bool {
+        self.form.as_constant().is_some_and(|k| match self.strict {
+            true => !k.is_positive(),
+            false => k.is_negative(),
+        })
+    }
+}
+
+/// True only if no values of the variables give every form its sign.
+pub(in crate::decide) fn is_empty(region: &[(Linear, Sign)]) -> bool {
+    let minus = -BigRational::one();
+    let all = region.iter().flat_map(|(form, sign)| {
+        let strict = *sign != Sign::Zero;
+        let up = || Constraint {
+            form: form.clone(),
+            strict,
+        };
+        let down = || Constraint {
+            form: form.times(&minus),
+            strict,
+        };
+        match sign {
+            Sign::Positive => vec![up()],
+            Sign::Negative => vec![down()],
+            Sign::Zero => vec![up(), down()],
+        }
+    });
+    contradict(all.collect())
+}
+
+/// True only if no values of the variables fulfil all constraints.
+pub(super) fn contradict<V: Ord + Copy>(mut list: Vec<Constraint<V>>) -> bool {
+    loop {
+        if list.iter().any(Constraint::is_violated) {
+            return true;
+        }
+        list.retain(|c| c.form.as_constant().is_none());
+        let Some(v) = cheapest(&list) else {
+            return false;
+        };
+        let (mut rest, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
+        for c in list {
+            match c.form.terms.get(&v) {
+                None => rest.push(c),
+                Some(k) if k.is_positive() => lower.push(c),
+                Some(_) => upper.push(c),
+            }
+        }
+        if rest.len() + lower.len() * upper.len() > MAX_CONSTRAINTS {
+            return false;
+        }
+        for l in &lower {
+            for u in &upper {
+                // Both scaled so that the variable cancels, by positive factors.
+                let (a, b) = (l.form.terms[&v].clone(), -u.form.terms[&v].clone());
+                rest.push(Constraint {
+                    form: l.form.times(&b).plus(&a, &u.form),
+                    strict: l.strict || u.strict,
+                });
+            }
+        }
+        list = rest;
+    }
+}
+
+/// The variable whose elimination makes the fewest constraints.
+fn cheapest<V: Ord + Copy>(list: &[Constraint<V>]) -> Option<V> {
+    let mut ends: BTreeMap<V, (usize, usize)> = BTreeMap::new();
+    for c in list {
+        for (v, k) in &c.form.terms {
+            let (lower, upper) = ends.entry(*v).or_default();
+            match k.is_positive() {
+                true => *lower += 1,
+                false => *upper += 1,
+            }
+        }
+    }
+    let cost = |(_, (l, u)): &(&V, &(usize, usize))| (l * u).wrapping_sub(l + u) as isize;
+    ends.iter().min_by_key(cost).map(|(v, _)| *v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+    use crate::term::ArrayId;
+
+    #[test]
+    fn contradictions_are_found() {
+        let mut s = TermStore::new();
+        let [x, y, z] = [0, 4, 8].map(|o| s.elem(ArrayId(0), Fmt::F32, o));
+        let six = s.integer(6);
+        let form = |s: &mut TermStore, a, b| {
+            let d = s.sub(a, b);
+            linear(s, d).expect("small")
+        };
+        let (xy, yz, xz) = (form(&mut s, x, y), form(&mut s, y, z), form(&mut s, x, z));
+        use Sign::*;
+        let all = |a, b, c| is_empty(&[(xy.clone(), a), (yz.clone(), b), (xz.clone(), c)]);
+        assert!(all(Positive, Positive, Negative));
+        assert!(all(Positive, Zero, Zero));
+        assert!(all(Zero, Zero, Negative));
+        assert!(!all(Positive, Negative, Zero));
+        assert!(!all(Zero, Zero, Zero));
+        let zero = s.integer(0);
+        let (low, high) = (form(&mut s, x, zero), form(&mut s, x, six));
+        assert!(is_empty(&[
+            (low.clone(), Negative),
+            (high.clone(), Positive)
+        ]));
+        assert!(is_empty(&[(low.clone(), Zero), (high.clone(), Zero)]));
+        assert!(!is_empty(&[(low, Positive), (high, Negative)]));
+    }
+}

@@ -1,0 +1,113 @@
+//! The search for an input on which the goals of one element differ.
+
+use super::climb;
+use super::patterns::{self, Random};
+use super::witness::{Checked, Found, Hunt};
+use crate::decide::goal::Pairs;
+use crate::decide::limits::{CLIMB, SEARCHES};
+use crate::spec::{Arrays, Limits};
+use crate::term::TermStore;
+
+/// What may be spent on one search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// Terms and edges evaluated in doubles.
+    pub steps: u64,
+    /// When to stop.
+    pub deadline: Option<std::time::Instant>,
+    /// Make small differences larger: worth it for what nothing else decides.
+    pub climb: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Search {
+    /// A counterexample.
+    pub found: Option<Found>,
+    /// Candidates tried.
+    pub tried: u64,
+    /// On some input the values seem to differ, but by no more than rounding explains.
+    pub within_rounding: bool,
+}
+
+/// Searches for an input that tells some pair apart.
+pub(crate) fn search(
+    store: &TermStore,
+    pairs: &Pairs,
+    arrays: &Arrays,
+    seed: u64,
+    budget: Budget,
+) -> Search {
+    let mut out = Search::default();
+    let mut hunt = Hunt::new(store, pairs, arrays);
+    let near = patterns::thresholds(store, &hunt.cone);
+    let mut random = Random(seed);
+    let mut left = budget.steps;
+    let (mut rigorous, mut undefined, mut first) = (0, 0, true);
+    let mut close = 0f64;
+    let mut starts: Vec<(f64, Vec<u64>)> = Vec::new();
+    for pattern in patterns::patterns(hunt.cells(), near.len()) {
+        let cost = hunt.cone.size() as u64;
+        let limits = Limits {
+            deadline: budget.deadline,
+            memory: None,
+        };
+        let late = limits.reached().is_some();
+        if (left < cost && !first) || late || rigorous >= SEARCHES.checks {
+            break;
+        }
+        first = false;
+        left = left.saturating_sub(cost);
+        let values = patterns::candidate(hunt.cells(), pattern, &near, &mut random);
+        out.tried += 1;
+        let difference = hunt.difference(&values);
+        if budget.climb {
+            let score = hunt.score(&values);
+            if score >= CLIMB.least && score.is_finite() {
+                starts.push((score, values.clone()));
+                starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+                starts.truncate(CLIMB.starts);
+            }
+        }
+        if difference < SEARCHES.seen {
+            out.within_rounding |= difference > SEARCHES.noise;
+            continue;
+        }
+        if difference == f64::INFINITY {
+            undefined += 1;
+            if undefined > SEARCHES.undefined {
+                continue;
+            }
+        }
+        // What rounding explained once explains what is closer, most likely.
+        if rigorous >= SEARCHES.eager && difference <= close {
+            out.within_rounding = true;
+            continue;
+        }
+        rigorous += 1;
+        match hunt.check(&values) {
+            Checked::Apart(_) => {
+                out.found = hunt.found(&values);
+                if out.found.is_some() {
+                    return out;
+                }
+            }
+            Checked::Close => {
+                out.within_rounding = true;
+                close = close.max(difference);
+            }
+            Checked::No => {}
+        }
+    }
+    let limits = Limits {
+        deadline: budget.deadline,
+        memory: None,
+    };
+    for (_, values) in starts {
+        out.found = climb::climb(&mut hunt, values, &mut random, &mut left, limits);
+        if out.found.is_some() {
+            break;
+        }
+    }
+    out
+}

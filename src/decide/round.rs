@@ -1,0 +1,104 @@
+//! One round of tactics over elements, in parallel and in order.
+//!
+//! Elements are decided in chunks whose size depends on nothing but their number and their terms, so
+//! that the result is the same for any number of threads. Each chunk has a scratch of its own, in
+//! which what its elements share is normalised once; so there are few chunks, and little work is one.
+
+use rayon::prelude::*;
+
+use super::goal::Condition;
+use super::limits::ROUNDS;
+use super::options::Options;
+use super::prove::{Proof, Prover};
+use super::ruling::{Ruling, Why};
+use super::tactic::Tactic;
+use super::tactics;
+use crate::progress;
+use crate::term::TermStore;
+
+/// A store with both kernels, and how to decide.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<'a> {
+    pub store: &'a TermStore,
+    pub options: &'a Options,
+    /// A bound on the work of a comparison of forms.
+    pub work: Option<u64>,
+    /// The terms were made without special values.
+    pub of_reals: bool,
+}
+
+impl Pair<'_> {
+    pub(crate) fn late(&self) -> bool {
+        self.options.limits.reached().is_some()
+    }
+
+    /// The ruling of what comes too late.
+    pub(crate) fn out_of_time(&self) -> Ruling {
+        let what = self.options.limits.reached();
+        Ruling::Open(Why::Limit(what.unwrap_or("the time limit was reached")))
+    }
+
+    fn prover(&self) -> Prover<'_> {
+        let limits = self.options.limits;
+        match self.of_reals {
+            true => Prover::of_reals(self.store, limits, self.work),
+            false => Prover::bounded(self.store, limits, self.work),
+        }
+    }
+
+    /// Number of elements of a chunk.
+    pub(crate) fn chunk_size<'c>(
+        &self,
+        conditions: impl ExactSizeIterator<Item = &'c Condition>,
+    ) -> usize {
+        let count = conditions.len();
+        let pairs = conditions.flat_map(|c| &c.pairs);
+        let open = pairs.filter(|(a, b)| a != b).flat_map(|&(a, b)| [a, b]);
+        let work = self.store.cone_size(open) + count;
+        let chunks = (work / ROUNDS.chunk_work).clamp(1, ROUNDS.chunks);
+        count.div_ceil(chunks).clamp(1, ROUNDS.chunk)
+    }
+
+    /// Tries tactics that need no search on every element.
+    pub(crate) fn round(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {
+        let size = self.chunk_size(conditions.iter());
+        let chunk = |chunk: &[Condition]| -> Vec<Ruling> {
+            let mut prover = self.prover();
+            let rulings = chunk.iter().map(|c| self.rule(c, lists, &mut prover));
+            let rulings = rulings.collect();
+            progress::add(chunk.iter().map(Condition::elements).sum());
+            rulings
+        };
+        let rulings: Vec<Vec<Ruling>> = conditions.par_chunks(size).map(chunk).collect();
+        rulings.into_iter().flatten().collect()
+    }
+
+    /// Tries lists of tactics on one element, the next one where the one before finds no difference.
+    pub(crate) fn rule(
+        &self,
+        c: &Condition,
+        lists: &[&[&dyn Tactic]],
+        prover: &mut Prover<'_>,
+    ) -> Ruling {
+        if let Some(only) = c.only {
+            return Ruling::Open(Why::OneSided(only));
+        }
+        let mut first = None;
+        for list in lists {
+            if self.late() && c.pairs.iter().any(|(a, b)| a != b) {
+                return self.out_of_time();
+            }
+            match tactics::all(prover, list, &c.pairs) {
+                Ok(proved) => return Ruling::Proved(proved),
+                Err(failure) if matches!(failure.0, Proof::Differs | Proof::Pole(_)) => {
+                    first.get_or_insert(failure);
+                }
+                Err(failure) => return Ruling::Deferred(*first.get_or_insert(failure)),
+            }
+        }
+        match first {
+            Some(failure) => Ruling::Deferred(failure),
+            None => self.out_of_time(),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What a refutation says: the element, both values, the input, and what differs.
+
+use super::text;
+use super::types::{Counterexample, Difference, InputValue, Shown};
+use super::{difference, reason};
+use crate::decide::goal::{Condition, Only, Pairs};
+use crate::decide::prove::{Proof, Prover};
+use crate::decide::refute::cells::Cell;
+use crate::decide::refute::{Found, minimise};
+use crate::decide::ruling::Ruling;
+use crate::decide::tactics::{self, FORMS};
+use crate::decide::{Decided, Options};
+use crate::sim::Side;
+use crate::spec::Arrays;
+use crate::term::eval::{self, Inputs, Mode, Value};
+use crate::term::{Term, TermId, TermStore};
+
+/// Precision at which a whole element is evaluated, and the content of one that only one kernel writes.
+const WHOLE_PRECISION: u32 = 160;
+const PRECISION: u32 = 96;
+
+/// Why an element that only one kernel writes is open.
+pub(super) fn one_sided(only: &Only) -> String {
+    let (who, other) = names(only);
+    format!(
+        "only the {who} writes it in the CTAs that were run; another CTA of the {other} may write it"
+    )
+}
+
+fn names(only: &Only) -> (&'static str, &'static str) {
+    match only.side {
+        Side::Reference => ("reference", "optimized kernel"),
+        Side::Optimized => ("optimized kernel", "reference"),
+    }
+}
+
+/// Counterexamples of a decision.
+pub(super) struct Examples<'a> {
+    decided: &'a Decided,
+    arrays: &'a Arrays,
+    options: &'a Options,
+}
+
+impl<'a> Examples<'a> {
+    pub(super) fn new(decided: &'a Decided, arrays: &'a Arrays, options: &'a Options) -> Self {
+        Examples {
+            decided,
+            arrays,
+            options,
+        }
+    }
+
+    /// The counterexample of a refuted element, and whether library functions stand there by their names.
+    pub(super) fn of(&self, c: &Condition, ruling: &Ruling) -> (Option<Counterexample>, bool) {
+        match ruling {
+            Ruling::OneSided(only) => (Some(self.only(c, only)), false),
+            Ruling::Refuted { found, named } => {
+                let ground = match &self.decided.named {
+                    Some(n) if *named => {
+                        let i = self
+                            .decided
+                            .conditions
+                            .iter()
+                            .position(|d| std::ptr::eq(c, d));
+                        i.and_then(|i| Some((&n.store, n.pairs.get(i)?)))
+                    }
+                    _ => None,
+                };
+                let (store, pairs) = ground.unwrap_or((&self.decided.store, &c.pairs));
+                (Some(self.present(c, store, pairs, found)), ground.is_some())
+            }
+            Ruling::Proved(_) | Ruling::Deferred(_) | Ruling::Open(_) => (None, false),
+        }
+    }
+
+    /// An element that only one kernel writes, in an array without initial content.
+    fn only(&self, c: &Condition, only: &Only) -> Counterexample {
+        let (who, _) = names(only);
+        let (a, b) = c.pairs[0];
+        let t = if only.side == Side::Reference { a } else { b };
+        let mode = Mode::exact(PRECISION);
+        let at = eval::evaluate(&self.decided.store, &[t], &Inputs::default(), mode);
+        // Bits are read in the element's type.
+        let shown = at.first().and_then(|v| text::value(v, c.ty));
+        let (reference, optimized) = match only.side {
+            Side::Reference => (shown, None),
+            Side::Optimized => (None, shown),
+        };
+        Counterexample {
+            reference,
+            optimized,
+            ..self.at(c, format!("only the {who} writes {}", self.name(c)))
+        }
+    }
+
+    fn name(&self, c: &Condition) -> String {
+        text::element(self.arrays, c.array, c.off, c.bytes as u64)
+    }
+
+    /// A counterexample at an element, without values.
+    fn at(&self, c: &Condition, message: String) -> Counterexample {
+        Counterexample {
+            array: c.array,
+            output: text::array_name(self.arrays, c.array),
+            element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
+            offset: c.off,
+            reference: None,
+            optimized: None,
+            message,
+            difference: None,
+            inputs: Vec::new(),
+        }
+    }
+
+    fn counterexample(&self, c: &Condition, found: &Found) -> Counterexample {
+        // A pair may be a part of the element; bits of a part are shown as they are.
+        let whole = self.whole(c, found);
+        let part = whole.is_none() && c.whole.is_some();
+        let ty = c.ty.filter(|_| c.pairs.len() == 1 && !part);
+        let (x, y) = match &whole {
+            Some((x, y)) => (text::value(x, c.ty), text::value(y, c.ty)),
+            None => (None, None),
+        };
+        let (reference, optimized) = match x.is_some() && y.is_some() {
+            true => (x, y),
+            false => (
+                text::value(&found.reference, ty),
+                text::value(&found.optimized, ty),
+            ),
+        };
+        let of = if part { "a part of " } else { "" };
+        let text_of = |s: &Option<Shown>| s.as_ref().map_or("undefined".into(), |s| s.text.clone());
+        let message = format!(
+            "{of}{} is {} in the reference and {} in the optimized kernel",
+            self.name(c),
+            text_of(&reference),
+            text_of(&optimized)
+        );
+        let input = |&(cell, bits): &(Cell, u64)| InputValue {
+            array: cell.array,
+            name: text::array_name(self.arrays, cell.array),
+            element: text::index(self.arrays, cell.array, cell.off, cell.bytes as u64),
+            offset: cell.off,
+            ty: text::type_name(cell.ty),
+            value: text::bits(bits, Some(cell.ty)),
+        };
+        Counterexample {
+            reference,
+            optimized,
+            inputs: found.inputs.iter().map(input).collect(),
+            ..self.at(c, message)
+        }
+    }
+
+    /// The values of the whole element, where a part of it was compared.
+    fn whole(&self, c: &Condition, found: &Found) -> Option<(Value, Value)> {
+        let (a, b) = c.whole?;
+        let mut inputs = Inputs::default();
+        for &(cell, bits) in &found.inputs {
+            inputs.set(cell.array, cell.off, cell.bytes, bits);
+        }
+        let mode = Mode::exact(WHOLE_PRECISION);
+        let mut v = eval::evaluate(&self.decided.store, &[a, b], &inputs, mode);
+        let (y, x) = (v.pop()?, v.pop()?);
+        let known = |v: &Value| !matches!(v, Value::Undefined | Value::Undecided);
+        (known(&x) && known(&y)).then_some((x, y))
+    }
+
+    /// The counterexample as it is reported: simple inputs, and what differs.
+    fn present(
+        &self,
+        c: &Condition,
+        store: &TermStore,
+        pairs: &Pairs,
+        found: &Found,
+    ) -> Counterexample {
+        let limits = self.options.limits;
+        let found = minimise(store, pairs, self.arrays, found.clone(), limits);
+        let mut example = self.counterexample(c, &found);
+        example.difference = self.explained(c, store, pairs, &example);
+        example
+    }
+
+    /// What tells the sides of a refuted element apart.
+    fn explained(
+        &self,
+        c: &Condition,
+        store: &TermStore,
+        pairs: &Pairs,
+        found: &Counterexample,
+    ) -> Option<Difference> {
+        let name = |t| text::formula(store, self.arrays, t, Default::default());
+        let said = |message: String, (a, b): (TermId, TermId)| Difference {
+            message,
+            reference: name(a),
+            optimized: name(b),
+        };
+        let initial = |t: TermId| is_initial(store, c, t);
+        let kept = |&&(a, b): &&(TermId, TermId)| a != b && initial(b) && !initial(a);
+        if let Some(&pair) = pairs.iter().find(kept) {
+            let message = "the optimized kernel leaves the element as it was";
+            return Some(said(message.to_string(), pair));
+        }
+        let differing = || pairs.iter().filter(|(a, b)| a != b).copied();
+        // Where the optimized kernel has no value, what it lacks is a reason for having one.
+        if found.optimized.is_none() {
+            let mut prover = Prover::new(store, self.options.limits);
+            let undefined =
+                differing().find_map(|(a, b)| match tactics::implied(&mut prover, FORMS, a, b) {
+                    proof @ Proof::Undefined(_) => Some((proof, (a, b))),
+                    _ => None,
+                });
+            if let Some((proof, pair)) = undefined {
+                let why = reason::unresolved(store, self.arrays, proof, pair, false);
+                return Some(said(why.text, pair));
+            }
+        }
+        let pair = differing().next()?;
+        Some(difference::between(store, self.arrays, self.options, pair))
+    }
+}
+
+/// True for the initial content of the element itself.
+fn is_initial(store: &TermStore, c: &Condition, t: TermId) -> bool {
+    match store.get(t) {
+        Term::Elem { array, off, .. } | Term::Bytes { array, off, .. } => {
+            array == c.array && off == c.off
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,225 @@
+//! The obligations that a run leaves: are two unordered writes equal?
+//!
+//! Equal for every input: the warning. Different on an input that was found: the defect, with the
+//! input in its message. Neither: `undecided`, so that the outcome does not become clean.
+
+use rayon::prelude::*;
+
+use crate::decide::Options;
+use crate::decide::goal;
+use crate::decide::prove::{Proof, Prover};
+use crate::decide::refute::{self, Budget, Found, minimise};
+use crate::decide::tactics::{self, FORMS};
+use crate::explain::{reason, text};
+use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
+use crate::spec::Arrays;
+use crate::term::eval::Value;
+use crate::term::{Term, TermId};
+
+/// Obligations that share a scratch.
+const CHUNK: usize = 64;
+
+/// What may be spent on the refutation of one obligation: at first, when most of the racing writes
+/// show that they differ, and after a proof has failed. A proof can be far dearer than a look.
+const FIRST_STEPS: u64 = 200_000;
+const STEPS: u64 = 20_000_000;
+
+enum Settled {
+    Warning(Finding<WarningKind>),
+    Defect(Finding<DefectKind>),
+    Unknown(Finding<UnknownKind>),
+}
+
+/// Settles every obligation of an outcome; none is left. Findings of one kind at the same places
+/// are merged.
+pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
+    for c in std::mem::take(&mut outcome.conditionals) {
+        settle_conditional(outcome, c, arrays, options);
+    }
+    let obligations = std::mem::take(&mut outcome.obligations);
+    if obligations.is_empty() {
+        return;
+    }
+    let pairs: Vec<goal::Pairs> = obligations
+        .iter()
+        .map(|o| goal::pairs(&mut outcome.store, o.equal.0, o.equal.1, None))
+        .collect();
+    let refuted = !outcome.defects.is_empty();
+    let store = &outcome.store;
+    let work: Vec<(Obligation, goal::Pairs)> = obligations.into_iter().zip(pairs).collect();
+    let settled: Vec<Vec<Settled>> = work
+        .par_chunks(CHUNK)
+        .map(|chunk| {
+            let mut prover = Prover::new(store, options.limits);
+            chunk
+                .iter()
+                .map(|(o, pairs)| {
+                    let prover = (!refuted).then_some(&mut prover);
+                    settle(store, o, pairs, arrays, options, prover)
+                })
+                .collect()
+        })
+        .collect();
+    for s in settled.into_iter().flatten() {
+        match s {
+            Settled::Warning(f) => merge(&mut outcome.warnings, f),
+            Settled::Defect(f) => merge(&mut outcome.defects, f),
+            Settled::Unknown(f) => merge(&mut outcome.unknowns, f),
+        }
+    }
+}
+
+/// A defect if an input satisfies its condition, and open if none was found. That none does says
+/// nothing: the finding stands for other pairs too, with conditions of their own.
+fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, options: &Options) {
+    let store = &mut outcome.store;
+    let (holds, never) = (store.of_bool(8, c.cond), store.bits(8, 0));
+    let pairs: goal::Pairs = [(holds, never)].into_iter().collect();
+    let budget = Budget {
+        steps: FIRST_STEPS,
+        deadline: options.limits.deadline,
+        climb: false,
+    };
+    let search = refute::search(store, &pairs, arrays, options.seed, budget);
+    let certain = |f: &Found| matches!(f.reference, Value::Bits(1));
+    match search.found.filter(certain) {
+        Some(found) => {
+            let found = minimise(store, &pairs, arrays, found, options.limits);
+            let mut defect = c.defect;
+            let given = given(&found, arrays);
+            defect
+                .message
+                .push_str(&format!("; both happen with {given}"));
+            merge(&mut outcome.defects, defect);
+        }
+        None => merge(&mut outcome.unknowns, c.open),
+    }
+}
+
+/// Settles one obligation. Without a prover (another defect is known, and after a race the values
+/// are those of one schedule only) it is at most refuted.
+fn settle(
+    store: &crate::term::TermStore,
+    o: &Obligation,
+    pairs: &goal::Pairs,
+    arrays: &Arrays,
+    options: &Options,
+    prover: Option<&mut Prover<'_>>,
+) -> Settled {
+    // A search looks for inputs on which the first of two values is a number; where that is infinite the
+    // other one may be, and which write came first does not matter.
+    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
+    let turned: goal::Pairs = pairs
+        .iter()
+        .map(|&(a, b)| if infinite(a) { (b, a) } else { (a, b) })
+        .collect();
+    let pairs = &turned;
+    let look = |steps| {
+        let budget = Budget {
+            steps,
+            deadline: options.limits.deadline,
+            climb: false,
+        };
+        refute::search(store, pairs, arrays, options.seed, budget)
+    };
+    // Sums of integers are proved at less cost than a look takes.
+    let mut prover = prover;
+    if let Some(prover) = &mut prover
+        && pairs.iter().all(|&(a, b)| prover.are_one_sum(a, b))
+    {
+        return Settled::Warning(o.warning.clone());
+    }
+    if pairs.iter().any(|(a, b)| a != b)
+        && let Some(found) = look(FIRST_STEPS).found
+    {
+        let found = minimise(store, pairs, arrays, found, options.limits);
+        return Settled::Defect(differing(o, &found, arrays));
+    }
+    let Some(prover) = prover else {
+        if pairs.iter().all(|(a, b)| a == b) {
+            return Settled::Warning(o.warning.clone());
+        }
+        return Settled::Unknown(Finding {
+            kind: UnknownKind::Undecided,
+            message: format!(
+                "{}; whether the values are equal was not looked into, for the kernel is defective",
+                o.defect.message
+            ),
+            count: o.defect.count,
+            sites: o.defect.sites.clone(),
+        });
+    };
+    let mut open = None;
+    for &(a, b) in pairs {
+        // Both writes must have a value wherever one has.
+        let proof = match tactics::implied(prover, FORMS, a, b) {
+            Proof::Yes { .. } => tactics::implied(prover, FORMS, b, a),
+            p => p,
+        };
+        if !matches!(proof, Proof::Yes { .. }) {
+            open = Some((proof, a, b));
+            break;
+        }
+    }
+    let Some((proof, a, b)) = open else {
+        return Settled::Warning(o.warning.clone());
+    };
+    let search = look(STEPS);
+    if let Some(found) = search.found {
+        let found = minimise(store, pairs, arrays, found, options.limits);
+        return Settled::Defect(differing(o, &found, arrays));
+    }
+    let (kind, what) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
+    Settled::Unknown(Finding {
+        kind,
+        message: format!(
+            "{}; whether the values are equal is open: {what}",
+            o.defect.message
+        ),
+        count: o.defect.count,
+        sites: o.defect.sites.clone(),
+    })
+}
+
+/// The defect of two writes that differ, with the input on which they do.
+fn differing(o: &Obligation, found: &Found, arrays: &Arrays) -> Finding<DefectKind> {
+    let mut defect = o.defect.clone();
+    let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
+    let given = given(found, arrays);
+    defect.message.push_str(&format!(
+        "; the values differ: {} and {} with {given}",
+        show(&found.reference),
+        show(&found.optimized)
+    ));
+    defect
+}
+
+/// The inputs that were found, in words.
+fn given(found: &Found, arrays: &Arrays) -> String {
+    let inputs: Vec<String> = found
+        .inputs
+        .iter()
+        .take(4)
+        .map(|(c, bits)| {
+            let name = text::element(arrays, c.array, c.off, c.bytes as u64);
+            format!("{name} = {}", text::bits(*bits, Some(c.ty)).text)
+        })
+        .collect();
+    match (&inputs[..], found.inputs.len()) {
+        ([], _) => "all inputs 0".to_string(),
+        (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
+        (list, _) => list.join(", "),
+    }
+}
+
+/// Adds a finding; one of the same kind at the same instructions is counted.
+pub fn merge<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
+    let places = |f: &Finding<K>| f.sites.iter().map(|s| s.pc).collect::<Vec<_>>();
+    let same = list
+        .iter_mut()
+        .find(|g| g.kind == f.kind && places(g) == places(&f));
+    match same {
+        Some(g) => g.count += f.count,
+        None => list.push(f),
+    }
+}

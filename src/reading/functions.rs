@@ -1,0 +1,196 @@
+//! Functions of the CUDA library, recognised as what they compute.
+//!
+//! Problem: without `-use_fast_math` nvcc writes `logf`, `tanhf` and others as range reductions and
+//! polynomials. A kernel that uses `lg2.approx` in the same place computes the same function in
+//! intent. The whole function is recognised, with its exact constants, or nothing of it: the PTX
+//! that nvcc makes of the function alone is run by the simulator, and the term that comes out is
+//! the pattern (`pattern.rs`, `catalogue.rs`). Operations of the pattern tell where in a pair it may
+//! stand, and what its arguments are; it is built there again with these arguments, and only if that
+//! gives a term that the pair has already is it the function.
+//!
+//! Sound as an assumption only: each function that is recognised is listed. That each pattern is
+//! the function, to a few units in the last place of binary32 and with the same domain, is
+//! tested with the independent evaluator.
+//!
+//! Not claimed: a function of which a compiler folded a part, or that another version of the
+//! library writes otherwise, is not recognised.
+
+use std::sync::OnceLock;
+
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use rustc_hash::FxHashMap;
+
+use super::Reading;
+use crate::term::rebuild::rebuild;
+use crate::term::{Term, TermId, TermStore};
+
+mod catalogue;
+mod pattern;
+
+use catalogue::{FUNCTIONS, MARKS};
+use pattern::{Operations, Pattern};
+
+fn patterns() -> &'static [Pattern] {
+    static ALL: OnceLock<Vec<Pattern>> = OnceLock::new();
+    ALL.get_or_init(|| FUNCTIONS.iter().filter_map(Pattern::of).collect())
+}
+
+/// The functions that stand below some terms.
+#[derive(Debug, Default)]
+pub(crate) struct Idioms {
+    /// By the term that is the function.
+    map: FxHashMap<TermId, Place>,
+}
+
+/// A function that stands in a pair.
+#[derive(Debug)]
+struct Place {
+    /// The number of its pattern.
+    pattern: usize,
+    arguments: Vec<TermId>,
+    /// A constant that it is multiplied with.
+    factor: Option<TermId>,
+}
+
+/// Constants of a pair that a function may be multiplied with.
+const MAX_FACTORS: usize = 64;
+
+/// A multiple of a choice between an infinity and a number, as compilers write it: with the factor below
+/// the choice. `None` for other terms.
+///
+/// match `c * (p ? -inf : x)` / result `p ? -inf : c * x`, and `inf` for negative c / because a product
+/// with an infinity is one.
+fn scaled(store: &mut TermStore, c: TermId, t: TermId) -> Option<TermId> {
+    let Term::Select(p, a, b) = store.get(t) else {
+        return None;
+    };
+    let negative = store.as_const(c)?.is_negative();
+    let infinity = |store: &TermStore, t: TermId| match store.get(t) {
+        Term::Inf { neg } => Some(neg),
+        _ => None,
+    };
+    infinity(store, a).or(infinity(store, b))?;
+    let [a, b] = [a, b].map(|t| match infinity(store, t) {
+        Some(neg) => store.infinity(neg != negative),
+        None => store.mul(c, t),
+    });
+    Some(store.select(p, a, b))
+}
+
+/// True for what chooses between cases or makes a number of bits, as most expanded functions do.
+fn is_part(store: &TermStore, t: TermId) -> bool {
+    matches!(
+        store.get(t),
+        Term::Select(..) | Term::OfBits { .. } | Term::OfInt { .. }
+    )
+}
+
+/// True if one of the terms is such a part, or a constant of a function that has none.
+fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
+    let marks = || MARKS.iter().filter_map(|&m| BigRational::from_float(m));
+    let marked = |t: TermId| {
+        let c = store.as_const(t);
+        c.is_some_and(|c| !c.is_integer() && marks().any(|m| m == *c))
+    };
+    terms.iter().any(|&t| is_part(store, t) || marked(t))
+}
+
+impl Reading for Idioms {
+    /// Those below `roots`.
+    fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
+        let mut out = Idioms::default();
+        let below = store.reachable(roots);
+        if !may_expand(store, &below) {
+            return out;
+        }
+        let operations = Operations::of(store, &below);
+        let constants = below.iter().copied().filter(|&t| {
+            let c = store.as_const(t);
+            c.is_some_and(|c| !c.is_zero() && !c.is_one())
+        });
+        let constants: Vec<TermId> = constants.take(MAX_FACTORS).collect();
+        // Patterns are built in a copy: what is new there is not of the pair.
+        let mut copy: Option<TermStore> = None;
+        for (i, p) in patterns().iter().enumerate() {
+            for u in p.arguments_in(store, &operations, &mut copy) {
+                let copy = copy.get_or_insert_with(|| store.clone());
+                let t = p.instance(copy, &u);
+                // A pattern that folded to something plain is none.
+                let whole = matches!(
+                    store_get(store, t),
+                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+                );
+                if whole && below.binary_search(&t).is_ok() {
+                    let place = Place {
+                        pattern: i,
+                        arguments: u,
+                        factor: None,
+                    };
+                    out.map.insert(t, place);
+                    continue;
+                }
+                for &c in &constants {
+                    let Some(scaled) = scaled(copy, c, t) else {
+                        break;
+                    };
+                    if below.binary_search(&scaled).is_ok() {
+                        let place = Place {
+                            pattern: i,
+                            arguments: u.clone(),
+                            factor: Some(c),
+                        };
+                        out.map.insert(scaled, place);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// True if there is none.
+    fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// The terms with the functions in place of their patterns.
+    fn apply(&self, from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<TermId> {
+        let all = patterns();
+        rebuild(from, roots, into, |s, t, done| {
+            let place = self.map.get(&t)?;
+            let u = place.arguments.iter().map(|u| done.get(*u));
+            let u = u.collect::<Option<Vec<TermId>>>()?;
+            let meaning = (all[place.pattern].meaning)(s, &u);
+            match place.factor {
+                None => Some(meaning),
+                Some(c) => {
+                    let c = s.rational(from.as_const(c)?.clone());
+                    Some(s.mul(c, meaning))
+                }
+            }
+        })
+    }
+
+    /// What was recognised, as sentences.
+    fn assumptions(&self) -> Vec<String> {
+        let mut names: Vec<&str> = self
+            .map
+            .values()
+            .map(|v| patterns()[v.pattern].name)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let sentence = |name: &str| {
+            format!("the code of `{name}` of the CUDA library computes that function of the reals")
+        };
+        names.into_iter().map(sentence).collect()
+    }
+}
+
+/// A term, if the store has it.
+fn store_get(store: &TermStore, t: TermId) -> Option<Term<'_>> {
+    ((t.0 as usize) < store.len()).then(|| store.get(t))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Numbers that remember how they were made, while the simulator makes them.
+//!
+//! Most kernels use the bits of a computed float for nothing but moving it, and run without. Where bits
+//! decide something, the pair is run again, and each float operation on data leaves a made number
+//! ([`crate::term::made`]) in its register: the real beside the operation and the encodings of its
+//! operands.
+//!
+//! A product without a rounding modifier that is added or subtracted without one may be contracted by ptxas
+//! at one place and not at another, so that such a sum is one with another only if both are the
+//! same instruction of one kernel.
+//!
+//! Source: PTX ISA 9.0, section 9.7.3 (`add`, `sub` and `mul` without rounding modifier).
+
+use crate::kernel::{FloatMods, FloatOp, Fmt, Pc, Rnd};
+use crate::term::made::{Kind, Shape};
+use crate::term::{Term, TermId};
+
+use super::value::{Val, Values};
+
+/// Moves and choices between a product and a sum that are looked through.
+const MAX_MOVES: usize = 32;
+
+/// Numbers of kernels of a pair.
+const KERNELS: u32 = 2;
+
+impl Values {
+    /// The encoding of an operand: known bits are those that the machine has.
+    pub(super) fn operand(&mut self, v: Val, fmt: Fmt) -> TermId {
+        let width = fmt.bits() as u8;
+        if let Val::Real(f, t) = v
+            && let Some((values, _)) = self.store.held(t)
+            && let [only] = values[..]
+        {
+            return self.bits(Val::Real(f, only), width);
+        }
+        self.bits(v, width)
+    }
+
+    /// Whether a result remembers its operation: always where trees are kept; else where its real would pass
+    /// for a number that an input has, in whatever format, and the operation rounds or its operands were
+    /// rounded.
+    pub(super) fn remembers(&self, is_exact: bool, operands: &[(Val, Fmt)], t: TermId) -> bool {
+        let computed = |&(v, _): &(Val, Fmt)| match v {
+            Val::Real(_, t) => self.store.as_made(t).is_some(),
+            Val::Bits(t) => !matches!(self.store.get(t), Term::Bytes { .. }),
+            _ => false,
+        };
+        self.trees.is_some()
+            || (!is_exact || operands.iter().any(computed))
+                && !self.store.is_rounded(Fmt::F64, self.store.face(t))
+    }
+
+    /// The larger or the smaller of two numbers, with what it was chosen among where that was computed.
+    pub fn extremum(&mut self, op: FloatOp, fmt: Fmt, v: [Val; 2], t: TermId) -> TermId {
+        let operands = v.map(|v| (v, fmt));
+        if !self.remembers(true, &operands, t) {
+            return t;
+        }
+        let shape = Shape::new(Kind::Float(op), fmt, fmt, FloatMods::default());
+        let operands = v.map(|v| self.operand(v, fmt));
+        self.store.made(t, shape, &operands)
+    }
+
+    /// A result with the operation and its operands.
+    pub fn tree(&mut self, pc: Pc, shape: Shape, operands: &[(Val, Fmt)], t: TermId) -> TermId {
+        let operands: Vec<TermId> = operands.iter().map(|&(v, f)| self.operand(v, f)).collect();
+        self.made_of(pc, shape, &operands, t)
+    }
+
+    /// The same, given the encodings of the operands.
+    pub fn made_of(&mut self, pc: Pc, shape: Shape, operands: &[TermId], t: TermId) -> TermId {
+        let sum = matches!(shape.kind, Kind::Float(FloatOp::Add | FloatOp::Sub));
+        let joins = sum && shape.mods.rnd == Rnd::None;
+        let joins = joins && operands.iter().any(|&o| self.is_free_product(o));
+        let place = match self.trees.filter(|_| joins) {
+            Some(kernel) => 1 + pc.0 * KERNELS + kernel,
+            None => 0,
+        };
+        self.store.made(t, Shape { place, ..shape }, operands)
+    }
+
+    /// True for the encoding of a product that a compiler may contract, changed in its sign or chosen among
+    /// others; true as well where that takes long to see.
+    fn is_free_product(&self, bits: TermId) -> bool {
+        let mut stack = vec![bits];
+        for _ in 0..MAX_MOVES {
+            let Some(t) = stack.pop() else { return false };
+            let Some(made) = (match self.store.get(t) {
+                Term::OfReal { real, .. } => self.store.as_made(real),
+                Term::Bytes { .. } | Term::BitsConst { .. } => None,
+                Term::Concat(_)
+                | Term::Extract { .. }
+                | Term::BitsOp(..)
+                | Term::BitsSelect(..) => {
+                    self.store.children(t, |c| stack.push(c));
+                    None
+                }
+                _ => None,
+            }) else {
+                continue;
+            };
+            let shape = made.shape(&self.store);
+            match shape.kind {
+                Kind::Float(FloatOp::Mul) if shape.mods.rnd == Rnd::None => return true,
+                Kind::Select => stack.extend(made.operands()),
+                _ => {}
+            }
+        }
+        !stack.is_empty()
+    }
+
+    /// A choice between two numbers.
+    pub(super) fn chosen(&mut self, p: TermId, fmt: Fmt, (a, b): (Val, Val), t: TermId) -> TermId {
+        if !self.remembers(true, &[(a, fmt), (b, fmt)], t) {
+            return t;
+        }
+        let (x, y) = (self.operand(a, fmt), self.operand(b, fmt));
+        let shape = Shape::new(Kind::Select, fmt, fmt, FloatMods::default());
+        self.store.made(t, shape, &[p, x, y])
+    }
+}

@@ -1,0 +1,228 @@
+//! Inputs for a run of both kernels on known data, and what such a run tells.
+//!
+//! The problem: a kernel whose addresses or branches depend on input data has no outcome over
+//! symbols, and there is nothing to compare. On one input everything is known. That proves nothing,
+//! but it can refute: a wrong lane or a branch that was turned round shows on almost any input.
+//! `crate::trial` runs the kernels; here is which inputs are worth it, and when a difference counts.
+//!
+//! Sound: both kernels were run on the input, and the reference has a value there. Since constants
+//! were folded with the data, nothing widens them any more by what their rounding explains; so a
+//! difference counts only where it is far larger than that.
+//!
+//! Not claimed: anything where no difference is found.
+
+use crate::decide::refute::cells::{self, Cell};
+use crate::decide::refute::patterns::{self, Pattern, Random};
+use crate::explain::{Counterexample, InputValue, Shown, text};
+use crate::spec::{Arrays, Given};
+use crate::term::eval::{Cone, Mode, Value, evaluate};
+use crate::term::{ArrayId, Fun, Term, TermId, TermStore};
+
+/// Terms beyond which no trial is made.
+const MAX_TERMS: usize = 1 << 20;
+
+/// Differences below 2^-8 of the larger number, or below 2^-10, do not count.
+const RELATIVE: f64 = 1.0 / 256.0;
+const ABSOLUTE: f64 = 1.0 / 1024.0;
+
+/// What is tried, the most readable first. Powers of two and small integers keep sums, products and
+/// quotients exact, so that their bits are known.
+const PATTERNS: [Pattern; 8] = [
+    Pattern::All(1.0),
+    Pattern::Cycle(1),
+    Pattern::Positive(3),
+    Pattern::Integers(2),
+    Pattern::All(-2.0),
+    Pattern::Fractions(1),
+    Pattern::Integers(8),
+    Pattern::Scaled(6),
+];
+
+/// One input.
+#[derive(Clone, Debug)]
+pub struct Input {
+    cells: Vec<(Cell, u64)>,
+}
+
+/// The inputs to try on kernels of which these are the terms; the content of an array that is written
+/// stays unknown.
+pub fn inputs(
+    stores: [&TermStore; 2],
+    written: impl Fn(ArrayId) -> bool,
+    arrays: &Arrays,
+    seed: u64,
+) -> Vec<Input> {
+    if stores.iter().map(|s| s.len()).sum::<usize>() > MAX_TERMS {
+        return Vec::new();
+    }
+    let mut store = stores[0].clone();
+    store.import(stores[1]);
+    let all: Vec<TermId> = (0..store.len() as u32).map(TermId).collect();
+    // A maximum or a select of a value that is far inside depends on it: the thresholds of all.
+    let cone = Cone::new(&store, &all);
+    let near = patterns::thresholds(&store, &cone);
+    let mut cells = cells::cells(&store, &cone, arrays);
+    cells.retain(|c| !written(c.array));
+    let mut random = Random(seed);
+    let near_by = (0..near.len().min(4)).map(Pattern::Near);
+    let patterns = PATTERNS.into_iter().chain(near_by);
+    let inputs = patterns.map(|p| {
+        let values = patterns::candidate(&cells, p, &near, &mut random);
+        Input {
+            cells: cells.iter().copied().zip(values).collect(),
+        }
+    });
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    inputs.collect()
+}
+
+impl Input {
+    /// The content of the arrays.
+    pub fn given(&self) -> Vec<Given> {
+        let given = |&(c, value): &(Cell, u64)| Given {
+            array: c.array,
+            off: c.off,
+            bytes: c.bytes,
+            value,
+        };
+        self.cells.iter().map(given).collect()
+    }
+
+    /// The elements that are not zero, for people.
+    pub fn shown(&self, arrays: &Arrays) -> Vec<InputValue> {
+        let shown = |&(cell, bits): &(Cell, u64)| InputValue {
+            array: cell.array,
+            name: text::array_name(arrays, cell.array),
+            element: text::index(arrays, cell.array, cell.off, cell.bytes as u64),
+            offset: cell.off,
+            ty: text::type_name(cell.ty),
+            value: text::bits(bits, Some(cell.ty)),
+        };
+        let named = self.cells.iter().filter(|(_, v)| *v != 0);
+        named.map(shown).collect()
+    }
+}
+
+/// True if what a run on known data wrote has a value everywhere.
+pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
+    let mode = Mode::exact(96);
+    let values = evaluate(store, written, &Default::default(), mode);
+    let lacks = |v: &Value| {
+        matches!(
+            v,
+            Value::Undefined | Value::NotFinite | Value::PosInf | Value::NegInf | Value::Pole(_)
+        )
+    };
+    !values.iter().any(lacks)
+}
+
+/// True if terms round to integers: a number near a tie may then go either way.
+pub fn rounds(store: &TermStore) -> bool {
+    let rounding = |t: Term<'_>| {
+        matches!(
+            t,
+            Term::Clamp { .. } | Term::Fun(Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven, _)
+        )
+    };
+    (0..store.len() as u32).any(|i| rounding(store.get(TermId(i))))
+}
+
+/// True if the values of a counterexample are so far apart that no rounding explains it. `rounds`
+/// says that integers may come from rounding.
+pub fn counts(example: &Counterexample, rounds: bool) -> bool {
+    let (Some(x), Some(y)) = (&example.reference, &example.optimized) else {
+        return true;
+    };
+    let float = |s: &Shown| s.approx.filter(|_| s.bits.is_none() || !rounds);
+    match (float(x), float(y)) {
+        (Some(x), Some(y)) => {
+            let (gap, size) = ((x - y).abs(), x.abs().max(y.abs()));
+            gap > ABSOLUTE && gap > RELATIVE * size
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+    use crate::spec::{Array, Origin};
+
+    fn number(v: f64, bits: Option<u64>) -> Option<Shown> {
+        Some(Shown {
+            text: v.to_string(),
+            approx: Some(v),
+            bits,
+        })
+    }
+
+    #[test]
+    fn only_large_differences_count() {
+        let example = |reference, optimized| Counterexample {
+            array: ArrayId(0),
+            output: String::new(),
+            element: Vec::new(),
+            offset: 0,
+            reference,
+            optimized,
+            message: String::new(),
+            difference: None,
+            inputs: Vec::new(),
+        };
+        for (x, y, large) in [
+            (1.0, 1.01, true),
+            (1.0, 1.001, false),
+            (1e-4, 2e-4, false),
+            (0.0, 0.5, true),
+            (1e6, 1.001e6, false),
+        ] {
+            let e = example(number(x, None), number(y, None));
+            assert_eq!(counts(&e, false), large, "{x} {y}");
+        }
+        // Only one kernel writes, or the optimized one has no value.
+        assert!(counts(&example(number(1.0, None), None), true));
+        // An integer that was rounded may be off by one.
+        let e = example(number(1.0, Some(1)), number(2.0, Some(2)));
+        assert!(counts(&e, false) && !counts(&e, true));
+    }
+
+    #[test]
+    fn inputs_leave_out_what_is_written() {
+        let mut s = TermStore::new();
+        let x = s.elem(ArrayId(0), Fmt::F32, 4);
+        let y = s.elem(ArrayId(1), Fmt::F32, 0);
+        s.add(x, y);
+        let array = |name: &str| Array {
+            name: name.to_string(),
+            origin: Origin::Pointer,
+            role: None,
+            elem: None,
+            shape: Vec::new(),
+            extent: None,
+        };
+        let arrays = Arrays(vec![array("a"), array("b")]);
+        let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);
+        assert_eq!(all.len(), PATTERNS.len());
+        let one = Given {
+            array: ArrayId(0),
+            off: 4,
+            bytes: 4,
+            value: 1f32.to_bits() as u64,
+        };
+        assert_eq!(all[0].given(), [one]);
+        assert_eq!(all[0].shown(&arrays)[0].value.text, "1");
+        assert!(inputs([&s, &TermStore::new()], |_| true, &arrays, 1).is_empty());
+    }
+
+    #[test]
+    fn a_quotient_by_zero_is_no_value() {
+        let mut s = TermStore::new();
+        let (one, zero) = (s.integer(1), s.integer(0));
+        let bad = s.div(one, zero);
+        assert!(has_values(&s, &[one]));
+        assert!(!has_values(&s, &[one, bad]));
+    }
+}

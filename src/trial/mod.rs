@@ -1,0 +1,157 @@
+//! A pair on known data, where one kernel has no outcome over symbols.
+//!
+//! The problem: if an address or a branch of the optimized kernel depends on input data, its run
+//! ends in `unknown`, though most such kernels are plainly wrong: the lane of a shuffle that is read
+//! from the wrong register, a flag that tests a value. The way: give the arrays known content, run
+//! both kernels, and compare what they write (`inputs` says which inputs, and when a difference
+//! counts). The semantics are the same, with more of it known.
+//!
+//! Sound: only where the reference has a clean run over symbols, so that no property of the data that
+//! it takes for granted is broken, and a clean run with values on this input, does a difference or a
+//! defect of the optimized kernel count. Nothing else is concluded.
+
+mod inputs;
+
+use crate::explain::{self, Counterexample, InputValue, Verdict};
+use crate::grid::{Subject, scope};
+use crate::report::{Entry, Kind, Ran};
+use crate::sim::{Clean, Finding, Outcome, UnknownKind, WarningKind};
+use crate::spec::Resolved;
+use crate::term::ArrayId;
+
+/// Instructions times lanes that the trials of a pair may take.
+const WORK: u64 = 100_000_000;
+
+/// Trials that leave open what was open before, after which no other is made.
+const UNCHANGED: u32 = 3;
+
+/// What a trial found.
+pub(crate) enum Found {
+    /// An output differs.
+    Differs(Box<Counterexample>, Vec<String>),
+    /// Defects of the optimized kernel.
+    Defects(Vec<Entry>),
+}
+
+/// True if more knowledge of the data can settle what is open.
+fn depends_on_data(unknowns: &[Finding<UnknownKind>]) -> bool {
+    use UnknownKind::*;
+    let open = |k| {
+        matches!(
+            k,
+            DataDependentBranch | DataDependentAddress | Undecided | Undefined | MixedBytes
+        )
+    };
+    !unknowns.is_empty() && unknowns.iter().all(|u| open(u.kind))
+}
+
+/// Runs both kernels on known data, if that can tell anything: the reference was clean, and the
+/// optimized kernel without defects. `ran` describes the optimized kernel.
+pub(crate) fn run(
+    subjects: [Subject<'_>; 2],
+    reference: &Clean,
+    optimized: &Outcome,
+    ran: Ran<'_>,
+) -> Option<Found> {
+    if !optimized.defects.is_empty() || !depends_on_data(&optimized.unknowns) {
+        return None;
+    }
+    let arrays = subjects[0].arrays;
+    let written =
+        |a: ArrayId| reference.writes.contains_key(&a) || optimized.writes.contains_key(&a);
+    let stores = [&reference.store, &optimized.store];
+    let rounds = stores.iter().any(|s| inputs::rounds(s));
+    let mut options = *subjects[0].deciding;
+    let cost = reference.stats.thread_instructions + optimized.stats.thread_instructions;
+    let most = (WORK / cost.max(1)).max(1) as usize;
+    let inputs = inputs::inputs(stores, written, arrays, options.seed);
+    let places = |o: &Outcome| -> Vec<_> {
+        let place = |u: &Finding<UnknownKind>| (u.kind, u.sites.first().map(|s| s.pc));
+        o.unknowns.iter().map(place).collect()
+    };
+    let (open, mut unchanged) = (places(optimized), 0);
+    for input in inputs.iter().take(most) {
+        if options.limits.reached().is_some() || unchanged == UNCHANGED {
+            return None;
+        }
+        let known = subjects.map(|s| {
+            let mut r: Resolved = s.resolved.clone();
+            r.bindings.given = input.given();
+            r
+        });
+        let with = |i: usize| Subject {
+            resolved: &known[i],
+            ..subjects[i]
+        };
+        let scope = scope::run(&[with(0), with(1)]);
+        [options.reference, options.optimized] = scope.coverage;
+        let [reference, optimized] = scope.kernels.map(|k| k.outcome);
+        let Ok(reference) = reference.into_clean(true) else {
+            continue;
+        };
+        if !optimized.defects.is_empty() {
+            let all: Vec<_> = reference.writes.values().flatten().map(|w| *w.1).collect();
+            if !inputs::has_values(&reference.store, &all) {
+                continue;
+            }
+            let mut entries = ran.entries(&optimized.defects);
+            let shown = input.shown(arrays);
+            for e in &mut entries {
+                e.message = format!("{}, {}", e.message, on(&shown));
+            }
+            return Some(Found::Defects(entries));
+        }
+        let optimized = match optimized.into_clean(true) {
+            Ok(clean) => clean,
+            Err(outcome) => {
+                unchanged += u32::from(places(&outcome) == open);
+                continue;
+            }
+        };
+        let decision = explain::decide(reference, optimized, arrays, &options);
+        let Some(mut example) = decision.counterexample else {
+            continue;
+        };
+        if decision.verdict != Verdict::NotEquivalent || !inputs::counts(&example, rounds) {
+            continue;
+        }
+        example.inputs.extend(input.shown(arrays));
+        example.inputs.sort_by_key(|i| (i.array, i.offset));
+        return Some(Found::Differs(Box::new(example), decision.assumptions));
+    }
+    None
+}
+
+/// Inputs in a sentence.
+fn on(inputs: &[InputValue]) -> String {
+    const SHOWN: usize = 4;
+    let one = |i: &InputValue| {
+        let index: Vec<String> = i.element.iter().map(u64::to_string).collect();
+        match index.is_empty() {
+            true => format!("{} = {}", i.name, i.value.text),
+            false => format!("{}[{}] = {}", i.name, index.join(","), i.value.text),
+        }
+    };
+    let first: Vec<String> = inputs.iter().take(SHOWN).map(one).collect();
+    let rest = match inputs.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("on the input {}{rest}", first.join(", "))
+}
+
+/// Says that both kernels were run on one input, and why.
+pub(crate) fn note(unknown: &[Entry]) -> Entry {
+    let why = unknown.first().map_or("", |u| u.message.as_str());
+    Entry {
+        kernel: None,
+        kind: WarningKind::Note.name(),
+        message: format!(
+            "the optimized kernel has no outcome for all inputs ({why}); both kernels were run on one \
+             input, which told them apart"
+        ),
+        count: 1,
+        sites: Vec::new(),
+        difference: None,
+    }
+}
