@@ -15,7 +15,7 @@ use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Precision, Rounds};
 use crate::report::{Entry, Failure, Kind, Ran, Report, Times, Verdict};
-use crate::sim::{self, DefectKind, Outcome, Side, UnknownKind, WarningKind};
+use crate::sim::{self, Clean, DefectKind, Outcome, Side, UnknownKind, WarningKind};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::trial;
 
@@ -120,13 +120,36 @@ impl Asked<'_> {
         }
         let precision = Precision::new(&rounds, options.precision);
         found.warnings.extend(precision.notes());
-        let mut tried = None;
-        if let [Ok(reference), Err(optimized)] = &clean[..]
-            && found.defects.is_empty()
-        {
+        let attempt = |reference: &Clean, optimized: &Outcome| {
             let subjects = [subject(0, Side::Reference), subject(1, Side::Optimized)];
             let ran = ran(&specs[1], &lowered[1], &setup.kernels[1]);
-            tried = trial::run(subjects, reference, optimized, ran);
+            trial::run(subjects, reference, optimized, ran)
+        };
+        let mut tried = match &clean[..] {
+            [Ok(reference), Err(optimized)] if found.defects.is_empty() => {
+                attempt(reference, optimized)
+            }
+            _ => None,
+        };
+        let mut decision = None;
+        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
+            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+            found.add_decision(&d);
+            // Where numbers remember how they were made, nothing more can be known of all inputs.
+            let remembers = setup.kernels[0].launch.trees.is_some();
+            let is_last = remembers || !merged && !found.unknown.iter().any(is_loose);
+            let loose = !found.unknown.is_empty() && found.unknown.iter().all(is_loose);
+            if (d.by_rounding || loose) && is_last && limits.reached().is_none() {
+                let again = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
+                let [reference, optimized] = again.kernels;
+                if let (Ok(reference), Ok(optimized)) = (
+                    reference.outcome.into_clean(true),
+                    optimized.outcome.into_clean(true),
+                ) {
+                    tried = attempt(&reference, &optimized);
+                }
+            }
+            decision = Some(d);
         }
         let mut told_apart = None;
         if let Some(t) = tried {
@@ -139,12 +162,6 @@ impl Asked<'_> {
                     told_apart = Some(*example);
                 }
             }
-        }
-        let mut decision = None;
-        if let (Some(Ok(optimized)), Some(Ok(reference))) = (clean.pop(), clean.pop()) {
-            let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
-            found.add_decision(&d);
-            decision = Some(d);
         }
         for i in [0, 1] {
             let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
@@ -160,10 +177,10 @@ impl Asked<'_> {
             }
             _ => Verdict::Unknown,
         };
-        let needs_trees = merged || is_loose(&found.unknown);
+        let needs_trees = merged || found.unknown.iter().any(is_loose);
         let chance = decision.as_ref().and_then(|d| d.chance);
         let (outputs, counterexample, counts) = match decision {
-            Some(d) => (d.outputs, d.counterexample, Some(d.counts)),
+            Some(d) => (d.outputs, d.counterexample.or(told_apart), Some(d.counts)),
             None => (Vec::new(), told_apart, None),
         };
         let report = Report {
@@ -185,10 +202,9 @@ impl Asked<'_> {
     }
 }
 
-/// True if something is open because of the bits of computed numbers.
-fn is_loose(unknown: &[Entry]) -> bool {
-    let kind = UnknownKind::BitsOfRounded.name();
-    unknown.iter().any(|u| u.kind == kind)
+/// True if it is open because of the bits of a computed number.
+fn is_loose(unknown: &Entry) -> bool {
+    unknown.kind == UnknownKind::BitsOfRounded.name()
 }
 
 /// What the answer rests on: that of the bindings first, each once.

@@ -327,9 +327,11 @@ fn what_is_equivalent_has_the_same_bits() {
             Some("not-equivalent") => {
                 refuted += 1;
                 let mut x = [0f32; 3];
-                for v in e["result"]["counterexample"]["inputs"].as_array().unwrap() {
+                // What is not named is 0.
+                let given = e["result"]["counterexample"]["inputs"]["px"].as_array();
+                for v in given.into_iter().flatten() {
                     let at = v["element"][0].as_u64().unwrap() as usize;
-                    x[at] = v["value"].as_f64().unwrap() as f32;
+                    x[at] = f32::from_bits(v["value"]["bits"].as_u64().unwrap() as u32);
                 }
                 let (p, q) = (execute(a, *end, x), execute(b, *end, x));
                 assert_ne!(p, q, "{}: {a:?} and {b:?}, {end:?} on {x:?}", e["name"]);
@@ -340,7 +342,7 @@ fn what_is_equivalent_has_the_same_bits() {
     }
     // The test says something only if there are many of both.
     assert!(
-        equal > PAIRS / 6 && refuted > PAIRS / 20,
+        equal > PAIRS / 6 && refuted > PAIRS / 30,
         "{equal} {refuted}"
     );
 }

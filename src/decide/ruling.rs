@@ -4,7 +4,7 @@
 //! open.
 
 use super::goal::Only;
-use super::prove::{Failure, Proved};
+use super::prove::{Failure, Proof, Proved};
 use super::refute::Found;
 
 /// How an element was decided.
@@ -42,6 +42,17 @@ pub(crate) enum Why {
 impl Ruling {
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Ruling::Open(..) | Ruling::Deferred(_))
+    }
+
+    /// True if it is open because of rounding, or of bits that the terms of reals do not have.
+    pub(crate) fn is_for_rounding(&self) -> bool {
+        match self {
+            Ruling::Open(Why::Failed {
+                failure: (proof, ..),
+                within_rounding,
+            }) => *within_rounding || *proof == Proof::Loose,
+            _ => false,
+        }
     }
 
     pub(crate) fn is_refuted(&self) -> bool {

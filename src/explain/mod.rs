@@ -98,6 +98,8 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
         .into_iter()
         .map(|(_, u, pair)| with_difference(decided, arrays, options, u, pair));
     decision.unknowns = said.collect();
+    let mut of = decided.rulings.of.iter().filter(|r| r.is_open());
+    decision.by_rounding = !decision.unknowns.is_empty() && of.all(Ruling::is_for_rounding);
     if logarithms {
         let sentence = "arguments of logarithms are positive, not 0";
         decision.assumptions.push(sentence.to_string());
@@ -201,6 +203,7 @@ fn summary(conditions: &[Condition], arrays: &Arrays) -> Decision {
         outputs: outputs.into_values().collect(),
         counterexample: None,
         unknowns: Vec::new(),
+        by_rounding: false,
         warnings: Vec::new(),
         assumptions: Vec::new(),
         chance: None,

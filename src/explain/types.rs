@@ -130,6 +130,8 @@ pub struct Decision {
     pub counterexample: Option<Counterexample>,
     /// Reasons for `Unknown`.
     pub unknowns: Vec<Unresolved>,
+    /// Rounding or bits of computed numbers are why every open element is open, and there is one.
+    pub by_rounding: bool,
     /// Warnings, as sentences by kind.
     pub warnings: Vec<(WarningKind, String)>,
     /// What the proof took for granted.

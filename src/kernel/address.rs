@@ -120,7 +120,7 @@ impl Lowerer<'_> {
                 Binding::Var(place) => {
                     let space = self.space_of(name, span, place, written)?;
                     let base = match place.at {
-                        At::Offset(at) => Src::Imm(u64::from(at)),
+                        At::Offset(at) => Src::Var(place.space, at, 0),
                         At::Global(id) => Src::Global(id, 0),
                     };
                     Ok((space, Addr { base, offset }))
@@ -152,7 +152,7 @@ impl Lowerer<'_> {
         let m = self.m;
         let index = &m[index];
         let base = match place.at {
-            At::Offset(at) => Src::Imm(u64::from(at)),
+            At::Offset(at) => Src::Var(place.space, at, 0),
             At::Global(id) => Src::Global(id, 0),
         };
         let constant = match index.kind {

@@ -420,7 +420,7 @@ fn whole(place: Place, ty: Type) -> Decoded<(Access, Addr)> {
         nc: false,
     };
     let addr = Addr {
-        base: Src::Imm(u64::from(at)),
+        base: Src::Var(place.space, at, 0),
         offset: 0,
     };
     Ok((access, addr))

@@ -108,6 +108,7 @@ impl Lowerer<'_> {
             O::Ret => self.decode_ret(sig),
             O::Exit => self.decode_end(sig, Op::Exit),
             O::Trap => self.decode_end(sig, Op::Trap),
+            O::Brkpt => self.decode_end(sig, Op::Brkpt),
             O::Mma | O::MmaSp | O::MmaSpOrdered => self.decode_mma(sig),
             O::Ldmatrix => self.decode_ldmatrix(sig),
             O::Stmatrix => self.decode_stmatrix(sig),
@@ -156,12 +157,9 @@ impl Lowerer<'_> {
                 Ok(())
             }
             // No effect on any value or order.
-            O::Prefetch
-            | O::Prefetchu
-            | O::Applypriority
-            | O::Nanosleep
-            | O::Pmevent
-            | O::Brkpt => self.decode_nop(sig),
+            O::Prefetch | O::Prefetchu | O::Applypriority | O::Nanosleep | O::Pmevent => {
+                self.decode_nop(sig)
+            }
             // A prerequisite grid has ended before a single launch begins, and nobody waits for it.
             O::GriddepcontrolWait | O::GriddepcontrolLaunchDependents => self.decode_nop(sig),
             _ => unsupported(""),

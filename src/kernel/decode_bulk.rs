@@ -275,7 +275,7 @@ impl Lowerer<'_> {
                 }
                 super::scope::Binding::Var(place) => {
                     let base = match place.at {
-                        super::scope::At::Offset(at) => Src::Imm(u64::from(at)),
+                        super::scope::At::Offset(at) => Src::Var(place.space, at, 0),
                         super::scope::At::Global(id) => Src::Global(id, 0),
                     };
                     (place.space, base)

@@ -129,8 +129,7 @@ impl<'a> Lowerer<'a> {
                 if address.place.space == Space::Local {
                     self.k.unaddressed.retain(|(from, _)| *from != at);
                 }
-                let sum = i64::from(at).wrapping_add(address.addend) as u64;
-                Ok(Src::Imm(truncate(sum, ty)))
+                Ok(Src::Var(address.place.space, at, address.addend))
             }
             At::Global(id) if ty.bits() == 64 => Ok(Src::Global(id, address.addend)),
             At::Global(_) => unsupported("part of the address of a global variable"),

@@ -96,11 +96,6 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Can nothing flow into an operand?
-    pub fn is_empty(&self, src: Src) -> bool {
-        self.src(src) == 0
-    }
-
     fn reg(&self, reg: RegId) -> SetId {
         self.of.get(reg.0 as usize).copied().unwrap_or(0)
     }
@@ -109,7 +104,7 @@ impl Reach {
         match src {
             Src::Reg(reg) => self.reg(reg),
             Src::Global(global, _) => self.globals.get(global.0 as usize).copied().unwrap_or(0),
-            Src::Imm(_) => 0,
+            Src::Imm(_) | Src::Var(..) => 0,
         }
     }
 
@@ -185,7 +180,7 @@ impl Graph {
                     pointer_edges(inst, |src, dst| match src {
                         Src::Reg(from) => edges.push((from.0, dst.0)),
                         Src::Global(global, _) => globals.push((dst, global)),
-                        Src::Imm(_) => {}
+                        Src::Imm(_) | Src::Var(..) => {}
                     });
                 }
                 (op, Flow::Copy) => {
@@ -356,9 +351,8 @@ impl Known {
 
     fn src(&self, src: Src) -> Option<Number> {
         match src {
-            Src::Imm(value) => Some(Number::Plain(value as i64)),
             Src::Reg(reg) => self.of.get(reg.0 as usize).copied().flatten(),
-            Src::Global(..) => None,
+            _ => src.laid_out().map(|n| Number::Plain(n as i64)),
         }
     }
 

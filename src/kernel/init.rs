@@ -151,9 +151,6 @@ impl Lowerer<'_> {
         match self.module_name(sum.name) {
             Some(Binding::Var(place)) => match place.at {
                 At::Global(global) if ty.bits() == 64 => Element::Address(global, sum.addend),
-                At::Offset(at) if !sum.generic => {
-                    Element::Bits(u64::from(at).wrapping_add(sum.addend as u64))
-                }
                 _ => Element::Unknown,
             },
             _ => Element::Unknown,

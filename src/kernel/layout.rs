@@ -200,6 +200,7 @@ impl Lowerer<'_> {
                 offset,
                 bytes: extent.bytes as u32,
                 elem: extent.elem,
+                align: extent.align,
             });
             self.shared_place(declarator, offset, extent);
         }
@@ -210,6 +211,7 @@ impl Lowerer<'_> {
             };
             let start = after.next_multiple_of(dynamic_align);
             self.k.dynamic_shared = Some(start);
+            self.k.dynamic_align = dynamic_align;
             for (declarator, extent) in dynamic {
                 self.shared_place(declarator, start, extent);
             }
@@ -264,6 +266,7 @@ impl Lowerer<'_> {
                     constant,
                     bytes: extent.bytes,
                     elem: extent.elem,
+                    align: extent.align,
                     fmt: float_type(decl.ty).map(|(fmt, _)| fmt),
                     init: Vec::new(),
                     relocs: Vec::new(),
@@ -342,6 +345,7 @@ impl Lowerer<'_> {
             offset,
             bytes: extent.bytes as u32,
             elem: extent.elem,
+            align: extent.align,
         });
         Some(Place {
             space: Space::Local,
@@ -367,6 +371,7 @@ impl Lowerer<'_> {
                 name: m.text(name).to_string(),
                 offset,
                 bytes: extent.bytes as u32,
+                align: extent.align,
                 kind: param.kind(),
             });
             let place = Place {

@@ -131,6 +131,7 @@ impl<'a> Lowerer<'a> {
                 shared: Vec::new(),
                 shared_bytes: 0,
                 dynamic_shared: None,
+                dynamic_align: 1,
                 locals: Vec::new(),
                 unaddressed: Vec::new(),
                 local_bytes: 0,
@@ -403,7 +404,12 @@ impl<'a> Lowerer<'a> {
                 inst.guard.is_some()
                     || !matches!(
                         inst.op,
-                        Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap | Op::CallDepth
+                        Op::Bra { .. }
+                            | Op::Brx { .. }
+                            | Op::Exit
+                            | Op::Trap
+                            | Op::Brkpt
+                            | Op::CallDepth
                     )
             }
         };

@@ -52,7 +52,6 @@ mod init;
 mod instruction;
 mod layout;
 mod operand;
-mod pointer_bits;
 pub mod precision;
 mod print_op;
 mod print_warp;
@@ -74,7 +73,7 @@ pub use error::{LowerError, LowerWarning};
 pub use lower::{Lowered, lower};
 pub use op::*;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
-pub use usage::{AccessUse, ParamUse, param_uses, pointer_bits, pointer_bits_with};
+pub use usage::{AccessUse, ParamUse, param_uses};
 pub use value_use::ValueUse;
 
 /// Depth to which calls are expanded; a deeper one is `unknown` (`call-depth`) when reached.
@@ -120,6 +119,8 @@ pub struct Kernel {
     pub shared_bytes: u32,
     /// Offset at which `.extern .shared` arrays start, when there is one.
     pub dynamic_shared: Option<u32>,
+    /// The largest declared alignment of those arrays.
+    pub dynamic_align: u32,
     /// Per-thread local memory: `.local` variables and the `.param` variables of expanded calls.
     pub locals: Vec<Var>,
     /// Parts of local memory, as offset and end, that no address leads to: `.param` variables that
@@ -160,6 +161,8 @@ pub struct Param {
     pub offset: u32,
     /// Size in bytes.
     pub bytes: u32,
+    /// Its declared alignment in bytes.
+    pub align: u32,
     /// How it was declared.
     pub kind: ParamKind,
 }
@@ -196,6 +199,8 @@ pub struct Var {
     pub bytes: u32,
     /// Size of one element in bytes, for reports (`array[index]`).
     pub elem: u32,
+    /// Its declared alignment in bytes.
+    pub align: u32,
 }
 
 /// Index into [`Kernel::globals`].
@@ -213,6 +218,8 @@ pub struct GlobalVar {
     pub bytes: u64,
     /// Size of one element in bytes.
     pub elem: u32,
+    /// Its declared alignment in bytes.
+    pub align: u32,
     /// The declared element type, when it is a float.
     pub fmt: Option<Fmt>,
     /// Initial bytes; what is missing at the end is zero. Addresses inside are in `relocs`.

@@ -34,6 +34,20 @@ pub enum Src {
     /// The address of a global or constant variable in its own space (equal to its generic
     /// address) plus an offset; resolved when memory is laid out.
     Global(GlobalId, i64),
+    /// The address of a shared, local or parameter variable in its own space: the offset at which
+    /// the variable is laid out, plus an offset. Another layout would give another number.
+    Var(Space, u32, i64),
+}
+
+impl Src {
+    /// The operand as a number, where the layout of the kernel gives one.
+    pub fn laid_out(self) -> Option<u64> {
+        match self {
+            Src::Imm(n) => Some(n),
+            Src::Var(_, at, plus) => Some(i64::from(at).wrapping_add(plus) as u64),
+            Src::Reg(_) | Src::Global(..) => None,
+        }
+    }
 }
 
 /// A float format; the discriminants are stable and used in packed values.
@@ -1040,6 +1054,8 @@ pub enum Op {
     Exit,
     /// `trap`.
     Trap,
+    /// `brkpt`: suspends execution, of which nothing more is promised; ptxas makes a trap of it.
+    Brkpt,
     /// Reaching a call of `__assertfail`.
     AssertFail,
     /// A call of `vprintf`: ignored with a note; its result is unspecified.

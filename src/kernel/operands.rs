@@ -154,6 +154,7 @@ pub fn op_uses(op: &Op, f: &mut impl FnMut(RegId)) {
         | Op::Bra { .. }
         | Op::Exit
         | Op::Trap
+        | Op::Brkpt
         | Op::AssertFail
         | Op::Printf { .. }
         | Op::Nop
@@ -216,6 +217,7 @@ pub fn defs(op: &Op, mut f: impl FnMut(RegId)) {
         | Op::Brx { .. }
         | Op::Exit
         | Op::Trap
+        | Op::Brkpt
         | Op::AssertFail
         | Op::Printf { .. }
         | Op::Nop
@@ -266,7 +268,7 @@ pub fn next(kernel: &Kernel, pc: Pc) -> Next<'_> {
                 .map_or(&[], |t| t.as_slice()),
             fall,
         },
-        Op::Exit | Op::Trap | Op::CallDepth => Next::End { fall },
+        Op::Exit | Op::Trap | Op::Brkpt | Op::CallDepth => Next::End { fall },
         _ => Next::Fall,
     }
 }

@@ -231,7 +231,7 @@ fn evaluate(op: &Op, known: &FxHashMap<RegId, u64>) -> Option<(RegId, u64)> {
     let value = |s: Src| match s {
         Src::Imm(v) => Some(v),
         Src::Reg(r) => known.get(&r).copied(),
-        Src::Global(..) => None,
+        Src::Global(..) | Src::Var(..) => None,
     };
     match op {
         Op::Mov { dst, src, .. } => Some((*dst, value(*src)?)),

@@ -125,7 +125,7 @@ fn slice(kernel: &Kernel, ways: &Ways) -> Vec<bool> {
         let pc = Pc(i as u32);
         let decides = matches!(
             inst.op,
-            Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap | Op::AssertFail
+            Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap | Op::Brkpt | Op::AssertFail
         );
         if decides || leaves(&inst.op) {
             uses(inst, |r| seeds.push(Seed::Register(r, pc)));
@@ -264,7 +264,7 @@ fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
     let reg = match src {
         Src::Imm(n) => return Some(n),
         Src::Reg(reg) => reg,
-        Src::Global(..) => return None,
+        Src::Global(..) | Src::Var(..) => return None,
     };
     let mut written = kernel.insts.iter().filter(|inst| {
         let mut own = false;

@@ -26,6 +26,7 @@ impl Listing<'_> {
             Src::Imm(v) => format!("{v:#x}"),
             Src::Global(g, 0) => format!("g{}", g.0),
             Src::Global(g, at) => format!("g{}{at:+}", g.0),
+            Src::Var(_, at, plus) => self.src(Src::Imm(i64::from(at).wrapping_add(plus) as u64)),
         }
     }
 
@@ -473,6 +474,7 @@ impl Listing<'_> {
             }
             Op::Exit => write!(w, "exit"),
             Op::Trap => write!(w, "trap"),
+            Op::Brkpt => write!(w, "brkpt"),
             Op::AssertFail => write!(w, "assertfail"),
             Op::Printf { result: None } => write!(w, "printf"),
             Op::Printf { result: Some(at) } => write!(w, "printf -> local {at}"),

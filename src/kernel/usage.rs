@@ -13,7 +13,6 @@ use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Known, Origin, Reach, reach, reach_with_globals};
 use super::operands::op_uses;
-pub use super::pointer_bits::{BaseUses, base_uses, pointer_bits, pointer_bits_with};
 pub use super::results::results_used;
 use super::value_use::{ValueUse, value_uses};
 use super::{Addr, IntTy, Kernel, NumTy, Op, Pc, RegId, Space, Src};

@@ -125,6 +125,7 @@ pub fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
         | Op::Bra { .. }
         | Op::Exit
         | Op::Trap
+        | Op::Brkpt
         | Op::AssertFail
         | Op::Printf { .. }
         | Op::Nop

@@ -6,6 +6,7 @@
 use crate::kernel::{Access, Addr, NumTy, Pc, RegId};
 use crate::term::{Term, TermId};
 
+use super::address::provenance::Prov;
 use super::machine::{Machine, RegionId, Stop};
 use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
@@ -116,8 +117,10 @@ impl Machine<'_> {
         if under.mask == 0
             && used == u32::MAX
             && kind == Kind::Read
-            && let Some(region) = self.uniform(w, exec, access.space, addr, size, &mut offs)
+            && let Some(landing) = self.uniform(w, exec, access.space, addr, size, &mut offs)
         {
+            let region = landing.region;
+            let carried = self.regions[region.0 as usize].has_carried();
             self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
@@ -127,19 +130,24 @@ impl Machine<'_> {
                 let mut rest = exec;
                 if whole && width == 32 {
                     let mut words = [0; LANES];
-                    let part = &mut self.values.address_part;
                     let cells = &self.regions[region.0 as usize];
-                    let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words, part);
+                    let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words);
                     self.warps[w].set_words(*d, known, &words);
                     self.warps[w].set_symbolic(*d, numbers, &words);
                     rest &= !(known | numbers);
                 }
                 for lane in lanes(rest) {
-                    let mut v = self.load_one(w, lane, pc, region, offs[lane] + byte, access.ty);
+                    let mut v =
+                        self.load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
                     if !whole {
                         v = extend(&mut self.values, v, access.ty, width);
                     }
                     self.warps[w].set(*d, lane, v);
+                }
+                if carried {
+                    for lane in lanes(exec) {
+                        self.load_carried(w, *d, lane, (region, offs[lane] + byte), access.ty);
+                    }
                 }
             }
             return Ok(());
@@ -176,16 +184,25 @@ impl Machine<'_> {
                     self.set(w, *d, lane, v);
                     continue;
                 }
+                let mut carried = Prov::NONE;
+                for t in targets[i..j].iter().rev() {
+                    let at = (t.region, t.off as u64 + byte as u64);
+                    let p = self.loaded_prov(at, access.ty, width);
+                    carried = match t.cond {
+                        Some(c) if j > i + 1 => self.prov.choice(c, p, carried),
+                        _ => p,
+                    };
+                }
                 let v = if j == i + 1 {
                     let t = &targets[i];
                     let (region, off) = (t.region, t.off as u64 + byte as u64);
-                    self.load_one(w, lane, pc, region, off, access.ty)
+                    self.load_value((w, lane, pc), region, off, access.ty)
                 } else {
                     let mut options = Vec::with_capacity(j - i);
                     for t in &targets[i..j] {
                         let (region, off) = (t.region, t.off as u64 + byte as u64);
                         let cond = t.cond;
-                        let v = self.load_one(w, lane, pc, region, off, access.ty);
+                        let v = self.load_value((w, lane, pc), region, off, access.ty);
                         if let Some(c) = cond {
                             options.push((c, v));
                         }
@@ -194,18 +211,66 @@ impl Machine<'_> {
                 };
                 let v = extend(&mut self.values, v, access.ty, width);
                 self.set(w, *d, lane, v);
+                self.set_prov(w, *d, 1 << lane, carried);
             }
             i = j;
         }
         Ok(())
     }
 
-    #[inline]
+    /// What a value that is loaded from memory into a register of a width carries.
+    pub fn loaded_prov(&mut self, (region, off): (RegionId, u64), ty: NumTy, width: u8) -> Prov {
+        if !self.regions[region.0 as usize].has_carried() {
+            return Prov::NONE;
+        }
+        let p = self.load_prov(region, off, ty.bits() / 8);
+        match p.is_none() || ty.bits() == u32::from(width) {
+            true => p,
+            false => {
+                let v = match self.regions[region.0 as usize].load(&mut self.values, off, ty, 0) {
+                    Val::Conc(n) => Some(n),
+                    _ => None,
+                };
+                let signed = matches!(ty, NumTy::Int(t) if t.signed);
+                self.prov.widened(p, v, (ty.bits() as u8, signed), width)
+            }
+        }
+    }
+
+    /// Lets a register carry what the memory that was loaded into it does.
+    pub fn load_carried(
+        &mut self,
+        w: usize,
+        d: RegId,
+        lane: usize,
+        at: (RegionId, u64),
+        ty: NumTy,
+    ) {
+        let p = self.loaded_prov(at, ty, self.width(d));
+        self.set_prov(w, d, 1 << lane, p);
+    }
+
+    /// A value that is loaded as a number: it must not depend on a base.
     pub fn load_one(
         &mut self,
         w: usize,
         lane: usize,
         pc: Pc,
+        region: RegionId,
+        off: u64,
+        ty: NumTy,
+    ) -> Val {
+        if self.regions[region.0 as usize].carries(off, ty.bits() / 8) {
+            self.refuse_base(w, 1 << lane, pc);
+        }
+        self.load_value((w, lane, pc), region, off, ty)
+    }
+
+    /// A value that is loaded; what it carries is for the caller to follow.
+    #[inline]
+    pub fn load_value(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
         region: RegionId,
         off: u64,
         ty: NumTy,

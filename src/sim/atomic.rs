@@ -17,6 +17,8 @@
 use crate::kernel::{AtomOp, FloatOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
 use crate::term::{BitsOp, ICmp, TermId};
 
+use super::address::derive::Arg;
+use super::address::provenance::Prov;
 use super::machine::{Machine, Stop};
 use super::memory::extend;
 use super::race::Kind;
@@ -66,7 +68,20 @@ impl Machine<'_> {
             let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
             for (k, s) in srcs.iter().enumerate() {
                 let at = t.off as u64 + (k as u32 * elem) as u64;
-                let old = self.load_one(w, t.lane, pc, t.region, at, ty);
+                // An exchange passes on what memory holds; any other operation works on a number.
+                let exchange = *op == AtomOp::Exch && t.cond.is_none();
+                let held = match exchange {
+                    true => self.load_prov(t.region, at, elem),
+                    false => Prov::NONE,
+                };
+                let old = match exchange {
+                    true => self.load_value((w, t.lane, pc), t.region, at, ty),
+                    false => self.load_one(w, t.lane, pc, t.region, at, ty),
+                };
+                let given = self.src_prov(w, *s, t.lane);
+                if !exchange && !given.is_none() {
+                    self.refuse_base(w, 1 << t.lane, pc);
+                }
                 let b = self.src(w, *s, t.lane);
                 self.note_unset(w, pc);
                 let c = cas.map(|c| self.src(w, c, t.lane));
@@ -76,7 +91,12 @@ impl Machine<'_> {
                     Some(cond) => self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?,
                 };
                 self.effects += u64::from(new != old);
-                self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new);
+                match exchange {
+                    true => self.put(t.region, (at, elem), Arg { v: new, p: given }, pc),
+                    false => {
+                        self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new)
+                    }
+                }
                 if let (Some(d), Some(cond)) = (dsts.get(k), t.cond) {
                     olds.push((cond, old));
                     if last {
@@ -87,6 +107,7 @@ impl Machine<'_> {
                     }
                 } else if let Some(d) = dsts.get(k) {
                     self.atomic_result(w, t.lane, *d, old, ty);
+                    self.set_prov(w, *d, 1 << t.lane, held);
                 }
             }
             if last {

@@ -19,6 +19,7 @@ use crate::kernel::structured::{Blocks, NONE};
 use crate::kernel::{Op, Pc};
 use crate::term::TermId;
 
+use super::address::carry::Carried;
 use super::machine::{Machine, Stop};
 use super::step::{Flow, Under, is_selectable};
 use super::value::Val;
@@ -58,8 +59,8 @@ struct Way {
     /// Lanes that may go this way.
     mask: u32,
     literals: Vec<Literal>,
-    /// The registers that the region writes: words, and which of them are symbolic.
-    regs: Vec<([u64; LANES], u32)>,
+    /// The registers that the region writes.
+    regs: Vec<Saved>,
 }
 
 /// Why a walk ends early.
@@ -257,9 +258,11 @@ impl Machine<'_> {
             for r in dsts.iter().flatten() {
                 for lane in lanes(exec & both.mask) {
                     let v = self.warps[w].get(*r, lane);
+                    let p = self.warps[w].prov(*r, lane);
                     let new = self.on_way(way, lane, v);
                     if new != v {
                         self.set(w, *r, lane, new);
+                        self.set_prov(w, *r, 1 << lane, p);
                     }
                 }
             }
@@ -447,22 +450,30 @@ impl Machine<'_> {
             let ours = &mut regs[i];
             if !walk.region.is_live(a.rank, i) || *ours == *theirs {
                 for lane in lanes(b.mask & !a.mask) {
-                    put(ours, lane, theirs.0[lane], theirs.1 >> lane & 1 == 1);
+                    put(
+                        ours,
+                        lane,
+                        theirs.words[lane],
+                        theirs.symbolic >> lane & 1 == 1,
+                    );
+                    ours.carried.set(lane, theirs.carried.get(lane));
                 }
                 continue;
             }
             let width = self.width(r);
             self.note_unset(walk.w, walk.branch);
             for lane in lanes(b.mask) {
-                let v = value(theirs, lane);
-                let v = if both >> lane & 1 == 1 {
+                let (v, p) = (value(theirs, lane), theirs.carried.get(lane));
+                let (v, p) = if both >> lane & 1 == 1 {
                     let old = value(ours, lane);
-                    self.values.select(of_a[lane], old, v, width)
+                    let merged = self.prov.choice(of_a[lane], ours.carried.get(lane), p);
+                    (self.values.select(of_a[lane], old, v, width), merged)
                 } else {
-                    v
+                    (v, p)
                 };
                 let (word, symbolic) = v.pack();
                 put(ours, lane, word, symbolic);
+                ours.carried.set(lane, p);
             }
         }
         Ok(Way {
@@ -474,18 +485,25 @@ impl Machine<'_> {
     }
 
     /// The registers that a region writes, as they are.
-    fn save(&self, w: usize, region: &Region) -> Vec<([u64; LANES], u32)> {
+    fn save(&self, w: usize, region: &Region) -> Vec<Saved> {
         let warp = &self.warps[w];
-        let of = |r: &_| (*warp.words(*r), warp.symbolic(*r));
+        let of = |r: &_| Saved {
+            words: *warp.words(*r),
+            symbolic: warp.symbolic(*r),
+            carried: warp.carried_lanes(*r),
+        };
         region.defs.iter().map(of).collect()
     }
 
     /// The registers of a way, in its lanes.
     fn restore(&mut self, w: usize, region: &Region, way: &Way) {
-        for (&r, (words, symbolic)) in region.defs.iter().zip(&way.regs) {
+        for (&r, saved) in region.defs.iter().zip(&way.regs) {
             let warp = &mut self.warps[w];
-            warp.set_words(r, way.mask & !symbolic, words);
-            warp.set_symbolic(r, way.mask & symbolic, words);
+            warp.set_words(r, way.mask & !saved.symbolic, &saved.words);
+            warp.set_symbolic(r, way.mask & saved.symbolic, &saved.words);
+            for lane in lanes(way.mask & saved.carried.mask) {
+                self.set_prov(w, r, 1 << lane, saved.carried.get(lane));
+            }
         }
     }
 }
@@ -515,14 +533,22 @@ fn same(a: &[Literal], b: &[Literal]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(alike)
 }
 
-fn value((words, symbolic): &([u64; LANES], u32), lane: usize) -> Val {
-    match symbolic >> lane & 1 {
-        0 => Val::Conc(words[lane]),
-        _ => Val::unpack(words[lane]),
+/// A register of a way: lane words, which of them are symbolic, and what they carry.
+#[derive(Clone, Debug, PartialEq)]
+struct Saved {
+    words: [u64; LANES],
+    symbolic: u32,
+    carried: Carried,
+}
+
+fn value(saved: &Saved, lane: usize) -> Val {
+    match saved.symbolic >> lane & 1 {
+        0 => Val::Conc(saved.words[lane]),
+        _ => Val::unpack(saved.words[lane]),
     }
 }
 
-fn put((words, symbolic): &mut ([u64; LANES], u32), lane: usize, word: u64, is_symbolic: bool) {
-    words[lane] = word;
-    *symbolic = *symbolic & !(1 << lane) | (is_symbolic as u32) << lane;
+fn put(saved: &mut Saved, lane: usize, word: u64, is_symbolic: bool) {
+    saved.words[lane] = word;
+    saved.symbolic = saved.symbolic & !(1 << lane) | (is_symbolic as u32) << lane;
 }

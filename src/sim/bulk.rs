@@ -15,8 +15,9 @@
 
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
 
+use super::address::provenance::BaseId;
 use super::clock::Actor;
-use super::machine::{Machine, RegionId, SHARED, Stop, locate};
+use super::machine::{Machine, RegionId, SHARED, Stop};
 use super::place::Target;
 use super::race::Kind;
 use super::step::Under;
@@ -54,8 +55,10 @@ impl Default for Bulk {
 /// What one lane copies.
 struct Job {
     chunks: Vec<Chunk>,
-    /// Region and offset of the other side.
-    far: (RegionId, i64),
+    /// The object in shared memory.
+    near: BaseId,
+    /// Region, offset and object of the other side.
+    far: (RegionId, i64, BaseId),
     bytes: u64,
     /// Type of the elements of a tensor.
     element: Option<NumTy>,
@@ -199,7 +202,8 @@ impl Machine<'_> {
                 };
                 Ok(Job {
                     chunks,
-                    far: (far.region, far.off),
+                    near: near.base,
+                    far: (far.region, far.off, far.base),
                     bytes,
                     element: None,
                 })
@@ -231,22 +235,26 @@ impl Machine<'_> {
                 for c in coords {
                     at.push(i64::from(self.bulk_number(w, lane, pc, *c)? as i32));
                 }
-                let Some(far) = locate(map.address, self.regions.len()) else {
+                let Ok(landing) = self.prov.landing(map.carried, Space::Generic) else {
                     let site = self.site(pc, w, 1 << lane, "copies a box of the tensor");
                     self.defect(DefectKind::OutOfBounds, vec![site], || {
                         format!("address {:#x} of a tensor lies in no array", map.address)
                     });
                     return Err(Stop::Finding);
                 };
-                let near = near.off as u64;
+                let pattern = 128 << map.swizzle;
+                self.check_pattern((w, lane, pc), near.base, pattern)?;
+                let far = map.address.wrapping_sub(landing.origin) as i64;
+                let off = near.off as u64;
                 let chunks = match at.split_first() {
-                    Some((column, rows)) if *apart => map.rows(near, *column, rows),
-                    _ => map.chunks(near, &at),
+                    Some((column, rows)) if *apart => map.rows(off, *column, rows),
+                    _ => map.chunks(off, &at),
                 };
                 Ok(Job {
                     bytes: chunks.len() as u64 * u64::from(CHUNK),
                     chunks,
-                    far,
+                    near: near.base,
+                    far: (landing.region, far, landing.base),
                     element: map.element(),
                 })
             }
@@ -327,12 +335,14 @@ impl Machine<'_> {
             cond: None,
             region: SHARED,
             off: (chunk.near + u64::from(at)) as i64,
+            base: job.near,
         };
         let far = |at: u32| Target {
             lane,
             cond: None,
             region: job.far.0,
             off: far_off + i64::from(at),
+            base: job.far.2,
         };
         let mut ends = vec![near(0), near(CHUNK - unit)];
         self.check(w, pc, &mut ends, unit, how.fill);
@@ -416,6 +426,9 @@ impl Machine<'_> {
                 false => (near(at), far(at)),
             };
             let mut v = match valid {
+                true if how.reduce.is_none() => {
+                    self.load_value((w, lane, pc), from.region, from.off as u64, ty)
+                }
                 true => self.load_one(w, lane, pc, from.region, from.off as u64, ty),
                 false => Val::Conc(0),
             };
@@ -425,6 +438,10 @@ impl Machine<'_> {
             }
             let region = &mut self.regions[to.region.0 as usize];
             region.store(&mut self.values, to.off as u64, unit, v);
+            if valid && how.reduce.is_none() {
+                let (from, to) = ((from.region, from.off as u64), (to.region, to.off as u64));
+                self.copy_prov(from, to, unit, pc);
+            }
             at += unit;
         }
         Ok(())

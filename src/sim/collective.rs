@@ -215,10 +215,12 @@ impl Machine<'_> {
                 Op::Shfl { a, .. } => *a,
                 _ => a,
             };
-            results.push((lane, dst, p, self.src(w, source, j as usize), ok));
+            let given = self.arg(w, source, j as usize);
+            results.push((lane, dst, p, given, ok));
         }
-        for (lane, dst, p, v, ok) in results {
-            self.set(w, dst, lane, v);
+        for (lane, dst, p, given, ok) in results {
+            self.set(w, dst, lane, given.v);
+            self.set_prov(w, dst, 1 << lane, given.p);
             if let Some(p) = p {
                 self.set(w, p, lane, Val::Conc(ok as u64));
             }

@@ -7,16 +7,25 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
-use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, NumTy, Op, Pc};
+use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
 use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::float::flush;
 use super::machine::Machine;
 use super::rounding::Arg;
-use super::value::{Val, Values};
+use super::value::Val;
 use super::warp::lanes;
-use super::{UnknownKind, int_sym};
+use super::{UnknownKind, idiom, int_sym};
+
+/// An operand of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    /// What it is over the reals.
+    pub real: TermId,
+    /// What the register holds, but for a known number of which that is all.
+    pub held: Option<Val>,
+}
 
 impl Machine<'_> {
     /// `setp`, `set`, `testp`.
@@ -68,7 +77,8 @@ impl Machine<'_> {
                     };
                     let (mut r, mut nr);
                     if *n == 1 {
-                        r = self.comparison((w, lane, pc), *cmp, *ty, x, y);
+                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
+                        r = self.comparison((w, lane, pc), cmp, *ty, x, y);
                         nr = self.values.store.not(r);
                     } else {
                         // Packed halves: the two destinations are the two halves.
@@ -107,7 +117,8 @@ impl Machine<'_> {
                         self.note_unset(w, pc);
                     }
                     let rs = if *n == 1 {
-                        vec![self.comparison((w, lane, pc), *cmp, *ty, x, y)]
+                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
+                        vec![self.comparison((w, lane, pc), cmp, *ty, x, y)]
                     } else {
                         self.halves((w, lane, pc), *cmp, *ty, x, y).to_vec()
                     };
@@ -152,7 +163,10 @@ impl Machine<'_> {
 
     /// `testp` of a value that is not known.
     fn test(&mut self, at: (usize, usize, Pc), test: FloatTest, fmt: Fmt, v: Val) -> TermId {
-        let t = self.values.real(v, fmt);
+        let t = Number {
+            real: self.values.real(v, fmt),
+            held: Some(v),
+        };
         let nan = self.class(at, Class::Nan, fmt, t);
         let mut infinite = || {
             let pos = self.class(at, Class::PosInf, fmt, t);
@@ -178,36 +192,19 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the machine's number for a real is of a class. What reads inputs alone is decided by their
-    /// being finite, which the report says.
-    fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, t: TermId) -> TermId {
-        let found = self.found_class(class, fmt, t);
+    /// Whether a number is of a class. What reads inputs alone is decided by their being finite, which the
+    /// report says.
+    fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, n: Number) -> TermId {
+        let found = self.found_class(class, fmt, n);
         let store = &self.values.store;
-        if store.as_bool(found) == Some(false) && store.is_ordinary(t) {
+        if store.as_bool(found) == Some(false) && store.is_ordinary(n.real) {
             self.takes_for_finite(at.2);
         }
         found
     }
 
-    /// Whether the machine's number for a real is of a class. Where the term does not say in which way
-    /// the machine has computed it, no other kernel's answer is the same.
-    fn found_class(&mut self, class: Class, fmt: Fmt, t: TermId) -> TermId {
-        let Values { store, narrow, .. } = &mut self.values;
-        if !store.may_overflow(class, t, narrow) || store.has_one_tree(t, narrow) {
-            return store.is_found(class, (fmt, t), narrow);
-        }
-        let is = store.is(class, t);
-        let known = self.values.over.get(&(class, fmt, t)).copied();
-        let over = known.unwrap_or_else(|| {
-            let bit = self.fresh_bits(1);
-            self.values.pred(Val::Bits(bit))
-        });
-        self.values.over.insert((class, fmt, t), over);
-        self.values.store.or(is, over)
-    }
-
     /// A test is decided by what inputs without known contents are.
-    fn takes_for_finite(&mut self, pc: Pc) {
+    pub(super) fn takes_for_finite(&mut self, pc: Pc) {
         let start = self.kernel.span(pc).start;
         let line = self.kernel.source.position(start).line;
         self.found.assumptions.insert(format!(
@@ -276,7 +273,7 @@ impl Machine<'_> {
                     return p;
                 }
                 let (a, b) = (self.values.bits(x, t.width), self.values.bits(y, t.width));
-                if let Some(p) = super::idiom::compare(&mut self.values.store, cmp, t, a, b) {
+                if let Some(p) = self.compare_encoded(at.2, cmp, t, (a, b)) {
                     return p;
                 }
                 int_sym::compare_sym(&mut self.values.store, cmp, t, a, b)
@@ -284,14 +281,46 @@ impl Machine<'_> {
         }
     }
 
-    /// A comparison of values that select among few known ones.
-    fn compare_choices(
+    /// An integer comparison of encodings, as one of numbers; where only rounding decides that, the encodings
+    /// are compared.
+    fn compare_encoded(
         &mut self,
+        pc: Pc,
         cmp: Cmp,
-        ty: crate::kernel::IntTy,
-        x: Val,
-        y: Val,
+        ty: IntTy,
+        (a, b): (TermId, TermId),
     ) -> Option<TermId> {
+        let fmt = idiom::encoded(&self.values.store, ty, a, b)?;
+        let (op, x, y) = idiom::ordered(cmp, (a, b))?;
+        let [x, y] = [x, y].map(|t| {
+            let held = self.values.of_bits(t);
+            Number {
+                real: self.values.real(held, fmt),
+                held: Some(held),
+            }
+        });
+        if self.needs_rounding(pc, fmt, op, (x, y)) {
+            if self.values.trees.is_none() {
+                self.values.store.note_merged();
+            }
+            return None;
+        }
+        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
+        // An expanded logarithm tests its operand for an infinity so.
+        let store = &self.values.store;
+        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
+        let over = |n: &Number| {
+            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
+            may(Class::PosInf) || may(Class::Nan)
+        };
+        if infinite(&x) && over(&y) || infinite(&y) && over(&x) {
+            self.takes_for_within(pc);
+        }
+        Some(holds)
+    }
+
+    /// A comparison of values that select among few known ones.
+    fn compare_choices(&mut self, cmp: Cmp, ty: IntTy, x: Val, y: Val) -> Option<TermId> {
         let (x, y) = (self.values.settled(x), self.values.settled(y));
         let mut leaves = |v: Val| match v {
             Val::Conc(b) => Some(vec![(self.values.store.bool(true), b)]),
@@ -324,14 +353,20 @@ impl Machine<'_> {
             [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
         if tests || !known_x || !known_y {
-            return self.compare_numbers(at, cmp, f, (a, b));
+            let held = |real, v| Number {
+                real,
+                held: Some(v),
+            };
+            return self.compare_numbers(at, cmp, f, (held(a, x), held(b, y)));
         }
         let xs = self.values.numbers(Arg::of(x, f, a));
         let ys = self.values.numbers(Arg::of(y, f, b));
         let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
         let pairs: Vec<(TermId, TermId)> = pairs.collect();
         let mut answers = |cmp| -> Vec<TermId> {
-            let answer = |&pair: &(TermId, TermId)| self.compare_numbers(at, cmp, f, pair);
+            let known = |real| Number { real, held: None };
+            let answer =
+                |&(a, b): &(TermId, TermId)| self.compare_numbers(at, cmp, f, (known(a), known(b)));
             let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
             all.dedup();
             all
@@ -359,7 +394,7 @@ impl Machine<'_> {
         at: (usize, usize, Pc),
         cmp: Cmp,
         fmt: Fmt,
-        (a, b): (TermId, TermId),
+        (a, b): (Number, Number),
     ) -> TermId {
         let (op, x, y, negated) = match cmp {
             Cmp::Eq => (RCmp::Eq, a, b, false),
@@ -384,7 +419,7 @@ impl Machine<'_> {
                 };
             }
             Cmp::Num | Cmp::Nan => {
-                let [p, q] = [a, b].map(|t| self.class(at, Class::Nan, fmt, t));
+                let [p, q] = [a, b].map(|n| self.class(at, Class::Nan, fmt, n));
                 let s = &mut self.values.store;
                 let nan = s.or(p, q);
                 return if cmp == Cmp::Nan { nan } else { s.not(nan) };
@@ -401,8 +436,12 @@ impl Machine<'_> {
         at: (usize, usize, Pc),
         fmt: Fmt,
         op: RCmp,
-        (a, b): (TermId, TermId),
+        (x, y): (Number, Number),
     ) -> TermId {
+        if let Some(holds) = self.by_rounding(at, fmt, op, (x, y)) {
+            return holds;
+        }
+        let (a, b) = (x.real, y.real);
         let s = &mut self.values.store;
         let mut t = s.rcmp(op, a, b);
         let infinite = |t| matches!(s.get(t), Term::Inf { .. });
@@ -415,17 +454,18 @@ impl Machine<'_> {
             for (class, neg) in [(Class::PosInf, false), (Class::NegInf, true)] {
                 let s = &mut self.values.store;
                 let beyond = s.infinity(neg);
-                let (x, other) = if s.is_ordinary(a) { (a, b) } else { (b, a) };
-                let answer = match x == a {
+                let first = s.is_ordinary(a);
+                let (n, other) = if first { (x, b) } else { (y, a) };
+                let answer = match first {
                     true => s.rcmp(op, beyond, other),
                     false => s.rcmp(op, other, beyond),
                 };
-                let p = self.found_class(class, fmt, x);
+                let p = self.found_class(class, fmt, n);
                 t = self.values.store.select(p, answer, t);
             }
         }
-        for x in [a, b] {
-            let p = self.found_class(Class::Nan, fmt, x);
+        for n in [x, y] {
+            let p = self.found_class(Class::Nan, fmt, n);
             let s = &mut self.values.store;
             let number = s.not(p);
             t = s.and(number, t);
@@ -458,6 +498,15 @@ impl Machine<'_> {
             let v = self.values.select(p, x, y, *width);
             self.set(w, *dst, lane, v);
         }
+    }
+}
+
+/// The question that a comparison of a register with itself asks: whether it holds a number.
+fn of_itself(cmp: Cmp, ty: NumTy) -> Cmp {
+    match (ty, cmp) {
+        (NumTy::Float(_), Cmp::Eq | Cmp::Le | Cmp::Ge) => Cmp::Num,
+        (NumTy::Float(_), Cmp::Neu | Cmp::Ltu | Cmp::Gtu) => Cmp::Nan,
+        _ => cmp,
     }
 }
 

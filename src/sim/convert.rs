@@ -9,8 +9,7 @@ use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
 use super::float::is_small;
-use super::machine::{LOCAL, Machine, SHARED, Stop, base, locate};
-use super::memory::RegionKind;
+use super::machine::{LOCAL, Machine, SHARED, Stop, base};
 use super::rounding::Arg;
 use super::value::{Val, Values};
 use super::warp::lanes;
@@ -54,6 +53,7 @@ impl Values {
         (rnd, clamps): (Rnd, [bool; 3]),
         (to, t): (Fmt, TermId),
     ) -> Val {
+        self.note_narrow(from, to, t);
         let is_exact = embeds(from, to) && clamps == [false; 3];
         if self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)))
             || !self.remembers(is_exact, &[(v, from)], t)
@@ -138,7 +138,6 @@ impl Machine<'_> {
                             let x = self.round_number((w, lane, pc), *rnd, from);
                             let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
                             let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
-                            self.values.note_narrow(*f, *t, r);
                             let clamps = [*sat, *satfinite, *relu];
                             self.values.converted((v, *f), (*rnd, clamps), (*t, r))
                         }
@@ -183,7 +182,6 @@ impl Machine<'_> {
                         let x = self.values.real(v, *from);
                         let y = self.clamp_real(x, *to, false, *satfinite, *relu);
                         let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
-                        self.values.note_narrow(*from, *to, t);
                         let how = (*rnd, [false, *satfinite, *relu]);
                         let r = self.values.converted((v, *from), how, (*to, t));
                         let b = self.values.bits(r, to.bits() as u8);
@@ -400,27 +398,11 @@ impl Machine<'_> {
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
-                    let v = self.src(w, *a, lane);
-                    let Val::Conc(a) = self.values.of_bits_plain(v, 64) else {
-                        self.data_dependent_address(w, 1 << lane, pc, v);
+                    let Some(inside) = self.lies_in((w, lane, pc), *a, *space)? else {
+                        self.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    let inside = match locate(a, self.regions.len()) {
-                        Some((r, _)) => match (self.regions[r.0 as usize].kind, space) {
-                            (RegionKind::Shared, Space::Shared | Space::SharedCluster) => true,
-                            (RegionKind::Local, Space::Local) => true,
-                            (RegionKind::Param, Space::Param) => true,
-                            (RegionKind::Array(_), Space::Const) => {
-                                self.regions[r.0 as usize].read_only
-                            }
-                            (RegionKind::Array(_), Space::Global) => {
-                                !self.regions[r.0 as usize].read_only
-                            }
-                            _ => false,
-                        },
-                        None => false,
-                    };
-                    self.set(w, *p, lane, Val::Conc(inside as u64));
+                    self.set(w, *p, lane, inside);
                 }
             }
             _ => {}

@@ -16,7 +16,7 @@ use crate::term::TermId;
 
 use super::UnknownKind;
 use super::clock::Actor;
-use super::machine::{Machine, Stop};
+use super::machine::{Machine, RegionId, Stop};
 use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
@@ -240,6 +240,10 @@ impl Machine<'_> {
             }
             let region = &mut self.regions[dest.region.0 as usize];
             region.store(&mut self.values, off, unit, v);
+            let carries = |m: &Self, r: RegionId| m.regions[r.0 as usize].has_carried();
+            if found.iter().any(|f| carries(self, f.2.region)) {
+                self.refuse_base(w, 1 << lane, pc);
+            }
         }
         Ok(())
     }
@@ -297,13 +301,17 @@ impl Machine<'_> {
             for i in 0..size / unit {
                 let v = if i < count {
                     let off = s.off as u64 + (i * unit) as u64;
-                    self.load_one(w, s.lane, pc, s.region, off, ty)
+                    self.load_value((w, s.lane, pc), s.region, off, ty)
                 } else {
                     Val::Conc(0)
                 };
                 let region = &mut self.regions[d.region.0 as usize];
                 let off = d.off as u64 + (i * unit) as u64;
                 region.store(&mut self.values, off, unit, v);
+                if i < count {
+                    let from = (s.region, s.off as u64 + (i * unit) as u64);
+                    self.copy_prov(from, (d.region, off), unit, pc);
+                }
             }
         }
         Ok(())

@@ -59,6 +59,14 @@ impl Descriptor {
         })
     }
 
+    /// Bytes of shared memory after which the layout repeats.
+    pub fn pattern(&self) -> u64 {
+        match self.segment {
+            16 => 16,
+            s => 8 * s,
+        }
+    }
+
     /// The shared-memory address of element (i, k) of `size` bytes.
     pub fn element(&self, size: u64, along: bool, i: u64, k: u64) -> u64 {
         let (s, lead, stride) = (self.segment, self.leading, self.stride);

@@ -399,7 +399,7 @@ pub fn is_small(fmt: Fmt) -> bool {
 }
 
 /// True for an operation whose result is one of its operands, up to the sign.
-fn is_exact(op: FloatOp, mods: &FloatMods) -> bool {
+pub(super) fn is_exact(op: FloatOp, mods: &FloatMods) -> bool {
     let plain = !(mods.ftz || mods.sat || mods.relu || mods.oob);
     plain
         && match op {

@@ -160,6 +160,24 @@ fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Op
     Some(s.of_real(fmt, t))
 }
 
+/// The ordered comparison of numbers that an integer comparison of two encodings is or negates, with the numbers in its order.
+pub fn ordered(cmp: Cmp, (a, b): (TermId, TermId)) -> Option<(RCmp, TermId, TermId)> {
+    Some(match cmp {
+        Cmp::Eq | Cmp::Ne => (RCmp::Eq, a, b),
+        Cmp::Lt => (RCmp::Lt, a, b),
+        Cmp::Le => (RCmp::Le, a, b),
+        Cmp::Gt => (RCmp::Lt, b, a),
+        Cmp::Ge => (RCmp::Le, b, a),
+        _ => return None,
+    })
+}
+
+/// The format of encodings that are compared as integers of a width.
+pub fn encoded(s: &TermStore, ty: IntTy, a: TermId, b: TermId) -> Option<Fmt> {
+    let (fmt, _) = float_of(s, a).or_else(|| float_of(s, b))?;
+    (fmt.bits() == u32::from(ty.width)).then_some(fmt)
+}
+
 /// An integer comparison of encodings of floats, as a comparison of the numbers.
 pub fn compare(s: &mut TermStore, cmp: Cmp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
     let zero = |s: &TermStore, t| s.as_bits(t) == Some(0);

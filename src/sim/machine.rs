@@ -112,8 +112,12 @@ pub struct Machine<'k> {
     pub narrowed: Vec<bool>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
-    /// What each instruction may do with the address of an array.
-    pub address_bits: Vec<super::bases::Use>,
+    /// Bases of objects, and what numbers carry of them.
+    pub prov: super::address::provenance::Provenances,
+    /// Registers that ever carried a base.
+    pub carriers: Vec<bool>,
+    /// Instructions that name a variable or read such a register.
+    pub watched: Vec<bool>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
     /// The registers of lane-wise operations.
@@ -233,6 +237,10 @@ impl<'k> Machine<'k> {
             let bits = bytes.rev().fold(0, |v, b| v << 8 | *b.unwrap_or(&0) as u64);
             some.then_some(Val::Conc(bits))
         };
+        let global_regions: Vec<RegionId> = (0..kernel.globals.len())
+            .map(|g| region_of(bindings.globals[g]))
+            .collect();
+        let mut prov = super::address::layout::bases(kernel, launch, arrays, &global_regions);
         for f in &bindings.fields {
             let v = match f.value {
                 Value::Bits(b) => Val::Conc(b),
@@ -258,10 +266,14 @@ impl<'k> Machine<'k> {
                 }
                 _ => {}
             }
+            if let (Value::Pointer(a), 8) = (f.value, f.bytes) {
+                let p = prov.of_array(region_of(a));
+                let halves = prov.halves(p, Some(base(region_of(a))));
+                for (word, p) in (u64::from(f.offset) / 4..).zip(halves) {
+                    param.set_prov(word, p, None);
+                }
+            }
         }
-        let global_regions: Vec<RegionId> = (0..kernel.globals.len())
-            .map(|g| region_of(bindings.globals[g]))
-            .collect();
         for (g, var) in kernel.globals.iter().enumerate() {
             let r = &mut regions[global_regions[g].0 as usize];
             // A variable without an initialiser is what the host copies data to: an input.
@@ -274,7 +286,12 @@ impl<'k> Machine<'k> {
             }
             for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
                 let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
-                regions[global_regions[g].0 as usize].preset(*off, &a.to_le_bytes());
+                let of = prov.of_array(global_regions[t.0 as usize]);
+                let region = &mut regions[global_regions[g].0 as usize];
+                region.preset(*off, &a.to_le_bytes());
+                for (word, p) in (*off / 4..).zip(prov.halves(of, Some(a))) {
+                    region.set_prov(word, p, None);
+                }
             }
         }
         let n_warps = threads.div_ceil(LANES as u32);
@@ -296,29 +313,17 @@ impl<'k> Machine<'k> {
             .insts
             .iter()
             .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
-        let mut address_bits = vec![super::bases::Use::default(); kernel.insts.len()];
-        let is_array = |param: u32| {
-            // Of a structure only the fields that are used as addresses count.
-            let bytes = kernel.params.get(param as usize).map(|p| p.bytes);
-            let mut whole = bindings.fields.iter().filter(|f| f.param == param);
-            whole.any(|f| Some(f.bytes) == bytes && matches!(f.value, Value::Pointer(_)))
-        };
-        let base_uses = crate::kernel::usage::base_uses(kernel, is_array);
-        for pc in base_uses.depends {
-            address_bits[pc.0 as usize].depends = true;
-        }
-        for pc in base_uses.parts {
-            address_bits[pc.0 as usize].parts = true;
-        }
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel, &address_bits),
+            classes: super::plain::classes(kernel),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
-            address_bits,
+            prov,
+            carriers: vec![false; kernel.reg_width.len()],
+            watched: super::address::carry::watched(kernel),
             kernel,
             launch,
             arrays,
@@ -370,7 +375,8 @@ impl<'k> Machine<'k> {
             if let Value::Map(a, i) = f.value
                 && let Some(decl) = bindings.maps.get(i as usize)
             {
-                let map = super::tensor_box::TensorMap::of_host(decl, base(region_of(a)));
+                let mut map = super::tensor_box::TensorMap::of_host(decl, base(region_of(a)));
+                map.carried = machine.prov.of_array(region_of(a));
                 machine.put_map(PARAM, u64::from(f.offset), map);
             }
         }
@@ -392,6 +398,7 @@ impl<'k> Machine<'k> {
             Src::Global(g, off) => {
                 Val::Conc(base(self.global_regions[g.0 as usize]).wrapping_add_signed(off))
             }
+            Src::Var(_, at, plus) => Val::Conc(i64::from(at).wrapping_add(plus) as u64),
         }
     }
 
@@ -410,7 +417,7 @@ impl<'k> Machine<'k> {
         match s {
             Src::Reg(r) => *self.warps[w].words(r),
             Src::Imm(v) => [v; LANES],
-            Src::Global(..) => match self.src(w, s, 0) {
+            Src::Global(..) | Src::Var(..) => match self.src(w, s, 0) {
                 Val::Conc(v) => [v; LANES],
                 _ => [0; LANES],
             },
@@ -497,6 +504,11 @@ impl<'k> Machine<'k> {
         self.fresh_bits(width)
     }
 
+    /// The region of a variable.
+    pub fn global_region(&self, g: crate::kernel::GlobalId) -> RegionId {
+        self.global_regions[g.0 as usize]
+    }
+
     /// The region of an array.
     pub fn region_of(&self, a: ArrayId) -> RegionId {
         region_of(a)
@@ -573,14 +585,4 @@ pub fn region_of(a: ArrayId) -> RegionId {
 /// it still belong to the region, so that an access before the first element is told as such.
 pub fn base(r: RegionId) -> u64 {
     (r.0 as u64 + 1) << WINDOW_BITS
-}
-
-/// The region and signed offset of a generic address, if it lies in any window.
-pub fn locate(addr: u64, regions: usize) -> Option<(RegionId, i64)> {
-    let w = addr.wrapping_add(1 << (WINDOW_BITS - 1)) >> WINDOW_BITS;
-    if w == 0 || w > regions as u64 {
-        return None;
-    }
-    let r = RegionId(w as u32 - 1);
-    Some((r, addr.wrapping_sub(base(r)) as i64))
 }

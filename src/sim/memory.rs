@@ -9,9 +9,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{Fmt, IntTy, NumTy};
+use crate::kernel::{Fmt, IntTy, NumTy, Pc};
 use crate::term::{ArrayId, TermId};
 
+use super::address::provenance::Prov;
 use super::value::{Val, Values, is_number};
 use super::warp::{LANES, lanes};
 
@@ -28,8 +29,6 @@ const HIGH: u64 = 4;
 /// A packed `Val` whose register is 64 bits wide stands in two cells; bits 60..63 tell which.
 const KIND_SHIFT: u32 = 60;
 const VAL_MASK: u64 = (1 << KIND_SHIFT) - 1;
-/// Set in a cell of known bits that is half of what can be an address.
-const HALF: u64 = 1 << 32;
 
 /// What a region is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +73,8 @@ pub struct Region {
     pages: Vec<Page>,
     dense: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
+    /// What words carry of bases, and the store that put it there.
+    carried: FxHashMap<u64, (Prov, Option<Pc>)>,
 }
 
 const NO_PAGE: u32 = u32::MAX;
@@ -91,6 +92,69 @@ impl Region {
             pages: Vec::new(),
             dense: Vec::new(),
             sparse: FxHashMap::default(),
+            carried: FxHashMap::default(),
+        }
+    }
+
+    /// True if some word carries a base.
+    #[inline]
+    pub fn has_carried(&self) -> bool {
+        !self.carried.is_empty()
+    }
+
+    /// True if some of these bytes lie in words that carry a base.
+    pub fn carries(&self, off: u64, bytes: u32) -> bool {
+        self.has_carried()
+            && (off / 4..(off + u64::from(bytes)).div_ceil(4))
+                .any(|w| self.carried.contains_key(&w))
+    }
+
+    /// What a word carries.
+    pub fn prov(&self, word: u64) -> Prov {
+        match self.has_carried() {
+            true => self.carried.get(&word).map_or(Prov::NONE, |c| c.0),
+            false => Prov::NONE,
+        }
+    }
+
+    /// Lets a word carry something that a store put there.
+    pub fn set_prov(&mut self, word: u64, p: Prov, by: Option<Pc>) {
+        if p.is_none() {
+            self.carried.remove(&word);
+        } else {
+            self.carried.insert(word, (p, by));
+        }
+    }
+
+    /// The bits of a word that are known.
+    pub fn known_word(&self, word: u64) -> Option<u64> {
+        let cell = self.cell(word);
+        (cell >> KIND_SHIFT == CONC).then_some(cell & 0xffff_ffff)
+    }
+
+    /// True if two words are the halves of one value.
+    pub fn is_one_value(&self, word: u64) -> bool {
+        let (a, b) = (self.cell(word), self.cell(word + 1));
+        (a >> KIND_SHIFT, b >> KIND_SHIFT) == (LOW, HIGH) && a & VAL_MASK == b & VAL_MASK
+    }
+
+    /// The first word of an array that a store of the kernel lets depend on a base.
+    pub fn leftover(&self) -> Option<(u64, Pc)> {
+        let RegionKind::Array(_) = self.kind else {
+            return None;
+        };
+        let of = |(word, (_, by)): (&u64, &(Prov, Option<Pc>))| Some((*word, (*by)?));
+        self.carried.iter().filter_map(of).min()
+    }
+
+    /// A store to these bytes: whole words carry nothing any more, of parts that is not known.
+    fn drop_carried(&mut self, off: u64, bytes: u32) {
+        for word in off / 4..(off + u64::from(bytes)).div_ceil(4) {
+            if bytes >= 4 {
+                self.carried.remove(&word);
+            } else if let Some(c) = self.carried.get_mut(&word) {
+                c.0 = Prov::OPAQUE;
+            }
         }
     }
 
@@ -208,10 +272,7 @@ impl Region {
         if bits == 32 {
             let cell = self.cell(off / 4);
             match cell >> KIND_SHIFT {
-                CONC => {
-                    values.address_part |= cell & HALF != 0;
-                    return Val::Conc(cell & 0xffff_ffff);
-                }
+                CONC => return Val::Conc(cell & 0xffff_ffff),
                 WORD => {
                     let v = unpack(cell);
                     let (NumTy::Float(f), Val::Bits(_)) = (ty, v) else {
@@ -250,7 +311,6 @@ impl Region {
         offs: &[u64; LANES],
         byte: u64,
         out: &mut [u64; LANES],
-        address_part: &mut bool,
     ) -> (u32, u32) {
         let (mut known, mut numbers) = (0, 0);
         // Lanes seldom lie on different pages.
@@ -265,7 +325,6 @@ impl Region {
             let Some(cells) = cells else { continue };
             let cell = cells[word as usize % PAGE];
             if cell >> KIND_SHIFT == CONC {
-                *address_part |= cell & HALF != 0;
                 out[lane] = cell & 0xffff_ffff;
                 known |= 1 << lane;
             } else if cell >> KIND_SHIFT == WORD && is_number(cell & VAL_MASK) {
@@ -301,7 +360,6 @@ impl Region {
         let shift = (off % 4 * 8) as u8;
         match cell >> KIND_SHIFT {
             CONC => {
-                values.address_part |= cell & HALF != 0;
                 return Val::Conc((cell & 0xffff_ffff) >> shift & ((1 << width) - 1));
             }
             NONE => {
@@ -325,13 +383,16 @@ impl Region {
     }
 
     fn store_value(&mut self, values: &mut Values, off: u64, bytes: u32, v: Val, written: bool) {
+        if self.has_carried() {
+            self.drop_carried(off, bytes);
+        }
         let word = off / 4;
         let mark = |n: u8| if written { n } else { 0 };
         match (bytes, v) {
             (4, Val::Conc(b)) => self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15)),
             (4, Val::Real(f, _)) if f.bits() == 32 => self.set(word, pack(WORD, v), mark(15)),
             (8, Val::Conc(b)) => {
-                let kind = CONC << KIND_SHIFT | if in_some_window(b) { HALF } else { 0 };
+                let kind = CONC << KIND_SHIFT;
                 self.set(word, kind | b & 0xffff_ffff, mark(15));
                 self.set(word + 1, kind | b >> 32, mark(15));
             }
@@ -357,7 +418,7 @@ impl Region {
                 let cell = self.cell(word);
                 if let (CONC, Val::Conc(b)) = (cell >> KIND_SHIFT, v) {
                     let m = ((1u64 << width) - 1) << shift;
-                    let new = cell & (0xffff_ffff | HALF) & !m | b << shift & m;
+                    let new = cell & 0xffff_ffff & !m | b << shift & m;
                     self.set(word, CONC << KIND_SHIFT | new, mask);
                     return;
                 }
@@ -433,11 +494,6 @@ impl Region {
         }
         out
     }
-}
-
-/// Can these bits be an address of some region?
-fn in_some_window(bits: u64) -> bool {
-    bits.wrapping_add(1 << (WINDOW_BITS - 1)) >> WINDOW_BITS != 0
 }
 
 fn pack(kind: u64, v: Val) -> u64 {

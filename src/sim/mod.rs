@@ -15,11 +15,11 @@
 
 mod access;
 mod accumulate;
+mod address;
 mod asynchronous;
 mod atomic;
 pub mod barrier;
 mod barriers;
-mod bases;
 mod branch;
 mod bulk;
 mod choices;
@@ -33,6 +33,7 @@ pub mod descriptor;
 mod fences;
 mod float;
 pub mod footprint;
+mod found;
 mod guarded;
 pub mod idiom;
 pub mod int;

@@ -7,9 +7,10 @@
 use crate::kernel::{Addr, Pc, Space, Src};
 use crate::term::TermId;
 
+use super::address::carry::has_window;
+use super::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
 use super::choices::choices;
-use super::machine::{LOCAL, Machine, PARAM, RegionId, SHARED, Stop, base, locate};
-use super::memory::RegionKind;
+use super::machine::{LOCAL, Machine, RegionId, SHARED, Stop};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -26,6 +27,16 @@ pub struct Target {
     pub region: RegionId,
     /// Byte offset in it.
     pub off: i64,
+    /// The object whose address it is.
+    pub base: BaseId,
+}
+
+/// A known address of a lane: when it is the one, its number, and what it carries.
+struct Known {
+    cond: Option<TermId>,
+    number: u64,
+    prov: Prov,
+    certain: bool,
 }
 
 impl Machine<'_> {
@@ -47,59 +58,16 @@ impl Machine<'_> {
         let mut out = Vec::with_capacity(exec.count_ones() as usize);
         for lane in lanes(exec) {
             let cond = (under.mask >> lane & 1 == 1).then_some(under.cond[lane]);
-            let v = self.src(w, addr.base, lane);
-            let v = match v {
-                Val::Conc(_) => v,
-                _ => {
-                    self.note_unset(w, pc);
-                    self.values.of_bits_plain(v, width)
-                }
-            };
-            match v {
-                Val::Conc(a) => {
-                    let place = (w, lane, pc, space);
-                    let (region, off) =
-                        self.resolve(place, a, width, addr.offset, cond.is_none())?;
-                    out.push(Target {
-                        lane,
-                        cond,
-                        region,
-                        off,
-                    });
-                }
-                Val::Bits(t) => {
-                    if self.is_poison(t) {
-                        self.poison_used(w, 1 << lane, pc, t, "an address");
-                        return Err(Stop::Finding);
-                    }
-                    let cap = super::compute::MAX_CHOICES;
-                    let leaves = self.values.leaves(t, cap + 1);
-                    let store = &mut self.values.store;
-                    let leaves = leaves.or_else(|| choices(store, t, cond, cap));
-                    let Some(leaves) = leaves else {
-                        self.data_dependent_address(w, 1 << lane, pc, v);
-                        return Err(Stop::Finding);
-                    };
-                    let certain = leaves.len() == 1 && cond.is_none();
-                    for (c, a) in leaves {
-                        let c = match cond {
-                            Some(k) => self.values.store.and(k, c),
-                            None => c,
-                        };
-                        let place = (w, lane, pc, space);
-                        let (region, off) = self.resolve(place, a, width, addr.offset, certain)?;
-                        out.push(Target {
-                            lane,
-                            cond: Some(c),
-                            region,
-                            off,
-                        });
-                    }
-                }
-                v => {
-                    self.data_dependent_address(w, 1 << lane, pc, v);
-                    return Err(Stop::Finding);
-                }
+            for known in self.known_addresses((w, lane, pc), addr.base, width, cond)? {
+                let (region, off, base) =
+                    self.resolve((w, lane, pc, space), &known, width, addr.offset)?;
+                out.push(Target {
+                    lane,
+                    cond: known.cond,
+                    region,
+                    off,
+                    base,
+                });
             }
         }
         Ok(out)
@@ -119,58 +87,157 @@ impl Machine<'_> {
         Ok(last)
     }
 
-    /// Where an address leads. One that leads nowhere is a defect if the access is `certain` to
-    /// happen.
+    /// The addresses that a lane may give, each with its condition and what it carries.
+    fn known_addresses(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        base: Src,
+        width: u8,
+        cond: Option<TermId>,
+    ) -> Result<Vec<Known>, Stop> {
+        let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
+        let mut open = vec![(cond, v, p)];
+        let mut out = Vec::new();
+        while let Some((cond, v, p)) = open.pop() {
+            let cap = super::compute::MAX_CHOICES;
+            if let Shape::Choice(c, x, y) = *self.prov.shape(p)
+                && open.len() + out.len() < cap
+            {
+                let not = self.values.store.not(c);
+                for (known, p) in [(not, y), (c, x)] {
+                    let store = &mut self.values.store;
+                    let both = cond.map_or(known, |k| store.and(k, known));
+                    match store.as_bool(both) {
+                        Some(false) => continue,
+                        Some(true) => open.push((None, self.values.where_true(&[known], v), p)),
+                        None => open.push((Some(both), self.values.where_true(&[known], v), p)),
+                    }
+                }
+                continue;
+            }
+            let v = match v {
+                Val::Conc(_) => v,
+                _ => {
+                    self.note_unset(w, pc);
+                    self.values.of_bits_plain(v, width)
+                }
+            };
+            match v {
+                Val::Conc(number) => out.push(Known {
+                    cond,
+                    number,
+                    prov: p,
+                    certain: cond.is_none(),
+                }),
+                Val::Bits(t) if self.is_poison(t) => {
+                    self.poison_used(w, 1 << lane, pc, t, "an address");
+                    return Err(Stop::Finding);
+                }
+                Val::Bits(t) => {
+                    let leaves = self.values.leaves(t, cap + 1);
+                    let store = &mut self.values.store;
+                    let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
+                        self.data_dependent_address(w, 1 << lane, pc, v);
+                        return Err(Stop::Finding);
+                    };
+                    let certain = leaves.len() == 1 && cond.is_none();
+                    for (c, number) in leaves {
+                        let store = &mut self.values.store;
+                        out.push(Known {
+                            cond: Some(cond.map_or(c, |k| store.and(k, c))),
+                            number,
+                            prov: p,
+                            certain,
+                        });
+                    }
+                }
+                v => {
+                    self.data_dependent_address(w, 1 << lane, pc, v);
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether a generic address is one of a state space; `None` where that is no address of a byte
+    /// of an object, or of its end.
+    pub fn lies_in(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        addr: Src,
+        space: Space,
+    ) -> Result<Option<Val>, Stop> {
+        let mut inside = self.values.store.bool(false);
+        for known in self.known_addresses((w, lane, pc), addr, 64, None)? {
+            let Ok(found) = self.prov.landing(known.prov, Space::Generic) else {
+                return Ok(None);
+            };
+            let off = known.number.wrapping_sub(found.origin) as i64;
+            if off < found.bounds.0 || off > found.bounds.1 {
+                return Ok(None);
+            }
+            let own = match self.prov.base(found.base).space {
+                Space::Shared => matches!(space, Space::Shared | Space::SharedCluster),
+                own => own == space,
+            };
+            if own {
+                let store = &mut self.values.store;
+                let when = known.cond.unwrap_or_else(|| store.bool(true));
+                inside = store.or(inside, when);
+            }
+        }
+        Ok(Some(self.values.of_pred(inside)))
+    }
+
+    /// Where an address leads: the region and the offset in it of the object that it carries. One
+    /// that leads nowhere is a defect if the access is certain to happen.
     fn resolve(
         &mut self,
         (w, lane, pc, space): (usize, usize, Pc, Space),
-        a: u64,
+        known: &Known,
         width: u8,
         offset: i64,
-        certain: bool,
-    ) -> Result<(RegionId, i64), Stop> {
-        let a = a.wrapping_add_signed(offset);
-        let a = if width == 32 { a & 0xffff_ffff } else { a };
-        let window = |a: u64| {
-            if width == 32 {
-                a as u32 as i32 as i64
-            } else {
-                a as i64
+    ) -> Result<(RegionId, i64, BaseId), Stop> {
+        let a = known.number.wrapping_add_signed(offset) & address_bits(width);
+        let found = match self.prov.landing(known.prov, space) {
+            Ok(found) => found,
+            Err(Astray::Nowhere) => {
+                let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
+                let global = matches!(space, Space::Global | Space::Const);
+                let message = match self.prov.landing(known.prov, Space::Generic).is_ok() {
+                    true if global => {
+                        "a global access goes to an address of another state space".into()
+                    }
+                    _ if has_window(space) => {
+                        format!("address {a:#x} is not that of a variable of its state space")
+                    }
+                    _ => format!("address {a:#x} lies in no array"),
+                };
+                return self.nowhere(site, known.certain, message);
+            }
+            Err(Astray::Mixed) => {
+                self.refuse_base(w, 1 << lane, pc);
+                return Err(Stop::Finding);
             }
         };
-        let found = match space {
-            Space::Shared | Space::SharedCluster => Some((SHARED, window(a))),
-            Space::Local => Some((LOCAL, window(a))),
-            Space::Param => Some((PARAM, window(a))),
-            Space::Generic | Space::Global | Space::Const => locate(a, self.regions.len()),
+        let a = match width {
+            32 => a as u32 as i32 as i64 as u64,
+            _ => a,
         };
-        let Some((region, off)) = found else {
-            let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
-            return self.nowhere(site, certain, format!("address {a:#x} lies in no array"));
-        };
-        let fits = match (space, self.regions[region.0 as usize].kind) {
-            (Space::Global | Space::Const, RegionKind::Array(_)) => true,
-            (Space::Global | Space::Const, _) => false,
-            _ => true,
-        };
-        if !fits {
-            let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
-            let message = "a global access goes to an address of another state space";
-            return self.nowhere(site, certain, message.into());
-        }
-        if region == LOCAL {
+        let off = a.wrapping_sub(found.origin) as i64;
+        if found.region == LOCAL {
             let stride = self.kernel.local_bytes as i64;
             if off < 0 || off >= stride.max(1) {
                 let site = self.site(pc, w, 1 << lane, format!("accesses local byte {off}"));
-                return self.nowhere(site, certain, format!("local memory has {stride} bytes"));
+                let message = format!("local memory has {stride} bytes");
+                return self.nowhere(site, known.certain, message);
             }
             let rank = self.warps[w].first as i64 + lane as i64;
-            return Ok((
-                LOCAL,
-                rank * local_stride(self.kernel.local_bytes) as i64 + off,
-            ));
+            let own = rank * local_stride(self.kernel.local_bytes) as i64;
+            return Ok((LOCAL, own + off, found.base));
         }
-        Ok((region, off))
+        Ok((found.region, off, found.base))
     }
 
     fn nowhere<T>(&mut self, site: Site, certain: bool, message: String) -> Result<T, Stop> {
@@ -184,32 +251,30 @@ impl Machine<'_> {
         Err(Stop::Finding)
     }
 
-    /// True if bytes of shared memory lie within one variable, or in the dynamic part.
-    fn within_variable(&self, off: u64, end: u64) -> bool {
-        let k = self.kernel;
-        k.dynamic_shared.is_some_and(|d| d as u64 <= off)
-            || k.shared.iter().any(|v| {
-                let from = v.offset as u64;
-                from <= off && (v.bytes == 0 || end <= from + v.bytes as u64)
-            })
-    }
-
     /// Drops targets that are misaligned or out of bounds, and says so.
     pub fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
         let verb = if write { "writes" } else { "reads" };
-        let mut bad = Vec::new();
+        let (mut bad, mut rounded) = (Vec::new(), Vec::new());
         for (i, t) in targets.iter().enumerate() {
-            let r = &self.regions[t.region.0 as usize];
-            let end = t.off.saturating_add(size as i64);
             let stride = local_stride(self.kernel.local_bytes) as i64;
-            let outside = t.off < 0
-                || r.extent.is_some_and(|e| end as u64 > e)
-                || t.region == SHARED && !self.within_variable(t.off as u64, end as u64)
-                || t.region == LOCAL
-                    && t.off % stride + size as i64 > self.kernel.local_bytes as i64;
+            let from = match t.region {
+                LOCAL => t.off % stride,
+                _ => t.off,
+            };
+            let end = from.saturating_add(size as i64);
+            let (first, last) = self.prov.bounds(t.base);
+            let outside = from < first || end > last;
+            let (below, above) = self.prov.spare(t.base);
+            if !outside && (from < first + below || end > last - above) {
+                rounded.push(t.lane);
+            }
+            self.prov.touch(t.base, (from, end), size);
             if outside || t.off & (size as i64 - 1) != 0 {
                 bad.push((i, outside));
             }
+        }
+        if let Some(&lane) = rounded.first() {
+            self.outside_if_rounded(w, lane, pc);
         }
         for &(i, outside) in bad.iter().rev() {
             let t = targets.remove(i);
@@ -249,87 +314,85 @@ impl Machine<'_> {
         }
     }
 
-    /// The last offset at which bytes of an access fit into a region.
-    #[inline]
-    fn last_offset(&self, region: RegionId, size: u32) -> Option<u64> {
-        let extent = self.regions[region.0 as usize].extent.unwrap_or(1 << 39);
-        extent.checked_sub(size as u64)
+    /// An access that stays inside of dynamic shared memory only where that begins at a multiple of
+    /// what its address is rounded to.
+    fn outside_if_rounded(&mut self, w: usize, lane: usize, pc: Pc) {
+        let site = self.site(pc, w, 1 << lane, "accesses it");
+        self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+            "the bytes lie outside of dynamic shared memory, whose address is rounded up, unless it \
+             begins at a multiple already: there is no room for the rounding"
+                .into()
+        });
     }
 
-    /// The region and offset that a known address leads to, if it is aligned and lies within one
-    /// region other than local memory.
+    /// Where a known address leads, if the access is aligned and lies within one object outside of
+    /// local memory.
     #[inline]
     pub fn place_of(
-        &self,
-        space: Space,
-        word: u64,
-        width: u8,
+        &mut self,
+        (space, p): (Space, Prov),
+        (word, width): (u64, u8),
         offset: i64,
         size: u32,
     ) -> Option<(RegionId, u64)> {
-        let region = match space {
-            Space::Shared => SHARED,
-            Space::Param => PARAM,
-            Space::Global | Space::Generic => {
-                let (r, _) = locate(word.wrapping_add_signed(offset), self.regions.len())?;
-                if r <= PARAM {
-                    return None;
-                }
-                r
-            }
-            _ => return None,
-        };
-        let off = word.wrapping_add(delta(region, offset)) & address_bits(width);
-        let fits = off <= self.last_offset(region, size)? && off & (size as u64 - 1) == 0;
-        let within = region != SHARED || self.within_variable(off, off + size as u64);
-        (fits && within).then_some((region, off))
+        let l = self.prov.landing(p, space).ok()?;
+        if l.region == LOCAL {
+            return None;
+        }
+        let a = word.wrapping_add_signed(offset) & address_bits(width);
+        let off = a.wrapping_sub(l.origin);
+        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1);
+        let inside = (off as i64) >= first && (off as i64) <= last - size as i64;
+        let fits = inside && off & (size as u64 - 1) == 0;
+        if fits {
+            let from = off as i64;
+            self.prov.touch(l.base, (from, from + size as i64), size);
+        }
+        fits.then_some((l.region, off))
     }
 
-    /// The region and offsets of an access whose lanes all go to known, aligned addresses within
-    /// one region other than local memory: the common case, without a target for each lane.
+    /// The object and offsets of an access whose lanes all go to known, aligned addresses within
+    /// one object outside of local memory: the common case, without a target for each lane.
     pub fn uniform(
-        &self,
+        &mut self,
         w: usize,
         exec: u32,
         space: Space,
         addr: Addr,
         size: u32,
         offs: &mut [u64; LANES],
-    ) -> Option<RegionId> {
-        let first = exec.trailing_zeros() as usize & (LANES - 1);
-        let (start, width) = match addr.base {
+    ) -> Option<Landing> {
+        let (p, width) = match addr.base {
             Src::Reg(r) if self.warps[w].symbolic(r) & exec == 0 => {
-                (self.warps[w].words(r)[first], self.width(r))
+                (self.warps[w].one_prov(r, exec)?, self.width(r))
             }
             Src::Reg(_) => return None,
-            s => (self.words(w, s)[first], 64),
+            s => (self.named(s), 64),
         };
-        let (region, off) = self.place_of(space, start, width, addr.offset, size)?;
-        offs[first] = off;
-        if exec == 1 << first {
-            return Some(region);
+        let l = self.prov.landing(p, space).ok()?;
+        if l.region == LOCAL {
+            return None;
         }
-        let (keep, delta) = (address_bits(width), delta(region, addr.offset));
-        let last = self.last_offset(region, size)?;
-        let wrong = |off: u64| off > last || off & (size as u64 - 1) != 0;
-        let offset = |word: u64| word.wrapping_add(delta) & keep;
         match addr.base {
             Src::Reg(r) => *offs = *self.warps[w].words(r),
             s => *offs = self.words(w, s),
         }
+        let keep = address_bits(width);
+        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1 - size as i64);
         let mut bad = false;
-        let (mut low, mut high) = (u64::MAX, 0);
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
         for (lane, off) in offs.iter_mut().enumerate() {
-            *off = offset(*off);
-            let on = exec >> lane & 1 == 1;
-            bad |= wrong(*off) && on;
-            if on {
-                (low, high) = (low.min(*off), high.max(*off));
+            *off = (off.wrapping_add_signed(addr.offset) & keep).wrapping_sub(l.origin);
+            if exec >> lane & 1 == 1 {
+                bad |= *off & (size as u64 - 1) != 0;
+                (low, high) = (low.min(*off as i64), high.max(*off as i64));
             }
         }
-        // Lanes of one variable: anything else takes the long way, which looks at each.
-        let within = || region != SHARED || self.within_variable(low, high + size as u64);
-        (!bad && within()).then_some(region)
+        if bad || low < first || high > last {
+            return None;
+        }
+        self.prov.touch(l.base, (low, high + size as i64), size);
+        Some(l)
     }
 }
 
@@ -337,13 +400,6 @@ impl Machine<'_> {
 /// thread's own.
 pub fn local_stride(bytes: u32) -> u64 {
     (bytes as u64).next_multiple_of(16).max(16)
-}
-
-/// What turns an address into an offset in its region. Shared and parameter addresses are offsets.
-#[inline]
-fn delta(region: RegionId, offset: i64) -> u64 {
-    let origin = if region <= PARAM { 0 } else { base(region) };
-    (offset as u64).wrapping_sub(origin)
 }
 
 /// The bits that an address of a width has.

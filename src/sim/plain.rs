@@ -14,7 +14,6 @@
 use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
 
 use super::accumulate::accumulates;
-use super::bases::Use;
 use super::int;
 use super::machine::{Machine, Stop};
 use super::memory::{RegionKind, extend};
@@ -47,11 +46,10 @@ pub enum Class {
 }
 
 /// The classes of a kernel's instructions.
-pub fn classes(kernel: &Kernel, address_bits: &[Use]) -> Vec<Class> {
-    let insts = kernel.insts.iter().zip(address_bits);
+pub fn classes(kernel: &Kernel) -> Vec<Class> {
+    let insts = kernel.insts.iter();
     insts
-        .map(|(inst, uses)| match &inst.op {
-            _ if uses.parts || uses.depends => Class::General,
+        .map(|inst| match &inst.op {
             Op::Bra { .. } if inst.guard.is_some() => Class::Branch,
             _ if inst.guard.is_some() => Class::General,
             op => class(kernel, op),
@@ -143,6 +141,13 @@ impl Machine<'_> {
             if !matches!(class, Class::Jump | Class::Branch) {
                 self.executed[pc.0 as usize] += threads;
             }
+            let class = match class {
+                // What carries a base is followed by the general form.
+                Class::Int | Class::Fma | Class::Number if self.watched[(pc.0) as usize] => {
+                    Class::Lanes
+                }
+                c => c,
+            };
             match (class, &inst.op) {
                 (
                     Class::Int,
@@ -193,6 +198,7 @@ impl Machine<'_> {
                 (_, Op::Bra { .. }) => {}
                 (_, op) => self.compute_shared(w, mask, pc, op)?,
             }
+            self.may_go_on()?;
             pc = to;
         }
         Ok(pc)
@@ -308,9 +314,10 @@ impl Machine<'_> {
             return false;
         };
         let [Some(dst)] = dsts[..] else { return false };
-        let (word, width) = match addr.base {
+        let (word, width, p) = match addr.base {
             Src::Reg(r) if self.warps[w].symbolic(r) >> lane & 1 == 0 => {
-                (self.warps[w].words(r)[lane], self.width(r))
+                let p = self.warps[w].prov(r, lane);
+                (self.warps[w].words(r)[lane], self.width(r), p)
             }
             _ => return false,
         };
@@ -318,7 +325,8 @@ impl Machine<'_> {
         if self.fences.kind(access, false) != Kind::Read || self.footprint.on() {
             return false;
         }
-        let Some((region, off)) = self.place_of(access.space, word, width, addr.offset, size)
+        let Some((region, off)) =
+            self.place_of((access.space, p), (word, width), addr.offset, size)
         else {
             return false;
         };
@@ -330,12 +338,15 @@ impl Machine<'_> {
             _ => return false,
         }
         self.stats.accesses += 1;
-        let mut v = self.load_one(w, lane, pc, region, off, access.ty);
+        let mut v = self.load_value((w, lane, pc), region, off, access.ty);
         let width = self.width(dst);
         if size * 8 != width as u32 {
             v = extend(&mut self.values, v, access.ty, width);
         }
         self.warps[w].set(dst, lane, v);
+        if self.regions[region.0 as usize].has_carried() {
+            self.load_carried(w, dst, lane, (region, off), access.ty);
+        }
         true
     }
 }

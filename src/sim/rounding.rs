@@ -17,13 +17,15 @@
 
 use std::cmp::Ordering;
 
+use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::made::{Kind, Shape};
-use crate::term::{Term, TermId, least, pow2, root, round};
+use crate::term::{Term, TermId, encode_exact, least, pow2, root, round};
 
+use super::float::is_exact;
 use super::value::{Val, Values};
 
 /// Values beyond which only the ends are kept.
@@ -61,6 +63,10 @@ impl Number {
             Finite(q) => q.is_negative(),
             Infinite { negative } => *negative,
         }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.finite().is_some_and(Zero::is_zero)
     }
 
     fn finite(&self) -> Option<&BigRational> {
@@ -201,6 +207,11 @@ impl Values {
         if odd(t) || args.iter().any(|a| odd(a.t)) {
             return Some(t);
         }
+        // A choice among numbers that are held exactly rounds nothing.
+        let exactly = |a: &Arg| a.bits || self.store.held(a.made).is_none();
+        if is_exact(op, mods) && args.iter().all(exactly) {
+            return Some(t);
+        }
         let held: Option<Vec<Held>> = args.iter().map(|a| self.get(*a)).collect();
         let held = held.and_then(|h| results(op, mods, args, &h, fmt));
         Some(self.keep((fmt, t), held))
@@ -243,8 +254,26 @@ impl Values {
     }
 }
 
-/// A number as a register of a format holds it; `None` where the format has no IEEE layout.
+/// True if a format has the number.
+fn has(fmt: Fmt, v: &BigRational) -> bool {
+    match fmt {
+        // A format of exponents alone.
+        Fmt::Ue8m0 => {
+            let one = BigInt::one();
+            let (n, d) = (v.numer(), v.denom());
+            let power = |x: &BigInt| x.bits() <= 128 && *x == &one << (x.bits().max(1) - 1);
+            v.is_positive() && power(n) && power(d) && (*n == one || *d == one)
+        }
+        _ => v.is_zero() || encode_exact(fmt, v).is_some(),
+    }
+}
+
+/// A number as a register of a format holds it; `None` where it has to be rounded and the format has no IEEE
+/// layout.
 fn rounded(fmt: Fmt, rnd: Rnd, v: BigRational) -> Option<Number> {
+    if has(fmt, &v) {
+        return Some(Finite(v));
+    }
     crate::term::layout(fmt)?;
     if matches!(rnd, Rnd::Rs) {
         return None;
@@ -272,23 +301,27 @@ fn results(op: FloatOp, mods: &FloatMods, args: &[Arg], held: &[Held], fmt: Fmt)
         .zip(args)
         .map(|(h, a)| {
             let products = h.products.iter().filter(|_| contracts);
-            h.values
-                .iter()
-                .chain(products)
-                .map(|v| flush(v, a.fmt))
-                .collect()
+            let all = h.values.iter().chain(products);
+            all.map(|v| flush(v, a.fmt)).collect()
         })
         .collect();
-    // Between numbers of both signs lie others for which these are not monotone.
+    // Between numbers of both signs lie others for which these are not monotone, and a zero has no sign here.
     let one_sign = match op {
         FloatOp::Rcp | FloatOp::Rsqrt | FloatOp::Abs => Some(0),
         FloatOp::Div | FloatOp::Copysign => Some(1),
         _ => None,
     };
     if let Some(list) = one_sign.and_then(|i| choices.get(i))
-        && list
-            .iter()
-            .any(|v| v.is_negative() != list[0].is_negative())
+        && list.iter().any(|v| {
+            v.is_negative() != list[0].is_negative() || op == FloatOp::Copysign && v.is_zero()
+        })
+    {
+        return None;
+    }
+    if op == FloatOp::Copysign
+        && choices
+            .first()
+            .is_some_and(|s| s.iter().any(Number::is_zero))
     {
         return None;
     }
@@ -379,7 +412,7 @@ fn bounds(
 fn at_infinity(op: FloatOp, x: &[&Number]) -> Option<Number> {
     let negative = |n: &Number| n.is_negative();
     let infinite = |negative| Some(Infinite { negative });
-    let zero = |n: &Number| n.finite().is_some_and(Zero::is_zero);
+    let zero = |n: &Number| n.is_zero();
     match (op, x) {
         (FloatOp::Neg, [a]) => infinite(!negative(a)),
         (FloatOp::Abs, [_]) => infinite(false),
@@ -436,7 +469,6 @@ fn exact(op: FloatOp, x: &[&BigRational]) -> Option<BigRational> {
         (FloatOp::Max, [a, b]) => (*a).max(*b).clone(),
         (FloatOp::Min3, [a, b, c]) => (*a).min(*b).min(*c).clone(),
         (FloatOp::Max3, [a, b, c]) => (*a).max(*b).max(*c).clone(),
-        // A zero counts as positive.
         (FloatOp::Copysign, [a, b]) if a.is_negative() => -b.abs(),
         (FloatOp::Copysign, [_, b]) => b.abs(),
         _ => return None,

@@ -421,6 +421,7 @@ impl Machine<'_> {
         }
         self.report_poison(&poisoned);
         self.report_nondeterminism(&out);
+        self.check_arrays();
         let reached: FxHashSet<Pc> = self
             .found
             .defects

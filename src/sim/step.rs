@@ -9,6 +9,7 @@
 use crate::kernel::{Guard, Op, Pc, operands};
 use crate::term::TermId;
 
+use super::address::provenance::Prov;
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -134,16 +135,7 @@ impl Machine<'_> {
     pub fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
-        let uses = self.address_bits[pc.0 as usize];
-        if uses.parts {
-            self.take_parts(w, mask, pc);
-        }
-        if uses.depends && self.depends_on_base(w, mask, pc) {
-            let site = self.site(pc, w, mask, "computes with the bits of an address");
-            self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
-                "the result depends on where an array lies in memory".into()
-            });
-        }
+        self.may_go_on()?;
         if self.products.busy(w) {
             self.check_busy(w, mask, pc)?;
         }
@@ -151,6 +143,15 @@ impl Machine<'_> {
             self.follow_fragments(w, mask, pc)?;
         }
         Ok(())
+    }
+
+    /// Ends the run where something was refused that would make it that of one layout.
+    #[inline]
+    pub fn may_go_on(&self) -> Result<(), Stop> {
+        match self.prov.refused {
+            true => Err(Stop::Finding),
+            false => Ok(()),
+        }
     }
 
     /// Marks where a register that was never written becomes a term.
@@ -191,32 +192,44 @@ impl Machine<'_> {
             });
             return Err(Stop::Finding);
         }
-        let mut old = Vec::new();
+        let (mut old, mut carried) = (Vec::new(), Vec::new());
         operands::defs(&inst.op, |r| {
             for lane in lanes(guards.mask) {
                 old.push((r, lane, self.warps[w].get(r, lane)));
+                carried.push((r, lane, self.warps[w].prov(r, lane)));
             }
         });
         // An operand counts only where the guard is true.
-        let mut whole = Vec::new();
+        let (mut whole, mut changed) = (Vec::new(), Vec::new());
         operands::op_uses(&inst.op, &mut |r| {
             for lane in lanes(guards.mask) {
                 let v = self.warps[w].get(r, lane);
+                let p = self.warps[w].prov(r, lane);
                 let new = self.values.where_true(&[guards.cond[lane]], v);
-                if new != v {
-                    whole.push((r, lane, v));
+                let taken = self.prov_where(p, guards.cond[lane]);
+                if new != v || taken != p {
+                    whole.push((r, lane, v, p));
                     self.set(w, r, lane, new);
+                    changed.push((r, lane, taken));
                 }
             }
         });
+        for (r, lane, p) in changed {
+            self.set_prov(w, r, 1 << lane, p);
+        }
         self.execute(w, mask, exec, pc, under)?;
         let mut written = Vec::new();
         operands::defs(&inst.op, |r| written.push(r));
-        for (r, lane, v) in whole {
+        for (r, lane, v, p) in whole {
             if !written.contains(&r) {
                 self.set(w, r, lane, v);
+                self.set_prov(w, r, 1 << lane, p);
             }
         }
+        let after: Vec<Prov> = carried
+            .iter()
+            .map(|c| self.warps[w].prov(c.0, c.1))
+            .collect();
         self.note_unset(w, pc);
         for (r, lane, before) in old {
             let after = self.warps[w].get(r, lane);
@@ -228,6 +241,10 @@ impl Machine<'_> {
                 self.values.select(guards.cond[lane], after, before, width)
             };
             self.set(w, r, lane, v);
+        }
+        for ((r, lane, before), after) in carried.into_iter().zip(after) {
+            let p = self.prov.choice(guards.cond[lane], after, before);
+            self.set_prov(w, r, 1 << lane, p);
         }
         Ok(())
     }
@@ -247,6 +264,9 @@ impl Machine<'_> {
             self.note_act(w, exec, pc)?;
         }
         let inst = self.inst(pc);
+        if self.watched[pc.0 as usize] && !is_traced(&inst.op) {
+            self.check_operands(w, exec, pc, &inst.op);
+        }
         match &inst.op {
             Op::Ld {
                 access,
@@ -281,11 +301,11 @@ impl Machine<'_> {
                 self.warps[w].jump(mask & !exec, pc.0 + 1);
                 return Ok(Flow::Set);
             }
-            Op::Trap | Op::AssertFail => {
-                let what = if inst.op == Op::Trap {
-                    "executes trap"
-                } else {
-                    "fails an assertion"
+            Op::Trap | Op::Brkpt | Op::AssertFail => {
+                let what = match inst.op {
+                    Op::Trap => "executes trap",
+                    Op::Brkpt => "executes brkpt",
+                    _ => "fails an assertion",
                 };
                 let site = self.site(pc, w, exec, what);
                 self.defect(DefectKind::Assertion, vec![site], || {
@@ -382,6 +402,15 @@ impl Machine<'_> {
     }
 }
 
+/// True if what the operands of an operation carry is followed by its destinations.
+fn is_traced(op: &Op) -> bool {
+    let moves = matches!(
+        op,
+        Op::Mov { .. } | Op::Special { .. } | Op::Cvta { .. } | Op::IsSpace { .. }
+    );
+    moves || super::uniform::is_lane_wise(op)
+}
+
 /// True if an instruction neither accesses memory nor says which comes next.
 #[inline]
 fn computes(op: &Op) -> bool {
@@ -400,6 +429,7 @@ pub fn is_selectable(op: &Op) -> bool {
             | Op::Brx { .. }
             | Op::Exit
             | Op::Trap
+            | Op::Brkpt
             | Op::AssertFail
             | Op::Bar { .. }
             | Op::WarpSync { .. }

@@ -9,6 +9,8 @@ use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Sem, Space, Src};
 use crate::spec::Role;
 
 use super::access::later_lane;
+use super::address::derive::Arg;
+use super::address::provenance::Prov;
 use super::machine::{LOCAL, Machine, RegionId, Stop};
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
@@ -47,7 +49,8 @@ impl Machine<'_> {
             _ => None,
         };
         let (targets, conflicts) = match uniform {
-            Some(region) => {
+            Some(landing) => {
+                let region = landing.region;
                 let found =
                     self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
                 if found.is_empty() && kind == Kind::Write && self.is_plain(region) {
@@ -62,6 +65,7 @@ impl Machine<'_> {
                         cond: None,
                         region,
                         off: offs[lane] as i64,
+                        base: landing.base,
                     })
                     .collect();
                 let conflicts = found
@@ -124,7 +128,15 @@ impl Machine<'_> {
                 for c in overlap.iter().filter(|c| c.offset == at) {
                     v = self.same_value(region, at, elem, (v, raw), same_size, c);
                 }
-                self.regions[region.0 as usize].store(&mut self.values, at, elem, v);
+                let new = self.src_part(w, *s, lane, elem * 8);
+                let p = match cond {
+                    None => new,
+                    Some(c) => {
+                        let old = self.load_prov(region, at, elem);
+                        self.prov.choice(c, new, old)
+                    }
+                };
+                self.put(region, (at, elem), Arg { v, p }, pc);
             }
         }
         Ok(())
@@ -175,6 +187,10 @@ impl Machine<'_> {
         for (k, s) in srcs.iter().enumerate() {
             let Some(s) = s else { continue };
             let byte = (k as u32 * elem) as u64;
+            let carries = match s {
+                Src::Reg(r) => self.warps[w].carried(*r) & exec != 0,
+                _ => true,
+            };
             for lane in lanes(exec) {
                 let v = self.src(w, *s, lane);
                 let v = match v {
@@ -182,8 +198,17 @@ impl Machine<'_> {
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
+                let p = if carries {
+                    self.src_part(w, *s, lane, elem * 8)
+                } else {
+                    Prov::NONE
+                };
                 let r = &mut self.regions[region.0 as usize];
-                r.store(&mut self.values, offs[lane] + byte, elem, v);
+                if p.is_none() && (elem >= 4 || !r.has_carried()) {
+                    r.store(&mut self.values, offs[lane] + byte, elem, v);
+                } else {
+                    self.put(region, (offs[lane] + byte, elem), Arg { v, p }, pc);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@
 use crate::kernel::{Addr, Fmt, Guard, Lanes, MatTy, Pc, Src, TensorA, TensorKind, TensorOp};
 use crate::term::TermId;
 
+use super::address::provenance::BaseId;
 use super::clock::Actor;
 use super::descriptor::Descriptor;
 use super::machine::{Machine, Stop};
@@ -286,7 +287,7 @@ impl Machine<'_> {
         Ok((rows, column))
     }
 
-    fn tensor_descriptor(&mut self, by: &Issue, s: Src) -> Result<Descriptor, Stop> {
+    fn tensor_descriptor(&mut self, by: &Issue, s: Src) -> Result<(Descriptor, BaseId), Stop> {
         let v = self.src(by.w, s, by.lane);
         let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
             self.data_dependent_address(by.w, 1 << by.lane, by.pc, v);
@@ -303,7 +304,8 @@ impl Machine<'_> {
                     .into(),
             );
         }
-        Ok(d)
+        let base = self.descriptor_base((by.w, by.lane, by.pc), s, d.pattern())?;
+        Ok((d, base))
     }
 
     /// `tcgen05.mma`.
@@ -334,10 +336,17 @@ impl Machine<'_> {
         let (depth, n) = (about.depth, about.columns);
         let left = match a {
             TensorA::Shared(s) => {
-                let desc = self.tensor_descriptor(by, *s)?;
+                let (desc, base) = self.tensor_descriptor(by, *s)?;
                 let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[0], i, k);
                 let size = (about.rows, depth);
-                self.shared_operand(w, pc, by.agents, Some(by.lane), about.ty[0], size, place)?
+                self.shared_operand(
+                    (w, pc, base),
+                    by.agents,
+                    Some(by.lane),
+                    about.ty[0],
+                    size,
+                    place,
+                )?
             }
             TensorA::Tensor(_) if about.along[0] => {
                 let why = "a transposed factor cannot lie in tensor memory";
@@ -345,11 +354,10 @@ impl Machine<'_> {
             }
             TensorA::Tensor(at) => self.tensor_factor(by, *at, &about)?,
         };
-        let desc = self.tensor_descriptor(by, b)?;
+        let (desc, base) = self.tensor_descriptor(by, b)?;
         let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[1], i, k);
         let right = self.shared_operand(
-            w,
-            pc,
+            (w, pc, base),
             by.agents,
             Some(by.lane),
             about.ty[1],

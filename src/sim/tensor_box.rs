@@ -13,11 +13,15 @@ use crate::kernel::{Fmt, IntTy, MapField, NumTy};
 use crate::spec::ElemTy;
 use crate::spec::binding::MapDecl;
 
+use super::address::provenance::Prov;
+
 /// What a map says; fields that were never set are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TensorMap {
     /// Generic address of the first element.
     pub address: u64,
+    /// What the address carries.
+    pub carried: Prov,
     /// Number of dimensions, less one.
     pub rank: u64,
     /// Extent of the box, fastest dimension first.

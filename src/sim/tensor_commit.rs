@@ -57,8 +57,9 @@ impl Machine<'_> {
         let v = self.src(w, addr.base, lane);
         let mut space = space;
         // Compilers give a shared address of 32 bits where a generic one is written.
-        if let (Space::Generic, Val::Conc(a)) = (space, v)
-            && a < 1 << 24
+        let p = self.src_prov(w, addr.base, lane);
+        if let (Space::Generic, Val::Conc(_)) = (space, v)
+            && self.prov.landing(p, Space::Shared).is_ok()
         {
             space = Space::Shared;
             self.found.assumptions.insert(

@@ -264,7 +264,7 @@ impl Machine<'_> {
         } else {
             32
         };
-        let v = self.src(w, value, lane);
+        let (v, carried) = (self.src(w, value, lane), self.src_prov(w, value, lane));
         let Val::Conc(value) = self.values.of_bits_plain(v, width) else {
             self.data_dependent_address(w, 1 << lane, pc, v);
             return Err(Stop::Finding);
@@ -276,6 +276,9 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         };
         map.set(field, value);
+        if field == MapField::Address {
+            map.carried = carried;
+        }
         self.put_map(t.region, t.off as u64, map);
         let by = Tid(self.warps[w].first + lane as u32);
         self.note_map(&t, Some(by));

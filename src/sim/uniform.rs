@@ -104,6 +104,19 @@ impl Warp {
 impl Machine<'_> {
     /// Executes a lane-wise operation, once where all lanes have the same sources.
     pub fn compute_shared(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        let plan = match self.watched[pc.0 as usize] {
+            true => self.plan(w, exec, pc, op),
+            false => None,
+        };
+        self.may_go_on()?;
+        self.compute_lanes(w, exec, pc, op)?;
+        if let Some(plan) = plan {
+            self.carry_out(w, plan);
+        }
+        Ok(())
+    }
+
+    fn compute_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
         if exec.count_ones() < 2 || !self.operands.uniform(&self.warps[w], exec, pc) {
             return self.compute(w, exec, pc, op);
         }

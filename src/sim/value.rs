@@ -112,6 +112,15 @@ impl Val {
         }
     }
 
+    /// The bits, where they are known.
+    #[inline]
+    pub fn known(self) -> Option<u64> {
+        match self {
+            Val::Conc(n) => Some(n),
+            _ => None,
+        }
+    }
+
     /// The value that a symbolic lane word packs.
     #[inline]
     pub fn unpack(word: u64) -> Val {
@@ -143,8 +152,10 @@ pub struct Values {
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
-    /// What stands for the answers of tests on numbers whose overflows are not known to be another's.
-    pub(super) over: FxHashMap<(crate::term::Class, Fmt, TermId), TermId>,
+    /// Values of terms at a few inputs.
+    pub(super) samples: crate::term::samples::Samples,
+    /// On which side of 0 terms are.
+    pub(super) apart: crate::term::orders::apart::Apart,
     /// Numbers with a sign that is open at zero.
     pub(super) halves: super::sign::Halves,
     /// The real constant 1, once it is needed.
@@ -154,9 +165,6 @@ pub struct Values {
     /// Extensions of bits by term: to 32 and to 64 bits, of each by zeros and by sign.
     extensions: [Vec<u32>; 4],
     consts: FxHashMap<(Fmt, u64), TermId>,
-    /// True once part of an address was taken: from then on no known bits tell whether they are
-    /// derived from one.
-    pub address_part: bool,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
 }

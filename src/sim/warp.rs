@@ -5,16 +5,24 @@
 
 use crate::kernel::{Guard, Pc, RegId};
 
+use super::address::provenance::Prov;
 use super::value::{UNSET_LANE, Val};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
+
+/// Stands where lanes carry different things.
+const MIXED: u32 = u32::MAX;
 
 /// One warp.
 #[derive(Clone, Debug)]
 pub struct Warp {
     regs: Vec<[u64; LANES]>,
     sym: Vec<u32>,
+    /// For each register the lanes that carry a base, and what, if it is the same in all.
+    carried: Vec<(u32, u32)>,
+    /// What each lane carries, where lanes differ.
+    prov: Vec<[u32; LANES]>,
     /// Next instruction of each lane.
     pub pc: [u32; LANES],
     /// Lanes that exist and have not exited.
@@ -37,6 +45,8 @@ impl Warp {
         Warp {
             regs: vec![[UNSET_LANE; LANES]; regs],
             sym: vec![u32::MAX; regs],
+            carried: vec![(0, 0); regs],
+            prov: vec![[0; LANES]; regs],
             pc: [0; LANES],
             live: if lanes >= 32 {
                 u32::MAX
@@ -125,6 +135,75 @@ impl Warp {
         self.regs[r.0 as usize][lane] = w;
         let m = &mut self.sym[r.0 as usize];
         *m = *m & !(1 << lane) | (s as u32) << lane;
+        self.carried[r.0 as usize].0 &= !(1 << lane);
+    }
+
+    /// The lanes of a register that carry a base.
+    #[inline]
+    pub fn carried(&self, r: RegId) -> u32 {
+        self.carried[r.0 as usize].0
+    }
+
+    /// What a lane of a register carries.
+    #[inline]
+    pub fn prov(&self, r: RegId, lane: usize) -> Prov {
+        match self.carried[r.0 as usize] {
+            (mask, _) if mask >> lane & 1 == 0 => Prov::NONE,
+            (_, MIXED) => Prov(self.prov[r.0 as usize][lane]),
+            (_, one) => Prov(one),
+        }
+    }
+
+    /// What lanes of a register carry, if it is the same in all and known without looking at each.
+    #[inline]
+    pub fn one_prov(&self, r: RegId, among: u32) -> Option<Prov> {
+        let (mask, one) = self.carried[r.0 as usize];
+        match mask & among {
+            0 => Some(Prov::NONE),
+            m if m == among && one != MIXED => Some(Prov(one)),
+            _ => None,
+        }
+    }
+
+    /// The lanes of `among` that carry the same as one lane.
+    #[inline]
+    pub fn same_prov(&self, r: RegId, lane: usize, among: u32) -> u32 {
+        match self.carried[r.0 as usize] {
+            (mask, _) if mask >> lane & 1 == 0 => among & !mask,
+            (mask, MIXED) => {
+                let all = &self.prov[r.0 as usize];
+                let mut same = 0;
+                for l in lanes(among & mask) {
+                    same |= u32::from(all[l] == all[lane]) << l;
+                }
+                same
+            }
+            (mask, _) => among & mask,
+        }
+    }
+
+    /// Lanes of a register carry a base, and what. Their values are set before.
+    pub fn set_prov(&mut self, r: RegId, mask: u32, p: Prov) {
+        let (carried, one) = &mut self.carried[r.0 as usize];
+        if *carried & !mask == 0 {
+            *one = p.0;
+        } else if *one != p.0 {
+            let all = &mut self.prov[r.0 as usize];
+            if *one != MIXED {
+                all.fill(*one);
+                *one = MIXED;
+            }
+            for lane in lanes(mask) {
+                all[lane] = p.0;
+            }
+        }
+        *carried |= mask;
+    }
+
+    /// Lanes of a register carry nothing.
+    #[inline]
+    pub fn clear_prov(&mut self, r: RegId, mask: u32) {
+        self.carried[r.0 as usize].0 &= !mask;
     }
 
     /// Sets the lanes of a mask to plain bits.
@@ -139,6 +218,7 @@ impl Warp {
             }
         }
         self.sym[r.0 as usize] &= !mask;
+        self.clear_prov(r, mask);
     }
 
     /// Sets the lanes of a mask to packed symbolic values.
@@ -153,6 +233,7 @@ impl Warp {
             }
         }
         self.sym[r.0 as usize] |= mask;
+        self.clear_prov(r, mask);
     }
 }
 

@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::term::TermId;
 
+use super::address::provenance::{Astray, BaseId};
 use super::clock::{Actor, EventId};
 use super::descriptor::Descriptor;
 use super::machine::{Machine, SHARED, Stop};
@@ -260,9 +261,9 @@ impl Machine<'_> {
         let depth = m.k as usize;
         let a = match &m.a {
             GroupA::Shared(desc, along) => {
-                let d = self.descriptor(w, pc, *desc)?;
+                let (d, base) = self.descriptor(w, pc, *desc)?;
                 let place = |i: u64, k: u64, e: u64| d.element(e, *along, rows + i, k);
-                self.shared_operand(w, pc, agents, None, m.a_ty, (16, depth), place)?
+                self.shared_operand((w, pc, base), agents, None, m.a_ty, (16, depth), place)?
             }
             GroupA::Regs(regs) => {
                 let e = (32 / m.a_ty.bits()) as usize;
@@ -273,9 +274,10 @@ impl Machine<'_> {
                 self.fragment(w, m.a_ty, regs, (16, depth), place)
             }
         };
-        let d = self.descriptor(w, pc, m.b)?;
+        let (d, base) = self.descriptor(w, pc, m.b)?;
         let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
-        let b = self.shared_operand(w, pc, agents, None, m.b_ty, (m.n as usize, depth), place)?;
+        let size = (m.n as usize, depth);
+        let b = self.shared_operand((w, pc, base), agents, None, m.b_ty, size, place)?;
         self.product(w, m, scale == 1, &a, &b)
     }
 
@@ -376,7 +378,7 @@ impl Machine<'_> {
         })
     }
 
-    fn descriptor(&mut self, w: usize, pc: Pc, s: Src) -> Result<Descriptor, Stop> {
+    fn descriptor(&mut self, w: usize, pc: Pc, s: Src) -> Result<(Descriptor, BaseId), Stop> {
         let v = self.src(w, s, 0);
         let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
             self.data_dependent_address(w, u32::MAX, pc, v);
@@ -384,7 +386,8 @@ impl Machine<'_> {
         };
         for lane in 1..LANES {
             let other = self.src(w, s, lane);
-            if self.values.of_bits_plain(other, 64) != Val::Conc(bits) {
+            let same = self.src_prov(w, s, lane) == self.src_prov(w, s, 0);
+            if !same || self.values.of_bits_plain(other, 64) != Val::Conc(bits) {
                 let site = self.site(pc, w, u32::MAX, "give different descriptors");
                 self.unknown(UnknownKind::Undefined, vec![site], || {
                     "the descriptors of a matrix operand differ within a warp".into()
@@ -392,22 +395,74 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
         }
-        Descriptor::of_warpgroup(bits).map_or_else(
-            || {
-                self.unsupported(w, u32::MAX, pc, "a matrix descriptor with a base offset");
+        let Some(d) = Descriptor::of_warpgroup(bits) else {
+            self.unsupported(w, u32::MAX, pc, "a matrix descriptor with a base offset");
+            return Err(Stop::Finding);
+        };
+        let base = self.descriptor_base((w, 0, pc), s, d.pattern())?;
+        Ok((d, base))
+    }
+
+    /// The object that a matrix descriptor leads to, whose layout repeats after so many bytes.
+    pub fn descriptor_base(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        s: Src,
+        pattern: u64,
+    ) -> Result<BaseId, Stop> {
+        let p = self.src_prov(w, s, lane);
+        match self.prov.field(p) {
+            Ok(base) => {
+                self.check_pattern((w, lane, pc), base, pattern)?;
+                Ok(base)
+            }
+            Err(Astray::Nowhere) => {
+                let site = self.site(pc, w, 1 << lane, "takes the descriptor");
+                self.defect(DefectKind::OutOfBounds, vec![site], || {
+                    "the address in a matrix descriptor is not that of a variable of shared memory"
+                        .into()
+                });
                 Err(Stop::Finding)
-            },
-            Ok,
-        )
+            }
+            Err(Astray::Mixed) => {
+                self.refuse_base(w, 1 << lane, pc);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    /// A layout that repeats after so many bytes of shared memory needs an object that is aligned
+    /// so.
+    pub fn check_pattern(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        base: BaseId,
+        pattern: u64,
+    ) -> Result<(), Stop> {
+        if 1u64 << self.prov.base(base).align >= pattern {
+            return Ok(());
+        }
+        if self.prov.dynamic == Some(base) && self.kernel.shared.is_empty() {
+            self.found
+                .assumptions
+                .insert("dynamic shared memory begins at a multiple of 1024 bytes".into());
+            return Ok(());
+        }
+        let site = self.site(pc, w, 1 << lane, "accesses it");
+        self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+            format!(
+                "the layout depends on bits of a shared address that the alignment of the variable \
+                 leaves open: it would have to be {pattern}"
+            )
+        });
+        Err(Stop::Finding)
     }
 
     /// The elements of an operand in shared memory, outer index times depth, read by the agents of
     /// a warp, or by that of one lane.
-    #[allow(clippy::too_many_arguments)]
     pub fn shared_operand(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc, base): (usize, Pc, BaseId),
         agents: Actor,
         by: Option<usize>,
         ty: MatTy,
@@ -434,6 +489,7 @@ impl Machine<'_> {
                     cond: None,
                     region: SHARED,
                     off: *off as i64,
+                    base,
                 })
                 .collect();
             self.check(w, pc, &mut targets, 16, false);

@@ -332,6 +332,7 @@ impl Machine<'_> {
                 cond: None,
                 region: first.region,
                 off: first.off + i * stride as i64 * size,
+                base: first.base,
             })
             .collect())
     }
@@ -357,6 +358,7 @@ impl Machine<'_> {
                     cond: None,
                     region: line.region,
                     off: line.off,
+                    base: line.base,
                 })
                 .collect();
             self.check_line(w, pc, &mut every, length * size, size, false)?;

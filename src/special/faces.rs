@@ -208,18 +208,27 @@ impl<'a> Lift<'a> {
         }
     }
 
-    /// An infinite operand decides a result, and another may have no value there: then the result has none,
-    /// though nothing of that operand is left in it.
-    fn hide(&mut self, operands: &[Extended], out: &mut Extended) -> Option<()> {
-        let partial = |s: &TermStore, x: &Extended| !s.is_total(x.value);
-        for (i, x) in operands.iter().enumerate() {
+    /// An operand that is infinite decides a result, and another may have no value there: then the result has none,
+    /// though nothing of that operand is left in it. Where the conditions of that operand say what it is, its
+    /// value is not asked. Given with each operand is where it decides.
+    fn hide(&mut self, operands: &[(Extended, Cond)], out: &mut Extended) -> Option<()> {
+        for (i, (x, _)) in operands.iter().enumerate() {
             let mut others = operands.iter().enumerate();
-            if partial(self.store, x) && others.any(|(j, y)| i != j && !y.is_finite()) {
-                let one = self.hidden.insert_full(Box::new([x.value])).0;
-                out.hidden = self.hide_both(out.hidden, one)?;
+            if self.store.is_total(x.value) || !others.any(|(j, o)| i != j && o.1 != Cond::Never) {
+                continue;
             }
+            let (special, zero) = (self.special(*x)?, self.store.integer(0));
+            let real = self.choose(special, zero, x.value);
+            let one = self.hidden.insert_full(Box::new([real])).0;
+            out.hidden = self.hide_both(out.hidden, one)?;
         }
         Some(())
+    }
+
+    /// Operands with where they are infinite.
+    fn deciding(&mut self, operands: &[Extended]) -> Option<Vec<(Extended, Cond)>> {
+        let all = operands.iter().map(|&x| Some((x, self.infinite(x)?)));
+        all.collect()
     }
 
     /// The infinities of a sum of some products, given its value and what that is elsewhere.
@@ -235,7 +244,8 @@ impl<'a> Lift<'a> {
             elsewhere,
             ..Extended::plain(value)
         };
-        self.hide(parts, &mut out)?;
+        let deciding = self.deciding(parts)?;
+        self.hide(&deciding, &mut out)?;
         for x in parts {
             out.wild = self.or(out.wild, x.wild)?;
             out.undefined = self.or(out.undefined, x.undefined)?;
@@ -322,7 +332,8 @@ impl<'a> Lift<'a> {
             pole: self.or(a.pole, b.pole)?,
             ..Extended::plain(self.store.mul(a.value, b.value))
         };
-        self.hide(&[a, b], &mut out)?;
+        let deciding = self.deciding(&[a, b])?;
+        self.hide(&deciding, &mut out)?;
         self.signed(infinite, minus, &mut out)?;
         Some(out)
     }
@@ -342,7 +353,8 @@ impl<'a> Lift<'a> {
             pole: a.pole,
             ..Extended::plain(self.choose(y, zero, quotient))
         };
-        self.hide(&[a, b], &mut out)?;
+        let deciding = self.deciding(&[a, b])?;
+        self.hide(&deciding, &mut out)?;
         let reads = self.read.contains(&t);
         let mut infinite = x;
         let is_constant = self.store.as_const(b.value).is_some_and(|c| !c.is_zero());

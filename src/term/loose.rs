@@ -114,6 +114,11 @@ impl TermStore {
         self.merged
     }
 
+    /// Notes that something depends on the bits of rounded numbers and does not show which.
+    pub fn note_merged(&mut self) {
+        self.merged = true;
+    }
+
     /// Notes that bits of `a` and `b` met and became `result`.
     #[inline]
     pub(super) fn note_meeting(&mut self, a: TermId, b: TermId, result: TermId) -> TermId {

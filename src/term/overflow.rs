@@ -15,6 +15,7 @@
 use num_traits::Signed;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::orders::Sides;
 use super::{ArrayId, Class, Fun, Term, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
 
@@ -192,7 +193,18 @@ impl TermStore {
         self.kinds(root, narrow) & kind != 0
     }
 
+    /// Whether a number of the machine may be below 0, 0, above 0, where it is a number and none is beyond its format.
+    pub(super) fn sides(&self, t: TermId) -> Sides {
+        let found = self.kinds_within(t, !OVER, &Narrow::default());
+        [NEGATIVE, ZERO, PLUS | POS_INF].map(|side| found & side != 0)
+    }
+
     fn kinds(&self, root: TermId, narrow: &Narrow) -> Kinds {
+        self.kinds_within(root, ALL, narrow)
+    }
+
+    /// The same where no term is of another kind than some.
+    fn kinds_within(&self, root: TermId, all: Kinds, narrow: &Narrow) -> Kinds {
         let ids = self.reachable(&[root]);
         if ids.len() > MAX_TERMS {
             return ALL;
@@ -204,7 +216,7 @@ impl TermStore {
                 k |= (if k & PLUS != 0 { OVER_POS } else { 0 })
                     | if k & MINUS != 0 { OVER_NEG } else { 0 };
             }
-            known.insert(t, k);
+            known.insert(t, k & all);
         }
         known.get(&root).copied().unwrap_or(ALL)
     }

@@ -53,7 +53,7 @@ const PAGES: &[Page] = &[
             "not-equivalent",
             "Counterexample",
             "0.1748",
-            "0.1344",
+            "0.1092",
             "Outputs",
             "elements",
         ],

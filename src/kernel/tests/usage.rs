@@ -1,8 +1,8 @@
 //! Flow of parameters: roles, element types, and results that depend on a base address.
 
-use super::{kernel_of, listing};
+use super::kernel_of;
 use crate::kernel::usage::results_used;
-use crate::kernel::{Fmt, NumTy, Op, ParamUse, Pc, Space, param_uses, pointer_bits};
+use crate::kernel::{Fmt, NumTy, Op, ParamUse, Space, param_uses};
 
 fn uses(body: &str) -> Vec<ParamUse> {
     param_uses(&kernel_of("", body))
@@ -65,72 +65,6 @@ fn copies_and_variables() {
     assert!(found[0].pointer && found[0].reads.len() == 1 && found[0].reads[0].untyped);
     // An offset from a variable, or into shared memory, is no pointer.
     assert!(!found[1].pointer && found[1].decides);
-    assert_eq!(pointer_bits(&k), []);
-    let k = kernel_of(
-        ".global .f32 g[8];",
-        "mov.u64 %rd1, g; shr.u64 %rd2, %rd1, 4; ret;",
-    );
-    assert_eq!(pointer_bits(&k), [Pc(1)]);
-}
-
-#[test]
-fn what_depends_on_a_base() {
-    let load = "ld.param.u64 %rd1, [a]; cvta.to.global.u64 %rd2, %rd1; ld.global.f32 %f1, [%rd2];
-        ld.param.u64 %rd3, [s]; ld.global.f32 %f2, [%rd3]; add.s64 %rd4, %rd2, 16;";
-    let start = listing("", load).len() as u32;
-    for (body, wanted) in [
-        ("add.s64 %rd5, %rd2, %rd6;", false),
-        ("sub.s64 %rd5, %rd2, 8;", false),
-        ("sub.s64 %rd5, %rd4, %rd2;", false),
-        ("sub.s64 %rd5, %rd6, %rd2;", true),
-        ("sub.s64 %rd5, %rd2, %rd3;", true),
-        ("add.s64 %rd5, %rd2, %rd3;", true),
-        ("mad.lo.s64 %rd5, %rd6, 4, %rd2;", false),
-        ("mad.lo.s64 %rd5, %rd2, 4, %rd6;", true),
-        ("setp.lt.u64 %p1, %rd2, %rd4;", false),
-        ("setp.lt.u64 %p1, %rd2, %rd3;", true),
-        ("setp.lt.u64 %p1, %rd2, %rd6;", true),
-        ("setp.ne.s64 %p1, %rd2, 0;", false),
-        ("and.b64 %rd5, %rd2, 15;", false),
-        ("and.b64 %rd5, %rd2, -16;", false),
-        ("and.b64 %rd5, %rd2, 256;", true),
-        ("or.b64 %rd5, %rd2, 8;", false),
-        ("or.b64 %rd5, %rd2, %rd6;", true),
-        ("shr.u64 %rd5, %rd2, 4;", true),
-        ("mul.lo.s64 %rd5, %rd2, 4;", true),
-        ("mov.b64 {%r1, %r2}, %rd2;", false),
-        (
-            "mov.b64 {%r1, %r2}, %rd2; mov.b64 %rd5, {%r1, %r2}; ld.global.f32 %f1, [%rd5];",
-            false,
-        ),
-        ("cvt.u32.u64 %r1, %rd2; and.b32 %r2, %r1, 15;", false),
-        ("st.local.u64 [stack], %rd2;", false),
-        ("st.global.u64 [%rd2], %rd2;", true),
-        (
-            "selp.b64 %rd5, %rd2, %rd3, %p1; ld.global.f32 %f1, [%rd5];",
-            false,
-        ),
-        ("cvt.rn.f32.u64 %f1, %rd2;", true),
-    ] {
-        let k = kernel_of("", &format!("{load} {body} ret;"));
-        let found = pointer_bits(&k);
-        let here: Vec<&Pc> = found.iter().filter(|pc| pc.0 >= start).collect();
-        assert_eq!(!here.is_empty(), wanted, "{body}: {found:?}");
-        assert!(wanted || found.is_empty(), "{body}: {found:?}");
-    }
-    // The high half decides nothing that may be known.
-    let k = kernel_of(
-        "",
-        &format!("{load} mov.b64 {{%r1, %r2}}, %rd2; and.b32 %r3, %r2, 15; ret;"),
-    );
-    assert_eq!(pointer_bits(&k).len(), 1);
-    let k = kernel_of(
-        "",
-        &format!(
-            "{load} cvt.u32.u64 %r1, %rd2; cvt.u64.u32 %rd7, %r1; ld.global.f32 %f1, [%rd7]; ret;"
-        ),
-    );
-    assert_eq!(pointer_bits(&k).len(), 1);
 }
 
 #[test]

@@ -177,6 +177,11 @@ impl Pattern {
         }
         let mut store = outcome.store;
         let written = *outcome.writes.values().next()?.values().nth(f.output)?;
+        // What rounding decides is no function of reals.
+        let fresh = |t: &TermId| matches!(store.get(*t), Term::Fresh { .. });
+        if store.reachable(&[written]).iter().any(fresh) {
+            return None;
+        }
         let root = match (store.get(written), store.sort(written)) {
             (Term::OfReal { real, .. }, _) => real,
             // Parts of encodings that are put together, and zeros with a sign among numbers.

@@ -98,11 +98,7 @@ impl Lift<'_> {
             ..Extended::plain(self.store.max(x, y))
         };
         // One that is -inf leaves the other's value.
-        let above = [a, b].map(|x| Extended {
-            neg: Cond::Never,
-            ..x
-        });
-        self.hide(&above, &mut out)?;
+        self.hide(&[(a, a.pos), (b, b.pos)], &mut out)?;
         Some(out)
     }
 

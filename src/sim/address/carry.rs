@@ -1,0 +1,476 @@
+//! What registers carry of bases through moves, arithmetic, comparisons and memory.
+//!
+//! The problem: most instructions meet no address, and those that do mostly add an offset to one.
+//! So an instruction is looked at only once some register that it reads has carried a base, and
+//! where all lanes carry the same linear form, it is looked at once for all lanes.
+//!
+//! Sound: a number that comes to carry a base gets its provenance here, and an operation without a
+//! rule here refuses operands that carry one: the run ends as `unknown`, since what would follow is
+//! true of one layout only.
+
+use crate::kernel::operands::{op_uses, uses};
+use crate::kernel::{
+    AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
+};
+
+use crate::spec::Role;
+use crate::term::TermId;
+
+use super::super::UnknownKind;
+use super::super::machine::{Machine, RegionId};
+use super::super::memory::RegionKind;
+use super::super::warp::{LANES, lanes};
+use super::derive::Arg;
+use super::provenance::{BaseId, Prov, Shape};
+
+/// What a lane-wise instruction gives its destinations.
+pub struct Plan(Vec<(RegId, u32, Prov)>);
+
+/// Destinations of one lane with their provenances.
+pub type Given = Vec<(RegId, Prov)>;
+
+impl Machine<'_> {
+    /// The provenance of a source operand in a lane.
+    #[inline]
+    pub fn src_prov(&mut self, w: usize, s: Src, lane: usize) -> Prov {
+        match s {
+            Src::Reg(r) => self.warps[w].prov(r, lane),
+            s => self.named(s),
+        }
+    }
+
+    /// What the lowest bits of a source operand carry.
+    pub fn src_part(&mut self, w: usize, s: Src, lane: usize, bits: u32) -> Prov {
+        let p = self.src_prov(w, s, lane);
+        let whole = match s {
+            Src::Reg(r) => u32::from(self.width(r)) <= bits,
+            _ => bits == 64,
+        };
+        if p.is_none() || whole {
+            return p;
+        }
+        let number = self.src(w, s, lane).known();
+        self.prov.extracted(p, number, 0, bits as u8)
+    }
+
+    /// The provenance of an operand that is no register.
+    pub fn named(&mut self, s: Src) -> Prov {
+        match s {
+            Src::Reg(_) | Src::Imm(_) => Prov::NONE,
+            Src::Global(g, _) => {
+                let region = self.global_region(g);
+                self.prov.of_array(region)
+            }
+            Src::Var(space, at, _) => self.prov.of_variable(space, at),
+        }
+    }
+
+    /// A source operand in a lane, with its provenance.
+    pub fn arg(&mut self, w: usize, s: Src, lane: usize) -> Arg {
+        let v = self.src(w, s, lane);
+        let p = self.src_prov(w, s, lane);
+        Arg { v, p }
+    }
+
+    /// Lets lanes of a register carry a provenance.
+    pub fn set_prov(&mut self, w: usize, r: RegId, mask: u32, p: Prov) {
+        if p.is_none() {
+            return self.warps[w].clear_prov(r, mask);
+        }
+        self.warps[w].set_prov(r, mask, p);
+        if !std::mem::replace(&mut self.carriers[r.0 as usize], true) {
+            for (pc, inst) in self.kernel.insts.iter().enumerate() {
+                uses(inst, |u| self.watched[pc] |= u == r);
+            }
+        }
+    }
+
+    /// Lanes of `exec` in which some register that an operation reads carries a base.
+    fn carrying(&self, w: usize, exec: u32, op: &Op) -> u32 {
+        let mut mask = 0;
+        op_uses(op, &mut |r| mask |= self.warps[w].carried(r));
+        mask & exec
+    }
+
+    /// What a lane-wise operation will give its destinations; `None` if nothing that it reads
+    /// carries a base.
+    pub fn plan(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Option<Plan> {
+        let mask = match brings_base(op) {
+            true => exec,
+            false => self.carrying(w, exec, op),
+        };
+        if mask == 0 {
+            return None;
+        }
+        let mut out: Vec<(RegId, u32, Prov)> = Vec::new();
+        let mut refused = 0;
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let Some((given, steady)) = self.derive(w, lane, op) else {
+                refused |= 1 << lane;
+                rest &= !(1 << lane);
+                continue;
+            };
+            let alike = if steady {
+                self.alike(w, lane, rest, op)
+            } else {
+                1 << lane
+            };
+            rest &= !alike;
+            for (r, p) in given {
+                match out.iter_mut().find(|o| o.0 == r && o.2 == p) {
+                    Some(o) => o.1 |= alike,
+                    None => out.push((r, alike, p)),
+                }
+            }
+        }
+        if refused != 0 {
+            self.refuse_base(w, refused, pc);
+        }
+        Some(Plan(out))
+    }
+
+    /// Lanes whose operands carry the same as those of one lane.
+    fn alike(&self, w: usize, lane: usize, among: u32, op: &Op) -> u32 {
+        let warp = &self.warps[w];
+        let mut same = among;
+        op_uses(op, &mut |r| same &= warp.same_prov(r, lane, same));
+        same
+    }
+
+    /// Gives the destinations of an operation what was planned.
+    pub fn carry_out(&mut self, w: usize, plan: Plan) {
+        for (r, mask, p) in plan.0 {
+            self.set_prov(w, r, mask, p);
+        }
+    }
+
+    /// An operation without a rule for what its operands carry: the run ends before the next.
+    pub fn refuse_base(&mut self, w: usize, mask: u32, pc: Pc) {
+        self.prov.refused = true;
+        let site = self.site(pc, w, mask, "computes with the bits of an address");
+        self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+            "the result depends on where an array lies in memory".into()
+        });
+    }
+
+    /// Refuses bases in operands that are no addresses, of an operation that is not lane-wise.
+    pub fn check_operands(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+        let mut mask = 0;
+        number_uses(op, &mut |r| mask |= self.warps[w].carried(r));
+        if mask & exec != 0 {
+            self.refuse_base(w, mask & exec, pc);
+        }
+    }
+
+    /// Stores a value that carries something.
+    pub fn put(&mut self, region: RegionId, (at, bytes): (u64, u32), new: Arg, pc: Pc) {
+        let r = &mut self.regions[region.0 as usize];
+        let part = bytes < 4;
+        let (before, word) = (r.prov(at / 4), r.known_word(at / 4));
+        r.store(&mut self.values, at, bytes, new.v);
+        if new.p.is_none() && (!part || before.is_none()) {
+            return;
+        }
+        let held = match bytes {
+            8 => self.prov.halves(new.p, new.v.known()),
+            4 => [new.p, Prov::NONE],
+            _ => {
+                let bits = (at % 4 * 8) as u8;
+                let new = (new.p, new.v.known());
+                let width = (bytes * 8) as u8;
+                [
+                    self.prov.inserted((before, word), new, bits, width),
+                    Prov::NONE,
+                ]
+            }
+        };
+        let words = if bytes == 8 { 2 } else { 1 };
+        for (word, p) in (at / 4..).zip(held).take(words) {
+            self.regions[region.0 as usize].set_prov(word, p, Some(pc));
+        }
+    }
+
+    /// What the bytes at an offset of a region carry.
+    pub fn load_prov(&mut self, region: RegionId, at: u64, bytes: u32) -> Prov {
+        let r = &self.regions[region.0 as usize];
+        if !r.carries(at, bytes) {
+            return Prov::NONE;
+        }
+        let word = |i: u64| (r.prov(at / 4 + i), r.known_word(at / 4 + i));
+        match bytes {
+            8 => {
+                let [a, b] = [word(0), word(1)];
+                self.prov.joined([a, b], r.is_one_value(at / 4))
+            }
+            4 => word(0).0,
+            _ => {
+                let (p, n) = word(0);
+                let bits = (at % 4 * 8) as u8;
+                self.prov.extracted(p, n, bits, (bytes * 8) as u8)
+            }
+        }
+    }
+
+    /// Bytes that are copied from one place to another carry along what they carry.
+    pub fn copy_prov(&mut self, from: (RegionId, u64), to: (RegionId, u64), bytes: u32, pc: Pc) {
+        let (a, b) = (from.0.0 as usize, to.0.0 as usize);
+        if !self.regions[a].carries(from.1, bytes) && !self.regions[b].carries(to.1, bytes) {
+            return;
+        }
+        let whole = from.1.is_multiple_of(4) && to.1.is_multiple_of(4) && bytes.is_multiple_of(4);
+        for i in 0..u64::from(bytes.div_ceil(4)) {
+            let p = match (whole, self.regions[a].prov(from.1 / 4 + i)) {
+                (true, p) => p,
+                (false, Prov::NONE) => Prov::NONE,
+                (false, _) => Prov::OPAQUE,
+            };
+            self.regions[b].set_prov(to.1 / 4 + i, p, Some(pc));
+        }
+    }
+
+    /// What a value carries where a condition holds.
+    pub fn prov_where(&self, mut p: Prov, known: TermId) -> Prov {
+        while let Shape::Choice(c, x, y) = *self.prov.shape(p) {
+            if c == known {
+                p = x;
+            } else if self.values.store.opposite(c, known) {
+                p = y;
+            } else {
+                break;
+            }
+        }
+        p
+    }
+
+    /// The name of what a base is the base of.
+    fn name_of(&self, id: BaseId) -> String {
+        let b = self.prov.base(id);
+        if Some(id) == self.prov.dynamic || b.rounded.is_some() {
+            return "dynamic shared memory".into();
+        }
+        let var = |all: &[Var]| {
+            let found = all.iter().find(|v| u64::from(v.offset) == b.number);
+            found.map(|v| v.name.clone())
+        };
+        let name = match b.space {
+            Space::Shared | Space::SharedCluster => var(&self.kernel.shared),
+            Space::Local => var(&self.kernel.locals),
+            Space::Param => {
+                let mut all = self.kernel.params.iter();
+                let found = all.find(|p| u64::from(p.offset) == b.number);
+                found.map(|p| p.name.clone())
+            }
+            Space::Global | Space::Const | Space::Generic => None,
+        };
+        name.unwrap_or_else(|| self.place(b.region, 0, 1))
+    }
+
+    /// At the end: what the arrays hold must not depend on where anything lies.
+    pub fn check_arrays(&mut self) {
+        for i in 0..self.regions.len() {
+            let r = &self.regions[i];
+            // Nothing is claimed of what is left in scratch memory.
+            if let RegionKind::Array(a) = r.kind
+                && self.arrays[a].role == Some(Role::Scratch)
+            {
+                continue;
+            }
+            let Some((word, pc)) = r.leftover() else {
+                continue;
+            };
+            let place = self.place(RegionId(i as u32), word * 4, 4);
+            let site = self.site(pc, 0, 1, format!("stores an address in {place}"));
+            self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+                "the result depends on where an array lies in memory".into()
+            });
+        }
+        if self.prov.roundings_meet() {
+            self.unknown(UnknownKind::NondeterministicValue, Vec::new(), || {
+                "which bytes are accessed both from the start of dynamic shared memory and from an \
+                 address that is rounded depends on where it lies"
+                    .into()
+            });
+        }
+        let taken: Vec<_> = self.prov.taken.drain().collect();
+        for (id, bytes) in taken {
+            let name = self.name_of(id);
+            self.found.assumptions.insert(format!(
+                "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
+            ));
+        }
+        if self.prov.used_alignment {
+            self.found
+                .assumptions
+                .insert("arrays begin at multiples of 256 bytes, as allocations do".into());
+        }
+    }
+}
+
+/// Calls `f` with each operand of a lane-wise operation that names a variable.
+fn named_sources(op: &Op, mut f: impl FnMut(Src)) {
+    let mut each = |s: &Src| {
+        if matches!(s, Src::Global(..) | Src::Var(..)) {
+            f(*s);
+        }
+    };
+    match op {
+        Op::Mov { src, .. }
+        | Op::Cvta { src, .. }
+        | Op::Cvt { src, .. }
+        | Op::Unpack { src, .. } => each(src),
+        Op::IsSpace { a, .. } => each(a),
+        Op::Int { src, .. } => src.iter().for_each(each),
+        Op::Pack { srcs, .. } => srcs.iter().for_each(each),
+        Op::Setp { a, b, .. } | Op::Set { a, b, .. } | Op::Selp { a, b, .. } => {
+            each(a);
+            each(b);
+        }
+        Op::Slct { a, b, c, .. } => [a, b, c].into_iter().for_each(each),
+        Op::Lop3Bool { src, .. } => src.iter().for_each(each),
+        _ => {}
+    }
+}
+
+/// True of a lane-wise operation whose result depends on a base whatever its registers carry: it
+/// names a variable, or adds or takes away a window.
+fn brings_base(op: &Op) -> bool {
+    let mut found = matches!(op, Op::Cvta { space, .. } if has_window(*space));
+    named_sources(op, |_| found = true);
+    found
+}
+
+/// The instructions that bring a base.
+pub fn watched(kernel: &crate::kernel::Kernel) -> Vec<bool> {
+    kernel.insts.iter().map(|i| brings_base(&i.op)).collect()
+}
+
+/// Calls `f` with each register that an operation other than a lane-wise one reads as a number, in
+/// which a base would be lost.
+fn number_uses(op: &Op, f: &mut impl FnMut(RegId)) {
+    let src = |s: &Src, f: &mut dyn FnMut(RegId)| {
+        if let Src::Reg(r) = s {
+            f(*r);
+        }
+    };
+    match op {
+        // Memory and other lanes carry what they are given.
+        Op::Ld { .. } | Op::St { .. } | Op::Ldmatrix { .. } => {}
+        Op::Atom { op, srcs, cas, .. } => {
+            if *op != crate::kernel::AtomOp::Exch {
+                srcs.iter().chain(cas).for_each(|s| src(s, f));
+            }
+        }
+        Op::Shfl { b, c, mask, .. } => {
+            [b, c].into_iter().chain(mask).for_each(|s| src(s, f));
+        }
+        Op::Stmatrix { srcs, .. } => srcs.iter().for_each(|s| src(s, f)),
+        Op::CpAsync { read, ignore, .. } => {
+            read.iter().for_each(|s| src(s, f));
+            ignore.iter().for_each(|g| f(g.reg));
+        }
+        Op::Async(op) => async_numbers(op, f),
+        op => op_uses(op, f),
+    }
+}
+
+fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
+    let mut allowed: Vec<RegId> = Vec::new();
+    let mut allow = |s: &Src| {
+        if let Src::Reg(r) = s {
+            allowed.push(*r);
+        }
+    };
+    match op {
+        AsyncOp::Wgmma(m) => {
+            allow(&m.b);
+            if let GroupA::Shared(s, _) = &m.a {
+                allow(s);
+            }
+        }
+        AsyncOp::Tensor(op) => match &**op {
+            TensorOp::Alloc { addr, .. } | TensorOp::Commit { addr, .. } => allow(&addr.base),
+            TensorOp::Mma { a, b, .. } => {
+                allow(b);
+                if let TensorA::Shared(s) = a {
+                    allow(s);
+                }
+            }
+            _ => {}
+        },
+        AsyncOp::Bulk(op) => {
+            op.far_addresses(|_, addr, _| allow(&addr.base));
+            match &**op {
+                BulkOp::Copy(copy) => {
+                    allow(&copy.near.base);
+                    if let crate::kernel::BulkEnd::Object(_, addr) = &copy.end {
+                        allow(&addr.base);
+                    }
+                }
+                BulkOp::Replace {
+                    field: MapField::Address,
+                    value,
+                    ..
+                } => allow(value),
+                BulkOp::MapCopy { from, .. } => allow(&from.base),
+                _ => {}
+            }
+        }
+        op => op.address().iter().for_each(|a| allow(&a.base)),
+    }
+    op.uses(&mut |r| {
+        if !allowed.contains(&r) {
+            f(r);
+        }
+    });
+}
+
+/// State spaces whose addresses are offsets from a window.
+pub fn has_window(space: Space) -> bool {
+    match space {
+        Space::Shared | Space::SharedCluster | Space::Local | Space::Param => true,
+        Space::Generic | Space::Global | Space::Const => false,
+    }
+}
+
+/// What lanes carry in a register that a walk saves and restores.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// Lanes that carry something.
+    pub mask: u32,
+    /// What they carry.
+    pub prov: Option<Box<[Prov; LANES]>>,
+}
+
+impl Carried {
+    /// What a lane carries.
+    pub fn get(&self, lane: usize) -> Prov {
+        match &self.prov {
+            Some(all) if self.mask >> lane & 1 == 1 => all[lane],
+            _ => Prov::NONE,
+        }
+    }
+
+    /// Lets a lane carry something.
+    pub fn set(&mut self, lane: usize, p: Prov) {
+        let bit = 1 << lane;
+        if p.is_none() {
+            self.mask &= !bit;
+            return;
+        }
+        self.mask |= bit;
+        self.prov.get_or_insert_with(Default::default)[lane] = p;
+    }
+}
+
+impl super::super::warp::Warp {
+    /// What the lanes of a register carry.
+    pub fn carried_lanes(&self, r: RegId) -> Carried {
+        let mut out = Carried::default();
+        for lane in lanes(self.carried(r)) {
+            out.set(lane, self.prov(r, lane));
+        }
+        out
+    }
+}

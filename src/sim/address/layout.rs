@@ -1,0 +1,83 @@
+//! The bases of a launch: what may lie anywhere.
+//!
+//! Source: PTX ISA 9.0, sections 5.1 (state spaces) and 5.4 (variables, alignment); the CUDA
+//! programming guide says of allocations that they are aligned to at least 256 bytes. Nothing says
+//! where variables lie, nor in which order.
+
+use crate::kernel::{Kernel, Space, Var};
+use crate::spec::{Arrays, Launch, Origin};
+use crate::term::ArrayId;
+
+use super::super::machine::{LOCAL, PARAM, RegionId, SHARED, base, region_of};
+use super::provenance::{Base, Provenances};
+
+/// Allocations begin at multiples of two to this.
+const ALLOCATED: u8 = 8;
+
+/// All bases: windows, variables of the CTA, of threads and of the launch, arrays.
+pub fn bases(
+    kernel: &Kernel,
+    launch: &Launch,
+    arrays: &Arrays,
+    globals: &[RegionId],
+) -> Provenances {
+    let windows = [SHARED, LOCAL, PARAM].map(|r| (r, base(r)));
+    let mut all = Provenances::new(windows);
+    let variable = |space, region, at: u32, size, align: u32| Base {
+        space,
+        region,
+        number: u64::from(at),
+        size,
+        align: align.max(1).trailing_zeros() as u8,
+        allocated: false,
+        plain: align.max(1),
+        rounded: None,
+    };
+    let of = |space, region, v: &Var| {
+        variable(space, region, v.offset, Some(u64::from(v.bytes)), v.align)
+    };
+    for v in &kernel.shared {
+        all.add_variable(v.offset, of(Space::Shared, SHARED, v));
+    }
+    if let Some(at) = kernel.dynamic_shared {
+        let b = variable(
+            Space::Shared,
+            SHARED,
+            at,
+            launch.dynamic_shared,
+            kernel.dynamic_align,
+        );
+        all.dynamic = Some(all.add_variable(at, b));
+    }
+    for v in &kernel.locals {
+        all.add_variable(v.offset, of(Space::Local, LOCAL, v));
+    }
+    for p in &kernel.params {
+        let size = Some(u64::from(p.bytes));
+        let b = variable(Space::Param, PARAM, p.offset, size, p.align);
+        all.add_variable(p.offset, b);
+    }
+    for (i, a) in arrays.0.iter().enumerate() {
+        let region = region_of(ArrayId(i as u32));
+        let named = globals.iter().position(|r| *r == region);
+        let declared = named.map(|g| kernel.globals[g].align.max(1).trailing_zeros() as u8);
+        all.add_array(Base {
+            space: if a.origin == Origin::Const {
+                Space::Const
+            } else {
+                Space::Global
+            },
+            region,
+            number: base(region),
+            size: a.extent,
+            align: declared.unwrap_or(ALLOCATED),
+            allocated: declared.is_none(),
+            plain: match declared {
+                Some(align) => 1 << align,
+                None => a.elem.map_or(8, |e| e.bytes() as u32),
+            },
+            rounded: None,
+        });
+    }
+    all
+}
