@@ -122,6 +122,29 @@ pub enum SpecError {
         first: String,
         second: String,
     },
+    #[error(
+        "parameter {position} is `{reference}`, {first}, in the reference and `{optimized}`, {second}, in the \
+         optimized kernel, so that they are not paired, and one has no value: give it to both with --arg {position}=VALUE, or pair others with --map"
+    )]
+    Widths {
+        position: u32,
+        reference: String,
+        first: String,
+        optimized: String,
+        second: String,
+    },
+    #[error(
+        "the binding `{text}` is of `{reference}`, {first}, in the reference and of `{optimized}`, {second}, in the \
+         optimized kernel, which are not paired: pair what belongs together with --map, or give each its value \
+         with --ref-arg and --opt-arg"
+    )]
+    TwoMeanings {
+        text: String,
+        reference: String,
+        first: String,
+        optimized: String,
+        second: String,
+    },
     #[error("the pairing `{text}` names no parameter of `{kernel}`; its parameters are {params}")]
     NoSuchMapped {
         text: String,

@@ -5,7 +5,7 @@
 
 use super::binding::{Arg, ArgValue, Key, ParamKey};
 use super::fit::Side;
-use super::pairing::{Pair, Target, find, targets};
+use super::pairing::{Pair, Target, targets};
 
 /// The flag for some bytes of the parameter space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +51,9 @@ pub(super) fn of(sides: &[Side], pairs: &[Pair]) -> Vec<Vec<Flag>> {
                 _ if alone(sides, pairs, own) => ("--arg", part),
                 _ => (["--ref-arg", "--opt-arg"][side.min(1)], part),
             };
-            let of = if flag == "--arg" { 0 } else { side };
-            let of = if sides.len() == 1 || pair[0].is_none() {
-                side
-            } else {
-                of
+            let of = match pair {
+                [Some(_), Some(_)] => 0,
+                _ => side,
             };
             let bytes = sides[of].kernel.params[named.param].bytes;
             let scalar = named.start == 0 && named.bytes == bytes && [1, 2, 4, 8].contains(&bytes);
@@ -71,7 +69,7 @@ pub(super) fn of(sides: &[Side], pairs: &[Pair]) -> Vec<Vec<Flag>> {
     out
 }
 
-/// Does `--arg` with the position of a place bind it, though it has no partner?
+/// Does `--arg` with the position of a place, which has no partner, bind it and nothing else?
 fn alone(sides: &[Side], pairs: &[Pair], place: Target) -> bool {
     let key = Key {
         param: ParamKey::Position(place.param as u32),
@@ -84,6 +82,5 @@ fn alone(sides: &[Side], pairs: &[Pair], place: Target) -> bool {
         layer: 0,
         own: false,
     };
-    let mut groups = targets(sides, pairs, place.side, &arg).into_iter();
-    find(sides[place.side].kernel, &arg.key).is_some() && groups.any(|g| g.contains(&place))
+    targets(sides, pairs, place.side, &arg) == [[place]]
 }

@@ -3,6 +3,8 @@
 //! Both kernels of a pair share one table of [`Arrays`]: an input element of the reference and of
 //! the optimized kernel is the same symbol exactly when both name the same [`ArrayId`].
 
+use std::sync::Arc;
+
 use crate::kernel::{Fmt, GlobalId};
 use crate::term::ArrayId;
 
@@ -160,6 +162,8 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
+    /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
+    pub initial: Option<Arc<[u8]>>,
 }
 
 /// The arrays of a pair, by [`ArrayId`].

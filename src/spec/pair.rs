@@ -9,6 +9,8 @@
 //! which is what the pairing means; not sharing can only lose proofs. Extent and role of an array
 //! come from the bindings of each side alone, the element type and shape from either.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::kernel::{Kernel, Param, ParamKind};
@@ -261,6 +263,7 @@ impl Table {
                 elem: None,
                 shape: Vec::new(),
                 extent: None,
+                initial: None,
             });
         }
         let elem = match param.kind {
@@ -275,6 +278,7 @@ impl Table {
             elem,
             shape: vec![1],
             extent: Some(piece.bytes as u64),
+            initial: None,
         })
     }
 
@@ -326,6 +330,8 @@ impl Table {
             for g in &draft.kernel.globals {
                 let key = (g.name.clone(), g.constant);
                 let extent = (!g.external || g.bytes > 0).then_some(g.bytes);
+                let is_known = !g.external && g.relocs.is_empty();
+                let initial: Option<Arc<[u8]>> = is_known.then(|| g.init.as_slice().into());
                 let id = *by_name.entry(key).or_insert_with(|| {
                     self.push(Array {
                         name: g.name.clone(),
@@ -338,9 +344,14 @@ impl Table {
                         elem: g.fmt.map(ElemTy::Float),
                         shape: Vec::new(),
                         extent,
+                        initial: initial.clone(),
                     })
                 });
                 let i = id.0 as usize;
+                if self.merged[i].initial != initial {
+                    self.merged[i].initial = None;
+                    self.views.iter_mut().for_each(|v| v[i].initial = None);
+                }
                 self.views[side][i].extent = extent;
                 let merged = &mut self.merged[i].extent;
                 *merged = merged.zip(extent).map(|(a, b)| a.max(b));
