@@ -64,10 +64,10 @@ impl Pair {
 
     fn run(&self, setup: &Setup, i: usize) -> Outcome {
         let Resolved {
-            selection: _,
             launch,
             bindings,
             arrays,
+            ..
         } = &setup.kernels[i];
         let side = [Side::Reference, Side::Optimized][i];
         sim::run(&self.kernels[i], launch, bindings, arrays, side, &LIMITS)

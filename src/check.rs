@@ -130,6 +130,11 @@ impl Asked<'_> {
             _ => (None, None),
         };
         let told_apart = tried.and_then(|t| simulated.found.add_trial(t));
+        for (i, lowered) in self.lowered.iter().enumerate() {
+            let ran = ran(&self.specs[i], lowered, &setup.kernels[i]);
+            let missing = ran.missing(&simulated.found.unknown);
+            simulated.found.unknown.extend(missing);
+        }
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
         let report = self.report(setup, simulated, decision, told_apart);
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
@@ -150,6 +155,7 @@ impl Asked<'_> {
         let runs = scope.kernels.map(|covered| {
             let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
+            found.warnings.extend(ran.partial(&covered));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
@@ -289,6 +295,7 @@ pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Res
         which: spec.which,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
+        resolved,
     }
 }
 

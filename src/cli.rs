@@ -183,13 +183,13 @@ pub struct LaunchArgs {
     /// Block, %ntid.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub block: Option<Triple>,
-    /// Grid, %nctaid.
+    /// Grid, %nctaid: every CTA of it is run.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub grid: Option<Triple>,
-    /// CTA that is run, %ctaid.
+    /// The one CTA that is run instead, %ctaid.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
     pub cta: Option<Cta>,
-    /// Every CTA of the grid.
+    /// Every CTA of the grid, which is what happens anyway.
     #[arg(long, conflicts_with = "cta")]
     pub all_ctas: bool,
     /// Extent of dynamic shared memory.
@@ -207,7 +207,7 @@ pub struct LaunchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
 pub struct BindArgs {
-    /// What a parameter is: KEY is its position or name, VALUE a number or an array such as in:f32[64,64].
+    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64].
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
@@ -270,7 +270,7 @@ pub struct PairArgs {
     /// Binding of the optimized kernel alone.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub opt_arg: Vec<(String, ArgText)>,
-    /// Parameters that are one, where the positions differ.
+    /// Parameters or fields that are one, where the positions differ.
     #[arg(long, value_name = "REF=OPT", value_parser = map_text)]
     pub map: Vec<(String, String)>,
 }

@@ -41,7 +41,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         };
         match resolved.selection {
             Selection::All => grid::all(&subject),
-            Selection::Given | Selection::First => grid::cover(&subject, &[resolved.launch.rank()]),
+            Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
         }
     };
     let mut covered = run(&setup);
@@ -61,6 +61,9 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let ran = ran(&spec, &lowered, resolved);
     let mut found = Found::default();
     found.add(ran, &lowered, &covered.outcome);
+    found.warnings.extend(ran.partial(&covered));
+    let missing = ran.missing(&found.unknown);
+    found.unknown.extend(missing);
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
         (false, _) => Verdict::Defective,
         (true, false) => Verdict::Unknown,

@@ -90,6 +90,7 @@ fn check_has_the_documented_shape() {
         "scope",
         "reference",
         "optimized",
+        "inputs",
         "defects",
         "warnings",
         "unknown",

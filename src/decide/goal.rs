@@ -1,11 +1,12 @@
 //! From what both kernels wrote to verification conditions, one for each element.
 //!
-//! An element that only one kernel writes is compared with its initial content, a symbol of its
-//! own; in an array that is bound `out:` there is no initial content, so that the kernels differ.
+//! An element that only one kernel writes is compared with its initial content: what an initialiser
+//! says, else a symbol of its own; in an array that is bound `out:` there is no initial content, so that the kernels differ.
 //! Encodings of reals in one format are compared as reals, everything else as bits, after packed
 //! pieces have been cut where either side has a seam.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -123,11 +124,22 @@ fn element_bytes(a: &Array, sides: [(&TermStore, &Writes); 2]) -> u64 {
     g.clamp(1, 8)
 }
 
+/// The bits of a range before the launch.
+fn initial(store: &mut TermStore, (array, a): (ArrayId, &Array), range: Range<u64>) -> TermId {
+    let width = (range.end - range.start) as u8 * 8;
+    let Some(init) = &a.initial else {
+        return store.bytes(array, range.start, width);
+    };
+    let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);
+    let bits = range.rev().fold(0, |v, i| v << 8 | u64::from(byte(i)));
+    store.bits(width, bits)
+}
+
 /// The bits of an element after the run, and which of its bytes were written.
 fn content(
     store: &mut TermStore,
     writes: &Writes,
-    array: ArrayId,
+    array: (ArrayId, &Array),
     off: u64,
     bytes: u64,
 ) -> (TermId, u8) {
@@ -141,7 +153,7 @@ fn content(
             continue;
         }
         if at < lo {
-            parts.push(store.bytes(array, at, (lo - at) as u8 * 8));
+            parts.push(initial(store, array, at..lo));
         }
         parts.push(store.extract(t, (lo - start) as u8 * 8, (hi - lo) as u8 * 8));
         for b in lo..hi {
@@ -150,7 +162,7 @@ fn content(
         at = hi;
     }
     if at < end {
-        parts.push(store.bytes(array, at, (end - at) as u8 * 8));
+        parts.push(initial(store, array, at..end));
     }
     (store.concat(&parts), mask)
 }
@@ -278,7 +290,7 @@ pub(crate) fn elements(
             let off = e * bytes;
             let [(x, wrote_r), (y, wrote_o)] = runs.each_mut().map(|r| {
                 let writes = r.writes.get(&array).unwrap_or(&none);
-                content(&mut r.store, writes, array, off, bytes)
+                content(&mut r.store, writes, (array, a), off, bytes)
             });
             let only = (wrote_r != wrote_o)
                 .then(|| only(a, wrote_r, wrote_o, options))

@@ -26,6 +26,7 @@ fn arrays(role: Option<Role>) -> Arrays {
         elem: Some(ElemTy::Float(Fmt::F32)),
         shape: vec![8],
         extent: Some(32),
+        initial: None,
     };
     Arrays(vec![array("in", Some(Role::In)), array("out", role)])
 }

@@ -153,10 +153,6 @@ impl Initials<'_> {
             if var.relocs.iter().any(|r| near(r.0)) || off + bytes > var.bytes {
                 return None;
             }
-            // Large variables are presets only as far as they have initialisers.
-            if off + bytes > (var.init.len() as u64).max(1 << 24) {
-                return None;
-            }
             let byte = |i: u64| var.init.get((off + i) as usize).copied().unwrap_or(0);
             let value = (0..bytes).fold(0, |v, i| v | (byte(i) as u64) << (8 * i));
             return Some(store.bits(width, value));

@@ -1,9 +1,8 @@
 //! Which CTAs of a pair are run, so that what is compared is complete on both sides.
 //!
-//! With `--all-ctas` both grids are run whole. Otherwise some CTAs lead: those that a flag names;
-//! else CTA 0 of both kernels if their grids are the same, and CTA 0 of the optimized kernel if
-//! not. The elements under test are those that the leading CTAs write, and each kernel is run at
-//! the CTAs that write them, whichever these are. Nothing else is compared.
+//! Both grids are run whole unless a flag names a CTA. Then the CTAs that are named lead: the elements
+//! under test are those that they write, and each kernel is run at the CTAs that write them,
+//! whichever these are. Nothing else is compared.
 //!
 //! Sound: a kernel counts as covered only if no CTA that was left out writes an element under
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
@@ -28,22 +27,16 @@ pub struct Scope {
 pub fn run(subjects: &[Subject; 2]) -> Scope {
     let selection = subjects.each_ref().map(|s| s.resolved.selection);
     let count = subjects.each_ref().map(|s| s.resolved.launch.ctas());
-    if selection.contains(&Selection::All) || count == [1, 1] {
+    let given = selection.map(|s| s == Selection::Given);
+    if given == [false, false] || count == [1, 1] {
         let (a, b) = rayon::join(|| all(&subjects[0]), || all(&subjects[1]));
         let kernels = [a, b];
         let coverage = kernels.each_ref().map(|k| coverage(k.whole));
         return Scope { kernels, coverage };
     }
-    let same_grid = subjects[0].resolved.launch.grid == subjects[1].resolved.launch.grid;
-    let leads = match selection {
-        [Selection::Given, Selection::Given] => [true, true],
-        [Selection::Given, _] => [true, false],
-        [_, Selection::Given] => [false, true],
-        _ => [same_grid, true],
-    };
     let lead = |i: usize| {
         let s: &Subject = &subjects[i];
-        leads[i].then(|| cover(s, &[s.resolved.launch.rank()]))
+        given[i].then(|| cover(s, &[s.resolved.launch.rank()]))
     };
     let (a, b) = rayon::join(|| lead(0), || lead(1));
     let led = [a, b];

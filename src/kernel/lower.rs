@@ -102,6 +102,13 @@ impl<'a> Lowerer<'a> {
             ptx::FuncDirectiveKind::ReqNTid(extent) => Some(extent.sizes),
             _ => None,
         });
+        // The manual bounds the product, not each extent.
+        let maxntid = m[function.directives].iter().find_map(|d| match d.kind {
+            ptx::FuncDirectiveKind::MaxNTid(extent) => {
+                Some(extent.sizes.iter().map(|&n| u64::from(n)).product())
+            }
+            _ => None,
+        });
         let files = m.items.iter().filter_map(|item| match item.kind {
             ptx::ItemKind::File(id) => Some((m[id].index, m[id].path)),
             _ => None,
@@ -130,6 +137,7 @@ impl<'a> Lowerer<'a> {
                 local_bytes: 0,
                 globals: Vec::new(),
                 reqntid,
+                maxntid,
                 tables: Vec::new(),
                 texts: Vec::new(),
                 join: Vec::new(),

@@ -142,6 +142,8 @@ pub struct Kernel {
     pub globals: Vec<GlobalVar>,
     /// `.reqntid`, if given.
     pub reqntid: Option<[u32; 3]>,
+    /// Threads that `.maxntid` allows, if given.
+    pub maxntid: Option<u64>,
     /// Jump tables of `brx.idx`.
     pub tables: Vec<Vec<Pc>>,
     /// Texts of the `Unsupported` instructions.

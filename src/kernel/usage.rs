@@ -56,6 +56,8 @@ pub struct ParamUse {
     pub atomics: Vec<AccessUse>,
     /// It can decide a branch, a guard or a comparison.
     pub decides: bool,
+    /// An address can depend on it.
+    pub addresses: bool,
 }
 
 /// What the kernel loads from its parameters.
@@ -74,6 +76,7 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
     let copies = reach(&Graph::new(kernel, Flow::Copy), &seeds);
     let any = reach(&Graph::new(kernel, Flow::Any), &seeds);
     let mut taken: Vec<(Origin, ValueUse)> = Vec::new();
+    let mut addresses: Vec<Src> = Vec::new();
     let mut decide = |reg: RegId| {
         for origin in any.origins(Src::Reg(reg)) {
             uses[*origin as usize].decides = true;
@@ -90,6 +93,12 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
         }
         if matches!(inst.op, Op::Setp { .. } | Op::Set { .. } | Op::Brx { .. }) {
             op_uses(&inst.op, &mut decide);
+        }
+        accesses(&inst.op, |addr, _, _| addresses.push(addr.base));
+    }
+    for base in addresses {
+        for origin in any.origins(base) {
+            uses[*origin as usize].addresses = true;
         }
     }
     for (origin, what) in taken {
@@ -299,6 +308,7 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
                     writes: Vec::new(),
                     atomics: Vec::new(),
                     decides: false,
+                    addresses: false,
                 });
             }
             let loaded = &mut found.uses[origin as usize].loaded;

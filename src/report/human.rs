@@ -126,7 +126,13 @@ fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
         k.file,
         visible(&k.entry),
         launch::show(l.block),
-    )
+    )?;
+    // The type of a field follows from the code, so that people see what it was taken for.
+    for n in k.numbers.iter().filter(|n| n.field) {
+        let (name, at, ty) = (&n.name, n.offset, n.ty.name());
+        writeln!(out, "             {name}+{at} is {ty}, bytes {}", n.hex())?;
+    }
+    Ok(())
 }
 
 fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {

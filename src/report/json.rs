@@ -25,6 +25,7 @@ pub fn report(r: &Report) -> Value {
     for k in &r.kernels {
         put(k.which.name(), kernel(k));
     }
+    put("inputs", inputs(r));
     put(
         "defects",
         r.defects.iter().map(|e| entry(e, true)).collect(),
@@ -77,6 +78,24 @@ fn scope(r: &Report) -> Value {
     let whole = r.kernels.iter().all(|k| k.whole);
     out.insert("whole_grid".to_string(), json!(whole));
     Value::Object(out)
+}
+
+/// The bytes that parameters were bound to.
+fn inputs(r: &Report) -> Value {
+    let mut bindings = Map::new();
+    for k in &r.kernels {
+        let numbers = k.numbers.iter().map(|n| {
+            json!({
+                "parameter": n.position,
+                "name": n.name,
+                "offset": n.offset,
+                "type": n.ty.name(),
+                "bytes": n.hex(),
+            })
+        });
+        bindings.insert(k.which.name().to_string(), numbers.collect());
+    }
+    json!({ "bindings": bindings })
 }
 
 fn kernel(k: &KernelReport) -> Value {

@@ -12,7 +12,8 @@ use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
-use crate::spec::{Launch, SpecError, TomlError, Which};
+use crate::spec::launch::Selection;
+use crate::spec::{Launch, Number, Resolved, SpecError, TomlError, Unbound, Which};
 
 pub mod escape;
 pub mod html;
@@ -138,6 +139,8 @@ pub struct KernelReport {
     pub entry: String,
     /// The launch.
     pub launch: Launch,
+    /// The numbers that its parameters were bound to.
+    pub numbers: Vec<Number>,
     /// The CTAs that the answer covers.
     pub ctas: Vec<[u32; 3]>,
     /// True if these are all CTAs of the grid.
@@ -318,9 +321,60 @@ pub struct Ran<'a> {
     pub kernel: &'a Kernel,
     /// Its launch.
     pub launch: &'a Launch,
+    /// What was bound, and what was not.
+    pub resolved: &'a Resolved,
 }
 
 impl Ran<'_> {
+    /// Says of every integer without a value that it needs one, where a run ended for want of one:
+    /// beside those that `known` names.
+    pub fn missing(self, known: &[Entry]) -> Vec<Entry> {
+        let kind = UnknownKind::MissingBinding.name();
+        if !known.iter().any(|e| e.kind == kind) {
+            return Vec::new();
+        }
+        let named = |flag: &str| {
+            let flag = format!("with {flag}=VALUE");
+            known
+                .iter()
+                .any(|e| e.kind == kind && e.message.contains(&flag))
+        };
+        let unbound = self.resolved.unbound.iter();
+        let entry = |u: &Unbound| Entry {
+            kernel: Some(self.which),
+            kind,
+            message: format!(
+                "parameter {} can decide a branch or an address, and has no value: bind it with {}=VALUE",
+                u.name, u.flag
+            ),
+            count: 1,
+            sites: vec![SiteReport::new(
+                &self.kernel.source,
+                self.kernel.span(u.pc),
+                "is read here",
+            )],
+            difference: None,
+        };
+        unbound.filter(|u| !named(&u.flag)).map(entry).collect()
+    }
+
+    /// Says that an answer speaks of some CTAs of a grid only.
+    pub fn partial(self, covered: &Covered) -> Option<Entry> {
+        let part = self.resolved.selection == Selection::Given && !covered.whole;
+        part.then(|| Entry {
+            kernel: Some(self.which),
+            kind: "partial-grid",
+            message: format!(
+                "{} of {} CTAs are looked at, since a flag names one: the others may do anything",
+                covered.ctas.len(),
+                self.launch.ctas()
+            ),
+            count: 1,
+            sites: Vec::new(),
+            difference: None,
+        })
+    }
+
     /// Findings of the simulator as entries.
     pub fn entries<K: Kind>(self, findings: &[sim::Finding<K>]) -> Vec<Entry> {
         let entry = |f: &sim::Finding<K>| Entry {
@@ -345,6 +399,7 @@ impl Ran<'_> {
             file: self.kernel.source.name.clone(),
             entry: self.kernel.name.clone(),
             launch: self.launch.clone(),
+            numbers: self.resolved.numbers.clone(),
             ctas: covered.ctas.clone(),
             whole: covered.whole,
             stats: covered.outcome.stats,

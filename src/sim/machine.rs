@@ -280,14 +280,10 @@ impl<'k> Machine<'k> {
         }
         for (g, var) in kernel.globals.iter().enumerate() {
             let r = &mut regions[global_regions[g].0 as usize];
-            // A variable without an initialiser is what the host copies data to: an input.
-            let initialised = !var.init.is_empty() || !var.relocs.is_empty();
-            if !var.external && initialised {
+            // What the host fills is an input.
+            if !var.external {
+                r.initial = Initial::Zeros;
                 r.preset(0, &var.init);
-                let rest = var.bytes.saturating_sub(var.init.len() as u64);
-                if rest <= 1 << 24 {
-                    r.preset(var.init.len() as u64, &vec![0; rest as usize]);
-                }
             }
             for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
                 let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);

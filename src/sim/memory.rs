@@ -48,6 +48,8 @@ pub enum RegionKind {
 pub enum Initial {
     /// The input bytes of the array.
     Symbols(ArrayId),
+    /// Zeros, as in a variable with an initialiser.
+    Zeros,
     /// Nothing: reading them is an uninitialised read.
     Unset,
 }
@@ -191,9 +193,13 @@ impl Region {
 
     #[inline]
     fn cell(&self, word: u64) -> u64 {
-        match self.find(word / PAGE as u64) {
+        let cell = match self.find(word / PAGE as u64) {
             Some(i) => self.pages[i].cells[word as usize % PAGE],
             None => NONE,
+        };
+        match self.initial {
+            Initial::Zeros if cell == NONE => CONC << KIND_SHIFT,
+            _ => cell,
         }
     }
 
@@ -239,6 +245,7 @@ impl Region {
     fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
         match self.initial {
             Initial::Symbols(a) => values.store.bytes(a, off, width),
+            Initial::Zeros => values.store.bits(width, 0),
             Initial::Unset => values.store.poison(width, site),
         }
     }

@@ -1,7 +1,7 @@
 //! Branches and addresses that are not known: which parameter has no value, or that it is data.
 //!
-//! The flag that a message asks for is one that the user can type: the name that this kernel gives
-//! the parameter, or its position where the name is a mangled one.
+//! The flag that a message asks for names the position of the parameter: names are mangled, and those
+//! of one kernel mean nothing in the other.
 
 use crate::kernel::Pc;
 use crate::spec::{Origin, Value};
@@ -10,9 +10,6 @@ use crate::term::{ArrayId, Term};
 use super::UnknownKind;
 use super::machine::Machine;
 use super::value::Val;
-
-/// Longer names are replaced by the position of the parameter.
-const READABLE: usize = 32;
 
 impl Machine<'_> {
     /// Records why an address is not known.
@@ -44,34 +41,31 @@ impl Machine<'_> {
         let Some((array, off)) = self.unbound_integer(v) else {
             return false;
         };
-        let (name, key) = self.parameter(array, off);
+        let (name, flag) = self.parameter(array, off);
         let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
         self.unknown(UnknownKind::MissingBinding, vec![site], || {
-            format!(
-                "parameter {name} reaches {what}, and has no value: bind it with --arg {key}=VALUE"
-            )
+            format!("parameter {name} reaches {what}, and has no value: bind it with {flag}=VALUE")
         });
         true
     }
 
-    /// Name in this kernel of what stands at a byte of a scalar or structure, and the key of the
-    /// flag that binds it.
+    /// Name in this kernel of what stands at a byte of a scalar or structure, and the flag that
+    /// binds it.
     fn parameter(&self, array: ArrayId, off: u64) -> (String, String) {
         let mut fields = self.bindings.fields.iter();
         let field = fields.find(|f| f.value == Value::Symbol(array));
         let param = field.and_then(|f| self.kernel.params.get(f.param as usize));
         let (Some(f), Some(p)) = (field, param) else {
             let name = self.arrays[array].name.clone();
-            return (name.clone(), name);
+            return (name.clone(), format!("--arg {name}"));
         };
-        let name = if p.name.len() <= READABLE {
-            p.name.clone()
-        } else {
-            f.param.to_string()
-        };
-        match (f.offset - p.offset) as u64 + off {
-            0 => (p.name.clone(), name),
-            at => (format!("{}+{at}", p.name), format!("{name}+{at}")),
+        let byte = f.offset.saturating_add(off as u32);
+        let mut flags = self.bindings.flags.iter();
+        let flag = flags.find(|g| (g.start..g.start + g.bytes).contains(&byte));
+        let flag = flag.map_or_else(|| format!("--arg {}", f.param), |g| g.at(byte));
+        match byte - p.offset {
+            0 => (p.name.clone(), flag),
+            at => (format!("{}+{at}", p.name), flag),
         }
     }
 

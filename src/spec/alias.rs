@@ -1,15 +1,16 @@
 //! Pointer parameters that are the same array (`--alias A=B`), as for a kernel that works in place.
 //!
-//! An alias holds in each kernel that has both parameters. The arrays of the two become one for
-//! the whole pair, since what is one array for one kernel is one argument of the launch for both.
+//! An alias is of parameters of the reference, and of their partners, or of the optimized kernel where
+//! the reference lacks one. The arrays of the two become one for the whole pair, since what is one array for one kernel is one argument of the launch for both.
 //! What is said about either holds for both: an input that is also an output is read and written.
 
 use crate::term::ArrayId;
 
 use super::binding::Key;
 use super::fit::show_type;
-use super::pair::{Draft, Table, find, list_params, show_decl, show_key};
-use super::{Array, Role, SpecError, Value};
+use super::pair::{Draft, Table, show_decl};
+use super::pairing::{find, list_params, show_key};
+use super::{Array, Field, Role, SpecError, Value};
 
 /// Joins the arrays of aliases.
 pub(super) fn join(
@@ -29,7 +30,9 @@ pub(super) fn join(
             let x = pointer(&drafts[side], a, &text)?;
             let y = pointer(&drafts[side], b, &text)?;
             if let (Some(x), Some(y)) = (x, y) {
+                // What is paired with these is joined too; other keys of the same names are not meant.
                 merge(table, drafts, x, y)?;
+                break;
             }
         }
         if !known {
@@ -55,23 +58,24 @@ fn pointer(draft: &Draft, key: &Key, text: &str) -> Result<Option<ArrayId>, Spec
     let param = &draft.kernel.params[p];
     let offset = param.offset + key.offset.unwrap_or(0);
     let mut fields = draft.fields.iter();
-    match fields.find(|f| f.param as usize == p && f.offset == offset) {
-        Some(f) => match f.value {
-            Value::Pointer(a) | Value::Map(a, _) => Ok(Some(a)),
-            Value::Symbol(_) if f.bytes >= 8 => Ok(None),
-            Value::Bits(_) => Err(SpecError::AliasOfNumber {
-                text: text.to_string(),
-                param: param.name.clone(),
-                kernel: draft.kernel.name.clone(),
-            }),
-            Value::Symbol(_) => Err(SpecError::AliasOfScalar {
-                text: text.to_string(),
-                param: param.name.clone(),
-                kernel: draft.kernel.name.clone(),
-                ty: show_type(param),
-            }),
-        },
-        None => Ok(None),
+    let here =
+        |f: &&Field| f.param as usize == p && (f.offset..f.offset + f.bytes).contains(&offset);
+    let found = fields.find(here);
+    let left = found.map_or(0, |f| f.offset + f.bytes - offset);
+    match found.map(|f| (f.value, f.offset == offset)) {
+        Some((Value::Pointer(a) | Value::Map(a, _), true)) => Ok(Some(a)),
+        Some((Value::Symbol(_), _)) if left >= 8 => Ok(None),
+        Some((Value::Bits(_), _)) => Err(SpecError::AliasOfNumber {
+            text: text.to_string(),
+            param: param.name.clone(),
+            kernel: draft.kernel.name.clone(),
+        }),
+        _ => Err(SpecError::AliasOfScalar {
+            text: text.to_string(),
+            param: param.name.clone(),
+            kernel: draft.kernel.name.clone(),
+            ty: show_type(param),
+        }),
     }
 }
 

@@ -128,13 +128,7 @@ pub fn parse_map(text: &str) -> Result<(Key, Key), String> {
     let (a, b) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` is not REF=OPT, e.g. 1=2"))?;
-    let (a, b) = (Key::parse(a.trim())?, Key::parse(b.trim())?);
-    if a.offset.is_some() || b.offset.is_some() {
-        return Err(format!(
-            "`{text}` pairs fields; only whole parameters are paired"
-        ));
-    }
-    Ok((a, b))
+    Ok((Key::parse(a.trim())?, Key::parse(b.trim())?))
 }
 
 impl ArgValue {
@@ -587,6 +581,7 @@ mod tests {
         assert!(Key::parse("").is_err());
         assert!(Key::parse("0+x").is_err());
         assert!(parse_arg("3").is_err());
-        assert!(parse_map("1+4=2").is_err());
+        assert!(parse_map("1+4=2").is_ok_and(|(a, b)| (a.offset, b.offset) == (Some(4), None)));
+        assert!(parse_map("1").is_err());
     }
 }

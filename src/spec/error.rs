@@ -16,8 +16,26 @@ pub enum SpecError {
         "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
     )]
     NoFile { which: &'static str },
-    #[error("`{kernel}` has no .reqntid: give its block with {flag}")]
-    NoBlock { kernel: String, flag: &'static str },
+    #[error("`{kernel}` has no .reqntid: give its block with {flag}{hint}")]
+    NoBlock {
+        kernel: String,
+        flag: &'static str,
+        hint: String,
+    },
+    #[error("the block {given} has more threads than .maxntid of `{kernel}` allows, {most}")]
+    BlockAboveMaxntid {
+        kernel: String,
+        given: String,
+        most: u64,
+    },
+    #[error(
+        "`{kernel}` declares {bytes} bytes of static shared memory; a kernel can have {most}: use .extern .shared for more"
+    )]
+    TooMuchShared {
+        kernel: String,
+        bytes: u64,
+        most: u64,
+    },
     #[error(
         "the block {given} contradicts .reqntid {required} of `{kernel}`: leave it out, or give {required}"
     )]
@@ -91,6 +109,41 @@ pub enum SpecError {
         kernel: String,
         ty: String,
         why: String,
+    },
+    #[error(
+        "`{param}` of the {bound} kernel is bound to a number, and `{partner}` of the {free} one, which \
+         is paired with it, is not: give both {first} and {second}, or --arg for both"
+    )]
+    OneSided {
+        bound: &'static str,
+        param: String,
+        free: &'static str,
+        partner: String,
+        first: String,
+        second: String,
+    },
+    #[error(
+        "parameter {position} is `{reference}`, {first}, in the reference and `{optimized}`, {second}, in the \
+         optimized kernel, so that they are not paired, and one has no value: give it to both with --arg {position}=VALUE, or pair others with --map"
+    )]
+    Widths {
+        position: u32,
+        reference: String,
+        first: String,
+        optimized: String,
+        second: String,
+    },
+    #[error(
+        "the binding `{text}` is of `{reference}`, {first}, in the reference and of `{optimized}`, {second}, in the \
+         optimized kernel, which are not paired: pair what belongs together with --map, or give each its value \
+         with --ref-arg and --opt-arg"
+    )]
+    TwoMeanings {
+        text: String,
+        reference: String,
+        first: String,
+        optimized: String,
+        second: String,
     },
     #[error("the pairing `{text}` names no parameter of `{kernel}`; its parameters are {params}")]
     NoSuchMapped {

@@ -79,21 +79,25 @@ fn of_load(load: &ParamUse) -> Vec<Reading> {
         signed,
     };
     let used = load.taken.iter().any(|u| is_integer(u, bits));
-    let mut out = Vec::new();
-    for ty in &load.loaded {
-        out.push(match ty {
-            NumTy::Float(_) => Reading::Is((*ty).into()),
-            NumTy::Int(_) if is_half(*ty) => Reading::May((*ty).into()),
-            NumTy::Int(_) if used => Reading::Is((*ty).into()),
-            NumTy::Int(_) => Reading::May((*ty).into()),
-        });
-    }
-    let typed = load.loaded.iter().any(|ty| !is_half(*ty));
     let narrow = |u: &ValueUse| match u {
         ValueUse::Number(ty) => ty.bits() < bits,
         ValueUse::Address | ValueUse::Bits => false,
     };
-    if typed || load.taken.iter().all(narrow) {
+    // Every use takes a part: several fields are read at once.
+    let several = !load.taken.is_empty() && load.taken.iter().all(narrow);
+    let mut out = Vec::new();
+    for ty in &load.loaded {
+        out.push(match ty {
+            NumTy::Float(_) => Reading::Is((*ty).into()),
+            NumTy::Int(_) if several => continue,
+            NumTy::Int(_) if is_half(*ty) => Reading::May((*ty).into()),
+            NumTy::Int(_) if used => Reading::Is((*ty).into()),
+            NumTy::Int(_) if float_of(&load.taken, bits).is_some() => Reading::Mixed,
+            NumTy::Int(_) => Reading::May((*ty).into()),
+        });
+    }
+    let typed = load.loaded.iter().any(|ty| !is_half(*ty));
+    if typed || several || load.taken.is_empty() {
         return out;
     }
     out.push(match float_of(&load.taken, bits) {
@@ -206,7 +210,10 @@ pub(super) fn contradicted(
             ..
         }) => said.push(NumTy::Int(crate::kernel::IntTy { width, signed })),
         Some(ParamKind::Int { .. } | ParamKind::Bytes) => {
-            said.extend(uses.at(param, offset).flat_map(|load| &load.loaded));
+            // Some compilers copy a structure as integers, whatever its fields are.
+            let copied = |l: &&ParamUse| float_of(&l.taken, 8 * l.bytes) != Some(suffix);
+            let loads = uses.at(param, offset).filter(copied);
+            said.extend(loads.flat_map(|load| &load.loaded));
         }
         None => {}
     }

@@ -8,7 +8,8 @@ use crate::kernel::{Kernel, Param, ParamKind};
 use super::binding::{Arg, ArgValue, ArrayDecl};
 use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
 use super::manifest::KernelSpec;
-use super::pair::{clash, find};
+use super::pair::clash;
+use super::pairing::{Pair, Part, Target, targets};
 use super::usage::ParamUses;
 use super::{ElemTy, SpecError};
 
@@ -38,6 +39,22 @@ pub(super) enum Bound {
 }
 
 impl Piece {
+    /// The byte after the last.
+    pub fn end(&self) -> u32 {
+        self.offset.saturating_add(self.bytes)
+    }
+
+    /// What of the piece lies in a part of its parameter, with its offset in the part; a bound
+    /// piece lies in one part as a whole.
+    pub fn within(&self, part: Part) -> Option<Piece> {
+        let (start, end) = (self.offset.max(part.start), self.end().min(part.end()));
+        (start < end).then(|| Piece {
+            offset: start - part.start,
+            bytes: end - start,
+            bound: self.bound.clone(),
+        })
+    }
+
     /// Size in bytes of the piece that stands for it in the other kernel: an array is a pointer
     /// there, or another map.
     pub fn paired_bytes(&self) -> u32 {
@@ -71,34 +88,50 @@ pub(super) fn show_type(param: &Param) -> String {
 
 /// The pieces of a parameter in offset order, without holes: those that are bound, and the free
 /// ones between them, cut around the places where a pointer is read.
-pub(super) fn bound_pieces(sides: &[Side], side: usize, p: usize) -> Result<Vec<Piece>, SpecError> {
+pub(super) fn bound_pieces(
+    sides: &[Side],
+    pairs: &[Pair],
+    side: usize,
+    p: usize,
+) -> Result<Vec<Piece>, SpecError> {
     let Side { kernel, spec, uses } = &sides[side];
     let param = &kernel.params[p];
     let mut bound: Vec<(Piece, &Arg)> = Vec::new();
     for arg in &spec.args {
-        if find(kernel, &arg.key) != Some(p) {
+        let groups = targets(sides, pairs, side, arg);
+        let here = |group: &Vec<Target>| {
+            let t = group.iter().find(|t| (t.side, t.param) == (side, p))?;
+            Some((t.offset, group.clone()))
+        };
+        let Some((offset, group)) = groups.iter().find_map(here) else {
             continue;
-        }
-        let mut said = Vec::new();
-        for (i, other) in sides.iter().enumerate() {
-            if i == side || !arg.own {
-                let q = find(other.kernel, &arg.key);
-                let offset = arg.key.offset.unwrap_or(0);
-                said.extend(q.map(|q| readings(other.kernel, &other.uses, q, offset)));
-            }
-        }
-        let piece = Fit {
+        };
+        let said = group.iter().flat_map(|t| {
+            let s = &sides[t.side];
+            readings(s.kernel, &s.uses, t.param, t.offset.unwrap_or(0))
+        });
+        let said: Vec<Reading> = said.collect();
+        let fit = Fit {
             kernel,
             uses,
             p,
             arg,
-            readings: &said.concat(),
+            offset,
+            readings: &said,
+        };
+        let piece = fit.piece()?;
+        let parts = pairs.iter().filter_map(|pair| pair[side]);
+        let inside = |part: &Part| part.start <= piece.offset && piece.end() <= part.end();
+        if !parts
+            .filter(|part| part.param == p)
+            .any(|part| inside(&part))
+        {
+            let why = "it reaches beyond the field that --map pairs".to_string();
+            return Err(fit.refuse(why));
         }
-        .piece()?;
         let mut kept = Vec::new();
         for (old, from) in bound {
-            let apart =
-                old.offset + old.bytes <= piece.offset || piece.offset + piece.bytes <= old.offset;
+            let apart = old.end() <= piece.offset || piece.end() <= old.offset;
             if apart {
                 kept.push((old, from));
             } else if from.layer == arg.layer {
@@ -113,7 +146,7 @@ pub(super) fn bound_pieces(sides: &[Side], side: usize, p: usize) -> Result<Vec<
     let mut at = 0;
     for (piece, _) in bound {
         free(&mut out, at, piece.offset, p, uses);
-        at = piece.offset + piece.bytes;
+        at = piece.end();
         out.push(piece);
     }
     free(&mut out, at, param.bytes, p, uses);
@@ -149,6 +182,8 @@ struct Fit<'a> {
     /// Index of the parameter.
     p: usize,
     arg: &'a Arg,
+    /// Byte offset of a field.
+    offset: Option<u32>,
     /// What every kernel that the binding is for says about the bytes.
     readings: &'a [Reading],
 }
@@ -168,17 +203,20 @@ impl Fit<'_> {
     /// The piece of the parameter that the binding is.
     fn piece(&self) -> Result<Piece, SpecError> {
         let param = &self.kernel.params[self.p];
-        let offset = self.arg.key.offset.unwrap_or(0);
-        if self.arg.key.offset.is_some() && param.kind != ParamKind::Bytes {
+        let offset = self.offset.unwrap_or(0);
+        if self.offset.is_some() && param.kind != ParamKind::Bytes {
             return Err(self.refuse("only a by-value structure has fields".into()));
         }
         let whole = match &self.arg.value {
             ArgValue::Array(ArrayDecl { map: Some(_), .. }) => param.bytes == MAP_BYTES,
             _ => [1, 2, 4, 8].contains(&param.bytes),
         };
-        if param.kind == ParamKind::Bytes && self.arg.key.offset.is_none() && !whole {
+        if param.kind == ParamKind::Bytes && self.offset.is_none() && !whole {
             let flag = "a structure has no value of its own; bind its fields with KEY+BYTES=VALUE";
             return Err(self.refuse(flag.into()));
+        }
+        if offset >= param.bytes {
+            return Err(self.refuse(format!("it has {} bytes", param.bytes)));
         }
         let (bytes, bound) = match &self.arg.value {
             ArgValue::Array(decl) => self.array(decl)?,

@@ -50,8 +50,7 @@ const HEAD: &str = "\
 
 [defaults]
 # threads = 128            # or block = [16, 16]; a kernel with .reqntid needs neither
-# grid = 1                 # %nctaid; cta = 0 selects the CTA that is run
-# all-ctas = true          # run every CTA of the grid
+# grid = 1                 # %nctaid: every CTA of it is run; cta = 0 runs that one instead
 # dynamic-shared = 49152   # bytes of dynamic shared memory
 # timeout = 60             # seconds for an entry; memory-limit = 4_000_000_000 bytes
 ";

@@ -17,6 +17,10 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// Bounds of the components of `%nctaid`.
 const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 
+/// Static shared memory of every target: ptxas refuses more (`0xc000 max`), whatever a launch may
+/// give dynamically.
+const MAX_STATIC_SHARED: u64 = 48 << 10;
+
 /// The shared memory window, of which no device has more than a part.
 const MAX_DYNAMIC_SHARED: u64 = 1 << 24;
 
@@ -35,8 +39,6 @@ pub struct LaunchSpec {
     pub warp_sync: bool,
     /// Accumulators of `wmma` are laid out as on sm_80.
     pub wmma_layout: bool,
-    /// Every CTA of the grid.
-    pub all_ctas: bool,
 }
 
 impl LaunchSpec {
@@ -56,12 +58,32 @@ impl LaunchSpec {
                 return Err(SpecError::NoBlock {
                     kernel: name(),
                     flag,
+                    hint: kernel.maxntid.map_or(String::new(), |most| {
+                        format!(" (.maxntid allows up to {most} threads)")
+                    }),
                 });
             }
         };
         let threads: u64 = block.iter().map(|&n| n as u64).product();
         if (0..3).any(|i| block[i] == 0 || block[i] > MAX_BLOCK[i]) || threads > MAX_THREADS {
             return Err(SpecError::BadBlock { block: show(block) });
+        }
+        if let Some(most) = kernel.maxntid
+            && threads > most
+        {
+            return Err(SpecError::BlockAboveMaxntid {
+                kernel: name(),
+                given: show(block),
+                most,
+            });
+        }
+        let shared: u64 = kernel.shared.iter().map(|v| u64::from(v.bytes)).sum();
+        if shared > MAX_STATIC_SHARED {
+            return Err(SpecError::TooMuchShared {
+                kernel: name(),
+                bytes: shared,
+                most: MAX_STATIC_SHARED,
+            });
         }
         let grid = self.grid.unwrap_or([1; 3]);
         if (0..3).any(|i| grid[i] == 0 || grid[i] > MAX_GRID[i]) {
@@ -92,10 +114,9 @@ impl LaunchSpec {
 
     /// Which CTAs are asked for.
     pub fn selection(&self) -> Selection {
-        match (self.all_ctas, self.cta) {
-            (true, _) => Selection::All,
-            (false, Some(_)) => Selection::Given,
-            (false, None) => Selection::First,
+        match self.cta {
+            Some(_) => Selection::Given,
+            None => Selection::All,
         }
     }
 }
@@ -105,10 +126,8 @@ impl LaunchSpec {
 pub enum Selection {
     /// Every one.
     All,
-    /// The one that a flag names.
+    /// The one that a flag names, which the warning `partial-grid` tells.
     Given,
-    /// CTA 0, since nothing was said.
-    First,
 }
 
 /// Reads `X[,Y[,Z]]`; what is missing is `rest`.

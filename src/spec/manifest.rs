@@ -43,7 +43,7 @@ pub struct Settings {
     pub grid: Option<Triple>,
     /// CTA.
     pub cta: Option<Cta>,
-    /// Every CTA.
+    /// Every CTA, which is what happens anyway where no CTA is named.
     #[serde(alias = "all_ctas")]
     pub all_ctas: Option<bool>,
     /// Name of the entry function.
@@ -403,6 +403,9 @@ impl Layers<'_> {
             let block = block(own.threads, own.block)?.or(block(s.threads, s.block)?);
             launch.block = block.or(launch.block);
             launch.grid = own.grid.or(s.grid).map(|t| t.0).or(launch.grid);
+            if s.all_ctas == Some(true) {
+                launch.cta = None;
+            }
             launch.cta = own.cta.or(s.cta).map(|t| t.0).or(launch.cta);
             launch.dynamic_shared = own
                 .dynamic_shared
@@ -415,7 +418,6 @@ impl Layers<'_> {
                 }
                 launch.wmma_layout = true;
             }
-            launch.all_ctas = s.all_ctas.unwrap_or(launch.all_ctas);
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;
                 for (key, value) in table {

@@ -3,6 +3,8 @@
 //! Both kernels of a pair share one table of [`Arrays`]: an input element of the reference and of
 //! the optimized kernel is the same symbol exactly when both name the same [`ArrayId`].
 
+use std::sync::Arc;
+
 use crate::kernel::{Fmt, GlobalId};
 use crate::term::ArrayId;
 
@@ -11,16 +13,22 @@ pub mod binding;
 mod error;
 mod field_type;
 mod fit;
+mod flags;
 pub mod init;
 pub mod launch;
 pub mod limits;
 pub mod manifest;
+mod numbers;
+mod one_sided;
 pub mod pair;
+mod pairing;
 mod usage;
 
 pub use error::{SpecError, TomlError};
+pub use flags::Flag;
 pub use limits::Limits;
 pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
 
 /// The launch of one kernel.
@@ -154,6 +162,8 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
+    /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
+    pub initial: Option<Arc<[u8]>>,
 }
 
 /// The arrays of a pair, by [`ArrayId`].
@@ -198,6 +208,8 @@ pub struct Field {
 pub struct Bindings {
     /// Fields in offset order; they do not overlap.
     pub fields: Vec<Field>,
+    /// The flags that bind the bytes of the parameter space.
+    pub flags: Vec<Flag>,
     /// The tensor maps that are parameters.
     pub maps: Vec<binding::MapDecl>,
     /// Array of each module-scope variable, by [`GlobalId`].

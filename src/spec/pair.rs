@@ -9,16 +9,22 @@
 //! which is what the pairing means; not sharing can only lose proofs. Extent and role of an array
 //! come from the bindings of each side alone, the element type and shape from either.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
 use super::alias;
-use super::binding::{Arg, ArrayDecl, Key, MapDecl, ParamKey};
-use super::fit::{Bound, Piece, Side, bound_pieces, show_type};
+use super::binding::{Arg, ArrayDecl, Key, MapDecl};
+use super::fit::{Bound, Piece, Side, bound_pieces};
+use super::flags::{self, Flag};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
+use super::numbers::{Number, Unbound};
+use super::one_sided;
+use super::pairing::{Pair, Part, find, list_params, pair_up};
 use super::usage::ParamUses;
 use super::{
     Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
@@ -33,6 +39,10 @@ pub struct Resolved {
     pub selection: Selection,
     /// What its parameters are.
     pub bindings: Bindings,
+    /// The numbers that its parameters were bound to.
+    pub numbers: Vec<Number>,
+    /// Integers without a value that decide something.
+    pub unbound: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
     pub arrays: Arrays,
 }
@@ -53,21 +63,14 @@ pub(super) struct Draft<'a> {
     /// The kernel.
     pub(super) kernel: &'a Kernel,
     spec: &'a KernelSpec,
-    uses: ParamUses,
+    pub(super) uses: ParamUses,
     /// The pieces of each parameter.
-    pieces: Vec<Vec<Piece>>,
+    pub(super) pieces: Vec<Vec<Piece>>,
+    pub(super) flags: Vec<Flag>,
     /// What stands in the parameter space.
     pub(super) fields: Vec<Field>,
     maps: Vec<MapDecl>,
     globals: Vec<ArrayId>,
-}
-
-impl Draft<'_> {
-    /// Which parameters are tensor maps as a whole.
-    fn maps_of_params(&self) -> Vec<bool> {
-        let is_map = |pieces: &Vec<Piece>| matches!(&pieces[..], [Piece { bound: Bound::Array(decl), .. }] if decl.map.is_some());
-        self.pieces.iter().map(is_map).collect()
-    }
 }
 
 /// Resolves one kernel (`map` is empty) or a pair, the reference first.
@@ -79,32 +82,27 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
         uses: ParamUses::of(kernel),
     });
     let sides: Vec<Side> = sides.collect();
+    let pairs = pair_up(&sides, map)?;
     let mut bound = Vec::new();
     for (side, s) in sides.iter().enumerate() {
-        let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, side, p));
+        let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, &pairs, side, p));
         bound.push(pieces.collect::<Result<Vec<_>, _>>()?);
     }
+    one_sided::check(&sides, &pairs, &bound)?;
+    let flags = flags::of(&sides, &pairs);
     let mut drafts = Vec::new();
-    for (side, pieces) in sides.into_iter().zip(bound) {
+    for ((side, pieces), flags) in sides.into_iter().zip(bound).zip(flags) {
         drafts.push(Draft {
             kernel: side.kernel,
             spec: side.spec,
             uses: side.uses,
             pieces,
+            flags,
             fields: Vec::new(),
             maps: Vec::new(),
             globals: Vec::new(),
         });
     }
-    let pairs = match kernels {
-        [(reference, _), (optimized, _)] => {
-            let maps: Vec<Vec<bool>> = drafts.iter().map(Draft::maps_of_params).collect();
-            pair_params(reference, optimized, [&maps[0], &maps[1]], map)?
-        }
-        _ => (0..kernels.first().map_or(0, |k| k.0.params.len()))
-            .map(|p| [Some(p), None])
-            .collect(),
-    };
     let mut table = Table::default();
     for pair in &pairs {
         table.add_pair(&mut drafts, pair)?;
@@ -116,7 +114,7 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     table.finish(drafts)
 }
 
-/// The flag that binds a parameter of one kernel.
+/// Every key must name a parameter of one of the kernels that its binding is for.
 fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
     for &(kernel, spec) in kernels {
         for arg in &spec.args {
@@ -144,100 +142,6 @@ fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
     Ok(())
 }
 
-pub(super) fn list_params(kernel: &Kernel) -> String {
-    let each = kernel.params.iter().enumerate();
-    let list: Vec<String> = each
-        .map(|(i, p)| format!("{i} = {} ({})", p.name, show_type(p)))
-        .collect();
-    if list.is_empty() {
-        "none".into()
-    } else {
-        list.join(", ")
-    }
-}
-
-/// The index of the parameter that a key names.
-pub(super) fn find(kernel: &Kernel, key: &Key) -> Option<usize> {
-    match &key.param {
-        ParamKey::Position(p) => ((*p as usize) < kernel.params.len()).then_some(*p as usize),
-        ParamKey::Name(name) => kernel.params.iter().position(|p| p.name == *name),
-    }
-}
-
-/// Which parameter of the reference (first) stands for which of the optimized kernel (second).
-fn pair_params(
-    reference: &Kernel,
-    optimized: &Kernel,
-    maps: [&[bool]; 2],
-    map: &[(Key, Key)],
-) -> Result<Vec<[Option<usize>; 2]>, SpecError> {
-    let mut to: Vec<Option<usize>> = vec![None; reference.params.len()];
-    let mut taken = vec![false; optimized.params.len()];
-    let mut mapped = vec![false; reference.params.len()];
-    let same_type = |i: usize, j: usize| {
-        let (a, b) = (&reference.params[i], &optimized.params[j]);
-        let pointer = |p: &Param| p.bytes == 8 && !matches!(p.kind, ParamKind::Float(_));
-        match (maps[0][i], maps[1][j]) {
-            (true, true) => true,
-            (true, false) => pointer(b),
-            (false, true) => pointer(a),
-            _ => same_type(a, b),
-        }
-    };
-    for (a, b) in map {
-        let text = format!("{}={}", show_key(a), show_key(b));
-        let missing = |kernel: &Kernel| SpecError::NoSuchMapped {
-            text: text.clone(),
-            kernel: kernel.name.clone(),
-            params: list_params(kernel),
-        };
-        let i = find(reference, a).ok_or_else(|| missing(reference))?;
-        let j = find(optimized, b).ok_or_else(|| missing(optimized))?;
-        if mapped[i] || taken[j] {
-            return Err(SpecError::MappedTwice { text });
-        }
-        if !same_type(i, j) {
-            return Err(SpecError::MappedTypes {
-                text,
-                reference: show_type(&reference.params[i]),
-                optimized: show_type(&optimized.params[j]),
-            });
-        }
-        (to[i], mapped[i], taken[j]) = (Some(j), true, true);
-    }
-    for i in 0..reference.params.len().min(optimized.params.len()) {
-        let same = same_type(i, i);
-        if !mapped[i] && !taken[i] && same {
-            (to[i], taken[i]) = (Some(i), true);
-        }
-    }
-    let pairs = to.iter().enumerate().map(|(i, &j)| [Some(i), j]);
-    let alone = (0..taken.len())
-        .filter(|&j| !taken[j])
-        .map(|j| [None, Some(j)]);
-    Ok(pairs.chain(alone).collect())
-}
-
-pub(super) fn show_key(key: &Key) -> String {
-    match &key.param {
-        ParamKey::Position(p) => p.to_string(),
-        ParamKey::Name(name) => name.clone(),
-    }
-}
-
-fn same_type(a: &Param, b: &Param) -> bool {
-    match (a.kind, b.kind) {
-        (ParamKind::Int { width: w, .. }, ParamKind::Int { width: v, .. }) => w == v,
-        // Some compilers wrap a pointer in an array of eight bytes.
-        (ParamKind::Int { .. }, ParamKind::Bytes) | (ParamKind::Bytes, ParamKind::Int { .. }) => {
-            a.bytes == 8 && b.bytes == 8
-        }
-        (ParamKind::Float(f), ParamKind::Float(g)) => f == g,
-        (ParamKind::Bytes, ParamKind::Bytes) => a.bytes == b.bytes,
-        _ => false,
-    }
-}
-
 /// The arrays of a pair, and each side's view of them.
 #[derive(Default)]
 pub(super) struct Table {
@@ -263,36 +167,39 @@ impl Table {
     }
 
     /// Cuts the parameters of a pair alike and gives every piece its value.
-    fn add_pair(
-        &mut self,
-        drafts: &mut [Draft],
-        pair: &[Option<usize>; 2],
-    ) -> Result<(), SpecError> {
-        let present: Vec<(usize, usize)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
+    fn add_pair(&mut self, drafts: &mut [Draft], pair: &Pair) -> Result<(), SpecError> {
+        let present: Vec<(usize, Part)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
+        // Offsets are those in the part, so that both sides have the same.
+        let of_part = |drafts: &[Draft], side: usize, part: Part| -> Vec<Piece> {
+            let all = drafts[side].pieces[part.param].iter();
+            all.filter_map(|piece| piece.within(part)).collect()
+        };
         let mut cuts: Vec<u32> = Vec::new();
-        for &(side, p) in &present {
-            for piece in &drafts[side].pieces[p] {
-                cuts.extend([piece.offset, piece.offset + piece.bytes]);
+        for &(side, part) in &present {
+            for piece in of_part(drafts, side, part) {
+                cuts.extend([piece.offset, piece.end()]);
             }
         }
         cuts.sort_unstable();
         cuts.dedup();
         let mut shared: IndexMap<(u32, u32, bool), ArrayId> = IndexMap::new();
-        for &(side, p) in &present {
+        for &(side, part) in &present {
+            let p = part.param;
             let param = &drafts[side].kernel.params[p];
-            let (name, base) = (param.name.clone(), param.offset);
-            for piece in cut(&drafts[side].pieces[p], &cuts) {
+            let (name, base) = (param.name.clone(), param.offset + part.start);
+            for piece in cut(&of_part(drafts, side, part), &cuts) {
                 let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
                     Bound::Bits(..) => None,
                     Bound::Array(_) => Some(true),
-                    Bound::Free => Some(present.iter().any(|&(s, q)| {
+                    Bound::Free => Some(present.iter().any(|&(s, other)| {
                         let array = |x: &Piece| {
                             matches!(x.bound, Bound::Array(_))
                                 && (x.offset, x.paired_bytes()) == place
                         };
-                        drafts[s].pieces[q].iter().any(array)
-                            || piece.bytes == 8 && drafts[s].uses.is_pointer(q, piece.offset)
+                        let at = other.start + piece.offset;
+                        of_part(drafts, s, other).iter().any(array)
+                            || piece.bytes == 8 && drafts[s].uses.is_pointer(other.param, at)
                     })),
                 };
                 let value = match (&piece.bound, pointer) {
@@ -302,7 +209,7 @@ impl Table {
                         let key = (piece.offset, piece.paired_bytes(), is_pointer);
                         let mut label = name.clone();
                         if piece.bytes != param.bytes {
-                            label = format!("{name}+{}", piece.offset);
+                            label = format!("{name}+{}", part.start + piece.offset);
                         }
                         let id = match shared.get(&key) {
                             Some(&id) => id,
@@ -318,7 +225,7 @@ impl Table {
                         if let Bound::Array(decl) = &piece.bound {
                             let names = present
                                 .iter()
-                                .map(|&(s, q)| drafts[s].kernel.params[q].name.clone());
+                                .map(|&(s, q)| drafts[s].kernel.params[q.param].name.clone());
                             self.declare(id, side, decl, names.collect())?;
                         }
                         let map = match &piece.bound {
@@ -356,6 +263,7 @@ impl Table {
                 elem: None,
                 shape: Vec::new(),
                 extent: None,
+                initial: None,
             });
         }
         let elem = match param.kind {
@@ -370,6 +278,7 @@ impl Table {
             elem,
             shape: vec![1],
             extent: Some(piece.bytes as u64),
+            initial: None,
         })
     }
 
@@ -421,6 +330,8 @@ impl Table {
             for g in &draft.kernel.globals {
                 let key = (g.name.clone(), g.constant);
                 let extent = (!g.external || g.bytes > 0).then_some(g.bytes);
+                let is_known = !g.external && g.relocs.is_empty();
+                let initial: Option<Arc<[u8]>> = is_known.then(|| g.init.as_slice().into());
                 let id = *by_name.entry(key).or_insert_with(|| {
                     self.push(Array {
                         name: g.name.clone(),
@@ -433,9 +344,14 @@ impl Table {
                         elem: g.fmt.map(ElemTy::Float),
                         shape: Vec::new(),
                         extent,
+                        initial: initial.clone(),
                     })
                 });
                 let i = id.0 as usize;
+                if self.merged[i].initial != initial {
+                    self.merged[i].initial = None;
+                    self.views.iter_mut().for_each(|v| v[i].initial = None);
+                }
                 self.views[side][i].extent = extent;
                 let merged = &mut self.merged[i].extent;
                 *merged = merged.zip(extent).map(|(a, b)| a.max(b));
@@ -455,12 +371,16 @@ impl Table {
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
+            let (numbers, unbound) = (draft.numbers(), draft.unbound());
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
+                numbers,
+                unbound,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {
+                    flags: draft.flags,
                     fields,
                     maps: draft.maps,
                     globals: draft.globals,
@@ -513,8 +433,7 @@ impl Table {
         let mut initialised: Vec<String> = Vec::new();
         for g in drafts.iter().flat_map(|d| &d.kernel.globals) {
             let name = format!("`{}`", g.name);
-            let has_value = !g.init.is_empty() || !g.relocs.is_empty();
-            if has_value && !g.external && !initialised.contains(&name) {
+            if !g.external && !initialised.contains(&name) {
                 initialised.push(name);
             }
         }

@@ -43,10 +43,14 @@ impl ParamUses {
         out
     }
 
-    /// The loads that begin at an offset of a parameter; where there is none, those that may.
+    /// The loads that begin at an offset of a parameter; where none is known to read the byte, those
+    /// that may.
     pub fn at(&self, param: usize, offset: u32) -> impl Iterator<Item = &ParamUse> {
         let here = move |l: &ParamUse| (l.param, l.offset) == (Some(param as u32), offset);
-        let known = self.loads.iter().any(here);
+        let covers = |l: &ParamUse| {
+            l.param == Some(param as u32) && (l.offset..l.offset + l.bytes).contains(&offset)
+        };
+        let known = self.loads.iter().any(covers);
         let mut all = self.loads.iter();
         std::iter::from_fn(move || {
             all.find(|l| match known {
@@ -54,6 +58,14 @@ impl ParamUses {
                 false => l.param.is_none(),
             })
         })
+    }
+
+    /// The loads whose bytes all lie in a range of a parameter.
+    pub fn inside(&self, param: usize, start: u32, end: u32) -> impl Iterator<Item = &ParamUse> {
+        let inside = move |l: &&ParamUse| {
+            l.param == Some(param as u32) && start <= l.offset && l.offset + l.bytes <= end
+        };
+        self.loads.iter().filter(inside)
     }
 
     /// Offsets of the pointers in a parameter, in order.

@@ -202,6 +202,7 @@ mod tests {
             elem: None,
             shape: Vec::new(),
             extent: None,
+            initial: None,
         };
         let arrays = Arrays(vec![array("a"), array("b")]);
         let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);

@@ -1,0 +1,105 @@
+//! The numbers that parameters were bound to, and the integers that lack one.
+
+use crate::kernel::{NumTy, Pc};
+
+use super::fit::Bound;
+use super::pair::Draft;
+use super::{ElemTy, Value};
+
+/// A number that some bytes of a parameter were bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    /// Position of the parameter.
+    pub position: u32,
+    /// Its name.
+    pub name: String,
+    /// Byte offset in it.
+    pub offset: u32,
+    /// True for a field of a structure.
+    pub field: bool,
+    /// The type that the number was written as.
+    pub ty: ElemTy,
+    /// The bits.
+    pub bits: u64,
+}
+
+impl Number {
+    /// The bytes in the order of memory, as hexadecimal digits.
+    pub fn hex(&self) -> String {
+        let bytes = self.bits.to_le_bytes();
+        let bytes = bytes.iter().take(self.ty.bytes() as usize);
+        bytes.map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+/// An integer without a value that can decide a branch or an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbound {
+    /// The parameter, with the offset of a field.
+    pub name: String,
+    /// The flag that binds it, up to its `=`.
+    pub flag: String,
+    /// A load of it.
+    pub pc: Pc,
+}
+
+impl Draft<'_> {
+    /// The numbers that were bound, in order.
+    pub(super) fn numbers(&self) -> Vec<Number> {
+        let mut out = Vec::new();
+        for (i, (param, pieces)) in self.kernel.params.iter().zip(&self.pieces).enumerate() {
+            for piece in pieces {
+                let Bound::Bits(bits, ty) = piece.bound else {
+                    continue;
+                };
+                out.push(Number {
+                    position: i as u32,
+                    name: param.name.clone(),
+                    offset: piece.offset,
+                    field: piece.bytes != param.bytes,
+                    ty,
+                    bits,
+                });
+            }
+        }
+        out
+    }
+
+    /// The integers without a value that can decide something.
+    pub(super) fn unbound(&self) -> Vec<Unbound> {
+        let mut out: Vec<Unbound> = Vec::new();
+        for field in &self.fields {
+            let Value::Symbol(_) = field.value else {
+                continue;
+            };
+            let p = field.param as usize;
+            let Some(param) = self.kernel.params.get(p) else {
+                continue;
+            };
+            let start = field.offset - param.offset;
+            for load in self.uses.inside(p, start, start + field.bytes) {
+                let float = load.loaded.iter().any(|ty| matches!(ty, NumTy::Float(_)));
+                let byte = param.offset + load.offset;
+                let mut flags = self.flags.iter();
+                let flag = flags.find(|f| (f.start..f.start + f.bytes).contains(&byte));
+                let (Some(flag), false, true) = (flag, float, load.decides || load.addresses)
+                else {
+                    continue;
+                };
+                let flag = flag.at(byte);
+                let name = match load.offset {
+                    0 => param.name.clone(),
+                    at => format!("{}+{at}", param.name),
+                };
+                if !out.iter().any(|u| u.flag == flag) {
+                    out.push(Unbound {
+                        name,
+                        flag,
+                        pc: load.pc,
+                    });
+                }
+            }
+        }
+        out
+    }
+}
