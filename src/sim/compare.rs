@@ -299,14 +299,7 @@ impl Machine<'_> {
                 held: Some(held),
             }
         });
-        let store = &self.values.store;
-        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
-        let over = |n: &Number| {
-            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
-            may(Class::PosInf) || may(Class::Nan)
-        };
-        let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
-        if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
+        if self.needs_rounding(pc, fmt, op, (x, y)) {
             if self.values.trees.is_some() {
                 return None;
             }
@@ -317,7 +310,18 @@ impl Machine<'_> {
             let flip = self.flip();
             return Some(self.values.store.xor(holds, flip));
         }
-        idiom::compare(&mut self.values.store, cmp, ty, a, b)
+        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
+        // An expanded logarithm tests its operand for an infinity so.
+        let store = &self.values.store;
+        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
+        let over = |n: &Number| {
+            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
+            may(Class::PosInf) || may(Class::Nan)
+        };
+        if infinite(&x) && over(&y) || infinite(&y) && over(&x) {
+            self.takes_for_within(pc);
+        }
+        Some(holds)
     }
 
     /// A comparison of values that select among few known ones.

@@ -4,9 +4,9 @@
 //! the others store in place, such a load races with the store, and nothing depends on what it reads.
 //!
 //! A run that found races with plain loads only is run again, with an unknown of its own as the value of each load of
-//! a racing thread, and that load is no access. If no race is left and no unknown is found below an output or a
-//! condition, and nothing else is open that was not, the loads reach nothing: every schedule gives what this run
-//! gives. What a load that counts no longer has hidden is found in the next run.
+//! a racing thread, and that load is no access. If no race, nor any other defect, is left and no unknown is found
+//! below an output or a condition, and nothing else is open that was not, the loads reach nothing: every schedule
+//! gives what this run gives. What a load that counts no longer has hidden is found in the next run.
 //!
 //! Sound: an unknown stands for every value that the race may give, at each execution of the load; what is derived
 //! of it keeps it below.
@@ -125,7 +125,8 @@ impl Trial {
         let Some(first) = self.first.take() else {
             return Some(out);
         };
-        if races || out.unknowns.len() > first.unknowns.len() || reaches(&out, &ended.unknowns) {
+        let stopped = !out.defects.is_empty();
+        if stopped || out.unknowns.len() > first.unknowns.len() || reaches(&out, &ended.unknowns) {
             return Some(first);
         }
         for f in first.defects.into_iter().filter(is_race) {
