@@ -110,8 +110,9 @@ impl Asked<'_> {
             deciding: &deciding,
         };
         let subjects = [(0, Side::Reference), (1, Side::Optimized)].map(subject);
-        let (mut simulated, runs) = self.simulated(setup, scope::run(&subjects));
-        let (decision, tried) = match runs {
+        let (mut simulated, [reference, optimized]) = self.simulated(setup, scope::run(&subjects));
+        let clean = [reference.into_clean(true), optimized.into_clean(true)];
+        let (decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
                 let [a, b] = simulated.coverage;
                 let deciding = decide::Options {
@@ -142,11 +143,7 @@ impl Asked<'_> {
     }
 
     /// What the runs found, and what each left.
-    fn simulated(
-        &self,
-        setup: &Setup,
-        scope: scope::Scope,
-    ) -> (Simulated, [Result<Clean, Outcome>; 2]) {
+    fn simulated(&self, setup: &Setup, scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
         let ended = Instant::now();
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
@@ -165,7 +162,7 @@ impl Asked<'_> {
             found.add(ran, &self.lowered[i], &outcome);
             rounds.push(Rounds::of(ran, &outcome));
             i += 1;
-            outcome.into_clean(true)
+            outcome
         });
         let precision = Precision::new(&rounds, self.options.precision);
         found.warnings.extend(precision.notes());
