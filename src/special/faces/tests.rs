@@ -1,6 +1,6 @@
 //! What is said of infinities against the evaluator, which knows extended reals.
 
-use num_traits::{Signed, Zero};
+use num_traits::Signed;
 use proptest::prelude::*;
 
 use super::*;
