@@ -104,13 +104,14 @@ impl Asked<'_> {
         let mut kernels = Vec::new();
         let mut clean = Vec::new();
         let mut rounds = Vec::new();
-        let mut merged = false;
+        let (mut merged, mut flips) = (false, false);
         for (i, covered) in scope.kernels.into_iter().enumerate() {
             let ran = ran(&specs[i], &lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             found.warnings.extend(ran.partial(&covered));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
+            flips |= outcome.store.has_flips();
             if options.strict {
                 make_strict(&mut outcome);
             }
@@ -137,7 +138,7 @@ impl Asked<'_> {
             found.add_decision(&d);
             // Where numbers remember how they were made, nothing more can be known of all inputs.
             let remembers = setup.kernels[0].launch.trees.is_some();
-            let is_last = remembers || !merged && !found.unknown.iter().any(is_loose);
+            let is_last = remembers || !merged && !flips && !found.unknown.iter().any(is_loose);
             let loose = !found.unknown.is_empty() && found.unknown.iter().all(is_loose);
             if (d.by_rounding || loose) && is_last && limits.reached().is_none() {
                 let again = scope::run(&[subject(0, Side::Reference), subject(1, Side::Optimized)]);
@@ -177,7 +178,9 @@ impl Asked<'_> {
             }
             _ => Verdict::Unknown,
         };
-        let needs_trees = merged || found.unknown.iter().any(is_loose);
+        // What holds whatever rounding turns over needs no numbers that remember.
+        let is_open = matches!(verdict, Verdict::Unknown | Verdict::Defective);
+        let needs_trees = merged || flips && is_open || found.unknown.iter().any(is_loose);
         let chance = decision.as_ref().and_then(|d| d.chance);
         let (outputs, counterexample, counts) = match decision {
             Some(d) => (d.outputs, d.counterexample.or(told_apart), Some(d.counts)),
@@ -271,9 +274,10 @@ pub(crate) fn make_defects(outcome: &mut Outcome, kinds: impl Fn(WarningKind) ->
 /// True for warnings that `--strict` makes defects.
 fn is_strict(kind: WarningKind) -> bool {
     match kind {
-        WarningKind::SameValueWrite | WarningKind::RealEqualWrite | WarningKind::RealEqualRace => {
-            true
-        }
+        WarningKind::SameValueWrite
+        | WarningKind::RealEqualWrite
+        | WarningKind::RealEqualRace
+        | WarningKind::UnusedRead => true,
         WarningKind::WriteToInput
         | WarningKind::UninitializedRead
         | WarningKind::UnknownOpcode

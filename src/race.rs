@@ -46,7 +46,8 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     };
     let mut covered = run(&setup);
     // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    if covered.outcome.store.has_merged() && limits.reached().is_none() {
+    let store = &covered.outcome.store;
+    if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
         setup.kernels[0].launch.trees = Some(0);
         covered = run(&setup);
     }

@@ -209,6 +209,13 @@ pub enum AsyncOp {
     Tensor(Box<TensorOp>),
     /// A bulk copy or an operation on a tensor map.
     Bulk(Box<BulkOp>),
+    /// `setmaxnreg`: a warpgroup gives registers back or takes some.
+    Registers {
+        /// Registers of each thread then.
+        count: u32,
+        /// True if it takes more, which can make it wait.
+        more: bool,
+    },
     /// `wgmma.fence`.
     WgmmaFence,
     /// `wgmma.commit_group`.
@@ -239,6 +246,7 @@ impl AsyncOp {
             AsyncOp::WmmaLoad(_) => "wmma.load",
             AsyncOp::WmmaStore(_) => "wmma.store",
             AsyncOp::WmmaMma(_) => "wmma.mma",
+            AsyncOp::Registers { .. } => "setmaxnreg",
             AsyncOp::WgmmaFence => "wgmma.fence",
             AsyncOp::WgmmaCommit => "wgmma.commit_group",
             AsyncOp::WgmmaWait { .. } => "wgmma.wait_group",
@@ -344,6 +352,7 @@ impl AsyncOp {
                 | AsyncOp::WmmaLoad(_)
                 | AsyncOp::WmmaStore(_)
                 | AsyncOp::WmmaMma(_)
+                | AsyncOp::Registers { .. }
                 | AsyncOp::WgmmaFence
                 | AsyncOp::WgmmaCommit
                 | AsyncOp::WgmmaWait { .. }

@@ -151,8 +151,9 @@ impl Lowerer<'_> {
             | O::Tcgen05Commit
             | O::Tcgen05FenceBefore
             | O::Tcgen05FenceAfter => self.decode_tensor(sig),
-            // A pool of registers; the publication of an mbarrier to a cluster of one CTA.
-            O::Setmaxnreg | O::FenceMbarrierInit => {
+            O::Setmaxnreg => self.decode_registers(sig),
+            // The publication of an mbarrier to a cluster of one CTA.
+            O::FenceMbarrierInit => {
                 self.emit(Op::Nop);
                 Ok(())
             }

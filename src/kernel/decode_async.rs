@@ -150,6 +150,21 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// `setmaxnreg.inc` and `.dec`: from 24 to 256 registers, a multiple of 8.
+    pub(super) fn decode_registers(&mut self, sig: &Sig) -> Decoded<()> {
+        self.expect(1)?;
+        let Src::Imm(n) = self.src(0, Type::U32)? else {
+            return unsupported("a number of registers that is not a constant");
+        };
+        if !(24..=256).contains(&n) || n % 8 != 0 {
+            return unsupported("a number of registers that is no multiple of 8 from 24 to 256");
+        }
+        self.emit_async(AsyncOp::Registers {
+            count: n as u32,
+            more: sig.has(Mod::Inc),
+        })
+    }
+
     /// `wgmma.fence`, `wgmma.commit_group`, `wgmma.wait_group n`.
     pub(super) fn decode_wgmma_sync(&mut self, sig: &Sig) -> Decoded<()> {
         sig.only(const { ModSet::of(&[Mod::Sync, Mod::Aligned]) })?;

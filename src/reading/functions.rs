@@ -8,6 +8,9 @@
 //! stand, and what its arguments are; it is built there again with these arguments, and only if that
 //! gives a term that the pair has already is it the function.
 //!
+//! Tests that rounding or an overflow may turn over are looked at as those of reals ([`ideal`]), in the pattern and in
+//! the pair: what the machine answers there belongs to the code of the function.
+//!
 //! Sound as an assumption only: each function that is recognised is listed. That each pattern is
 //! the function, to a few units in the last place of binary32 and with the same domain, is
 //! tested with the independent evaluator.
@@ -26,9 +29,11 @@ use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
 
 mod catalogue;
+mod ideal;
 mod pattern;
 
 use catalogue::{FUNCTIONS, MARKS};
+use ideal::Ideal;
 use pattern::{Operations, Pattern};
 
 fn patterns() -> &'static [Pattern] {
@@ -44,13 +49,13 @@ pub(crate) struct Idioms {
 }
 
 /// A function that stands in a pair.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Place {
     /// The number of its pattern.
     pattern: usize,
     arguments: Vec<TermId>,
     /// A constant that it is multiplied with.
-    factor: Option<TermId>,
+    factor: Option<BigRational>,
 }
 
 /// Constants of a pair that a function may be multiplied with.
@@ -96,56 +101,67 @@ fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
     terms.iter().any(|&t| is_part(store, t) || marked(t))
 }
 
-impl Reading for Idioms {
-    /// Those below `roots`.
-    fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
-        let mut out = Idioms::default();
-        let below = store.reachable(roots);
-        if !may_expand(store, &below) {
-            return out;
-        }
-        let operations = Operations::of(store, &below);
-        let constants = below.iter().copied().filter(|&t| {
-            let c = store.as_const(t);
-            c.is_some_and(|c| !c.is_zero() && !c.is_one())
-        });
-        let constants: Vec<TermId> = constants.take(MAX_FACTORS).collect();
-        // Patterns are built in a copy: what is new there is not of the pair.
-        let mut copy: Option<TermStore> = None;
-        for (i, p) in patterns().iter().enumerate() {
-            for u in p.arguments_in(store, &operations, &mut copy) {
-                let copy = copy.get_or_insert_with(|| store.clone());
-                let t = p.instance(copy, &u);
-                // A pattern that folded to something plain is none.
-                let whole = matches!(
-                    store_get(store, t),
-                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
-                );
-                if whole && below.binary_search(&t).is_ok() {
-                    let place = Place {
-                        pattern: i,
-                        arguments: u,
-                        factor: None,
-                    };
-                    out.map.insert(t, place);
-                    continue;
-                }
-                for &c in &constants {
-                    let Some(scaled) = scaled(copy, c, t) else {
-                        break;
-                    };
-                    if below.binary_search(&scaled).is_ok() {
-                        let place = Place {
-                            pattern: i,
-                            arguments: u.clone(),
-                            factor: Some(c),
-                        };
-                        out.map.insert(scaled, place);
-                    }
+/// The functions among some terms, which are all that stands below some roots.
+fn places(store: &TermStore, below: &[TermId]) -> FxHashMap<TermId, Place> {
+    let mut out = FxHashMap::default();
+    let operations = Operations::of(store, below);
+    let constants = below.iter().copied().filter(|&t| {
+        let c = store.as_const(t);
+        c.is_some_and(|c| !c.is_zero() && !c.is_one())
+    });
+    let constants: Vec<TermId> = constants.take(MAX_FACTORS).collect();
+    // Patterns are built in a copy: what is new there is not of the pair.
+    let mut copy: Option<TermStore> = None;
+    for (i, p) in patterns().iter().enumerate() {
+        for u in p.arguments_in(store, &operations, &mut copy) {
+            let copy = copy.get_or_insert_with(|| store.clone());
+            let t = p.instance(copy, &u);
+            // A pattern that folded to something plain is none.
+            let whole = matches!(
+                store_get(store, t),
+                Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+            );
+            let place = |factor| Place {
+                pattern: i,
+                arguments: u.clone(),
+                factor,
+            };
+            if whole && below.binary_search(&t).is_ok() {
+                out.insert(t, place(None));
+                continue;
+            }
+            for &c in &constants {
+                let Some(scaled) = scaled(copy, c, t) else {
+                    break;
+                };
+                if below.binary_search(&scaled).is_ok() {
+                    let c = store.as_const(c).cloned();
+                    out.insert(scaled, place(c));
                 }
             }
         }
-        out
+    }
+    out
+}
+
+impl Reading for Idioms {
+    /// Those below `roots`.
+    fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
+        let below = store.reachable(roots);
+        if !may_expand(store, &below) {
+            return Idioms::default();
+        }
+        match Ideal::of(store, &below) {
+            None => Idioms {
+                map: places(store, &below),
+            },
+            Some(ideal) => {
+                let map = places(&ideal.store, &ideal.terms());
+                Idioms {
+                    map: ideal.in_pair(&below, map),
+                }
+            }
+        }
     }
 
     /// True if there is none.
@@ -161,10 +177,10 @@ impl Reading for Idioms {
             let u = place.arguments.iter().map(|u| done.get(*u));
             let u = u.collect::<Option<Vec<TermId>>>()?;
             let meaning = (all[place.pattern].meaning)(s, &u);
-            match place.factor {
+            match &place.factor {
                 None => Some(meaning),
                 Some(c) => {
-                    let c = s.rational(from.as_const(c)?.clone());
+                    let c = s.rational(c.clone());
                     Some(s.mul(c, meaning))
                 }
             }

@@ -283,6 +283,7 @@ impl Kind for WarningKind {
             WarningKind::RealEqualWrite | WarningKind::RealEqualRace => "real-equal-write",
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
+            WarningKind::UnusedRead => "unused-read",
             WarningKind::UnknownOpcode => "unknown-opcode",
             WarningKind::Residual => "residual",
             WarningKind::Note => "note",

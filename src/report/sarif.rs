@@ -176,6 +176,7 @@ fn describe(rule: &str) -> String {
         "real-equal-write" => {
             "Threads that nothing orders write values that are equal over the reals only."
         }
+        "unused-read" => "A read races with a write, and what is read reaches nothing.",
         "same-value-write" => "Threads that nothing orders write the same value.",
         "write-to-input" => "An array that is bound as an input is written.",
         other => return format!("Reported as {other}."),

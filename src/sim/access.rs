@@ -117,6 +117,7 @@ impl Machine<'_> {
         if under.mask == 0
             && used == u32::MAX
             && kind == Kind::Read
+            && !self.unused.has(pc)
             && let Some(landing) = self.uniform(w, exec, access.space, addr, size, &mut offs)
         {
             let region = landing.region;
@@ -154,6 +155,14 @@ impl Machine<'_> {
         }
         let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
         self.check(w, pc, &mut targets, size, false);
+        // What is read for nothing is no access.
+        let unused = match self.unused.has(pc) {
+            true => lanes(exec)
+                .filter(|&l| self.is_unused(w, l, pc))
+                .fold(0, |m, l| m | 1 << l),
+            false => 0,
+        };
+        targets.retain(|t| unused >> t.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
         self.strong_accesses(w, &targets, size, kind, access.sem);
         // Lanes whose accesses were all refused read nothing that could be named.
@@ -164,7 +173,10 @@ impl Machine<'_> {
         for lane in lanes(exec & !seen) {
             for d in dsts.iter().flatten() {
                 let width = self.width(*d);
-                let v = Val::Bits(self.fresh_bits(width));
+                let v = match unused >> lane & 1 {
+                    0 => Val::Bits(self.fresh_bits(width)),
+                    _ => self.unused_value(width),
+                };
                 self.set(w, *d, lane, v);
             }
         }

@@ -31,6 +31,7 @@ impl Machine<'_> {
                 let Self { order, .. } = self;
                 order.proxies.fence(&order.clocks, w, exec);
             }
+            AsyncOp::Registers { count, more } => self.set_registers(w, pc, (*count, *more))?,
             AsyncOp::WgmmaFence => self.wgmma_fence(w),
             AsyncOp::WgmmaCommit => self.wgmma_commit(w),
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
@@ -92,10 +93,12 @@ impl Machine<'_> {
             let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
             sites.push(self.site(at, w, absent, "do not"));
         }
+        let name = match &self.inst(pc).op {
+            crate::kernel::Op::Async(op) => op.name(),
+            _ => "a matrix instruction",
+        };
         self.defect(DefectKind::BarrierMisuse, sites, || {
-            "a matrix instruction is executed by a part of a warp: all 32 lanes must execute it \
-             together"
-                .into()
+            format!("{name} is executed by a part of a warp: all 32 lanes must execute it together")
         });
         Err(Stop::Finding)
     }

@@ -9,6 +9,8 @@
 use crate::kernel::{AtomOp, FloatOp, Guard, IntOp, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
 use crate::term::{ICmp, TermId};
 
+use super::address::derive::Arg;
+use super::address::provenance::Prov;
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -201,14 +203,20 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             };
             let (j, ok) = source_lane(mode, lane as u32, b as u32, c as u32);
-            if members >> j & 1 == 0 {
-                let sites = vec![self.site(pc, w, 1 << lane, format!("reads lane {j}"))];
-                self.defect(DefectKind::BarrierMisuse, sites, || {
-                    "shfl.sync reads a lane that does not take part: the value is undefined".into()
-                });
-                return Err(Stop::Finding);
-            }
             let (dst, p, a) = (*dst, *p, *a);
+            if members >> j & 1 == 0 {
+                // Only the value is undefined, which matters where it reaches something.
+                let text = format!("reads lane {j}, which does not take part");
+                let site = self.site(pc, w, 1 << lane, text);
+                self.unset_sites.entry(pc).or_insert(site);
+                let t = self.values.store.poison(32, pc.0);
+                let given = Arg {
+                    v: Val::Bits(t),
+                    p: Prov::NONE,
+                };
+                results.push((lane, dst, p, given, ok));
+                continue;
+            }
             // The value of the source lane, at its own instruction.
             let from = Pc(self.warps[w].pc[j as usize]);
             let source = match &self.inst(from).op {

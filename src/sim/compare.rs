@@ -299,24 +299,25 @@ impl Machine<'_> {
                 held: Some(held),
             }
         });
-        if self.needs_rounding(pc, fmt, op, (x, y)) {
-            if self.values.trees.is_none() {
-                self.values.store.note_merged();
-            }
-            return None;
-        }
-        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
-        // An expanded logarithm tests its operand for an infinity so.
         let store = &self.values.store;
         let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
         let over = |n: &Number| {
             let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
             may(Class::PosInf) || may(Class::Nan)
         };
-        if infinite(&x) && over(&y) || infinite(&y) && over(&x) {
-            self.takes_for_within(pc);
+        let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
+        if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
+            if self.values.trees.is_some() {
+                return None;
+            }
+            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
+                self.values.store.note_merged();
+                return None;
+            };
+            let flip = self.flip();
+            return Some(self.values.store.xor(holds, flip));
         }
-        Some(holds)
+        idiom::compare(&mut self.values.store, cmp, ty, a, b)
     }
 
     /// A comparison of values that select among few known ones.
@@ -429,8 +430,7 @@ impl Machine<'_> {
         if negated { self.values.store.not(t) } else { t }
     }
 
-    /// An ordered comparison. One that is constant over the reals, a test for an infinity or of a
-    /// number with itself, is open where the machine may find an infinity or no number instead.
+    /// An ordered comparison.
     fn ordered(
         &mut self,
         at: (usize, usize, Pc),
@@ -438,9 +438,26 @@ impl Machine<'_> {
         op: RCmp,
         (x, y): (Number, Number),
     ) -> TermId {
-        if let Some(holds) = self.by_rounding(at, fmt, op, (x, y)) {
+        if !self.needs_rounding(at.2, fmt, op, (x, y)) {
+            return self.ordered_reals(at, fmt, op, (x, y));
+        }
+        if let Some(holds) = self.by_rounding(fmt, op, (x, y)) {
             return holds;
         }
+        let holds = self.ordered_reals(at, fmt, op, (x, y));
+        let flip = self.flip();
+        self.values.store.xor(holds, flip)
+    }
+
+    /// An ordered comparison that no rounding decides. One that is constant over the reals, a test for an infinity or of
+    /// a number with itself, is open where the machine may find an infinity or no number instead.
+    fn ordered_reals(
+        &mut self,
+        at: (usize, usize, Pc),
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> TermId {
         let (a, b) = (x.real, y.real);
         let s = &mut self.values.store;
         let mut t = s.rcmp(op, a, b);

@@ -6,8 +6,8 @@
 //! ([`crate::term::orders`]), is one of the encodings of both numbers. So is a test for an infinity that
 //! only a number beyond its format may be ([`crate::term::overflow`]).
 //!
-//! Such encodings belong to the operations that made them. Where numbers do not remember these, the answer is any, and
-//! the store remembers that the kernel has to be run again with numbers that do.
+//! Such encodings belong to the operations that made them. Where numbers do not remember these, the answer is that of
+//! the reals or the other one ([`TermStore::flip`]); what is not decided so is run again with numbers that do.
 //!
 //! That a number on one side of 0 is not rounded to 0 is an assumption, listed with each test that it decides
 //! ([`crate::term::orders::apart`]), and so is that none is beyond its format where a test asks for little else.
@@ -29,22 +29,14 @@ use super::machine::Machine;
 use super::value::{Val, Values};
 
 impl Machine<'_> {
-    /// An ordered comparison, where only rounding decides it.
+    /// An ordered comparison that only rounding decides, of numbers that remember how they were made.
     pub(super) fn by_rounding(
         &mut self,
-        at: (usize, usize, Pc),
         fmt: Fmt,
         op: RCmp,
         (x, y): (Number, Number),
     ) -> Option<TermId> {
-        if !self.needs_rounding(at.2, fmt, op, (x, y)) {
-            return None;
-        }
-        if self.values.trees.is_none() {
-            self.values.store.note_merged();
-            let bit = self.fresh_bits(1);
-            return Some(self.values.pred(Val::Bits(bit)));
-        }
+        self.values.trees?;
         let made = [x, y].map(|n| n.held.map(|v| self.values.operand(v, fmt)));
         let [Some(v), Some(w)] = made else {
             return None;
@@ -149,11 +141,7 @@ impl Machine<'_> {
             }
             _ => None,
         };
-        let over = over.unwrap_or_else(|| {
-            self.values.store.note_merged();
-            let bit = self.fresh_bits(1);
-            self.values.pred(Val::Bits(bit))
-        });
+        let over = over.unwrap_or_else(|| self.flip());
         self.values.store.or(is, over)
     }
 }

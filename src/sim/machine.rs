@@ -124,6 +124,10 @@ pub struct Machine<'k> {
     pub operands: super::uniform::Operands,
     /// Instructions until the next look at the limits.
     pub budget: u32,
+    /// Loads that are taken to be of no use.
+    pub unused: super::unused::Unused,
+    /// Serials of the values that they got.
+    pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
     pub dice: Option<super::schedule::Dice>,
     /// Warp, lanes and instruction of each step, where that is noted.
@@ -351,6 +355,8 @@ impl<'k> Machine<'k> {
             stats: Stats::default(),
             executed: vec![0; kernel.insts.len()],
             budget: 1,
+            unused: Default::default(),
+            unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
@@ -493,6 +499,13 @@ impl<'k> Machine<'k> {
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.fresh(width, serial)
+    }
+
+    /// Whether rounding turns the answer of a test over.
+    pub(super) fn flip(&mut self) -> TermId {
+        let serial = self.fresh;
+        self.fresh += 1;
+        self.values.store.flip(serial)
     }
 
     /// A symbol whose value depends on the schedule or the machine.

@@ -72,6 +72,7 @@ mod tensor_memory;
 mod trail;
 mod tree;
 mod uniform;
+mod unused;
 mod unwritten;
 pub mod value;
 pub mod warp;

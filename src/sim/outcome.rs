@@ -69,6 +69,8 @@ pub enum WarningKind {
     WriteToInput,
     /// An uninitialised value was read and never used.
     UninitializedRead,
+    /// A racing read whose value reaches nothing.
+    UnusedRead,
     /// An opcode that volta does not know and that was not executed.
     UnknownOpcode,
     /// A correction by the rounding error of a value, which is 0 over the reals.

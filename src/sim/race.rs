@@ -17,6 +17,7 @@
 //! access under a guard that depends on data, or that only an exit orders, is told apart.
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 
 use super::Tid;
 use crate::kernel::{AtomOp, NumTy, Pc};
@@ -205,6 +206,8 @@ const ENOUGH: u64 = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     findings: IndexMap<(Conflict, Pc, Pc), Finding>,
+    /// The threads of plain reads in races, each with its instruction.
+    readers: FxHashSet<(Pc, Tid)>,
     /// Pairs counted that are races.
     races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.
@@ -248,6 +251,16 @@ impl Report {
         });
         entry.count += 1;
         self.races += u64::from(conflict == Conflict::Race);
+    }
+
+    /// The threads of plain reads in races, each with its instruction.
+    pub fn readers(&self) -> &FxHashSet<(Pc, Tid)> {
+        &self.readers
+    }
+
+    /// Adds such a read.
+    pub fn add_reader(&mut self, pc: Pc, thread: Tid) {
+        self.readers.insert((pc, thread));
     }
 
     /// True if so many races are known that more would say nothing new.

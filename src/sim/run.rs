@@ -15,6 +15,7 @@ use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
 use super::schedule::Dice;
 use super::step::Flow;
+use super::unused::Trial;
 use super::warp::lanes;
 use super::{DefectKind, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind};
 
@@ -87,6 +88,7 @@ fn run_by(
     dice: Option<Dice>,
 ) -> Outcome {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
+    let mut trial = Trial::default();
     loop {
         let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
         let Some(mut m) = made else {
@@ -100,6 +102,7 @@ fn run_by(
             return out;
         };
         m.footprint = Footprint::new(noting);
+        m.take_unused(&trial.unused);
         m.dice = dice.clone();
         m.trace = noting.trace.then(Vec::new);
         match m.run_all() {
@@ -108,10 +111,14 @@ fn run_by(
             }
             _ => {
                 let trace = m.trace.take().unwrap_or_default();
+                m.collect_races();
+                let ended = m.ended();
                 let mut out = m.finish();
-                out.tracked = tracked;
+                out.tracked = tracked.clone();
                 out.trace = trace;
-                return out;
+                if let Some(out) = trial.take(ended, out) {
+                    return out;
+                }
             }
         }
     }
@@ -401,7 +408,6 @@ impl Machine<'_> {
 
     /// Collects what the run found.
     fn finish(mut self) -> Outcome {
-        self.collect_races();
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         for i in 0..self.regions.len() {
@@ -432,6 +438,8 @@ impl Machine<'_> {
         let unused: Vec<Site> = self
             .unset_sites
             .iter()
+            // What a lane outside of a shuffle gave is often read, and rarely used.
+            .filter(|(pc, _)| !matches!(self.inst(**pc).op, Op::Shfl { .. }))
             .filter(|(pc, _)| !reached.contains(pc))
             .map(|(_, s)| s.clone())
             .collect();

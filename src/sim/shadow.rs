@@ -397,7 +397,19 @@ fn compare(
         };
         match verdict {
             Rule::Fine => {}
-            Rule::Bad(c) => report.add(weak(c), a.region, at, earlier, a.party(lane)),
+            Rule::Bad(c) => {
+                report.add(weak(c), a.region, at, earlier, a.party(lane));
+                if a.kind == Kind::Read {
+                    report.add_reader(a.pc, t);
+                }
+                if e.kind == Kind::Read {
+                    let races =
+                        |l: &u32| a.clocks.unordered(base, 1 << l, Tick(e.tick), t).is_some();
+                    for l in lanes(own).filter(races) {
+                        report.add_reader(e.pc, a.clocks.thread_of(Actor(e.base + l)));
+                    }
+                }
+            }
             Rule::SameBytes if extent.into() != 0 => {}
             Rule::SameBytes => report.same.push(SameWrite {
                 region: a.region,

@@ -32,6 +32,20 @@ use super::value::Val;
 use super::warp::LANES;
 use super::{DefectKind, UnknownKind};
 
+/// An instruction that all warps of a warpgroup execute.
+#[derive(Clone, Copy, Debug)]
+struct Alike {
+    pc: Pc,
+    /// The registers that it sets; products are told apart by their place.
+    registers: Option<(u32, bool)>,
+}
+
+impl PartialEq for Alike {
+    fn eq(&self, other: &Alike) -> bool {
+        self.registers == other.registers && (self.registers.is_some() || self.pc == other.pc)
+    }
+}
+
 /// What a warp has under way.
 #[derive(Clone, Debug, Default)]
 struct Own {
@@ -39,8 +53,8 @@ struct Own {
     committed: u32,
     /// Groups observed.
     waited: u32,
-    /// Products issued, in order.
-    issued: Vec<Pc>,
+    /// What all warps of a warpgroup must execute alike, in order.
+    issued: Vec<Alike>,
     /// Registers of products under way: group, written by the product, instruction.
     busy: FxHashMap<RegId, (u32, bool, Pc)>,
     /// Registers of products at the last fence.
@@ -218,33 +232,64 @@ impl Machine<'_> {
                 continue;
             }
             let i = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-            let (pa, pb) = (a.get(i).copied(), b.get(i).copied());
+            let (pa, pb) = (a.get(i).map(|x| x.pc), b.get(i).map(|x| x.pc));
             let mut sites = Vec::new();
             for (w, p) in [(lead, pa), (w, pb)] {
                 if let Some(p) = p {
                     sites.push(self.site(p, w, u32::MAX, "executes it"));
                 }
             }
+            let names = [pa, pb].into_iter().flatten();
+            let name = names.map(|pc| self.group_op(pc)).next().unwrap_or_default();
             self.defect(DefectKind::BarrierMisuse, sites, || {
-                "the warps of a warpgroup execute different wgmma.mma_async: all four must \
-                 execute the same"
-                    .into()
+                format!(
+                    "the warps of a warpgroup execute different {name}: all four must execute \
+                     the same"
+                )
             });
             return;
         }
     }
 
+    /// `setmaxnreg`. That registers suffice is for the launch to see to.
+    pub fn set_registers(&mut self, w: usize, pc: Pc, registers: (u32, bool)) -> Result<(), Stop> {
+        self.whole_warpgroup(w, pc)?;
+        self.found.assumptions.insert(
+            "registers suffice for each `setmaxnreg`, which waits for them otherwise".into(),
+        );
+        self.products.warps[w].issued.push(Alike {
+            pc,
+            registers: Some(registers),
+        });
+        Ok(())
+    }
+
+    /// The name of an instruction of a warpgroup.
+    fn group_op(&self, pc: Pc) -> &'static str {
+        match &self.inst(pc).op {
+            Op::Async(op) => op.name(),
+            _ => "instructions",
+        }
+    }
+
+    fn whole_warpgroup(&mut self, w: usize, pc: Pc) -> Result<(), Stop> {
+        if (w / 4 * 4 + 4) <= self.warps.len() {
+            return Ok(());
+        }
+        let site = self.site(pc, w, u32::MAX, "execute it");
+        let name = self.group_op(pc);
+        self.defect(DefectKind::BarrierMisuse, vec![site], || {
+            format!(
+                "{name} takes four whole warps, the rank of the first a multiple of four: the \
+                 block has no such warpgroup here"
+            )
+        });
+        Err(Stop::Finding)
+    }
+
     /// `wgmma.mma_async`.
     pub fn wgmma(&mut self, w: usize, pc: Pc, m: &Wgmma) -> Result<(), Stop> {
-        if (w / 4 * 4 + 4) > self.warps.len() {
-            let site = self.site(pc, w, u32::MAX, "execute it");
-            self.defect(DefectKind::BarrierMisuse, vec![site], || {
-                "wgmma.mma_async takes four whole warps, the rank of the first a multiple of \
-                 four: the block has no such warpgroup here"
-                    .into()
-            });
-            return Err(Stop::Finding);
-        }
+        self.whole_warpgroup(w, pc)?;
         self.note_unset(w, pc);
         let Val::Conc(scale) = self.truth(w, m.scale, 0) else {
             self.unsupported(w, u32::MAX, pc, "a data-dependent scale of wgmma.mma_async");
@@ -255,7 +300,10 @@ impl Machine<'_> {
         let group = self.products.warps[w].committed;
         let event = self.group_event(w, group);
         self.order.clocks.join_event(agents, u32::MAX, event);
-        self.products.warps[w].issued.push(pc);
+        self.products.warps[w].issued.push(Alike {
+            pc,
+            registers: None,
+        });
 
         let rows = 16 * (w as u64 % 4);
         let depth = m.k as usize;

@@ -255,6 +255,13 @@ impl TermStore {
             Term::Bool(true) => return a,
             Term::Bool(false) => return b,
             Term::Not(q) => return self.select(q, b, a),
+            // One of a comparison and its negation chooses, whichever was written.
+            Term::RCmp(RCmp::Le, ..) | Term::ICmp(ICmp::ULe | ICmp::SLe, ..) => {
+                let q = self.not(p);
+                if !matches!(self.get(q), Term::Not(_)) {
+                    return self.select(q, b, a);
+                }
+            }
             _ => {}
         }
         if let Some(t) = self.clamped(p, a, b) {

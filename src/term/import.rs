@@ -75,6 +75,7 @@ impl TermStore {
     fn import_terms(&mut self, other: &TermStore, mut terms: Vec<u32>, shift: u32) -> Vec<TermId> {
         let mut map = vec![ABSENT; other.len()];
         self.merged |= other.merged;
+        self.has_flips |= other.has_flips;
         self.nodes.reserve(terms.len());
         let hashed = other.table.len().min(terms.len());
         self.table.reserve(hashed, Entry::place);

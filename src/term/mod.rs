@@ -111,6 +111,8 @@ pub struct TermStore {
     has_loose: bool,
     /// True once bits of two rounded numbers met in an operation that kept less than both.
     merged: bool,
+    /// True once rounding may turn a test over.
+    has_flips: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,

@@ -223,12 +223,13 @@ impl TermStore {
 
     fn kinds_of(&self, t: TermId, known: &FxHashMap<TermId, Kinds>, narrow: &Narrow) -> Kinds {
         let of = |t: TermId| known.get(&t).copied().unwrap_or(ALL);
-        let product = |a: TermId, b: TermId| match a == b {
+        let both = |a: TermId, b: TermId, f: fn(Kinds, Kinds) -> Kinds| match a == b {
             true => kinds()
                 .filter(|k| of(a) & k != 0)
-                .fold(0, |all, k| all | mul(k, k)),
-            false => each(of(a), of(b), mul),
+                .fold(0, |all, k| all | f(k, k)),
+            false => each(of(a), of(b), f),
         };
+        let product = |a: TermId, b: TermId| both(a, b, mul);
         let k = match self.get(t) {
             Term::Const(c) => match self.constant(c) {
                 c if c.is_positive() => PLUS,
@@ -245,7 +246,7 @@ impl TermStore {
             // Integers are beyond a format of small range only.
             Term::OfInt { .. } if narrow.small => FINITE | OVER_POS | OVER_NEG,
             Term::Elem { .. } | Term::OfInt { .. } => FINITE,
-            Term::Add(a, b) => each(of(a), of(b), add),
+            Term::Add(a, b) => both(a, b, add),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => opposite(of(a)),
             Term::Sum(list) => {
@@ -253,7 +254,7 @@ impl TermStore {
                 let products = pairs.iter().map(|&[a, b]| product(TermId(a), TermId(b)));
                 products.fold(ZERO, |sum, p| each(sum, p, add))
             }
-            Term::Div(a, b) => each(of(a), of(b), div),
+            Term::Div(a, b) => both(a, b, div),
             Term::Fun(f, a) => each(of(a), ZERO, |k, _| fun(f, k)),
             Term::Max(a, b) | Term::Min(a, b) => each(of(a), of(b), extremum),
             Term::Select(_, a, b) => of(a) | of(b),

@@ -5,7 +5,7 @@
 //! two enclosures that do not meet is known for certain. Source: interval arithmetic with outward rounding; sums and
 //! products are tested for being exact by error-free transformations (Dekker, Knuth), so that ties are seen.
 //!
-//! The inputs: all equal, ascending and descending, of one sign, of both, small and large. Where they do not
+//! The inputs: all equal, ascending and descending, of one sign, of both, small and large, all 0. Where they do not
 //! tell, those that only one of both numbers reads are scaled: they are free of the other number.
 //!
 //! Sound in the direction of what is found: an order that is missing may still occur.
@@ -20,7 +20,7 @@ use super::orders::Orders;
 use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact};
 
 /// Inputs at which every term is evaluated.
-const POINTS: usize = 8;
+const POINTS: usize = 9;
 /// Terms whose values are kept.
 const MAX_KEPT: usize = 1 << 17;
 /// Terms of a number that is evaluated at more inputs, and of the other one.
@@ -83,7 +83,8 @@ fn input(array: ArrayId, off: u64, point: usize) -> f64 {
         3 | 4 => mixed,
         5 => -size / 64.0,
         6 => mixed * 256.0,
-        _ => size * 1048576.0,
+        7 => size * 1048576.0,
+        _ => 0.0,
     }
 }
 

@@ -17,6 +17,7 @@ use num_traits::{One, Signed, Zero};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::catalogue::{Function, Meaning};
+use super::ideal::Ideal;
 use crate::diag::Source;
 use crate::kernel::{Fmt, lower, select_entry};
 use crate::ptx;
@@ -175,13 +176,12 @@ impl Pattern {
         if !outcome.unknowns.is_empty() || !outcome.defects.is_empty() {
             return None;
         }
-        let mut store = outcome.store;
+        let store = outcome.store;
         let written = *outcome.writes.values().next()?.values().nth(f.output)?;
-        // What rounding decides is no function of reals.
-        let fresh = |t: &TermId| matches!(store.get(*t), Term::Fresh { .. });
-        if store.reachable(&[written]).iter().any(fresh) {
-            return None;
-        }
+        let (mut store, written) = match Ideal::of(&store, &store.reachable(&[written])) {
+            Some(ideal) => ideal.last()?,
+            None => (store, written),
+        };
         let root = match (store.get(written), store.sort(written)) {
             (Term::OfReal { real, .. }, _) => real,
             // Parts of encodings that are put together, and zeros with a sign among numbers.

@@ -36,7 +36,10 @@ fn acts(op: &Op) -> bool {
         Op::Atom { .. } | Op::CpAsync { .. } | Op::Ldmatrix { .. } | Op::Stmatrix { .. } => true,
         Op::Async(op) => !matches!(
             **op,
-            AsyncOp::Wait { .. } | AsyncOp::ProxyFence | AsyncOp::WgmmaFence
+            AsyncOp::Wait { .. }
+                | AsyncOp::ProxyFence
+                | AsyncOp::Registers { .. }
+                | AsyncOp::WgmmaFence
         ),
         _ => false,
     }

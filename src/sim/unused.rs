@@ -1,0 +1,151 @@
+//! Racing reads whose value reaches nothing.
+//!
+//! Problem: a compiler lets spare threads load what others load too, and predicates only their stores off. Where
+//! the others store in place, such a load races with the store, and nothing depends on what it reads.
+//!
+//! A run that found races with plain loads only is run again, with an unknown of its own as the value of each load of
+//! a racing thread, and that load is no access. If no race is left and no unknown is found below an output or a
+//! condition, and nothing else is open that was not, the loads reach nothing: every schedule gives what this run
+//! gives. What a load that counts no longer has hidden is found in the next run.
+//!
+//! Sound: an unknown stands for every value that the race may give, at each execution of the load; what is derived
+//! of it keeps it below.
+
+use rustc_hash::FxHashSet;
+
+use super::machine::Machine;
+use super::plain::Class;
+use super::race::Finding as Race;
+use super::value::Val;
+use super::{DefectKind, Finding, Outcome, Tid, WarningKind};
+use crate::kernel::{Op, Pc};
+use crate::term::{Term, TermId};
+
+/// Runs after which the races stay what they are.
+const MAX_RUNS: usize = 8;
+
+/// Loads of threads that are taken to be of no use.
+#[derive(Clone, Debug, Default)]
+pub struct Unused {
+    loads: FxHashSet<(Pc, Tid)>,
+    /// Their instructions.
+    pcs: FxHashSet<Pc>,
+}
+
+impl Unused {
+    /// True if some thread executes an instruction for nothing.
+    #[inline]
+    pub fn has(&self, pc: Pc) -> bool {
+        !self.pcs.is_empty() && self.pcs.contains(&pc)
+    }
+
+    /// The same of one thread.
+    pub fn of(&self, pc: Pc, thread: Tid) -> bool {
+        self.has(pc) && self.loads.contains(&(pc, thread))
+    }
+
+    pub fn instructions(&self) -> impl Iterator<Item = Pc> {
+        self.pcs.iter().copied()
+    }
+}
+
+/// The runs of one CTA until its racing loads are told apart.
+#[derive(Default)]
+pub struct Trial {
+    /// What is tried.
+    pub unused: Unused,
+    /// The first outcome, which stands if the trial fails.
+    first: Option<Outcome>,
+    runs: usize,
+}
+
+/// What is needed of a run that ended.
+pub struct Ended {
+    /// The loads that raced; `None` if there are other races.
+    racing: Option<FxHashSet<(Pc, Tid)>>,
+    /// Serials of the values of what was taken to be of no use.
+    unknowns: FxHashSet<u32>,
+}
+
+impl Machine<'_> {
+    /// Takes loads to be of no use.
+    pub fn take_unused(&mut self, unused: &Unused) {
+        self.unused = unused.clone();
+        for pc in self.unused.instructions() {
+            self.classes[pc.0 as usize] = Class::General;
+        }
+    }
+
+    /// The value of a load that is of no use.
+    pub fn unused_value(&mut self, width: u8) -> Val {
+        self.unused_serials.insert(self.fresh);
+        Val::Bits(self.fresh_bits(width))
+    }
+
+    /// Whether a lane's load is taken to be of no use.
+    pub fn is_unused(&self, w: usize, lane: usize, pc: Pc) -> bool {
+        self.unused.has(pc) && self.unused.of(pc, Tid(self.warps[w].first + lane as u32))
+    }
+
+    /// What a trial needs to know of this run.
+    pub fn ended(&mut self) -> Ended {
+        let is_load = |r: &Race| {
+            let of = |p: &super::race::Party| {
+                !p.agent && !p.kind.writes() && matches!(self.inst(p.pc).op, Op::Ld { .. })
+            };
+            of(&r.earlier) || of(&r.later)
+        };
+        let report = &self.order.report;
+        let all = report.findings().all(is_load) && !report.is_empty();
+        let readers = report.readers().iter().copied();
+        let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
+        Ended {
+            racing: all.then(|| readers.collect()),
+            unknowns: std::mem::take(&mut self.unused_serials),
+        }
+    }
+}
+
+impl Trial {
+    /// Takes an outcome; `None` if the CTA is to be run again.
+    pub fn take(&mut self, ended: Ended, mut out: Outcome) -> Option<Outcome> {
+        let is_race = |d: &Finding<DefectKind>| d.kind == DefectKind::DataRace;
+        let races = out.defects.iter().any(is_race);
+        self.runs += 1;
+        let more = ended.racing.filter(|r| races && !r.is_empty());
+        if let Some(racing) = more
+            && self.runs < MAX_RUNS
+            && !racing.is_subset(&self.unused.loads)
+        {
+            self.unused.pcs.extend(racing.iter().map(|r| r.0));
+            self.unused.loads.extend(racing);
+            self.first.get_or_insert(out);
+            return None;
+        }
+        let Some(first) = self.first.take() else {
+            return Some(out);
+        };
+        if races || out.unknowns.len() > first.unknowns.len() || reaches(&out, &ended.unknowns) {
+            return Some(first);
+        }
+        for f in first.defects.into_iter().filter(is_race) {
+            out.warnings.push(Finding {
+                kind: WarningKind::UnusedRead,
+                message: format!("{}; what is read reaches nothing", f.message),
+                count: f.count,
+                sites: f.sites,
+            });
+        }
+        Some(out)
+    }
+}
+
+/// True if an unknown stands below an output or a condition of a run.
+fn reaches(out: &Outcome, serials: &FxHashSet<u32>) -> bool {
+    let written = out.writes.values().flat_map(|w| w.values().copied());
+    let equal = out.obligations.iter().flat_map(|o| [o.equal.0, o.equal.1]);
+    let conditions = out.conditionals.iter().map(|c| c.cond);
+    let roots: Vec<TermId> = written.chain(equal).chain(conditions).collect();
+    let is_one = |t: &TermId| matches!(out.store.get(*t), Term::Fresh { serial, .. } if serials.contains(&serial));
+    out.store.reachable(&roots).iter().any(is_one)
+}
