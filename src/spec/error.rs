@@ -112,15 +112,14 @@ pub enum SpecError {
     },
     #[error(
         "`{param}` of the {bound} kernel is bound to a number, and `{partner}` of the {free} one, which \
-         is paired with it, is not: give both {first} and {second}, or --arg for both"
+         is paired with it, is not: give {flags}, or --arg for both"
     )]
     OneSided {
         bound: &'static str,
         param: String,
         free: &'static str,
         partner: String,
-        first: String,
-        second: String,
+        flags: String,
     },
     #[error(
         "parameter {position} is `{reference}`, {first}, in the reference and `{optimized}`, {second}, in the \

@@ -77,15 +77,16 @@ fn error(sides: &[Side], parts: [Part; 2], side: usize, piece: &Piece) -> SpecEr
         param: name(side),
         free: sides[other].spec.which.name(),
         partner: name(other),
-        first: flag(side),
-        second: flag(other),
+        flags: format!("both {} and {}", flag(side), flag(other)),
     }
 }
 
 /// Integers of different widths in one place, of which one has no value.
 fn widths(sides: [&Side; 2], pairs: &[Pair], bound: &[Vec<Vec<Piece>>]) -> Result<(), SpecError> {
-    let count = sides.map(|s| s.kernel.params.len());
-    for p in 0..count[0].min(count[1]) {
+    let [first, second] = bound else {
+        return Ok(());
+    };
+    for (p, pieces) in first.iter().zip(second).enumerate() {
         let alone = |s: usize| {
             let mut parts = pairs.iter().filter(|pair| pair[1 - s].is_none());
             parts.any(|pair| pair[s].is_some_and(|part| part.param == p))
@@ -99,8 +100,8 @@ fn widths(sides: [&Side; 2], pairs: &[Pair], bound: &[Vec<Vec<Piece>>]) -> Resul
         if ![0, 1].iter().all(|&s| alone(s) && integer(s)) {
             continue;
         }
-        let free = |s: usize| bound[s][p].iter().any(|b| matches!(b.bound, Bound::Free));
-        if free(0) || free(1) {
+        let free = |of: &[Piece]| of.iter().any(|b| matches!(b.bound, Bound::Free));
+        if free(pieces.0) || free(pieces.1) {
             let [a, b] = sides.map(|s| &s.kernel.params[p]);
             return Err(SpecError::Widths {
                 position: p as u32,
