@@ -205,15 +205,14 @@ impl<'a> Lift<'a> {
         if none != Cond::Never {
             out.push((self.store.bool(false), self.term(none)));
         }
-        // A value that there is everywhere is compared everywhere, which is more, and simpler; another may be none
-        // where the first is an infinity, of which the second is asked.
-        let (mut u, mut v) = (x.value, y.value);
-        if !(self.read.is_empty() && self.store.is_total(u)) {
-            let (special, zero) = (self.special(x)?, self.store.integer(0));
-            (u, v) = (self.choose(special, zero, u), self.choose(special, zero, v));
-        }
-        out.push((u, v));
-        // 0 * h is 0 wherever h has a value.
+        let (special, zero) = (self.special(x)?, self.store.integer(0));
+        let u = self.choose(special, zero, x.value);
+        // Values are compared everywhere where nothing is read of divisions, which is more, and simpler.
+        out.push(match self.read.is_empty() {
+            true => (x.value, y.value),
+            false => (u, self.choose(special, zero, y.value)),
+        });
+        // 0 * h is 0 wherever h has a value. Where the first is an infinity, its own value may be none, and h is asked.
         for h in self.hidden[y.hidden].clone() {
             let zero = self.store.integer(0);
             let nothing = self.store.mul(zero, h);
