@@ -92,6 +92,13 @@ impl Operations {
         for &t in terms {
             if let Some((how, a, b)) = operation(store, t) {
                 by_kind.entry(how).or_default().push((a, b));
+                // A comparison of numbers stands for its negation too.
+                let negation = match how {
+                    How::Compare(RCmp::Lt) => How::Compare(RCmp::Le),
+                    How::Compare(RCmp::Le) => How::Compare(RCmp::Lt),
+                    _ => continue,
+                };
+                by_kind.entry(negation).or_default().push((b, a));
             }
         }
         Operations {
