@@ -76,6 +76,7 @@ mod unused;
 mod unwritten;
 pub mod value;
 pub mod warp;
+mod warpgroup;
 mod wgmma;
 mod wmma;
 mod written;

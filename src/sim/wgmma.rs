@@ -30,31 +30,18 @@ use super::race::Kind;
 use super::step::Flow;
 use super::value::Val;
 use super::warp::LANES;
+use super::warpgroup::Alike;
 use super::{DefectKind, UnknownKind};
-
-/// An instruction that all warps of a warpgroup execute.
-#[derive(Clone, Copy, Debug)]
-struct Alike {
-    pc: Pc,
-    /// The registers that it sets; products are told apart by their place.
-    registers: Option<(u32, bool)>,
-}
-
-impl PartialEq for Alike {
-    fn eq(&self, other: &Alike) -> bool {
-        self.registers == other.registers && (self.registers.is_some() || self.pc == other.pc)
-    }
-}
 
 /// What a warp has under way.
 #[derive(Clone, Debug, Default)]
-struct Own {
+pub(super) struct Own {
     /// Groups committed.
     committed: u32,
     /// Groups observed.
     waited: u32,
     /// What all warps of a warpgroup must execute alike, in order.
-    issued: Vec<Alike>,
+    pub(super) issued: Vec<Alike>,
     /// Registers of products under way: group, written by the product, instruction.
     busy: FxHashMap<RegId, (u32, bool, Pc)>,
     /// Registers of products at the last fence.
@@ -66,7 +53,7 @@ struct Own {
 /// All products of a CTA that are under way.
 #[derive(Clone, Debug, Default)]
 pub struct Products {
-    warps: Vec<Own>,
+    pub(super) warps: Vec<Own>,
     /// Events that end the groups, by warpgroup.
     groups: Vec<Vec<EventId>>,
     /// Registers that products of the kernel touch.
@@ -218,73 +205,6 @@ impl Machine<'_> {
         self.products.warps[w].wait.map(|_| {
             "waits in wgmma.wait_group for the other warps of its warpgroup to commit".to_string()
         })
-    }
-
-    /// When all threads have exited: the warps of a warpgroup must have made the same products.
-    pub fn check_warpgroups(&mut self) {
-        for w in 0..self.warps.len() {
-            let lead = w / 4 * 4;
-            let (a, b) = (
-                &self.products.warps[lead].issued,
-                &self.products.warps[w].issued,
-            );
-            if a == b {
-                continue;
-            }
-            let i = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-            let (pa, pb) = (a.get(i).map(|x| x.pc), b.get(i).map(|x| x.pc));
-            let mut sites = Vec::new();
-            for (w, p) in [(lead, pa), (w, pb)] {
-                if let Some(p) = p {
-                    sites.push(self.site(p, w, u32::MAX, "executes it"));
-                }
-            }
-            let names = [pa, pb].into_iter().flatten();
-            let name = names.map(|pc| self.group_op(pc)).next().unwrap_or_default();
-            self.defect(DefectKind::BarrierMisuse, sites, || {
-                format!(
-                    "the warps of a warpgroup execute different {name}: all four must execute \
-                     the same"
-                )
-            });
-            return;
-        }
-    }
-
-    /// `setmaxnreg`. That registers suffice is for the launch to see to.
-    pub fn set_registers(&mut self, w: usize, pc: Pc, registers: (u32, bool)) -> Result<(), Stop> {
-        self.whole_warpgroup(w, pc)?;
-        self.found.assumptions.insert(
-            "registers suffice for each `setmaxnreg`, which waits for them otherwise".into(),
-        );
-        self.products.warps[w].issued.push(Alike {
-            pc,
-            registers: Some(registers),
-        });
-        Ok(())
-    }
-
-    /// The name of an instruction of a warpgroup.
-    fn group_op(&self, pc: Pc) -> &'static str {
-        match &self.inst(pc).op {
-            Op::Async(op) => op.name(),
-            _ => "instructions",
-        }
-    }
-
-    fn whole_warpgroup(&mut self, w: usize, pc: Pc) -> Result<(), Stop> {
-        if (w / 4 * 4 + 4) <= self.warps.len() {
-            return Ok(());
-        }
-        let site = self.site(pc, w, u32::MAX, "execute it");
-        let name = self.group_op(pc);
-        self.defect(DefectKind::BarrierMisuse, vec![site], || {
-            format!(
-                "{name} takes four whole warps, the rank of the first a multiple of four: the \
-                 block has no such warpgroup here"
-            )
-        });
-        Err(Stop::Finding)
     }
 
     /// `wgmma.mma_async`.
