@@ -200,6 +200,7 @@ impl<'k> Machine<'k> {
         let threads = launch.threads();
         let mut values = Values::default();
         values.trees = launch.trees;
+        values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
             (Some(base), Some(n)) => Some(base as u64 + n),

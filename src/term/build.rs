@@ -256,7 +256,9 @@ impl TermStore {
             Term::Bool(false) => return b,
             Term::Not(q) => return self.select(q, b, a),
             // One of a comparison and its negation chooses, whichever was written.
-            Term::RCmp(RCmp::Le, ..) | Term::ICmp(ICmp::ULe | ICmp::SLe, ..) => {
+            Term::RCmp(RCmp::Le, ..) | Term::ICmp(ICmp::ULe | ICmp::SLe, ..)
+                if !self.as_written =>
+            {
                 let q = self.not(p);
                 if !matches!(self.get(q), Term::Not(_)) {
                     return self.select(q, b, a);

@@ -111,6 +111,9 @@ pub struct TermStore {
     has_loose: bool,
     /// True once bits of two rounded numbers met in an operation that kept less than both.
     merged: bool,
+    /// True if a choice keeps the comparison that was written, where its negation would do: what is not total where it
+    /// is built again must stay what it is.
+    pub(crate) as_written: bool,
     /// True once rounding may turn a test over.
     has_flips: bool,
     table: HashTable<Entry>,

@@ -26,6 +26,7 @@ impl Ideal {
             return None;
         }
         let mut into = TermStore::new();
+        into.as_written = store.as_written;
         let images = rebuild(store, terms, &mut into, |s, t, _| match store.get(t) {
             Term::Overflows(..) => Some(s.bool(false)),
             _ if store.is_flip(t) => Some(s.bits(1, 0)),

@@ -22,7 +22,7 @@ use crate::diag::Source;
 use crate::kernel::{Fmt, lower, select_entry};
 use crate::ptx;
 use crate::sim::{self, Side as Kernel};
-use crate::spec::{self, KernelSpec, Limits, Which};
+use crate::spec::{self, KernelSpec, Launch, Limits, Which};
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, RCmp, Sort, Term, TermId, TermStore};
 
@@ -168,13 +168,17 @@ impl Pattern {
         spec.launch.block = Some([1, 1, 1]);
         let setup = spec::resolve(&[(&kernel, &spec)], &[]).ok()?;
         let r = setup.kernels.first()?;
+        let launch = Launch {
+            as_written: true,
+            ..r.launch
+        };
         let limits = Limits {
             deadline: None,
             memory: None,
         };
         let outcome = sim::run(
             &kernel,
-            &r.launch,
+            &launch,
             &r.bindings,
             &r.arrays,
             Kernel::Reference,
