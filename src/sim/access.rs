@@ -156,12 +156,7 @@ impl Machine<'_> {
         let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.
-        let unused = match self.unused.has(pc) {
-            true => lanes(exec)
-                .filter(|&l| self.is_unused(w, l, pc))
-                .fold(0, |m, l| m | 1 << l),
-            false => 0,
-        };
+        let unused = self.unused_lanes(w, exec, pc);
         targets.retain(|t| unused >> t.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
         self.strong_accesses(w, &targets, size, kind, access.sem);

@@ -93,10 +93,7 @@ impl Machine<'_> {
             let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
             sites.push(self.site(at, w, absent, "do not"));
         }
-        let name = match &self.inst(pc).op {
-            crate::kernel::Op::Async(op) => op.name(),
-            _ => "a matrix instruction",
-        };
+        let name = self.collective_name(pc);
         self.defect(DefectKind::BarrierMisuse, sites, || {
             format!("{name} is executed by a part of a warp: all 32 lanes must execute it together")
         });

@@ -307,8 +307,7 @@ impl Machine<'_> {
                 self.values.store.note_merged();
                 return None;
             };
-            let flip = self.flip();
-            return Some(self.values.store.xor(holds, flip));
+            return Some(self.flipped(holds));
         }
         let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
         // An expanded logarithm tests its operand for an infinity so.
@@ -442,15 +441,12 @@ impl Machine<'_> {
         op: RCmp,
         (x, y): (Number, Number),
     ) -> TermId {
-        if !self.needs_rounding(at.2, fmt, op, (x, y)) {
-            return self.ordered_reals(at, fmt, op, (x, y));
-        }
-        if let Some(holds) = self.by_rounding(fmt, op, (x, y)) {
+        let rounded = self.needs_rounding(at.2, fmt, op, (x, y));
+        if rounded && let Some(holds) = self.by_rounding(fmt, op, (x, y)) {
             return holds;
         }
         let holds = self.ordered_reals(at, fmt, op, (x, y));
-        let flip = self.flip();
-        self.values.store.xor(holds, flip)
+        if rounded { self.flipped(holds) } else { holds }
     }
 
     /// An ordered comparison that no rounding decides. One that is constant over the reals, a test for an infinity or of

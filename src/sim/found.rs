@@ -115,6 +115,12 @@ impl Machine<'_> {
         ));
     }
 
+    /// The answer of the reals to a test, which rounding may turn over.
+    pub(super) fn flipped(&mut self, holds: TermId) -> TermId {
+        let flip = self.flip();
+        self.values.store.xor(holds, flip)
+    }
+
     /// Whether a number is of a class.
     pub(super) fn found_class(&mut self, class: Class, fmt: Fmt, n: Number) -> TermId {
         let t = n.real;

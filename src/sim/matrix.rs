@@ -15,7 +15,6 @@
 use crate::kernel::{MatTy, Mma, MmaForm, NumTy, Op, Pc, Src};
 use crate::term::{BitsOp, TermId};
 
-use super::DefectKind;
 use super::int_sym;
 use super::machine::{Machine, Stop};
 use super::value::Val;
@@ -48,20 +47,7 @@ fn place_c(lane: usize, i: usize) -> (usize, usize) {
 impl Machine<'_> {
     /// Executes a matrix instruction in the lanes `exec`, which must be the whole warp.
     pub fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        if exec != u32::MAX {
-            let mut sites = vec![self.site(pc, w, exec, "execute it")];
-            let absent = self.warps[w].live & !exec;
-            if absent != 0 {
-                let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
-                sites.push(self.site(at, w, absent, "do not"));
-            }
-            self.defect(DefectKind::BarrierMisuse, sites, || {
-                "a matrix instruction is executed by a part of a warp: all 32 lanes must execute \
-                 it together"
-                    .into()
-            });
-            return Err(Stop::Finding);
-        }
+        self.whole_warp(w, exec, pc)?;
         self.note_unset(w, pc);
         self.note_meeting(w, exec);
         match &self.inst(pc).op {

@@ -11,12 +11,13 @@
 //! Sound: an unknown stands for every value that the race may give, at each execution of the load; what is derived
 //! of it keeps it below.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::plain::Class;
 use super::race::Finding as Race;
 use super::value::Val;
+use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Tid, WarningKind};
 use crate::kernel::{Op, Pc};
 use crate::term::{Term, TermId};
@@ -27,25 +28,20 @@ const MAX_RUNS: usize = 8;
 /// Loads of threads that are taken to be of no use.
 #[derive(Clone, Debug, Default)]
 pub struct Unused {
-    loads: FxHashSet<(Pc, Tid)>,
-    /// Their instructions.
-    pcs: FxHashSet<Pc>,
+    /// The threads, by instruction.
+    loads: FxHashMap<Pc, FxHashSet<Tid>>,
 }
 
 impl Unused {
     /// True if some thread executes an instruction for nothing.
     #[inline]
     pub fn has(&self, pc: Pc) -> bool {
-        !self.pcs.is_empty() && self.pcs.contains(&pc)
+        self.loads.contains_key(&pc)
     }
 
     /// The same of one thread.
-    pub fn of(&self, pc: Pc, thread: Tid) -> bool {
-        self.has(pc) && self.loads.contains(&(pc, thread))
-    }
-
-    pub fn instructions(&self) -> impl Iterator<Item = Pc> {
-        self.pcs.iter().copied()
+    fn of(&self, pc: Pc, thread: Tid) -> bool {
+        self.loads.get(&pc).is_some_and(|t| t.contains(&thread))
     }
 }
 
@@ -71,7 +67,7 @@ impl Machine<'_> {
     /// Takes loads to be of no use.
     pub fn take_unused(&mut self, unused: &Unused) {
         self.unused = unused.clone();
-        for pc in self.unused.instructions() {
+        for pc in self.unused.loads.keys() {
             self.classes[pc.0 as usize] = Class::General;
         }
     }
@@ -82,9 +78,14 @@ impl Machine<'_> {
         Val::Bits(self.fresh_bits(width))
     }
 
-    /// Whether a lane's load is taken to be of no use.
-    pub fn is_unused(&self, w: usize, lane: usize, pc: Pc) -> bool {
-        self.unused.has(pc) && self.unused.of(pc, Tid(self.warps[w].first + lane as u32))
+    /// The lanes whose loads are taken to be of no use.
+    pub fn unused_lanes(&self, w: usize, exec: u32, pc: Pc) -> u32 {
+        if !self.unused.has(pc) {
+            return 0;
+        }
+        let thread = |lane: usize| Tid(self.warps[w].first + lane as u32);
+        let unused = lanes(exec).filter(|&lane| self.unused.of(pc, thread(lane)));
+        unused.fold(0, |mask, lane| mask | 1 << lane)
     }
 
     /// What a trial needs to know of this run.
@@ -115,10 +116,11 @@ impl Trial {
         let more = ended.racing.filter(|r| races && !r.is_empty());
         if let Some(racing) = more
             && self.runs < MAX_RUNS
-            && !racing.is_subset(&self.unused.loads)
+            && racing.iter().any(|&(pc, t)| !self.unused.of(pc, t))
         {
-            self.unused.pcs.extend(racing.iter().map(|r| r.0));
-            self.unused.loads.extend(racing);
+            for (pc, thread) in racing {
+                self.unused.loads.entry(pc).or_default().insert(thread);
+            }
             self.first.get_or_insert(out);
             return None;
         }

@@ -23,7 +23,7 @@ impl PartialEq for Alike {
 }
 
 impl Machine<'_> {
-    /// When all threads have exited: the warps of a warpgroup must have made the same products.
+    /// When all threads have exited: the warps of a warpgroup must have executed the same.
     pub fn check_warpgroups(&mut self) {
         for w in 0..self.warps.len() {
             let lead = w / 4 * 4;
@@ -43,7 +43,10 @@ impl Machine<'_> {
                 }
             }
             let names = [pa, pb].into_iter().flatten();
-            let name = names.map(|pc| self.group_op(pc)).next().unwrap_or_default();
+            let name = names
+                .map(|pc| self.collective_name(pc))
+                .next()
+                .unwrap_or_default();
             self.defect(DefectKind::BarrierMisuse, sites, || {
                 format!(
                     "the warps of a warpgroup execute different {name}: all four must execute \
@@ -67,11 +70,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The name of an instruction of a warpgroup.
-    fn group_op(&self, pc: Pc) -> &'static str {
+    /// The name of an instruction that whole warps execute.
+    pub(super) fn collective_name(&self, pc: Pc) -> &'static str {
         match &self.inst(pc).op {
             Op::Async(op) => op.name(),
-            _ => "instructions",
+            _ => "a matrix instruction",
         }
     }
 
@@ -80,7 +83,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let site = self.site(pc, w, u32::MAX, "execute it");
-        let name = self.group_op(pc);
+        let name = self.collective_name(pc);
         self.defect(DefectKind::BarrierMisuse, vec![site], || {
             format!(
                 "{name} takes four whole warps, the rank of the first a multiple of four: the \
