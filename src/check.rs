@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use crate::decide;
+use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::grid::{Subject, scope};
 use crate::input::{self, Files, Lowered};
@@ -92,6 +92,21 @@ impl Simulated {
     }
 }
 
+impl Found {
+    /// Adds what the reads at places that data choose come to.
+    fn add_bounds(&mut self, asked: &Asked<'_>, setup: &Setup, [a, b]: [&Clean; 2]) {
+        let settled = bounds::settle(a, b, &setup.arrays, decide::Options::default().seed);
+        let outcome = Outcome {
+            defects: settled.defects,
+            unknowns: settled.unknowns,
+            assumptions: settled.assumptions,
+            ..Outcome::default()
+        };
+        let ran = ran(&asked.specs[1], &asked.lowered[1], &setup.kernels[1]);
+        self.add(ran, &asked.lowered[1], &outcome);
+    }
+}
+
 impl Asked<'_> {
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
@@ -114,6 +129,9 @@ impl Asked<'_> {
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
         let (decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
+                simulated
+                    .found
+                    .add_bounds(self, setup, [&reference, &optimized]);
                 let [a, b] = simulated.coverage;
                 let deciding = decide::Options {
                     reference: a,

@@ -141,7 +141,9 @@ fn writes(outcome: &Outcome, arrays: &Arrays) -> Vec<(String, TermId)> {
 }
 
 fn element(arrays: &Arrays, array: ArrayId, offset: u64, bytes: u64) -> String {
-    let info = &arrays[array];
+    let Some(info) = arrays.0.get(array.0 as usize) else {
+        return format!("place{}+{offset}", array.0);
+    };
     match info.origin {
         Origin::Scalar if offset == 0 => info.name.clone(),
         _ if bytes > 0 && offset.is_multiple_of(bytes) => {

@@ -61,6 +61,8 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let ran = ran(&spec, &lowered, resolved);
     let mut found = Found::default();
     found.add(ran, &lowered, &covered.outcome);
+    let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
+    found.assumptions.extend(places);
     found.warnings.extend(ran.partial(&covered));
     let missing = ran.missing(&found.unknown);
     found.unknown.extend(missing);

@@ -9,6 +9,7 @@ use super::goal::Condition;
 use super::judge::Judge;
 use super::limits::SEARCHES;
 use super::prove::By;
+use super::refute::links::{self, Links};
 use super::refute::{cells, patterns};
 use super::ruling::{Ruling, Rulings, Why};
 use crate::special::Survey;
@@ -44,8 +45,11 @@ impl Judge<'_> {
         let (mut tried, mut left) = (0, SEARCHES.thorough);
         while !open.is_empty() && left > 0 {
             let roots: Vec<TermId> = open.iter().flat_map(|&i| roots_of(i)).collect();
+            let premises = links::premises(self.store, &roots);
+            let roots: Vec<TermId> = roots.into_iter().chain(premises.iter().copied()).collect();
             let cone = Cone::new(self.store, &roots);
             let cells = cells::cells(self.store, &cone, self.arrays);
+            let links = Links::new(self.store, &cells, &premises);
             let near = patterns::thresholds(self.store, &cone);
             let constants = cone.constants(self.store);
             let Some(pattern) = patterns::patterns(&cells, near.len()).get(tried).copied() else {
@@ -54,6 +58,11 @@ impl Judge<'_> {
             tried += 1;
             left = left.saturating_sub(cone.size() as u64);
             let values = patterns::candidate(&cells, pattern, &near, &mut random);
+            let values = match &links {
+                None => Some(values),
+                Some(l) => l.settled(self.store, &cells, &values),
+            };
+            let Some(values) = values else { continue };
             let inputs = cells::inputs(&cells, &values);
             let found = cone.approximate(self.store, &constants, &inputs, &mut scratch);
             let mut found = found.iter();

@@ -51,6 +51,8 @@ impl Named {
         }
         let mut named = TermStore::new();
         let roots = idioms.apply(store, &roots, &mut named);
+        // What holds of all inputs holds of these.
+        named.import_below(store, &[]);
         let mut roots = roots.chunks(2).map(|p| (p[0], p[1]));
         let goals = conditions.iter().map(|c| c.pairs.len());
         let pairs = goals.map(|n| roots.by_ref().take(n).collect()).collect();

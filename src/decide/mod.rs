@@ -15,6 +15,7 @@
 
 use rustc_hash::FxHashSet;
 
+pub(crate) mod bounds;
 mod canon;
 mod claim;
 pub(crate) mod goal;
@@ -71,6 +72,7 @@ pub(crate) fn decide(
         let Outcome { store, writes, .. } = run.into_inner();
         Run { store, writes }
     });
+    aligned(&reference, &mut optimized);
     let elements = goal::elements(&mut reference, &mut optimized, arrays, options);
     let terms = (reference.store.len() + optimized.store.len()) as u64;
     let cannot = if elements.is_empty() {
@@ -105,6 +107,20 @@ pub(crate) fn decide(
         judge.name_poles(&mut out.rulings);
     }
     out
+}
+
+/// Lets the places that data choose have the same ids in both runs.
+fn aligned(reference: &Run, optimized: &mut Run) {
+    if !reference.store.has_places() && !optimized.store.has_places() {
+        return;
+    }
+    let mut store = TermStore::new();
+    store.take_places(&reference.store);
+    let map = store.import(&optimized.store);
+    for t in optimized.writes.values_mut().flat_map(|w| w.values_mut()) {
+        *t = map[t.0 as usize];
+    }
+    optimized.store = store;
 }
 
 /// One store for both kernels, and a condition for each element that is no renaming of another one.

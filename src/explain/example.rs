@@ -6,6 +6,7 @@ use super::{difference, reason};
 use crate::decide::goal::{Condition, Only, Pairs};
 use crate::decide::prove::{Proof, Prover};
 use crate::decide::refute::cells::Cell;
+use crate::decide::refute::links::concrete;
 use crate::decide::refute::{Found, minimise};
 use crate::decide::ruling::Ruling;
 use crate::decide::tactics::{self, FORMS};
@@ -112,7 +113,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    fn counterexample(&self, c: &Condition, found: &Found) -> Counterexample {
+    fn counterexample(&self, c: &Condition, store: &TermStore, found: &Found) -> Counterexample {
         // A pair may be a part of the element; bits of a part are shown as they are.
         let whole = self.whole(c, found);
         let part = whole.is_none() && c.whole.is_some();
@@ -147,7 +148,7 @@ impl<'a> Examples<'a> {
         Counterexample {
             reference,
             optimized,
-            inputs: found.inputs.iter().map(input).collect(),
+            inputs: concrete(store, &found.inputs).iter().map(input).collect(),
             ..self.at(c, message)
         }
     }
@@ -176,7 +177,7 @@ impl<'a> Examples<'a> {
     ) -> Counterexample {
         let limits = self.options.limits;
         let found = minimise(store, pairs, self.arrays, found.clone(), limits);
-        let mut example = self.counterexample(c, &found);
+        let mut example = self.counterexample(c, store, &found);
         example.difference = self.explained(c, store, pairs, &example);
         example
     }

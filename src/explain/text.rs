@@ -3,11 +3,13 @@
 use num_traits::ToPrimitive;
 
 use super::types::Shown;
+use crate::decide::refute::cells::Cell;
+use crate::decide::refute::links::concrete;
 use crate::spec::{Arrays, ElemTy, Origin};
 use crate::term::eval::Value;
 use crate::term::interval::Interval;
 use crate::term::show::{self, Bounds};
-use crate::term::{ArrayId, TermId, TermStore};
+use crate::term::{ArrayId, TermId, TermStore, gather};
 
 /// Index of an element by dimension: empty for scalars, flat where the shape says nothing.
 pub(crate) fn index(arrays: &Arrays, array: ArrayId, off: u64, bytes: u64) -> Vec<u64> {
@@ -61,9 +63,44 @@ pub(crate) fn element(arrays: &Arrays, array: ArrayId, off: u64, bytes: u64) -> 
     format!("{name}[{}]", i.join(","))
 }
 
+/// Inputs that were found, in words.
+pub(crate) fn inputs(store: &TermStore, found: &[(Cell, u64)], arrays: &Arrays) -> String {
+    let all = concrete(store, found);
+    let inputs: Vec<String> = all
+        .iter()
+        .take(4)
+        .map(|(c, b)| {
+            let name = element(arrays, c.array, c.off, c.bytes as u64);
+            format!("{name} = {}", bits(*b, Some(c.ty)).text)
+        })
+        .collect();
+    match (&inputs[..], all.len()) {
+        ([], _) => "all inputs 0".to_string(),
+        (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
+        (list, _) => list.join(", "),
+    }
+}
+
 /// A term with the names of the pair's arrays.
 pub(crate) fn formula(store: &TermStore, arrays: &Arrays, t: TermId, bounds: Bounds) -> String {
-    let name = |a: ArrayId, off: u64, bytes: u64| element(arrays, a, off, bytes);
+    let plain = |a: ArrayId, off: u64, bytes: u64| element(arrays, a, off, bytes);
+    let name = |a: ArrayId, off: u64, bytes: u64| match store.place_of(a) {
+        None => element(arrays, a, off, bytes),
+        Some(p) => {
+            let terms = p.form.iter().map(|&(t, k)| {
+                let index = show::show(store, t, &plain, bounds);
+                if k == 1 {
+                    index
+                } else {
+                    format!("{k}*{index}")
+                }
+            });
+            let terms: Vec<String> = terms.collect();
+            let distance = gather::distance(off);
+            let name = array_name(arrays, p.array);
+            format!("{name}[bytes {} + {distance}]", terms.join(" + "))
+        }
+    };
     show::show(store, t, &name, bounds)
 }
 

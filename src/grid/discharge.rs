@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::decide::Options;
+use crate::decide::bounds;
 use crate::decide::goal;
 use crate::decide::prove::{Proof, Prover};
 use crate::decide::refute::{self, Budget, Found, minimise};
@@ -14,7 +15,7 @@ use crate::explain::{reason, text};
 use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
 use crate::spec::Arrays;
 use crate::term::eval::Value;
-use crate::term::{Term, TermId};
+use crate::term::{Term, TermId, TermStore};
 
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
@@ -33,6 +34,7 @@ enum Settled {
 /// Settles every obligation of an outcome; none is left. Findings of one kind at the same places
 /// are merged.
 pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
+    bounds::note_premises(outcome, arrays);
     for c in std::mem::take(&mut outcome.conditionals) {
         settle_conditional(outcome, c, arrays, options);
     }
@@ -86,7 +88,7 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
         Some(found) => {
             let found = minimise(store, &pairs, arrays, found, options.limits);
             let mut defect = c.defect;
-            let given = given(&found, arrays);
+            let given = given(store, &found, arrays);
             defect
                 .message
                 .push_str(&format!("; both happen with {given}"));
@@ -133,7 +135,7 @@ fn settle(
         && let Some(found) = look(FIRST_STEPS).found
     {
         let found = minimise(store, pairs, arrays, found, options.limits);
-        return Settled::Defect(differing(o, &found, arrays));
+        return Settled::Defect(differing(store, o, &found, arrays));
     }
     let Some(prover) = prover else {
         if pairs.iter().all(|(a, b)| a == b) {
@@ -167,7 +169,7 @@ fn settle(
     let search = look(STEPS);
     if let Some(found) = search.found {
         let found = minimise(store, pairs, arrays, found, options.limits);
-        return Settled::Defect(differing(o, &found, arrays));
+        return Settled::Defect(differing(store, o, &found, arrays));
     }
     let (kind, what) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
     Settled::Unknown(Finding {
@@ -182,10 +184,15 @@ fn settle(
 }
 
 /// The defect of two writes that differ, with the input on which they do.
-fn differing(o: &Obligation, found: &Found, arrays: &Arrays) -> Finding<DefectKind> {
+fn differing(
+    store: &TermStore,
+    o: &Obligation,
+    found: &Found,
+    arrays: &Arrays,
+) -> Finding<DefectKind> {
     let mut defect = o.defect.clone();
     let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
-    let given = given(found, arrays);
+    let given = given(store, found, arrays);
     defect.message.push_str(&format!(
         "; the values differ: {} and {} with {given}",
         show(&found.reference),
@@ -195,21 +202,8 @@ fn differing(o: &Obligation, found: &Found, arrays: &Arrays) -> Finding<DefectKi
 }
 
 /// The inputs that were found, in words.
-fn given(found: &Found, arrays: &Arrays) -> String {
-    let inputs: Vec<String> = found
-        .inputs
-        .iter()
-        .take(4)
-        .map(|(c, bits)| {
-            let name = text::element(arrays, c.array, c.off, c.bytes as u64);
-            format!("{name} = {}", text::bits(*bits, Some(c.ty)).text)
-        })
-        .collect();
-    match (&inputs[..], found.inputs.len()) {
-        ([], _) => "all inputs 0".to_string(),
-        (list, n) if n > 4 => format!("{}, and {} more inputs", list.join(", "), n - 4),
-        (list, _) => list.join(", "),
-    }
+fn given(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
+    text::inputs(store, &found.inputs, arrays)
 }
 
 /// Adds a finding; one of the same kind at the same instructions is counted.

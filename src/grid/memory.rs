@@ -218,7 +218,8 @@ fn combine(
 }
 
 impl Memory {
-    /// Adds what one CTA leaves; `overlaps` say where it meets what is there.
+    /// Adds what one CTA leaves; `overlaps` say where it meets what is there. Gives what its terms became, where they
+    /// are not the same.
     pub fn add(
         &mut self,
         store: TermStore,
@@ -226,10 +227,10 @@ impl Memory {
         writes: BTreeMap<ArrayId, Writes>,
         overlaps: &[Overlap],
         initials: Initials,
-    ) {
+    ) -> Option<Vec<TermId>> {
         if !std::mem::replace(&mut self.any, true) {
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
-            return;
+            return None;
         }
         let map = self.store.import_shifted(&store, self.fresh);
         self.fresh = self.fresh.wrapping_add(fresh);
@@ -245,6 +246,7 @@ impl Memory {
             let pieces: Writes = pieces.collect();
             self.join(array, pieces, &mine, initials);
         }
+        Some(map)
     }
 
     /// Adds the pieces of an array in which this CTA meets others.

@@ -167,6 +167,7 @@ struct Whole<'a> {
     out: Covered,
     stats: Stats,
     assumptions: BTreeSet<String>,
+    gathers: sim::gather::Gathers,
 }
 
 impl<'a> Whole<'a> {
@@ -183,6 +184,7 @@ impl<'a> Whole<'a> {
             out: Covered::default(),
             stats: Stats::default(),
             assumptions: BTreeSet::new(),
+            gathers: Default::default(),
         }
     }
 
@@ -276,8 +278,13 @@ impl<'a> Whole<'a> {
             bindings: &self.subject.resolved.bindings,
             arrays: &self.subject.resolved.arrays,
         };
-        self.memory
+        let map = self
+            .memory
             .add(o.store, o.fresh, o.writes, &overlaps, initials);
+        for g in o.gathers {
+            let g = g.moved(|t| map.as_ref().map_or(t, |m| m[t.0 as usize]), Some(cta));
+            self.gathers.note(g);
+        }
         Ok(())
     }
 
@@ -321,6 +328,7 @@ impl<'a> Whole<'a> {
         }
         out.outcome.store = self.memory.store;
         out.outcome.writes = self.memory.writes;
+        out.outcome.gathers = self.gathers.into_list();
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);

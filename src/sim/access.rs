@@ -153,15 +153,24 @@ impl Machine<'_> {
             }
             return Ok(());
         }
-        let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
+        let mut chosen = Vec::new();
+        let who = (w, exec, pc);
+        let mut targets = self.targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
+        if let Some(c) = chosen.first().filter(|_| kind != Kind::Read) {
+            self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
+            return Err(Stop::Finding);
+        }
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.
         let unused = self.unused_lanes(w, exec, pc);
         targets.retain(|t| unused >> t.lane & 1 == 0);
+        chosen.retain(|c| unused >> c.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
         self.strong_accesses(w, &targets, size, kind, access.sem);
+        let both = (&chosen[..], &mut targets);
+        let by_data = self.load_chosen((w, pc), both, access, dsts, addr.offset, used)?;
         // Lanes whose accesses were all refused read nothing that could be named.
-        let mut seen = 0u32;
+        let mut seen = by_data;
         for t in &targets {
             seen |= 1 << t.lane;
         }

@@ -134,6 +134,8 @@ pub struct Machine<'k> {
     pub trace: Option<Vec<(u32, u32, Pc)>>,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
+    /// What was read where data choose.
+    pub gathers: super::gather::Gathers,
     /// Serial of the first fresh symbol.
     pub first_fresh: u32,
     global_regions: Vec<RegionId>,
@@ -361,6 +363,7 @@ impl<'k> Machine<'k> {
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
+            gathers: Default::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),
             is_read,

@@ -85,6 +85,7 @@ impl Machine<'_> {
                 continue;
             }
             if let Term::Bytes { array, off, .. } = store.get(t)
+                && !array.is_place()
                 && self.arrays[array].origin == Origin::Scalar
             {
                 found = Some(found.map_or((array, off), |f| f.min((array, off))));

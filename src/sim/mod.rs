@@ -34,6 +34,7 @@ mod fences;
 mod float;
 pub mod footprint;
 mod found;
+pub(crate) mod gather;
 mod guarded;
 pub mod idiom;
 pub mod int;

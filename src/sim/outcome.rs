@@ -184,6 +184,8 @@ pub struct Outcome {
     pub obligations: Vec<Obligation>,
     /// To be settled by `decide` too.
     pub conditionals: Vec<Conditional>,
+    /// What was read where data choose.
+    pub gathers: Vec<super::gather::Gather>,
     /// What the run took for granted, as sentences.
     pub assumptions: Vec<String>,
     /// Counts.

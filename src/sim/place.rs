@@ -10,6 +10,7 @@ use crate::term::TermId;
 use super::address::carry::has_window;
 use super::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
 use super::choices::choices;
+use super::gather::Chosen;
 use super::machine::{LOCAL, Machine, RegionId, SHARED, Stop};
 use super::step::Under;
 use super::value::Val;
@@ -51,6 +52,26 @@ impl Machine<'_> {
         addr: Addr,
         under: &Under,
     ) -> Result<Vec<Target>, Stop> {
+        let mut chosen = Vec::new();
+        let out = self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
+        match chosen.first() {
+            Some(c) => {
+                self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
+                Err(Stop::Finding)
+            }
+            None => Ok(out),
+        }
+    }
+
+    /// The same, where addresses that data choose among many are put apart.
+    pub fn targets_or_chosen(
+        &mut self,
+        (w, exec, pc): (usize, u32, Pc),
+        space: Space,
+        addr: Addr,
+        under: &Under,
+        chosen: &mut Vec<Chosen>,
+    ) -> Result<Vec<Target>, Stop> {
         let width = match addr.base {
             Src::Reg(r) => self.width(r),
             _ => 64,
@@ -58,7 +79,7 @@ impl Machine<'_> {
         let mut out = Vec::with_capacity(exec.count_ones() as usize);
         for lane in lanes(exec) {
             let cond = (under.mask >> lane & 1 == 1).then_some(under.cond[lane]);
-            for known in self.known_addresses((w, lane, pc), addr.base, width, cond)? {
+            for known in self.known_addresses((w, lane, pc), addr.base, width, cond, chosen)? {
                 let (region, off, base) =
                     self.resolve((w, lane, pc, space), &known, width, addr.offset)?;
                 out.push(Target {
@@ -94,6 +115,7 @@ impl Machine<'_> {
         base: Src,
         width: u8,
         cond: Option<TermId>,
+        chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Known>, Stop> {
         let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
         let mut open = vec![(cond, v, p)];
@@ -137,8 +159,13 @@ impl Machine<'_> {
                     let leaves = self.values.leaves(t, cap + 1);
                     let store = &mut self.values.store;
                     let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
-                        self.data_dependent_address(w, 1 << lane, pc, v);
-                        return Err(Stop::Finding);
+                        chosen.push(Chosen {
+                            lane,
+                            cond,
+                            addr: t,
+                            prov: p,
+                        });
+                        continue;
                     };
                     let certain = leaves.len() == 1 && cond.is_none();
                     for (c, number) in leaves {
@@ -169,7 +196,13 @@ impl Machine<'_> {
         space: Space,
     ) -> Result<Option<Val>, Stop> {
         let mut inside = self.values.store.bool(false);
-        for known in self.known_addresses((w, lane, pc), addr, 64, None)? {
+        let mut chosen = Vec::new();
+        let all = self.known_addresses((w, lane, pc), addr, 64, None, &mut chosen)?;
+        if let Some(c) = chosen.first() {
+            self.data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
+            return Err(Stop::Finding);
+        }
+        for known in all {
             let Ok(found) = self.prov.landing(known.prov, Space::Generic) else {
                 return Ok(None);
             };

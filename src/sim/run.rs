@@ -459,6 +459,7 @@ impl Machine<'_> {
         out.executed = self.executed;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
+        out.gathers = self.gathers.into_list();
         out.store = self.values.store;
         out
     }

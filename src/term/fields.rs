@@ -32,7 +32,7 @@ enum Field {
 }
 
 impl TermStore {
-    pub(super) fn width(&self, t: TermId) -> u8 {
+    pub(crate) fn width(&self, t: TermId) -> u8 {
         match self.sort(t) {
             Sort::Bits(w) => w,
             _ => 0,

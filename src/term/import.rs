@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::{Entry, Node, TermId, TermStore, hash_list, products, view};
+use super::{ArrayId, Entry, Node, TermId, TermStore, hash_list, products, view};
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -53,7 +53,7 @@ const ABSENT: TermId = TermId(u32::MAX);
 
 impl TermStore {
     /// Copies every term of `other` into this store, children before parents; the result maps ids of
-    /// `other` to ids here. Array ids mean the same in both.
+    /// `other` to ids here. Array ids mean the same in both, but for those of places.
     pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
         self.import_shifted(other, 0)
     }
@@ -66,9 +66,16 @@ impl TermStore {
 
     /// Copies what stands below `roots` of `other` into this store; the result is what they became.
     pub fn import_below(&mut self, other: &TermStore, roots: &[TermId]) -> Vec<TermId> {
-        let terms = other.reachable(roots).into_iter().map(|t| t.0).collect();
+        let all: Vec<TermId> = roots.iter().chain(&other.premises).copied().collect();
+        let terms = other.reachable(&all).into_iter().map(|t| t.0).collect();
         let map = self.import_terms(other, terms, 0);
         roots.iter().map(|r| map[r.0 as usize]).collect()
+    }
+
+    /// Copies what stands below `roots` and nothing else; the result maps ids, of what was copied only.
+    pub(super) fn import_only(&mut self, other: &TermStore, roots: &[TermId]) -> Vec<TermId> {
+        let terms = other.reachable(roots).into_iter().map(|t| t.0).collect();
+        self.import_terms(other, terms, 0)
     }
 
     /// Copies these terms, children before parents.
@@ -83,6 +90,7 @@ impl TermStore {
             for i in terms {
                 map[i as usize] = self.import_node(other, i as usize, &map, shift);
             }
+            self.import_premises(other, &map);
             return map;
         };
         let step = |i: u32| {
@@ -100,7 +108,18 @@ impl TermStore {
                 map[i as usize] = self.import_node(other, i as usize, &map, shift);
             }
         }
+        self.import_premises(other, &map);
         map
+    }
+
+    /// Keeps what holds of all inputs of another store, as far as its terms were copied.
+    fn import_premises(&mut self, other: &TermStore, map: &[TermId]) {
+        for p in &other.premises {
+            let p = map[p.0 as usize];
+            if p != ABSENT && !self.premises.contains(&p) {
+                self.premises.push(p);
+            }
+        }
     }
 
     /// Copies sums whose children are all there.
@@ -152,6 +171,9 @@ impl TermStore {
             return self.insert_list((n.tag, n.width), start, total);
         }
         if matches!(n.tag, view::ELEM | view::BYTES) {
+            n.a = other
+                .moved_array(ArrayId(n.a), self, |t| map[t.0 as usize])
+                .0;
             return self.insert_input(n);
         }
         if n.tag == view::FRESH {
@@ -184,7 +206,7 @@ mod tests {
 
     use super::*;
     use crate::kernel::Fmt;
-    use crate::term::{ArrayId, Term};
+    use crate::term::Term;
 
     const PRIME: u64 = (1 << 31) - 1;
 

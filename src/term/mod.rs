@@ -35,6 +35,7 @@ pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 mod fields;
+pub mod gather;
 mod import;
 mod inputs;
 mod integer;
@@ -120,6 +121,10 @@ pub struct TermStore {
     lists: Vec<u32>,
     inputs: inputs::Inputs,
     consts: IndexSet<BigRational, FxBuildHasher>,
+    /// Places that data choose, by what their ids are above the first.
+    places: IndexSet<gather::Place, FxBuildHasher>,
+    /// What holds of all inputs that count.
+    pub(crate) premises: Vec<TermId>,
 }
 
 /// The term is defined and finite for all real inputs.

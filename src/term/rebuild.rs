@@ -118,7 +118,10 @@ pub fn copy(
         Term::Const(c) => into.rational(from.constant(c).clone()),
         Term::Inf { neg } => into.infinity(neg),
         Term::Undefined => into.undefined(),
-        Term::Elem { array, fmt, off } => into.elem(array, fmt, off),
+        Term::Elem { array, fmt, off } => {
+            let array = from.moved_array(array, into, m);
+            into.elem(array, fmt, off)
+        }
         Term::Add(a, b) => into.add(m(a), m(b)),
         Term::Mul(a, b) => into.mul(m(a), m(b)),
         Term::Neg(a) => into.neg(m(a)),
@@ -147,7 +150,10 @@ pub fn copy(
         Term::Or(a, b) => into.or(m(a), m(b)),
         Term::Xor(a, b) => into.xor(m(a), m(b)),
         Term::BitsConst { width, value } => into.bits(width, value),
-        Term::Bytes { array, off, width } => into.bytes(array, off, width),
+        Term::Bytes { array, off, width } => {
+            let array = from.moved_array(array, into, m);
+            into.bytes(array, off, width)
+        }
         Term::Fresh { width, serial } => into.fresh(width, serial),
         Term::Poison { width, site } => into.poison(width, site),
         Term::OfReal { fmt, real } => into.of_real(fmt, m(real)),

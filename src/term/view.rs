@@ -539,6 +539,12 @@ impl TermStore {
             }
             return;
         }
+        if matches!(n.tag, ELEM | BYTES)
+            && let Some(place) = self.place_of(super::ArrayId(n.a))
+        {
+            place.form.iter().for_each(|&(t, _)| f(t));
+            return;
+        }
         for i in &[n.a, n.b, n.c][..child_count(n.tag)] {
             f(TermId(*i));
         }

@@ -62,7 +62,7 @@ pub fn inputs(
     let cone = Cone::new(&store, &all);
     let near = patterns::thresholds(&store, &cone);
     let mut cells = cells::cells(&store, &cone, arrays);
-    cells.retain(|c| !written(c.array));
+    cells.retain(|c| !c.array.is_place() && !written(c.array));
     let mut random = Random(seed);
     let near_by = (0..near.len().min(4)).map(Pattern::Near);
     let patterns = PATTERNS.into_iter().chain(near_by);

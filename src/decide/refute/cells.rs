@@ -70,6 +70,10 @@ pub(crate) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
             .push((off + bytes, fmt));
     }
     let signed = signed_integers(store, cone);
+    let bound = |a: ArrayId| {
+        let array = arrays.0.get(store.array_of(a).0 as usize);
+        array.and_then(|a| a.elem)
+    };
     let mut out = Vec::new();
     let mut group: Vec<(u64, Read)> = Vec::new();
     let mut at: Option<(ArrayId, u64)> = None;
@@ -79,7 +83,7 @@ pub(crate) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
                 Some((a, end)) if a == array && off < end => at = Some((a, end.max(r.0))),
                 _ => {
                     if let Some((a, _)) = at {
-                        split(a, &group, arrays, signed, &mut out);
+                        split((a, bound(a)), &group, signed, &mut out);
                     }
                     group.clear();
                     at = Some((array, r.0));
@@ -89,7 +93,7 @@ pub(crate) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
         }
     }
     if let Some((a, _)) = at {
-        split(a, &group, arrays, signed, &mut out);
+        split((a, bound(a)), &group, signed, &mut out);
     }
     out
 }
@@ -97,15 +101,13 @@ pub(crate) fn cells(store: &TermStore, cone: &Cone, arrays: &Arrays) -> Vec<Cell
 /// The cells of overlapping reads: the bound elements, else the elements that are read as floats,
 /// else the widest read, and single bytes for what remains.
 fn split(
-    array: ArrayId,
+    (array, bound): (ArrayId, Option<ElemTy>),
     group: &[(u64, Read)],
-    arrays: &Arrays,
     signed: bool,
     out: &mut Vec<Cell>,
 ) {
     let start = group.iter().map(|g| g.0).min().unwrap_or(0);
     let end = group.iter().map(|g| g.1.0).max().unwrap_or(0);
-    let bound = arrays.0.get(array.0 as usize).and_then(|a| a.elem);
     if let Some(ty) = bound {
         // A float that the user bound as an integer is still read as that float.
         let n = ty.bytes().clamp(1, 8);

@@ -8,6 +8,7 @@
 pub(crate) mod cells;
 mod climb;
 mod error;
+pub(crate) mod links;
 mod minimise;
 pub(crate) mod patterns;
 mod screen;

@@ -7,12 +7,14 @@
 //! Sound: what is returned was evaluated in interval arithmetic at finite inputs on which the
 //! reference is defined. Not claimed: that nothing found means equal.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 
 use super::cells::{self, Cell};
 use super::error::{Errors, Policy};
+use super::links::{self, Links};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::APART;
 use crate::spec::Arrays;
@@ -52,6 +54,7 @@ pub(crate) struct Hunt<'s> {
     constants: Vec<f64>,
     pairs: Vec<(TermId, TermId)>,
     cells: Vec<Cell>,
+    links: Option<Links>,
     scratch: Vec<Fast>,
     /// Differences below 2^floor, or 2^-relative of the larger, are none.
     floor: i64,
@@ -113,9 +116,12 @@ pub(crate) enum Checked {
 impl<'s> Hunt<'s> {
     /// Prepares for a search.
     pub(crate) fn new(store: &'s TermStore, pairs: &Pairs, arrays: &Arrays) -> Self {
-        let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let mut roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let premises = links::premises(store, &roots);
+        roots.extend(&premises);
         let cone = Cone::new(store, &roots);
         let cells = cells::cells(store, &cone, arrays);
+        let links = Links::new(store, &cells, &premises);
         let chooses = |t: &TermId| matches!(store.get(*t), Term::Select(..) | Term::BitsSelect(..));
         let same_functions = same_functions(store, pairs);
         let (floor, relative) = match cone.ids().iter().any(chooses) {
@@ -136,6 +142,7 @@ impl<'s> Hunt<'s> {
             cone,
             pairs: pairs.to_vec(),
             cells,
+            links,
             scratch: Vec::new(),
         }
     }
@@ -143,6 +150,14 @@ impl<'s> Hunt<'s> {
     /// The cells that the pairs read.
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// The candidate as an input that counts, where there is one.
+    fn settled<'v>(&self, values: &'v [u64]) -> Option<Cow<'v, [u64]>> {
+        match &self.links {
+            None => Some(Cow::Borrowed(values)),
+            Some(l) => l.settled(self.store, &self.cells, values).map(Cow::Owned),
+        }
     }
 
     /// What one evaluation in doubles costs.
@@ -153,7 +168,10 @@ impl<'s> Hunt<'s> {
     /// How far a pair is apart in doubles, where 1 is the least that counts: more than rounding and
     /// more than a number that is as good as zero.
     pub(crate) fn score(&mut self, values: &[u64]) -> f64 {
-        let inputs = cells::inputs(&self.cells, values);
+        let Some(values) = self.settled(values) else {
+            return 0.0;
+        };
+        let inputs = cells::inputs(&self.cells, &values);
         let v = self
             .cone
             .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
@@ -179,7 +197,10 @@ impl<'s> Hunt<'s> {
 
     /// The relative difference of each pair.
     pub(crate) fn differences(&mut self, values: &[u64]) -> Vec<f64> {
-        let inputs = cells::inputs(&self.cells, values);
+        let Some(values) = self.settled(values) else {
+            return vec![0.0; self.pairs.len()];
+        };
+        let inputs = cells::inputs(&self.cells, &values);
         let v = self
             .cone
             .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
@@ -200,7 +221,10 @@ impl<'s> Hunt<'s> {
 
     /// Evaluates a candidate with known error.
     pub(crate) fn check(&self, values: &[u64]) -> Checked {
-        let inputs = cells::inputs(&self.cells, values);
+        let Some(values) = self.settled(values) else {
+            return Checked::No;
+        };
+        let inputs = cells::inputs(&self.cells, &values);
         let mode = Mode::exact(APART.precision);
         let values = self.cone.evaluate_all(self.store, &inputs, mode);
         let Some(zeros) = self.fitness(&values) else {
@@ -277,6 +301,7 @@ impl<'s> Hunt<'s> {
     /// The same, of what was checked.
     pub(crate) fn found_at(&self, values: &[u64], apart: (usize, Value, Value)) -> Found {
         let (_, reference, optimized) = apart;
+        let values = self.settled(values).unwrap_or(Cow::Borrowed(values));
         let cells = self.cells.iter().copied().zip(values.iter().copied());
         Found {
             inputs: cells.filter(|(_, v)| *v != 0).collect(),

@@ -1,0 +1,492 @@
+//! Are the places that data choose inside of their arrays?
+//!
+//! Problem: of the reference a read at such a place is part of being defined, so it is taken for granted; the optimized
+//! kernel must read nothing that does not follow from it. The way, for each place that the optimized kernel reads: the
+//! reference reads there too (the same bits, or the same linear form where no integer wraps); or the ranges that follow
+//! from the reads of the reference, from the guards of the access and from facts keep it inside; or an input is
+//! found on which the reference stays inside and the optimized kernel does not.
+//!
+//! Sound: a range of an integer follows from a read of the reference only if that happens under conditions that the access
+//! has as well, and only as far as the arithmetic of the reference does not wrap, which is listed.
+//!
+//! Not claimed: relations between several integers, but that the same combination of them is read.
+
+use rustc_hash::FxHashMap;
+
+use super::refute::cells;
+use super::refute::links::Links;
+use crate::sim::gather::Gather;
+use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
+use crate::spec::Arrays;
+use crate::term::eval::{Cone, Mode, Value};
+use crate::term::gather::{Fit, Linear};
+use crate::term::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
+
+/// Accesses for which an input is looked for.
+const SEARCHES: u32 = 16;
+/// Candidates of a search.
+const TRIED: u64 = 64;
+/// Conditions that are taken apart.
+const MOST: usize = 256;
+
+/// What holds where a gather is inside of its array: a condition over the inputs.
+pub(crate) fn inside(store: &mut TermStore, g: &Gather, arrays: &Arrays) -> TermId {
+    let (lo, hi) = g.span;
+    let size = (hi - lo) as u64;
+    let extent = arrays.0.get(g.array.0 as usize).and_then(|a| a.extent);
+    let from = store.bits(64, lo as u64);
+    let first = store.bits_op(BitsOp::Add, g.raw, from);
+    let mut ok = match extent {
+        Some(e) if e < size => store.bool(false),
+        Some(e) => {
+            let last = store.bits(64, e - size);
+            store.icmp(ICmp::ULe, first, last)
+        }
+        None => {
+            let zero = store.bits(64, 0);
+            store.icmp(ICmp::SLe, zero, first)
+        }
+    };
+    if let Some(n) = g.unaligned {
+        let mask = store.bits(64, u64::from(n) - 1);
+        let low = store.bits_op(BitsOp::And, first, mask);
+        let zero = store.bits(64, 0);
+        let aligned = store.icmp(ICmp::Eq, low, zero);
+        ok = store.and(ok, aligned);
+    }
+    match g.cond {
+        Some(c) => {
+            let not = store.not(c);
+            store.or(not, ok)
+        }
+        None => ok,
+    }
+}
+
+/// The conditions of which one is the conjunction, in order.
+fn conjuncts(store: &TermStore, cond: Option<TermId>) -> Vec<TermId> {
+    let mut open: Vec<TermId> = cond.into_iter().collect();
+    let mut out = Vec::new();
+    while let Some(c) = open.pop() {
+        match store.get(c) {
+            Term::And(a, b) if out.len() + open.len() < MOST => open.extend([a, b]),
+            _ => out.push(c),
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// The reads of the reference, prepared for many questions.
+pub(crate) struct Known<'a> {
+    store: &'a TermStore,
+    arrays: &'a Arrays,
+    reads: Vec<Read<'a>>,
+    /// Some access was shown to be inside by other bits than those of the reference.
+    by_form: bool,
+}
+
+/// A read with its linear form and its conditions.
+type Read<'a> = (&'a Gather, Linear, Vec<TermId>);
+
+type Ranges = FxHashMap<TermId, (i128, i128)>;
+
+impl<'a> Known<'a> {
+    pub(crate) fn new(
+        store: &'a TermStore,
+        reads: &'a [Gather],
+        forms: Vec<Linear>,
+        arrays: &'a Arrays,
+    ) -> Known<'a> {
+        let all = reads.iter().zip(forms);
+        Known {
+            store,
+            arrays,
+            reads: all.map(|(g, l)| (g, l, conjuncts(store, g.cond))).collect(),
+            by_form: false,
+        }
+    }
+
+    fn extent(&self, g: &Gather) -> Option<i128> {
+        let a = self.arrays.0.get(g.array.0 as usize)?;
+        a.extent.map(i128::from)
+    }
+
+    /// Whether an access of the optimized kernel stays inside of its array, as far as can be shown.
+    pub(crate) fn is_inside(&mut self, g: &Gather, linear: &Linear) -> bool {
+        let conds = conjuncts(self.store, g.cond);
+        let implied = |own: &[TermId]| own.iter().all(|c| conds.binary_search(c).is_ok());
+        let reads: Vec<_> = self.reads.iter().filter(|r| implied(&r.2)).collect();
+        let covers = |same: &dyn Fn(&Gather, &Linear) -> bool| {
+            let all = reads
+                .iter()
+                .filter(|r| r.0.array == g.array && same(r.0, &r.1));
+            let span = all.fold(None, |s: Option<(i64, i64)>, r| {
+                let (a, b) = r.0.span;
+                Some(s.map_or((a, b), |(x, y)| (x.min(a), y.max(b))))
+            });
+            span.is_some_and(|(a, b)| a <= g.span.0 && g.span.1 <= b)
+        };
+        let aligned = |r: &Gather| match g.unaligned {
+            None => true,
+            Some(n) => {
+                let by = (r.span.0 - g.span.0).rem_euclid(i64::from(n));
+                r.unaligned.is_some_and(|m| m >= n) && by == 0
+            }
+        };
+        if covers(&|r, _| r.raw == g.raw && aligned(r)) {
+            return true;
+        }
+        if g.unaligned.is_some() {
+            return false;
+        }
+        let ranges = self.ranges(&reads, &conds);
+        let of = |t: TermId| {
+            let own = self.store.integer_range(t);
+            ranges.get(&t).map_or(own, |r| meet(*r, own))
+        };
+        let fits = |f: &Fit| {
+            let range = f.value.interval(of);
+            range.is_some_and(|(lo, hi)| f.lo <= lo && hi <= f.hi)
+        };
+        if !g.fits.iter().all(fits) {
+            return false;
+        }
+        let within = || {
+            let ((lo, hi), extent) = linear.interval(of).zip(self.extent(g))?;
+            Some(0 <= lo + i128::from(g.span.0) && hi + i128::from(g.span.1) <= extent)
+        };
+        let found = covers(&|_, l| l == linear) || within() == Some(true);
+        self.by_form |= found;
+        found
+    }
+
+    /// Whether what was found rests on arithmetic of the reference that does not wrap: one symbol may stand for
+    /// other bits only then.
+    pub(crate) fn wraps(&self) -> bool {
+        let mut raws: FxHashMap<(ArrayId, &[(TermId, i128)]), TermId> = FxHashMap::default();
+        let reads = self.reads.iter();
+        let several = reads
+            .filter(|(g, l, _)| *raws.entry((g.array, &l.terms[..])).or_insert(g.raw) != g.raw);
+        let several = several.count() > 0;
+        (self.by_form || several) && self.reads.iter().any(|r| !r.0.fits.is_empty())
+    }
+
+    /// Ranges of integers.
+    fn ranges(&self, reads: &[&Read<'_>], conds: &[TermId]) -> Ranges {
+        let mut out = Ranges::default();
+        let mut add = |t: TermId, range: (i128, i128)| {
+            let own = out
+                .get(&t)
+                .copied()
+                .unwrap_or_else(|| self.store.integer_range(t));
+            out.insert(t, meet(own, range));
+        };
+        for &&(g, ref linear, _) in reads {
+            // One integer alone: k * t + lo >= 0 and k * t + hi <= extent.
+            let (&[(t, k)], Some(extent)) = (&linear.terms[..], self.extent(g)) else {
+                continue;
+            };
+            let least = -(linear.constant + i128::from(g.span.0));
+            let most = extent - linear.constant - i128::from(g.span.1);
+            let range = match k > 0 {
+                true => (
+                    least.div_euclid(k) + i128::from(least.rem_euclid(k) != 0),
+                    most.div_euclid(k),
+                ),
+                false => (
+                    -most.div_euclid(-k),
+                    -(least.div_euclid(-k) + i128::from(least.rem_euclid(-k) != 0)),
+                ),
+            };
+            add(t, range);
+        }
+        for &c in conds {
+            for (t, range) in compared(self.store, c) {
+                add(t, range);
+            }
+        }
+        out
+    }
+}
+
+fn meet(a: (i128, i128), b: (i128, i128)) -> (i128, i128) {
+    (a.0.max(b.0), a.1.min(b.1))
+}
+
+/// What a comparison with a constant says of integers as two's complement.
+fn compared(store: &TermStore, cond: TermId) -> Vec<(TermId, (i128, i128))> {
+    let all = (i128::MIN / 4, i128::MAX / 4);
+    let (holds, c) = match store.get(cond) {
+        Term::Not(c) => (false, c),
+        _ => (true, cond),
+    };
+    let Term::ICmp(op, a, b) = store.get(c) else {
+        return Vec::new();
+    };
+    let w = store.width(a);
+    let known = |t| {
+        store
+            .as_bits(t)
+            .map(|v| (v, i128::from(crate::term::sext(v, w))))
+    };
+    let (x, value, left) = match (known(a), known(b)) {
+        (None, Some(v)) => (a, v, true),
+        (Some(v), None) => (b, v, false),
+        _ => return Vec::new(),
+    };
+    let (bits, v) = value;
+    // x op v, or v op x, or their negations.
+    let range = match (op, left, holds) {
+        (ICmp::Eq, _, true) => (v, v),
+        (ICmp::Eq, _, false) => return Vec::new(),
+        (ICmp::SLt, true, true) => (all.0, v - 1),
+        (ICmp::SLt, true, false) => (v, all.1),
+        (ICmp::SLt, false, true) => (v + 1, all.1),
+        (ICmp::SLt, false, false) => (all.0, v),
+        (ICmp::SLe, true, true) => (all.0, v),
+        (ICmp::SLe, true, false) => (v + 1, all.1),
+        (ICmp::SLe, false, true) => (v, all.1),
+        (ICmp::SLe, false, false) => (all.0, v - 1),
+        // Below a number that is not negative as two's complement, all are alike.
+        (ICmp::ULt, true, true) if v > 0 => (0, i128::from(bits) - 1),
+        (ICmp::ULe, true, true) if v >= 0 => (0, i128::from(bits)),
+        (ICmp::ULt, false, false) if v >= 0 => (0, i128::from(bits)),
+        (ICmp::ULe, false, false) if v > 0 => (0, i128::from(bits) - 1),
+        (ICmp::ULt | ICmp::ULe, ..) => return Vec::new(),
+    };
+    vec![(x, range)]
+}
+
+/// An input on which everything that holds of all inputs does, and a condition does not, in words.
+pub(crate) fn refuted(
+    store: &TermStore,
+    cond: TermId,
+    premises: &[TermId],
+    arrays: &Arrays,
+    seed: u64,
+) -> Option<String> {
+    let mut roots = vec![cond];
+    roots.extend(premises);
+    let cone = Cone::new(store, &roots);
+    let cells = cells::cells(store, &cone, arrays);
+    let goal = Cone::new(store, &[cond]);
+    let links = Links::new(store, &cells, premises);
+    let mut random = super::refute::patterns::Random(seed);
+    let fails = |values: &[u64]| {
+        let inputs = cells::inputs(&cells, values);
+        let at = goal.evaluate(store, &inputs, Mode::exact(64));
+        at == [Value::Bool(false)]
+    };
+    let settled = |values: &[u64]| match &links {
+        Some(l) => l.settled(store, &cells, values),
+        None => Some(values.to_vec()),
+    };
+    let (least, count) = links.as_ref().map_or((0, 1 << 24), |l| l.range());
+    for n in 0..TRIED {
+        let pick = |random: &mut super::refute::patterns::Random| match n {
+            // The ends of what is admissible come first.
+            0 => least + count - 1,
+            1 => least,
+            2..8 => least + count.saturating_sub(n),
+            8..16 => least + (random.next() % 64) % count,
+            16..32 => (random.next() % 8).wrapping_sub(4),
+            32..40 => random.next(),
+            _ => least + random.next() % count,
+        };
+        let values: Vec<u64> = cells
+            .iter()
+            .map(|c| pick(&mut random) & (u64::MAX >> (64 - 8 * u32::from(c.bytes.clamp(1, 8)))))
+            .collect();
+        let Some(values) = settled(&values) else {
+            continue;
+        };
+        if fails(&values) {
+            let found: Vec<_> = cells.iter().copied().zip(values).collect();
+            return Some(crate::explain::text::inputs(store, &found, arrays));
+        }
+    }
+    None
+}
+
+/// What the reads of a pair at places that data choose come to.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// Reads of the optimized kernel that leave their arrays.
+    pub defects: Vec<Finding<DefectKind>>,
+    /// What was not shown.
+    pub unknowns: Vec<Finding<UnknownKind>>,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+}
+
+/// Settles the reads of a pair.
+pub(crate) fn settle(
+    reference: &Outcome,
+    optimized: &Outcome,
+    arrays: &Arrays,
+    seed: u64,
+) -> Settled {
+    let mut out = Settled::default();
+    if reference.gathers.is_empty() && optimized.gathers.is_empty() {
+        return out;
+    }
+    let mut store = TermStore::new();
+    let reads = moved(&mut store, reference);
+    let accesses = moved(&mut store, optimized);
+    let mut premises: Vec<TermId> = reads
+        .iter()
+        .map(|g| inside(&mut store, g, arrays))
+        .collect();
+    premises.sort_unstable();
+    premises.dedup();
+    let goals: Vec<TermId> = accesses
+        .iter()
+        .map(|g| inside(&mut store, g, arrays))
+        .collect();
+    if !is_satisfiable(&store, &premises, arrays) {
+        out.unknowns.push(Finding {
+            kind: UnknownKind::Undefined,
+            message: "no input was found on which all places that data choose lie in their arrays"
+                .into(),
+            count: 1,
+            sites: Vec::new(),
+        });
+        return out;
+    }
+    let [forms, own] = [&reads, &accesses].map(|all| -> Vec<Linear> {
+        let form = |g: &Gather| match store.linear(g.raw) {
+            Some(i) => i.linear,
+            None => Linear::atom(g.raw),
+        };
+        all.iter().map(form).collect()
+    });
+    let mut known = Known::new(&store, &reads, forms, arrays);
+    let mut searches = 0;
+    for ((g, &goal), linear) in accesses.iter().zip(&goals).zip(&own) {
+        if known.is_inside(g, linear) {
+            continue;
+        }
+        // What was refuted at one instruction is not looked for again.
+        let pc = g.site.pc;
+        let refuted_there = |f: &&mut Finding<DefectKind>| f.sites.iter().any(|s| s.pc == pc);
+        if let Some(f) = out.defects.iter_mut().find(refuted_there) {
+            f.count += 1;
+            continue;
+        }
+        searches += 1;
+        let name = crate::explain::text::array_name(arrays, g.array);
+        let sites = vec![g.site.clone()];
+        let place = format!("a place in {name} that data choose");
+        let fits = g.fits.is_empty();
+        let found = match searches > SEARCHES {
+            true => None,
+            false => refuted(&store, goal, &premises, arrays, seed),
+        };
+        match found {
+            Some(with) if g.unaligned.is_some() => add(
+                &mut out.defects,
+                Finding {
+                    kind: DefectKind::MisalignedAccess,
+                    message: format!("{place} is not aligned or not inside with {with}"),
+                    count: 1,
+                    sites,
+                },
+            ),
+            Some(with) => add(
+                &mut out.defects,
+                Finding {
+                    kind: DefectKind::OutOfBounds,
+                    message: format!(
+                        "{place} is outside of it with {with}, where the reference reads nothing outside"
+                    ),
+                    count: 1,
+                    sites,
+                },
+            ),
+            None => add(
+                &mut out.unknowns,
+                Finding {
+                    kind: UnknownKind::DataDependentAddress,
+                    message: match fits {
+                        true => format!(
+                            "that {place} lies in it does not follow from what the reference reads: say what its indices are with --assume 'KEY in A..B'"
+                        ),
+                        false => format!(
+                            "whether the integers that choose {place} wrap is open: say how large its indices are with --assume 'KEY in A..B'"
+                        ),
+                    },
+                    count: 1,
+                    sites,
+                },
+            ),
+        }
+    }
+    if known.wraps() {
+        out.assumptions.push(
+            "in the reference, no integer wraps on the way to a place that data choose".into(),
+        );
+    }
+    out
+}
+
+fn add<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
+    let same = |g: &&mut Finding<K>| g.sites.first().map(|s| s.pc) == f.sites.first().map(|s| s.pc);
+    match list.iter_mut().find(same) {
+        Some(g) => g.count += f.count,
+        None => list.push(f),
+    }
+}
+
+/// The gathers of a run in a store.
+fn moved(store: &mut TermStore, run: &Outcome) -> Vec<Gather> {
+    let mut roots: Vec<TermId> = Vec::new();
+    for g in &run.gathers {
+        roots.push(g.raw);
+        roots.extend(g.cond);
+        roots.extend(
+            g.fits
+                .iter()
+                .flat_map(|f| f.value.terms.iter().map(|t| t.0)),
+        );
+    }
+    let images = store.import_below(&run.store, &roots);
+    let map: FxHashMap<TermId, TermId> = roots.into_iter().zip(images).collect();
+    let gathers = run.gathers.iter().cloned();
+    gathers.map(|g| g.moved(|t| map[&t], None)).collect()
+}
+
+/// Whether an input was found of which all premises hold.
+fn is_satisfiable(store: &TermStore, premises: &[TermId], arrays: &Arrays) -> bool {
+    let cone = Cone::new(store, premises);
+    let cells = cells::cells(store, &cone, arrays);
+    let links = Links::new(store, &cells, premises);
+    links.is_none_or(|l| l.settled(store, &cells, &vec![0; cells.len()]).is_some())
+}
+
+/// The arrays that a run reads where data choose, as assumptions about where that is.
+pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for g in &run.gathers {
+        let name = crate::explain::text::array_name(arrays, g.array);
+        let extent = arrays.0.get(g.array.0 as usize).and_then(|a| a.extent);
+        let said = match extent {
+            Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
+            None => format!("places in {name} that data choose lie in it"),
+        };
+        if !out.contains(&said) {
+            out.push(said);
+        }
+    }
+    out
+}
+
+/// Keeps what holds where all reads of a run are inside beside its terms.
+pub(crate) fn note_premises(run: &mut Outcome, arrays: &Arrays) {
+    for g in &run.gathers {
+        let p = inside(&mut run.store, g, arrays);
+        if run.store.as_bool(p) != Some(true) && !run.store.premises.contains(&p) {
+            run.store.premises.push(p);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Loads from places that data choose.
+//!
+//! Problem: `table[ids[i]]` has no address that could be known. Of an array that the launch does not write the load is a
+//! function of the place (`term::gather`), and what it takes is noted: that the place lies in the array, is aligned, and
+//! that no integer on the way to it wraps. Of the reference these are part of being defined; of the optimized kernel they
+//! are to be shown (`decide::bounds`); where one kernel is looked at alone they are assumptions.
+//!
+//! Sound: an array that some thread of the launch writes is tracked before it is read; a load of it has no value here.
+//!
+//! Not claimed: anything about loads that synchronise, and about arrays whose content is known in part.
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{Access, NumTy, Pc, RegId, Space};
+use crate::spec::Origin;
+use crate::term::gather::{self, Fit, Place};
+use crate::term::{ArrayId, BitsOp, Term, TermId};
+
+use super::Site;
+use super::address::provenance::Prov;
+use super::machine::{Machine, RegionId, Stop};
+use super::memory::{Initial, RegionKind, extend};
+use super::place::Target;
+use super::value::Val;
+
+/// Terms of one index that are looked at.
+const MOST: usize = 1 << 12;
+
+/// An address of a lane that data choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen {
+    /// The lane.
+    pub lane: usize,
+    /// The access happens only if this holds; `None` is always.
+    pub cond: Option<TermId>,
+    /// The address, without the constant of the instruction.
+    pub addr: TermId,
+    /// The object that it is derived from.
+    pub prov: Prov,
+}
+
+/// Reads of one array at constant distances from one place that data choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gather {
+    /// The array.
+    pub array: ArrayId,
+    /// The place as bits: bytes from the first one on, without the constant part.
+    pub raw: TermId,
+    /// They happen only if this holds; `None` is always.
+    pub cond: Option<TermId>,
+    /// The first byte and the end of what is read, from the place on.
+    pub span: (i64, i64),
+    /// The size of the largest access that nothing says to be aligned.
+    pub unaligned: Option<u32>,
+    /// What has to be true for no integer to wrap.
+    pub fits: Vec<Fit>,
+    /// One of the threads.
+    pub site: Site,
+}
+
+impl Gather {
+    /// The same in another store, in which terms are what `m` says, by a CTA.
+    pub fn moved(mut self, m: impl Fn(TermId) -> TermId, cta: Option<[u32; 3]>) -> Gather {
+        self.raw = m(self.raw);
+        self.cond = self.cond.map(&m);
+        for f in &mut self.fits {
+            for t in &mut f.value.terms {
+                t.0 = m(t.0);
+            }
+            f.value.terms.sort_unstable();
+        }
+        self.site.cta = cta.or(self.site.cta);
+        self
+    }
+}
+
+/// The gathers of a run, in the order in which they came.
+#[derive(Debug, Default)]
+pub struct Gathers {
+    list: Vec<Gather>,
+    known: FxHashMap<(ArrayId, TermId, Option<TermId>), usize>,
+    usable: FxHashMap<TermId, bool>,
+}
+
+impl Gathers {
+    /// What was read.
+    pub fn into_list(self) -> Vec<Gather> {
+        self.list
+    }
+}
+
+/// Where a lane reads: the array's symbols, the distance of the first byte from the place.
+struct Found {
+    symbols: ArrayId,
+    distance: i64,
+}
+
+impl Machine<'_> {
+    /// Gives the lanes of which data choose an address what they load; the lanes that got something.
+    pub fn load_chosen(
+        &mut self,
+        (w, pc): (usize, Pc),
+        (chosen, targets): (&[Chosen], &mut Vec<Target>),
+        access: &Access,
+        dsts: &[Option<RegId>],
+        offset: i64,
+        used: u32,
+    ) -> Result<u32, Stop> {
+        let elem = access.ty.bits() / 8;
+        let size = elem * dsts.len() as u32;
+        let mut done = 0u32;
+        for group in chosen.chunk_by(|a, b| a.lane == b.lane) {
+            let lane = group[0].lane;
+            let mut found = Vec::with_capacity(group.len());
+            for c in group {
+                let Some(f) = self.find_chosen((w, pc), c, access.space, offset, size) else {
+                    self.data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
+                    return Err(Stop::Finding);
+                };
+                found.push((c.cond, f));
+            }
+            let known: Vec<Target> = targets.iter().filter(|t| t.lane == lane).copied().collect();
+            targets.retain(|t| t.lane != lane);
+            for (k, d) in dsts.iter().enumerate() {
+                let Some(d) = d else { continue };
+                let width = self.width(*d);
+                let byte = k as u32 * elem;
+                if used >> byte.min(31) & 1 == 0 {
+                    let v = Val::Bits(self.fresh_bits(width));
+                    self.set(w, *d, lane, v);
+                    continue;
+                }
+                let mut options = Vec::with_capacity(found.len() + known.len());
+                for (cond, f) in &found {
+                    let v = self.chosen_value(f, i64::from(byte), access.ty);
+                    options.push((*cond, v));
+                }
+                for t in &known {
+                    let off = t.off as u64 + u64::from(byte);
+                    let v = self.load_one(w, lane, pc, t.region, off, access.ty);
+                    options.push((t.cond, v));
+                }
+                let v = match options[..] {
+                    [(_, v)] => v,
+                    _ => {
+                        let yes = self.values.store.bool(true);
+                        let all: Vec<(TermId, Val)> = options
+                            .into_iter()
+                            .map(|(c, v)| (c.unwrap_or(yes), v))
+                            .collect();
+                        self.values.choose(&all, access.ty.bits() as u8)
+                    }
+                };
+                let v = extend(&mut self.values, v, access.ty, width);
+                self.set(w, *d, lane, v);
+                self.set_prov(w, *d, 1 << lane, Prov::NONE);
+            }
+            done |= 1 << lane;
+        }
+        Ok(done)
+    }
+
+    /// The value at a distance from what was found.
+    fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+        let store = &mut self.values.store;
+        // The distance was checked for the whole access.
+        let off = gather::offset(f.distance + byte).unwrap_or_default();
+        match ty {
+            NumTy::Float(fmt) => Val::Real(fmt, store.elem(f.symbols, fmt, off)),
+            _ => Val::Bits(store.bytes(f.symbols, off, ty.bits() as u8)),
+        }
+    }
+
+    /// The place that an address is, if its array can be read there; notes the access.
+    fn find_chosen(
+        &mut self,
+        (w, pc): (usize, Pc),
+        c: &Chosen,
+        space: Space,
+        offset: i64,
+        size: u32,
+    ) -> Option<Found> {
+        let landing = self.prov.landing(c.prov, space).ok()?;
+        let array = self.readable(landing.region)?;
+        let store = &mut self.values.store;
+        if store.width(c.addr) != 64 || !self.gathers.is_usable(store, c.addr, self.arrays) {
+            return None;
+        }
+        let from = store.bits(64, (offset as u64).wrapping_sub(landing.origin));
+        let at = store.bits_op(BitsOp::Add, c.addr, from);
+        let index = store.linear(at)?;
+        let distance = i64::try_from(index.linear.constant).ok()?;
+        let end = distance.checked_add(i64::from(size))?;
+        gather::offset(distance).zip(gather::offset(end))?;
+        let coefficient = |&(t, k): &(TermId, i128)| Some((t, i64::try_from(k).ok()?));
+        let form: Option<Vec<_>> = index.linear.terms.iter().map(coefficient).collect();
+        let form = form.filter(|f| !f.is_empty())?;
+        let aligned = |k: i64| k & (i64::from(size) - 1) == 0;
+        let is_aligned = aligned(distance) && form.iter().all(|&(_, k)| aligned(k));
+        let minus = store.bits(64, (distance as u64).wrapping_neg());
+        let raw = store.bits_op(BitsOp::Add, at, minus);
+        let symbols = store.place(Place {
+            array,
+            form: form.into(),
+        });
+        self.order.note_untracked_read(landing.region);
+        self.stats.accesses += 1;
+        let name = &self.arrays[array].name;
+        let site = self.site(
+            pc,
+            w,
+            1 << c.lane,
+            format!("reads {name} where data choose"),
+        );
+        self.gathers.note(Gather {
+            array,
+            raw,
+            cond: c.cond,
+            span: (distance, end),
+            unaligned: (!is_aligned).then_some(size),
+            fits: index.fits,
+            site,
+        });
+        Some(Found { symbols, distance })
+    }
+
+    /// The array of a region that no thread writes and of which nothing is known.
+    fn readable(&self, region: RegionId) -> Option<ArrayId> {
+        let r = &self.regions[region.0 as usize];
+        let RegionKind::Array(a) = r.kind else {
+            return None;
+        };
+        let plain = r.initial == Initial::Symbols(a) && self.arrays[a].initial.is_none();
+        let known = self.bindings.given.iter().any(|g| g.array == a);
+        let pointer = matches!(self.arrays[a].origin, Origin::Pointer | Origin::Global);
+        (plain && pointer && !known && !self.order.tracks(region)).then_some(a)
+    }
+}
+
+impl Gathers {
+    /// Takes note of reads; those at distances from one place, under one condition, are one entry.
+    pub fn note(&mut self, g: Gather) {
+        let key = (g.array, g.raw, g.cond);
+        match self.known.get(&key) {
+            Some(&i) => {
+                let old = &mut self.list[i];
+                old.span = (old.span.0.min(g.span.0), old.span.1.max(g.span.1));
+                old.unaligned = old.unaligned.max(g.unaligned);
+                for f in g.fits {
+                    if !old.fits.contains(&f) {
+                        old.fits.push(f);
+                    }
+                }
+            }
+            None => {
+                self.known.insert(key, self.list.len());
+                self.list.push(g);
+            }
+        }
+    }
+
+    /// True if nothing below an address is uninitialised, a parameter without a value, or the bits of a number that
+    /// was rounded.
+    fn is_usable(
+        &mut self,
+        store: &crate::term::TermStore,
+        t: TermId,
+        arrays: &crate::spec::Arrays,
+    ) -> bool {
+        if let Some(&known) = self.usable.get(&t) {
+            return known;
+        }
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut open = vec![t];
+        let mut usable = true;
+        while let Some(t) = open.pop() {
+            if !seen.insert(t) {
+                continue;
+            }
+            let refused = match store.get(t) {
+                Term::Poison { .. } | Term::Undefined => true,
+                Term::Bytes { array, .. } | Term::Elem { array, .. } => {
+                    let a = arrays.0.get(store.array_of(array).0 as usize);
+                    a.is_some_and(|a| a.origin == Origin::Scalar)
+                }
+                _ => store.is_loose(t),
+            };
+            if refused || seen.len() > MOST {
+                usable = false;
+                break;
+            }
+            store.children(t, |c| open.push(c));
+        }
+        self.usable.insert(t, usable);
+        usable
+    }
+}

@@ -1,0 +1,416 @@
+//! Elements at places that data choose: `table[ids[i] * 64 + j]`.
+//!
+//! Problem: an address may depend on input data. What an array that nothing writes holds there is a function of the
+//! place alone, so equal places hold equal bytes. Source: the reduction of functions to symbols by Ackermann
+//! ("Solvable Cases of the Decision Problem", 1954). How this differs: a place is an integer linear form over bit
+//! vectors, without its constant part, and has an [`ArrayId`] of its own; the constant part is the byte offset in
+//! that array. Every pass thus sees input elements, and neighbours in a row are neighbours.
+//!
+//! Sound for proofs: the symbols are free, which allows more inputs than there are. Whoever looks for an input has to
+//! respect what they mean (`decide::refute::gathers`). The integer that a bit vector is congruent to stands for it only
+//! while nothing wraps; what that takes is listed beside the form ([`Linear::fits`]) and is for the caller to show.
+//!
+//! Not claimed: that different forms are different places.
+
+use rustc_hash::FxHashMap;
+
+use super::bits::sext;
+use super::{ArrayId, BitsOp, Term, TermId, TermStore};
+
+/// The first id of a place.
+const FIRST: u32 = 1 << 30;
+/// Offsets from a place lie between minus and plus this; those below it are kept modulo twice of it.
+const HALF: i64 = 1 << 39;
+/// Terms of one index that are looked at.
+const MOST: usize = 1 << 10;
+/// Bits of the narrowest integers that are computed with.
+const WORD: u8 = 32;
+
+/// A sum of integers that bit vectors are, as two's complement, times coefficients; none is 0, in order of the terms.
+pub type Form = Box<[(TermId, i64)]>;
+
+/// A place in an array: its distance from the first byte, without the constant part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The array.
+    pub array: ArrayId,
+    /// The distance in bytes.
+    pub form: Form,
+}
+
+impl ArrayId {
+    /// True for a place that data choose.
+    pub fn is_place(self) -> bool {
+        (FIRST..FIRST << 1).contains(&self.0)
+    }
+}
+
+/// The offset that stands for a constant distance from a place.
+pub fn offset(distance: i64) -> Option<u64> {
+    let fits = (-HALF..HALF).contains(&distance);
+    fits.then(|| distance.rem_euclid(2 * HALF) as u64)
+}
+
+/// The distance that an offset stands for.
+pub fn distance(off: u64) -> i64 {
+    let off = off as i64;
+    if off >= HALF { off - 2 * HALF } else { off }
+}
+
+/// A linear form with its constant part, and what has to be true for it to be the bits' value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linear {
+    /// Terms with their coefficients, in order.
+    pub terms: Vec<(TermId, i128)>,
+    /// The constant part.
+    pub constant: i128,
+}
+
+/// An integer that has to lie in a range, its ends included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// The integer.
+    pub value: Linear,
+    /// The least value.
+    pub lo: i128,
+    /// The largest one.
+    pub hi: i128,
+}
+
+impl Linear {
+    /// One integer.
+    pub fn atom(t: TermId) -> Linear {
+        Linear {
+            terms: vec![(t, 1)],
+            constant: 0,
+        }
+    }
+
+    fn number(constant: i128) -> Linear {
+        Linear {
+            terms: Vec::new(),
+            constant,
+        }
+    }
+
+    fn times(&self, k: i128) -> Option<Linear> {
+        let mut out = Linear::number(self.constant.checked_mul(k)?);
+        for &(t, c) in self.terms.iter().filter(|_| k != 0) {
+            out.terms.push((t, c.checked_mul(k)?));
+        }
+        Some(out)
+    }
+
+    fn plus(&self, other: &Linear) -> Option<Linear> {
+        let mut all = self.terms.clone();
+        for &(t, c) in &other.terms {
+            match all.binary_search_by_key(&t, |x| x.0) {
+                Ok(i) => all[i].1 = all[i].1.checked_add(c)?,
+                Err(i) => all.insert(i, (t, c)),
+            }
+        }
+        all.retain(|x| x.1 != 0);
+        Some(Linear {
+            terms: all,
+            constant: self.constant.checked_add(other.constant)?,
+        })
+    }
+
+    /// The interval of the sum where each term lies in its own; `None` beyond 128 bits.
+    pub fn interval(&self, of: impl Fn(TermId) -> (i128, i128)) -> Option<(i128, i128)> {
+        let (mut lo, mut hi) = (self.constant, self.constant);
+        for &(t, c) in &self.terms {
+            let (a, b) = of(t);
+            let (x, y) = (a.checked_mul(c)?, b.checked_mul(c)?);
+            lo = lo.checked_add(x.min(y))?;
+            hi = hi.checked_add(x.max(y))?;
+        }
+        Some((lo, hi))
+    }
+}
+
+/// A linear form of a bit vector.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// The form.
+    pub linear: Linear,
+    /// It is the integer that the bits are, as two's complement, where these hold.
+    pub fits: Vec<Fit>,
+}
+
+impl TermStore {
+    /// Takes over the places of another store, with their ids, and what they are made of.
+    pub fn take_places(&mut self, other: &TermStore) {
+        // What a place is made of stands at places with smaller ids only.
+        for (i, p) in other.places.iter().enumerate() {
+            let roots: Vec<TermId> = p.form.iter().map(|f| f.0).collect();
+            let map = self.import_only(other, &roots);
+            let id = ArrayId(FIRST + i as u32);
+            other.moved_array(id, self, |t| map[t.0 as usize]);
+        }
+    }
+
+    /// The id of a place.
+    pub fn place(&mut self, place: Place) -> ArrayId {
+        ArrayId(FIRST + self.places.insert_full(place).0 as u32)
+    }
+
+    /// The place that an id stands for.
+    pub fn place_of(&self, array: ArrayId) -> Option<&Place> {
+        let i = array.0.checked_sub(FIRST).filter(|_| array.is_place())?;
+        self.places.get_index(i as usize)
+    }
+
+    /// The array itself, or that in which the place lies.
+    pub fn array_of(&self, array: ArrayId) -> ArrayId {
+        self.place_of(array).map_or(array, |p| p.array)
+    }
+
+    /// True if data choose some place.
+    pub fn has_places(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// The same array in another store, in which terms of this one are what `m` says.
+    pub(super) fn moved_array(
+        &self,
+        array: ArrayId,
+        into: &mut TermStore,
+        m: impl Fn(TermId) -> TermId,
+    ) -> ArrayId {
+        let Some(p) = self.place_of(array) else {
+            return array;
+        };
+        let mut form: Vec<(TermId, i64)> = p.form.iter().map(|&(t, k)| (m(t), k)).collect();
+        form.sort_unstable();
+        into.place(Place {
+            array: p.array,
+            form: form.into(),
+        })
+    }
+
+    /// The range of the integer that bits are, as two's complement, from their shape alone.
+    pub fn integer_range(&self, t: TermId) -> (i128, i128) {
+        let w = self.width(t).clamp(1, 64);
+        let all = (-(1i128 << (w - 1)), (1i128 << (w - 1)) - 1);
+        let below = |n: u64| match n > 0 && u128::from(n) <= all.1 as u128 {
+            true => (0, i128::from(n) - 1),
+            false => all,
+        };
+        match self.get(t) {
+            Term::BitsConst { value, .. } => {
+                let v = i128::from(sext(value, w));
+                (v, v)
+            }
+            Term::OfBool { .. } if w > 1 => (0, 1),
+            Term::BitsOp(BitsOp::And, a, b) => {
+                let known = self.as_bits(a).or_else(|| self.as_bits(b));
+                known.map_or(all, |c| below(c.saturating_add(1)))
+            }
+            Term::BitsOp(BitsOp::URem, _, n) => self.as_bits(n).map_or(all, below),
+            Term::Concat(parts) => {
+                // Zeros above say how large it can be.
+                let top = parts.iter().rev().map(|&p| TermId(p));
+                let zeros: u8 = top
+                    .take_while(|&p| self.as_bits(p) == Some(0))
+                    .map(|p| self.width(p))
+                    .sum();
+                match zeros {
+                    0 => all,
+                    z => (0, (1i128 << (w - z.min(w))) - 1),
+                }
+            }
+            _ => all,
+        }
+    }
+
+    /// A linear form of bits; `None` where it would be too large.
+    ///
+    /// Each bit vector has an integer that it is congruent to modulo 2 to its width. Sums and products of such
+    /// integers need no condition; an extension to more bits does, that the integer is in the range of the narrow type,
+    /// and so does reading the whole.
+    pub fn linear(&mut self, root: TermId) -> Option<Index> {
+        let mut known: FxHashMap<TermId, Linear> = FxHashMap::default();
+        let mut fits: Vec<Fit> = Vec::new();
+        let mut open = vec![(root, false)];
+        let mut steps = 0;
+        while let Some((t, ready)) = open.pop() {
+            if known.contains_key(&t) {
+                continue;
+            }
+            steps += 1;
+            if steps > MOST {
+                return None;
+            }
+            let parts = self.summands(t);
+            if !ready && !parts.is_empty() {
+                open.push((t, true));
+                open.extend(parts.iter().map(|&p| (p, false)));
+                continue;
+            }
+            let made = self.linear_step(t, &known, &mut fits);
+            known.insert(t, made.unwrap_or_else(|| Linear::atom(t)));
+        }
+        let linear = known.remove(&root)?;
+        let w = self.width(root);
+        let whole = Fit {
+            value: linear.clone(),
+            lo: -(1i128 << (w - 1)),
+            hi: (1i128 << (w - 1)) - 1,
+        };
+        fits.push(whole);
+        fits.retain(|f| {
+            let range = f.value.interval(|t| self.integer_range(t));
+            range.is_none_or(|(lo, hi)| lo < f.lo || f.hi < hi)
+        });
+        Some(Index { linear, fits })
+    }
+
+    /// The terms of whose forms that of a term is made; none of one that stands for itself.
+    fn summands(&self, t: TermId) -> Vec<TermId> {
+        let constant = |x: TermId| self.as_bits(x).is_some();
+        match self.get(t) {
+            Term::BitsOp(BitsOp::Add, a, b) => vec![a, b],
+            Term::BitsOp(BitsOp::Mul, a, b) if constant(a) || constant(b) => vec![a, b],
+            Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => vec![a, b],
+            Term::BitsOp(BitsOp::Shl, a, k) if constant(k) => vec![a],
+            Term::BitsSum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                let linear = |&[a, b]: &[u32; 2]| constant(TermId(a)) || constant(TermId(b));
+                match pairs.iter().all(linear) {
+                    true => list.iter().map(|&i| TermId(i)).collect(),
+                    false => Vec::new(),
+                }
+            }
+            Term::Concat(list) => list.iter().map(|&i| TermId(i)).collect(),
+            Term::Extract { bits, low: 0, .. } => vec![bits],
+            _ => self.widened(t).into_iter().collect(),
+        }
+    }
+
+    /// What a term is the extension of by its sign, unless that is a byte or half a word of something else.
+    fn widened(&self, t: TermId) -> Option<TermId> {
+        let x = self.extended(t)?;
+        let cut = matches!(self.get(x), Term::Extract { .. }) && matches!(self.width(x), 8 | 16);
+        (!cut).then_some(x)
+    }
+
+    /// Whether the bits of two terms never meet, so that their `or` is their sum.
+    fn or_is_sum(&self, a: TermId, b: TermId) -> bool {
+        let below = |x: TermId, y: TermId| {
+            let c = self.as_bits(x)?;
+            Some(c.checked_shr(u32::from(self.zeros_below(y))).unwrap_or(0) == 0)
+        };
+        below(a, b).or_else(|| below(b, a)).unwrap_or(false)
+    }
+
+    /// How many of the lowest bits are certainly zero, from the shape of the term alone.
+    fn zeros_below(&self, t: TermId) -> u8 {
+        match self.get(t) {
+            Term::BitsConst { value, .. } => value.trailing_zeros().min(64) as u8,
+            Term::Concat(parts) => match parts.first() {
+                Some(&z) if self.as_bits(TermId(z)) == Some(0) => self.width(TermId(z)),
+                _ => 0,
+            },
+            Term::BitsOp(BitsOp::Shl, _, k) => self.as_bits(k).unwrap_or(0).min(64) as u8,
+            Term::BitsOp(BitsOp::Mul, a, b) => {
+                let known = self.as_bits(a).or_else(|| self.as_bits(b)).unwrap_or(1);
+                known.trailing_zeros().min(64) as u8
+            }
+            Term::BitsOp(BitsOp::And, a, b) => {
+                let known = self.as_bits(a).or_else(|| self.as_bits(b)).unwrap_or(1);
+                known.trailing_zeros().min(64) as u8
+            }
+            _ => 0,
+        }
+    }
+
+    fn linear_step(
+        &mut self,
+        t: TermId,
+        known: &FxHashMap<TermId, Linear>,
+        fits: &mut Vec<Fit>,
+    ) -> Option<Linear> {
+        let of = |t: TermId| known.get(&t);
+        let w = self.width(t);
+        let constant = |x: TermId| {
+            let w = self.width(x);
+            Some(i128::from(sext(self.as_bits(x)?, w)))
+        };
+        let product = |a: TermId, b: TermId| match (constant(a), constant(b)) {
+            (Some(k), _) => of(b)?.times(k),
+            (_, Some(k)) => of(a)?.times(k),
+            _ => None,
+        };
+        if let Some(k) = constant(t) {
+            return Some(Linear::number(k));
+        }
+        match self.get(t) {
+            Term::BitsOp(BitsOp::Add, a, b) => of(a)?.plus(of(b)?),
+            Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => of(a)?.plus(of(b)?),
+            Term::BitsOp(BitsOp::Mul, a, b) => product(a, b),
+            Term::BitsOp(BitsOp::Shl, a, k) => {
+                let k = self.as_bits(k).filter(|&k| k < u64::from(w))?;
+                of(a)?.times(1 << k)
+            }
+            Term::BitsSum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                let mut sum = Linear::default();
+                for &[a, b] in pairs {
+                    sum = sum.plus(&product(TermId(a), TermId(b))?)?;
+                }
+                Some(sum)
+            }
+            // What is congruent to more bits is to fewer of them.
+            Term::Extract { bits, low: 0, .. } => of(bits).cloned(),
+            Term::Concat(list) => {
+                let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();
+                self.fields_as_sum(&parts, known, fits)
+            }
+            _ => {
+                let x = self.widened(t)?;
+                let narrow = self.width(x);
+                let inner = of(x)?;
+                fits.push(Fit {
+                    value: inner.clone(),
+                    lo: -(1i128 << (narrow - 1)),
+                    hi: (1i128 << (narrow - 1)) - 1,
+                });
+                Some(inner.clone())
+            }
+        }
+    }
+
+    /// The sum of the fields of a concatenation, each times its place value.
+    ///
+    /// Of the uppermost field any integer that it is congruent to does; of one below others it takes the one that is
+    /// not negative. A field that ends below the width of a word was cut out on purpose, and stands for itself.
+    fn fields_as_sum(
+        &mut self,
+        parts: &[TermId],
+        known: &FxHashMap<TermId, Linear>,
+        fits: &mut Vec<Fit>,
+    ) -> Option<Linear> {
+        let (mut sum, mut at) = (Linear::default(), 0u8);
+        for (i, &p) in parts.iter().enumerate() {
+            let n = self.width(p);
+            let value = match self.as_bits(p) {
+                Some(v) if i + 1 < parts.len() => Linear::number(i128::from(v)),
+                _ if i + 1 == parts.len() => known.get(&p)?.clone(),
+                _ if at + n >= WORD => {
+                    let value = known.get(&p)?.clone();
+                    fits.push(Fit {
+                        value: value.clone(),
+                        lo: 0,
+                        hi: (1i128 << n) - 1,
+                    });
+                    value
+                }
+                _ => Linear::atom(self.zero_extend(p, 64)),
+            };
+            sum = sum.plus(&value.times(1i128.checked_shl(u32::from(at))?)?)?;
+            at += n;
+        }
+        Some(sum)
+    }
+}
