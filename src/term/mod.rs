@@ -116,6 +116,9 @@ pub struct TermStore {
     pub(crate) as_written: bool,
     /// True once rounding may turn a test over.
     has_flips: bool,
+    /// True if every hyperbolic tangent stands for the code of a library: none is that of `tanh.approx`, which has half
+    /// of the digits.
+    pub(crate) library_tanh: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,
