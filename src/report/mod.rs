@@ -487,6 +487,10 @@ impl Failure {
 
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
-        Failure::new("", e.to_string())
+        let code = match e {
+            SpecError::Contents { .. } | SpecError::TwoContents { .. } => "contents",
+            _ => "",
+        };
+        Failure::new(code, e.to_string())
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! Source: PTX ISA 9.0, section 5.1 (state spaces), section 9.7.9 (data movement).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Fmt, IntTy, NumTy, Pc};
@@ -48,8 +50,8 @@ pub enum RegionKind {
 pub enum Initial {
     /// The input bytes of the array.
     Symbols(ArrayId),
-    /// Zeros, as in a variable with an initialiser.
-    Zeros,
+    /// The bytes of [`Region::known`], as in a variable with an initialiser.
+    Known,
     /// Nothing: reading them is an uninitialised read.
     Unset,
 }
@@ -68,6 +70,8 @@ pub struct Region {
     pub kind: RegionKind,
     /// Content before the first write.
     pub initial: Initial,
+    /// The bytes before the first write where they are known; zeros follow.
+    pub known: Arc<[u8]>,
     /// Size in bytes, where known.
     pub extent: Option<u64>,
     /// True if a store to it is an error of the program.
@@ -89,6 +93,7 @@ impl Region {
         Region {
             kind,
             initial,
+            known: Arc::default(),
             extent,
             read_only: false,
             pages: Vec::new(),
@@ -198,9 +203,18 @@ impl Region {
             None => NONE,
         };
         match self.initial {
-            Initial::Zeros if cell == NONE => CONC << KIND_SHIFT,
+            Initial::Known if cell == NONE => CONC << KIND_SHIFT | self.known_bits(word),
             _ => cell,
         }
+    }
+
+    /// The word that known contents begin with.
+    #[inline]
+    fn known_bits(&self, word: u64) -> u64 {
+        let from = (word as usize).saturating_mul(4).min(self.known.len());
+        let bytes = self.known[from..].iter().take(4);
+        let place = bytes.zip(0..).map(|(b, i)| u64::from(*b) << (8 * i));
+        place.sum()
     }
 
     #[inline]
@@ -245,7 +259,10 @@ impl Region {
     fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
         match self.initial {
             Initial::Symbols(a) => values.store.bytes(a, off, width),
-            Initial::Zeros => values.store.bits(width, 0),
+            Initial::Known => {
+                let words = self.known_bits(off / 4) | self.known_bits(off / 4 + 1) << 32;
+                values.store.bits(width, words >> (off % 4 * 8))
+            }
             Initial::Unset => values.store.poison(width, site),
         }
     }

@@ -15,6 +15,7 @@ use serde::de::{Deserializer, Error as _};
 use toml::Spanned;
 
 use super::binding::{Arg, ArgValue, Key};
+use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::{SpecError, TomlError};
@@ -122,6 +123,18 @@ pub struct Cta(pub [u32; 3]);
 /// The text of a binding's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgText(pub String);
+
+impl ArgText {
+    /// Makes the path of contents relative to `base`.
+    fn rebase(&mut self, base: &Path) {
+        if let Some((array, contents)) = self.0.split_once('=')
+            && let Some(path) = contents.trim().strip_prefix('@')
+        {
+            let path = base.join(path.trim());
+            self.0 = format!("{array}=@{}", path.display());
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -241,8 +254,15 @@ impl Settings {
         toml::from_str(text).map_err(TomlError::from)
     }
 
-    /// Makes the paths of kernels relative to `base`.
+    /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        let args = self.args.values_mut();
+        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        let own = own
+            .into_iter()
+            .flatten()
+            .flat_map(|s| s.own.args.values_mut());
+        args.chain(own).for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
@@ -435,6 +455,36 @@ impl Layers<'_> {
             args,
             alias: self.alias()?,
         })
+    }
+}
+
+impl KernelSpec {
+    /// Finds what the contents of arrays are.
+    pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
+        for (i, arg) in self.args.iter_mut().enumerate() {
+            let ArgValue::Array(decl) = &mut arg.value else {
+                continue;
+            };
+            let Some(mut contents) = decl.contents.take() else {
+                continue;
+            };
+            let loaded = contents.load(decl, i as u64, from);
+            loaded.map_err(|why| SpecError::Contents {
+                text: shortened(&arg.text),
+                why,
+            })?;
+            decl.contents = Some(contents);
+        }
+        Ok(())
+    }
+}
+
+/// A binding as messages show it: a list of contents may be long.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 120;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::term::ArrayId;
 
 use super::alias;
 use super::binding::{Arg, ArrayDecl, Key, MapDecl};
+use super::contents::Contents;
 use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
@@ -304,6 +305,16 @@ impl Table {
                 second: show_decl(decl.role, decl.elem, &decl.shape),
             });
         }
+        let contents = decl.contents.as_ref().and_then(Contents::bytes).cloned();
+        if let (Some(a), Some(b)) = (&merged.initial, &contents)
+            && a != b
+        {
+            return Err(SpecError::TwoContents {
+                reference: names.first().cloned().unwrap_or_default(),
+                optimized: names.last().cloned().unwrap_or_default(),
+            });
+        }
+        merged.initial = merged.initial.take().or(contents);
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -311,10 +322,11 @@ impl Table {
             merged.shape = decl.shape.clone();
         }
         merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
-        let shape = merged.shape.clone();
+        let (shape, initial) = (merged.shape.clone(), merged.initial.clone());
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
+            view[i].initial = initial.clone();
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
