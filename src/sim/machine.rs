@@ -200,6 +200,7 @@ impl<'k> Machine<'k> {
         let threads = launch.threads();
         let mut values = Values::default();
         values.trees = launch.trees;
+        values.numbers = launch.numbers;
         values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
@@ -325,7 +326,7 @@ impl<'k> Machine<'k> {
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel),
+            classes: super::plain::classes(kernel, launch.numbers),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],

@@ -118,6 +118,26 @@ impl Key {
     }
 }
 
+impl Key {
+    /// True if the key names a parameter by its position or its name.
+    pub fn names(&self, position: u32, name: &str) -> bool {
+        match &self.param {
+            ParamKey::Position(p) => *p == position,
+            ParamKey::Name(n) => n == name,
+        }
+    }
+
+    /// The key as it is written.
+    pub fn show(&self) -> String {
+        let param = match &self.param {
+            ParamKey::Position(p) => p.to_string(),
+            ParamKey::Name(n) => n.clone(),
+        };
+        self.offset
+            .map_or(param.clone(), |o| format!("{param}+{o}"))
+    }
+}
+
 /// Splits `KEY=VALUE` and reads both.
 pub fn parse_arg(text: &str) -> Result<(Key, ArgValue), String> {
     let (key, value) = text

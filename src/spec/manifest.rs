@@ -73,6 +73,8 @@ pub struct Settings {
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
+    /// The seed of contents that are drawn.
+    pub seed: Option<u64>,
     /// Seconds.
     pub timeout: Option<f64>,
     /// Bytes.
@@ -346,6 +348,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The seed of contents that are drawn.
+    pub seed: u64,
 }
 
 /// The layers of settings, lowest first.
@@ -363,6 +367,7 @@ impl Layers<'_> {
             precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
+            seed: 0,
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
@@ -377,6 +382,7 @@ impl Layers<'_> {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
+            out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
                 out.map.clear();

@@ -51,6 +51,8 @@ pub struct Launch {
     pub wmma_layout: bool,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
+    /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
+    pub numbers: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }

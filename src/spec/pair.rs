@@ -44,6 +44,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// All numbers without a value that are read.
+    pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
     pub arrays: Arrays,
 }
@@ -383,12 +385,14 @@ impl Table {
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let (numbers, unbound) = (draft.numbers(), draft.unbound());
+            let (numbers, unbound) = (draft.numbers(), draft.unbound(false));
+            let without_value = draft.unbound(true);
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
+                without_value,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {
