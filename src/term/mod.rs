@@ -50,6 +50,7 @@ pub mod rebuild;
 pub(crate) mod samples;
 mod series;
 pub mod show;
+mod surround;
 mod view;
 mod walk;
 
@@ -58,6 +59,7 @@ pub(crate) use encoding::layout;
 pub use loose::Agreement;
 pub(crate) use loose::embeds;
 pub(crate) use machine::{least, root, round};
+pub(crate) use surround::enclosed;
 pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].
