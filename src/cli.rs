@@ -239,6 +239,9 @@ pub struct BindArgs {
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
     #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
+    /// What is known of the data: `KEY in A..B` says that each element of an integer array lies there.
+    #[arg(long, value_name = "FACT")]
+    pub assume: Vec<String>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -479,6 +482,7 @@ fn settings(
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
         alias: alias_table(&bind.alias),
+        assume: bind.assume.clone(),
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

@@ -493,6 +493,7 @@ impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
         let code = match e {
             SpecError::Contents { .. } | SpecError::TwoContents { .. } => "contents",
+            SpecError::BadFact { .. } => "fact",
             _ => "",
         };
         Failure::new(code, e.to_string())

@@ -201,6 +201,7 @@ impl<'k> Machine<'k> {
     ) -> Option<Self> {
         let threads = launch.threads();
         let mut values = Values::default();
+        values.store.facts = bindings.facts.clone();
         values.trees = launch.trees;
         values.numbers = launch.numbers;
         values.store.as_written = launch.as_written;

@@ -74,6 +74,8 @@ pub enum SpecError {
     },
     #[error("the pairing `{text}` cannot be read: {why}")]
     BadMap { text: String, why: String },
+    #[error("the fact `{text}` cannot be assumed: {why}")]
+    BadFact { text: String, why: String },
     #[error("the alias `{text}` cannot be read: {why}")]
     BadAlias { text: String, why: String },
     #[error(

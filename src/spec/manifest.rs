@@ -16,6 +16,7 @@ use toml::Spanned;
 
 use super::binding::{Arg, ArgValue, Key};
 use super::contents::Sources;
+use super::facts::Fact;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::{SpecError, TomlError};
@@ -55,6 +56,8 @@ pub struct Settings {
     pub map: IndexMap<String, String>,
     /// Pointers that may overlap.
     pub alias: IndexMap<String, String>,
+    /// What is known of the data.
+    pub assume: Vec<String>,
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared")]
     pub dynamic_shared: Option<u64>,
@@ -329,6 +332,8 @@ pub struct KernelSpec {
     pub args: Vec<Arg>,
     /// Parameters that point to one array.
     pub alias: Vec<(Key, Key)>,
+    /// What is known of the data.
+    pub assume: Vec<Fact>,
 }
 
 /// What all layers together say about the run.
@@ -416,6 +421,12 @@ impl Layers<'_> {
         pairs.map(read).collect()
     }
 
+    /// What all layers say of the data.
+    fn assume(self) -> Result<Vec<Fact>, SpecError> {
+        let all = self.0.iter().flat_map(|l| &l.assume);
+        all.map(|text| Fact::parse(text)).collect()
+    }
+
     /// What concerns one kernel.
     pub fn kernel(self, which: Which) -> Result<KernelSpec, SpecError> {
         let (mut file, mut entry, mut args) = (None, None, Vec::new());
@@ -460,6 +471,7 @@ impl Layers<'_> {
             launch,
             args,
             alias: self.alias()?,
+            assume: self.assume()?,
         })
     }
 }

@@ -13,6 +13,7 @@ pub mod binding;
 pub mod contents;
 mod draw;
 mod error;
+pub mod facts;
 mod field_type;
 mod fit;
 mod flags;
@@ -232,6 +233,8 @@ pub struct Bindings {
     pub globals: Vec<ArrayId>,
     /// Initial content of arrays that is known: none, but for a run on known data.
     pub given: Vec<Given>,
+    /// What the user says of the data.
+    pub facts: Arc<crate::term::gather::Facts>,
 }
 
 /// Known bytes of an array before the run.

@@ -19,6 +19,7 @@ use crate::term::ArrayId;
 use super::alias;
 use super::binding::{Arg, ArrayDecl, Key, MapDecl};
 use super::contents::Contents;
+use super::facts;
 use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
@@ -114,7 +115,21 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     if let Some((_, spec)) = kernels.first() {
         alias::join(&mut table, &mut drafts, &spec.alias)?;
     }
-    table.finish(drafts)
+    let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.assume);
+    let subjects: Vec<facts::Subject> = drafts
+        .iter()
+        .map(|d| facts::Subject {
+            kernel: d.kernel,
+            fields: &d.fields,
+        })
+        .collect();
+    let (known, said) = facts::resolve(given, &subjects, &table.merged)?;
+    let mut setup = table.finish(drafts)?;
+    for k in &mut setup.kernels {
+        k.bindings.facts = known.clone();
+    }
+    setup.assumptions.extend(said);
+    Ok(setup)
 }
 
 /// Every key must name a parameter of one of the kernels that its binding is for.
@@ -401,6 +416,7 @@ impl Table {
                     maps: draft.maps,
                     globals: draft.globals,
                     given: Vec::new(),
+                    facts: Arc::default(),
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),
             });

@@ -496,6 +496,9 @@ impl TermStore {
         if let (Some(x), Some(y)) = (self.as_bits(a), self.as_bits(b)) {
             return self.bool(fold_compare(op, w, x, y));
         }
+        if let Some(v) = self.by_facts(op, a, b) {
+            return self.bool(v);
+        }
         if w == 1 && op == ICmp::Eq {
             // One form for a test of a bit: that it is set.
             for (x, y) in [(a, b), (b, a)] {

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bits::sext;
-use super::{ArrayId, BitsOp, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
 
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
@@ -36,6 +36,45 @@ pub struct Place {
     pub array: ArrayId,
     /// The distance in bytes.
     pub form: Form,
+}
+
+/// A range of the integers that an array holds, as two's complement, its ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The array.
+    pub array: ArrayId,
+    /// Width of its elements in bits.
+    pub width: u8,
+    /// The least element.
+    pub lo: i128,
+    /// The largest one.
+    pub hi: i128,
+}
+
+/// What the user says of the data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    ranges: Vec<Range>,
+}
+
+impl Facts {
+    /// Adds a range; several of one array all hold.
+    pub fn add(&mut self, r: Range) {
+        match self.ranges.iter_mut().find(|o| o.array == r.array) {
+            Some(o) => (o.lo, o.hi) = (o.lo.max(r.lo), o.hi.min(r.hi)),
+            None => self.ranges.push(r),
+        }
+    }
+
+    /// The range of the elements of an array.
+    pub fn range(&self, array: ArrayId) -> Option<&Range> {
+        self.ranges.iter().find(|r| r.array == array)
+    }
+
+    /// True if nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
 }
 
 impl ArrayId {
@@ -198,6 +237,20 @@ impl TermStore {
             false => all,
         };
         match self.get(t) {
+            Term::Bytes { array, off, width } => {
+                let known = self.facts.range(self.array_of(array));
+                let whole = |r: &&Range| {
+                    r.width == width && distance(off).rem_euclid(i64::from(width) / 8) == 0
+                };
+                // Of a place, the elements are those of the array: it is aligned to them.
+                let aligned = |r: &&Range| {
+                    let bytes = i64::from(r.width) / 8;
+                    let place = self.place_of(array);
+                    place.is_none_or(|p| p.form.iter().all(|f| f.1 % bytes == 0))
+                };
+                let range = known.filter(whole).filter(aligned);
+                range.map_or(all, |r| (r.lo.max(all.0), r.hi.min(all.1)))
+            }
             Term::BitsConst { value, .. } => {
                 let v = i128::from(sext(value, w));
                 (v, v)
@@ -221,6 +274,27 @@ impl TermStore {
                 }
             }
             _ => all,
+        }
+    }
+
+    /// What facts say of a comparison.
+    pub(super) fn by_facts(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
+        if self.facts.is_empty() {
+            return None;
+        }
+        let (x, y) = (self.integer_range(a), self.integer_range(b));
+        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
+        if is_unsigned && (x.0 < 0 || y.0 < 0) {
+            return None;
+        }
+        match op {
+            ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
+            ICmp::Eq => None,
+            ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
+            ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
+            ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
+            ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
+            ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
         }
     }
 
@@ -412,5 +486,66 @@ impl TermStore {
             at += n;
         }
         Some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::eval::{Inputs, Mode, Value, evaluate};
+
+    /// For every index of a byte, wherever nothing wraps the form is the integer that the bits are.
+    #[test]
+    fn a_form_is_what_the_bits_are() {
+        let s = &mut TermStore::new();
+        let (ids, rows) = (ArrayId(0), ArrayId(1));
+        let id = s.bytes(ids, 0, 32);
+        let (six, five) = (s.bits(32, 6), s.bits(32, 0xffff_fffb));
+        let row = s.bits_op(BitsOp::Shl, id, six);
+        let shifted = s.bits_op(BitsOp::Add, row, five);
+        let other = s.bytes(rows, 8, 32);
+        let mask = s.bits(32, 15);
+        let cut = s.bits_op(BitsOp::And, other, mask);
+        let sum = s.bits_op(BitsOp::Add, shifted, cut);
+        let wide = s.sign_extend(sum, 64);
+        let unsigned = s.zero_extend(row, 64);
+        let four = s.bits(64, 4);
+        let scaled = s.bits_op(BitsOp::Mul, wide, four);
+        let root = s.bits_op(BitsOp::Add, scaled, unsigned);
+        let index = s.linear(root).expect("a form");
+        assert!(!index.fits.is_empty());
+        let mut held = 0;
+        for v in (0..256u64).chain([1 << 25, 1 << 26, 0xffff_ffff, 0x8000_0000]) {
+            for w in [0u64, 1, 15, 16, 77] {
+                let mut inputs = Inputs::default();
+                inputs.set(ids, 0, 4, v);
+                inputs.set(rows, 8, 4, w);
+                let value = |l: &Linear| {
+                    let of = |&(t, k): &(TermId, i128)| {
+                        let Value::Bits(b) = evaluate(s, &[t], &inputs, Mode::exact(64))[0] else {
+                            panic!("no bits");
+                        };
+                        i128::from(sext(b, s.width(t))) * k
+                    };
+                    l.terms.iter().map(of).sum::<i128>() + l.constant
+                };
+                let fits = |f: &Fit| (f.lo..=f.hi).contains(&value(&f.value));
+                if !index.fits.iter().all(fits) {
+                    continue;
+                }
+                held += 1;
+                let at = evaluate(s, &[root], &inputs, Mode::exact(64));
+                assert_eq!(at, [Value::Bits(value(&index.linear) as u64)], "{v} {w}");
+            }
+        }
+        assert!(held >= 1200);
+    }
+
+    #[test]
+    fn distances_come_back_from_offsets() {
+        for d in [0, 4, -4, 1 << 30, -(1 << 30)] {
+            assert_eq!(offset(d).map(distance), Some(d));
+        }
+        assert_eq!(offset(HALF), None);
     }
 }

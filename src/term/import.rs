@@ -81,6 +81,9 @@ impl TermStore {
     /// Copies these terms, children before parents.
     fn import_terms(&mut self, other: &TermStore, mut terms: Vec<u32>, shift: u32) -> Vec<TermId> {
         let mut map = vec![ABSENT; other.len()];
+        if self.facts.is_empty() {
+            self.facts = other.facts.clone();
+        }
         self.merged |= other.merged;
         self.has_flips |= other.has_flips;
         self.nodes.reserve(terms.len());

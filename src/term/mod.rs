@@ -128,6 +128,8 @@ pub struct TermStore {
     consts: IndexSet<BigRational, FxBuildHasher>,
     /// Places that data choose, by what their ids are above the first.
     places: IndexSet<gather::Place, FxBuildHasher>,
+    /// What the user says of the data.
+    pub(crate) facts: std::sync::Arc<gather::Facts>,
     /// What holds of all inputs that count.
     pub(crate) premises: Vec<TermId>,
 }

@@ -12,6 +12,7 @@
 //! Not claimed: anything where no difference is found.
 
 use crate::decide::refute::cells::{self, Cell};
+use crate::decide::refute::links::within_facts;
 use crate::decide::refute::patterns::{self, Pattern, Random};
 use crate::explain::{Counterexample, InputValue, Shown, text};
 use crate::spec::{Arrays, Given};
@@ -67,7 +68,8 @@ pub fn inputs(
     let near_by = (0..near.len().min(4)).map(Pattern::Near);
     let patterns = PATTERNS.into_iter().chain(near_by);
     let inputs = patterns.map(|p| {
-        let values = patterns::candidate(&cells, p, &near, &mut random);
+        let mut values = patterns::candidate(&cells, p, &near, &mut random);
+        within_facts(&store.facts, &cells, &mut values);
         Input {
             cells: cells.iter().copied().zip(values).collect(),
         }

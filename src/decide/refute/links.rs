@@ -44,6 +44,8 @@ pub(crate) struct Links {
     special: Vec<u64>,
     /// The least index that is admissible everywhere, and how many follow it.
     range: (u64, u64),
+    /// What the user says of each cell.
+    ranges: Vec<Option<gather::Range>>,
 }
 
 /// The premises that matter for some goals: those that share an input with them, or with one that does.
@@ -91,7 +93,8 @@ impl Links {
                 of.entry(c.array).or_default().push(i);
             }
         }
-        if of.is_empty() && premises.is_empty() {
+        let facts = store.facts.clone();
+        if of.is_empty() && premises.is_empty() && facts.is_empty() {
             return None;
         }
         let mut roots = premises.to_vec();
@@ -117,6 +120,13 @@ impl Links {
             places,
             premises: Cone::new(store, premises),
             range: (0, 1),
+            ranges: cells
+                .iter()
+                .map(|c| {
+                    let known = facts.range(store.array_of(c.array));
+                    known.filter(|r| r.width == 8 * c.bytes).copied()
+                })
+                .collect(),
         };
         links.range = links.admissible(store, cells);
         Some(links)
@@ -187,6 +197,11 @@ impl Links {
     /// The candidate with one value for each element, if all premises hold of it.
     fn resolved(&self, store: &TermStore, cells: &[Cell], values: &[u64]) -> Option<Vec<u64>> {
         let mut values = values.to_vec();
+        for ((v, r), c) in values.iter_mut().zip(&self.ranges).zip(cells) {
+            if let Some(r) = r {
+                *v = within(c, r, *v);
+            }
+        }
         let mut known = inputs(cells, &values);
         if !self.places.is_empty() {
             let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
@@ -274,6 +289,25 @@ pub(crate) fn concrete(store: &TermStore, found: &[(Cell, u64)]) -> Vec<(Cell, u
     let cells: Vec<Cell> = found.iter().map(|f| f.0).collect();
     let links = Links::new(store, &cells, &[]);
     links.map_or_else(|| found.to_vec(), |l| l.concrete(store, found))
+}
+
+/// A value of a cell as one of which a fact holds.
+fn within(c: &Cell, r: &gather::Range, v: u64) -> u64 {
+    let own = i128::from(signed(c, v));
+    match own < r.lo || r.hi < own {
+        true => (r.lo + (own - r.lo).rem_euclid(r.hi - r.lo + 1)) as u64 & keep(c),
+        false => v,
+    }
+}
+
+/// Values of cells as ones of which all facts hold.
+pub(crate) fn within_facts(facts: &gather::Facts, cells: &[Cell], values: &mut [u64]) {
+    for (c, v) in cells.iter().zip(values) {
+        let known = facts.range(c.array);
+        if let Some(r) = known.filter(|r| r.width == 8 * c.bytes) {
+            *v = within(c, r, *v);
+        }
+    }
 }
 
 fn keep(c: &Cell) -> u64 {

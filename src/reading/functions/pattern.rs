@@ -159,6 +159,7 @@ impl Pattern {
         let kernel = lower(&module, &source, entry).ok()?.kernel;
         let mut spec = KernelSpec {
             alias: Vec::new(),
+            assume: Vec::new(),
             which: Which::Kernel,
             file: PathBuf::new(),
             entry: None,
