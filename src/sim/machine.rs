@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
+use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
 use crate::term::{ArrayId, TermId};
 
@@ -64,6 +64,8 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -311,10 +313,6 @@ impl<'k> Machine<'k> {
         for inst in &kernel.insts {
             crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
         }
-        let has_nc = kernel
-            .insts
-            .iter()
-            .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
@@ -332,11 +330,10 @@ impl<'k> Machine<'k> {
             bindings,
             limits,
             order: super::order::Order::new(
+                kernel,
                 threads,
                 regions.len(),
                 launch.warp_sync,
-                has_nc,
-                super::proxy::Proxies::new(kernel),
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
@@ -344,6 +341,7 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
+            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),

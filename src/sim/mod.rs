@@ -18,6 +18,7 @@ mod accumulate;
 mod address;
 mod asynchronous;
 mod atomic;
+mod attribution;
 pub mod barrier;
 mod barriers;
 mod branch;

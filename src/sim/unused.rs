@@ -97,7 +97,9 @@ impl Machine<'_> {
             of(&r.earlier) || of(&r.later)
         };
         let report = &self.order.report;
-        let all = report.findings().all(is_load) && !report.is_empty();
+        let held = self.order.held.as_ref().map(|h| &h.report);
+        let mut of_held = held.into_iter().flat_map(|r| r.findings());
+        let all = report.findings().all(is_load) && of_held.all(is_load) && !report.is_empty();
         let readers = report.readers().iter().copied();
         let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
         Ended {
