@@ -128,6 +128,8 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -355,6 +357,7 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
+            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,

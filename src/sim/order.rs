@@ -33,7 +33,7 @@ pub struct Order {
     pub agent: Option<super::clock::Actor>,
     /// True while a bulk copy makes its accesses.
     pub bulk: bool,
-    /// Shared memory through the generic and the async proxy.
+    /// Memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
     nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
@@ -159,15 +159,16 @@ impl Order {
         if self.has_nc && region != SHARED {
             self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
         }
-        if region == SHARED && kind.writes() {
+        if kind.writes() {
             let bytes = (elem * count) as u64;
             let by = match (self.bulk, self.agent.is_some()) {
                 (true, _) => Through::Bulk,
                 (_, true) => Through::Copy,
                 _ => Through::Thread,
             };
+            let who = (w, mask, pc);
             self.proxies
-                .written(&self.clocks, w, mask, pc, offs, bytes, by);
+                .written(&self.clocks, region, who, (offs, bytes), by);
         }
         if self.report.full() || self.held.as_ref().is_some_and(|h| h.report.full()) {
             return Vec::new();

@@ -103,6 +103,7 @@ fn run_by(
         };
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
+        m.take_by_value(trial.by_value());
         m.dice = dice.clone();
         m.trace = noting.trace.then(Vec::new);
         match m.run_all() {
