@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
+use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
 use crate::term::{ArrayId, TermId};
 
@@ -64,6 +64,8 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -126,6 +128,8 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -316,10 +320,6 @@ impl<'k> Machine<'k> {
         for inst in &kernel.insts {
             crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
         }
-        let has_nc = kernel
-            .insts
-            .iter()
-            .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
@@ -337,11 +337,10 @@ impl<'k> Machine<'k> {
             bindings,
             limits,
             order: super::order::Order::new(
+                kernel,
                 threads,
                 regions.len(),
                 launch.warp_sync,
-                has_nc,
-                super::proxy::Proxies::new(kernel),
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
@@ -349,6 +348,7 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
+            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
@@ -362,6 +362,7 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
+            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,
