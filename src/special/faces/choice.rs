@@ -51,6 +51,15 @@ impl Lift<'_> {
         if a.undefined == Cond::Never && b.undefined == Cond::Never {
             return self.larger(a, b);
         }
+        // Where one is always a number it stands for the other, too.
+        for (x, y) in [(a, b), (b, a)] {
+            if y.undefined == Cond::Never {
+                let none = self.truth(x.undefined, Cond::Never)?;
+                let undefined = Cond::Never;
+                let number = self.select(none, y, Extended { undefined, ..x })?;
+                return self.larger(number, y);
+            }
+        }
         let mut dropped = |x: Extended| {
             let number = self.not(x.undefined)?;
             Some(Extended {
