@@ -51,13 +51,14 @@ impl Lift<'_> {
         if a.undefined == Cond::Never && b.undefined == Cond::Never {
             return self.larger(a, b);
         }
-        // Where one is always a number it stands for the other, too.
+        // Where one is always a number it stands for the other, too. What is wild says nothing of where it is no number.
         for (x, y) in [(a, b), (b, a)] {
             if y.undefined == Cond::Never {
                 let none = self.truth(x.undefined, Cond::Never)?;
                 let undefined = Cond::Never;
                 let number = self.select(none, y, Extended { undefined, ..x })?;
-                return self.larger(number, y);
+                let wild = self.or(number.wild, x.wild)?;
+                return self.larger(Extended { wild, ..number }, y);
             }
         }
         let mut dropped = |x: Extended| {
