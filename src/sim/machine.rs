@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
@@ -503,10 +504,10 @@ impl<'k> Machine<'k> {
     }
 
     /// Whether rounding turns the answer of a test over.
-    pub(super) fn flip(&mut self) -> TermId {
+    pub(super) fn flip(&mut self, question: Question) -> TermId {
         let serial = self.fresh;
         self.fresh += 1;
-        self.values.store.flip(serial)
+        self.values.store.flip(serial, question)
     }
 
     /// A symbol whose value depends on the schedule or the machine.
