@@ -572,7 +572,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-/// Where the serials of the fresh symbols of a side start.
+/// Where the serials of the fresh symbols of a side start; the bit below is that of flips.
 fn first_fresh(side: Side) -> u32 {
     match side {
         Side::Reference => 0,

@@ -15,7 +15,7 @@ use super::Place;
 use crate::kernel::Fmt;
 use crate::term::questions::{Asked, Question};
 use crate::term::rebuild::{Images, rebuild};
-use crate::term::{ICmp, Term, TermId, TermStore};
+use crate::term::{ICmp, RCmp, Term, TermId, TermStore};
 
 /// The questions of a pair, of images of its terms.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Questions {
 }
 
 /// Symbols of questions have serials from this one on: no run makes as many unknowns, and those of tests are above.
-const SYMBOL: u32 = 3 << 29;
+const SYMBOL: u32 = 1 << 29;
 
 impl Questions {
     /// The symbol of a question.
@@ -84,6 +84,9 @@ impl Questions {
                 let holds = into.rcmp(op, x, y);
                 Some(self.answered(into, holds, q))
             }
+            Term::BitsSelect(..) | Term::Extract { .. } if !self.all.is_empty() => {
+                with_one_zero((from, t), into, done)
+            }
             _ if from.is_flip(t) => Some(self.bit(into, from.question(t).and_then(image))),
             _ => None,
         }
@@ -93,6 +96,49 @@ impl Questions {
 fn is_set(store: &mut TermStore, bit: TermId) -> TermId {
     let one = store.bits(1, 1);
     store.icmp(ICmp::Eq, bit, one)
+}
+
+/// match `p ? -0 : bits(x)`, `sign(bits(x))` / result `bits(p ? 0 : x)`, `x < 0` / because a function of reals has
+/// one value at both zeros.
+fn with_one_zero(
+    (from, t): (&TermStore, TermId),
+    into: &mut TermStore,
+    done: &Images,
+) -> Option<TermId> {
+    match from.get(t) {
+        Term::BitsSelect(p, a, b) => number(into, done.of(p), [done.of(a), done.of(b)]),
+        Term::Extract {
+            bits,
+            low,
+            width: 1,
+        } => match into.get(done.of(bits)) {
+            Term::OfReal { fmt, real } if u32::from(low) + 1 == fmt.bits() => {
+                let zero = into.integer(0);
+                let below = into.rcmp(RCmp::Lt, real, zero);
+                Some(into.of_bool(1, below))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A choice between encodings of numbers, or between one and minus zero, as the encoding of the number that is chosen.
+fn number(store: &mut TermStore, p: TermId, [a, b]: [TermId; 2]) -> Option<TermId> {
+    let encoded = |t| match store.get(t) {
+        Term::OfReal { fmt, real } => Some((fmt, real)),
+        _ => None,
+    };
+    let (fmt, _) = encoded(a).or(encoded(b))?;
+    let sign = 1 << (fmt.bits() - 1);
+    let real = |t| match store.as_bits(t) {
+        Some(bits) => (bits == sign).then_some(None),
+        None => encoded(t).filter(|e| e.0 == fmt).map(|e| Some(e.1)),
+    };
+    let parts = [real(a)?, real(b)?];
+    let [x, y] = parts.map(|r| r.unwrap_or_else(|| store.integer(0)));
+    let chosen = store.select(p, x, y);
+    Some(store.of_real(fmt, chosen))
 }
 
 /// Terms of a store and their images.
@@ -113,6 +159,9 @@ impl Ideal {
         into.as_written = store.as_written;
         let mut questions = Questions::default();
         let images = rebuild(store, terms, &mut into, |s, t, done| {
+            if let Some(image) = with_one_zero((store, t), s, done) {
+                return Some(image);
+            }
             let question = store.question(t)?.of(|t| done.get(t))?;
             let bit = questions.add(s, question);
             match store.get(t) {
