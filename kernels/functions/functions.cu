@@ -23,6 +23,8 @@ static __device__ __forceinline__ TYPE value(TYPE a, TYPE b) {
     return PICK(logf(a * b), __log2f(a * b) * 0.6931472f, __log2f(a * b) * 0.7f);
 #elif defined(GUARDED) // Tests beside the function, which are no part of its code.
     return PICK(isinf(a * b) ? 0.f : logf(a * b), isinf(a * a) ? 0.f : logf(a * b), a + 1.f - 1.f != a ? 0.f : logf(a * b));
+#elif defined(GROWTH)
+    return PICK(tanhf(expf(a)) * b, b - 2.f * b / (expf(2.f * expf(a)) + 1.f), b - 2.f * b / (expf(expf(a)) + 1.f));
 #endif
 }
 extern "C" __global__ void ENTRY(const TYPE* x, const TYPE* y, TYPE* out) {

@@ -102,11 +102,7 @@ fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
 }
 
 /// The functions among some terms, which are all that stands below some roots.
-fn places(
-    store: &TermStore,
-    below: &[TermId],
-    questions: &Questions,
-) -> FxHashMap<TermId, Place> {
+fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashMap<TermId, Place> {
     let mut out = FxHashMap::default();
     let operations = Operations::of(store, below);
     let constants = below.iter().copied().filter(|&t| {
@@ -119,28 +115,29 @@ fn places(
     for (i, p) in patterns().iter().enumerate() {
         for u in p.arguments_in((store, questions), &operations, &mut copy) {
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = p.instance(copy, &u, questions);
-            // A pattern that folded to something plain is none.
-            let whole = matches!(
-                store_get(store, t),
-                Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
-            );
-            let place = |factor| Place {
-                pattern: i,
-                arguments: u.clone(),
-                factor,
-            };
-            if whole && below.binary_search(&t).is_ok() {
-                out.insert(t, place(None));
-                continue;
-            }
-            for &c in &constants {
-                let Some(scaled) = scaled(copy, c, t) else {
-                    break;
+            for t in p.instances(copy, &u, questions) {
+                // A pattern that folded to something plain is none.
+                let whole = matches!(
+                    store_get(store, t),
+                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+                );
+                let place = |factor| Place {
+                    pattern: i,
+                    arguments: u.clone(),
+                    factor,
                 };
-                if below.binary_search(&scaled).is_ok() {
-                    let c = store.as_const(c).cloned();
-                    out.insert(scaled, place(c));
+                if whole && below.binary_search(&t).is_ok() {
+                    out.insert(t, place(None));
+                    break;
+                }
+                for &c in &constants {
+                    let Some(scaled) = scaled(copy, c, t) else {
+                        break;
+                    };
+                    if below.binary_search(&scaled).is_ok() {
+                        let c = store.as_const(c).cloned();
+                        out.insert(scaled, place(c));
+                    }
                 }
             }
         }

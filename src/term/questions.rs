@@ -48,7 +48,8 @@ impl TermStore {
     pub fn flip(&mut self, serial: u32, question: Question) -> TermId {
         self.has_flips = true;
         let serial = serial | FLIP;
-        self.questions.extend(question.of(Some).map(|q| (serial, q)));
+        self.questions
+            .extend(question.of(Some).map(|q| (serial, q)));
         let bit = self.fresh(1, serial);
         let set = self.bits(1, 1);
         self.icmp(super::ICmp::Eq, bit, set)

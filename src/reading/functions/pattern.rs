@@ -180,13 +180,20 @@ impl Form {
         &self,
         into: &mut TermStore,
         t: TermId,
-        arguments: &[Option<TermId>],
+        (arguments, clear): (&[Option<TermId>], bool),
         questions: &Questions,
     ) -> TermId {
         let roots: Vec<TermId> = self.store.with_questions(&[t]);
         rebuild(&self.store, &roots, into, |s, t, done| {
             if let Some(i) = self.arguments.iter().position(|&a| a == t) {
                 return arguments[i];
+            }
+            if let Term::RCmp(RCmp::Lt, a, b) = self.store.get(t)
+                && clear
+                && self.store.is_zero(b)
+                && s.has_clear_sign(done.get(a)?)
+            {
+                return Some(s.bool(false));
             }
             if let Some(image) = questions.image((&self.store, t), s, done) {
                 return Some(image);
@@ -335,7 +342,7 @@ impl Pattern {
                 continue;
             }
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = self.plain.built(copy, *t, known, questions);
+            let t = self.plain.built(copy, *t, (known, false), questions);
             if t.0 as usize >= store.len() {
                 return;
             }
@@ -347,7 +354,9 @@ impl Pattern {
                 let mut out = known.to_vec();
                 let fits = (0..2).all(|i| match (&f.sides[i], given[i]) {
                     (Side::Known(_), Some(t)) => t == pair[i],
-                    (Side::Known(t), None) => store.as_const(pair[i]) == self.plain.store.as_const(*t),
+                    (Side::Known(t), None) => {
+                        store.as_const(pair[i]) == self.plain.store.as_const(*t)
+                    }
                     (Side::Argument(n, steps), _) => match back(store, pair[i], steps) {
                         Some(u) if out[*n].is_none_or(|v| v == u) => {
                             out[*n] = Some(u);
@@ -373,16 +382,16 @@ impl Pattern {
         }
     }
 
-    /// The pattern with these arguments.
-    pub(super) fn instance(
+    /// The pattern with these arguments; and where a sign that is copied from what has none is another term, that one.
+    pub(super) fn instances(
         &self,
         into: &mut TermStore,
         arguments: &[TermId],
         questions: &Questions,
-    ) -> TermId {
+    ) -> [TermId; 2] {
         let arguments: Vec<Option<TermId>> = arguments.iter().copied().map(Some).collect();
         let root = self.whole.root;
-        self.whole.built(into, root, &arguments, questions)
+        [false, true].map(|clear| self.whole.built(into, root, (&arguments, clear), questions))
     }
 }
 

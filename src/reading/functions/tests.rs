@@ -67,7 +67,11 @@ fn arguments() -> Vec<f32> {
 fn patterns_are_the_functions() {
     let xs = arguments();
     for p in patterns() {
-        let fmt = match p.plain.store.get(p.plain.store.reachable(&[p.plain.root])[0]) {
+        let fmt = match p
+            .plain
+            .store
+            .get(p.plain.store.reachable(&[p.plain.root])[0])
+        {
             Term::Elem { fmt, .. } => fmt,
             _ => p
                 .plain
@@ -86,10 +90,13 @@ fn patterns_are_the_functions() {
         let u: Vec<TermId> = (0..n as u64)
             .map(|i| s.elem(ArrayId(0), fmt, i * bytes))
             .collect();
-        let t = p.instance(&mut s, &u, &Questions::default());
+        let [t, _] = p.instances(&mut s, &u, &Questions::default());
         let f = (p.meaning)(&mut s, &u);
         assert_eq!(s.sort(f), Sort::Real);
-        let positive = matches!(p.whole.store.get(p.whole.arguments[0]), Term::Fun(Fun::Exp2, _));
+        let positive = matches!(
+            p.whole.store.get(p.whole.arguments[0]),
+            Term::Fun(Fun::Exp2, _)
+        );
         let cone = Cone::new(&s, &[t, f]);
         let constants = cone.constants(&s);
         let largest = if fmt == Fmt::F64 {
