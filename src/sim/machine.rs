@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
@@ -509,10 +510,10 @@ impl<'k> Machine<'k> {
     }
 
     /// Whether rounding turns the answer of a test over.
-    pub(super) fn flip(&mut self) -> TermId {
+    pub(super) fn flip(&mut self, question: Question) -> TermId {
         let serial = self.fresh;
         self.fresh += 1;
-        self.values.store.flip(serial)
+        self.values.store.flip(serial, question)
     }
 
     /// A symbol whose value depends on the schedule or the machine.
@@ -577,7 +578,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-/// Where the serials of the fresh symbols of a side start.
+/// Where the serials of the fresh symbols of a side start; the bit below is that of flips.
 fn first_fresh(side: Side) -> u32 {
     match side {
         Side::Reference => 0,
