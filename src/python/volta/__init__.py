@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from . import arg
+from . import arg, recording
 from .api import Prepared, check, explain, prepare, race
 from .errors import CompileError, Error, InputError, NotProved, ServerError
 from .kernels import Formula, Kernel, formula, ptx
@@ -55,6 +55,7 @@ __all__ = [
     "ptx",
     "race",
     "record",
+    "recording",
     "triton",
     "triton_configs",
     "verify",

@@ -87,4 +87,5 @@ def _compile(compiler: str, text: str, name: str, flags: Sequence[str], timeout:
         messages = (done.stdout + done.stderr).replace(str(file), name)
         if done.returncode != 0 or not out.exists():
             raise CompileError(f"{name}: nvcc says\n{messages.strip()}")
-        return out.read_text()
+        # Line information names the file as the user does, not where it was compiled.
+        return out.read_text().replace(str(file), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -121,9 +122,13 @@ class Names:
 
     def replace(self, text: str) -> str:
         """A text with those names."""
-        for ptx in sorted(self.names, key=len, reverse=True):
-            text = text.replace(ptx, self.names[ptx])
-        return text
+        # Expressions leave out what all names begin with.
+        short = {p[p.rindex("param_") :]: n for p, n in self.names.items() if "param_" in p}
+        known = {**short, **self.names}
+        if not known:
+            return text
+        words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        return re.sub(rf"(?<![\w$])(?:{words})(?![\w$])", lambda m: known[m[0]], text)
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ class Result:
             return self.names.replace(str(self.defects[0]))
         example = self.counterexample
         if example is not None:
-            return str(example).splitlines()[0] + "."
+            return self.names.replace(example.message or str(example).splitlines()[0]) + "."
         if self.unknown:
             return self.names.replace(str(self.unknown[0]))
         return self.text.strip().splitlines()[0] if self.text.strip() else self.verdict
@@ -263,8 +268,21 @@ def _value(value: Any) -> float | None:
         return float("nan")
 
 
+def _number(value: Any, is_float: bool) -> float | int:
+    text = str(value.get("text", "")) if isinstance(value, Mapping) else str(value)
+    if not is_float and re.fullmatch(r"-?\d+", text):
+        return int(text)  # Beyond 2^53 a float would be another number.
+    number = _value(value)
+    number = float("nan") if number is None else number
+    return number if is_float else int(number)
+
+
 def _inputs(inputs: Mapping[str, Any], names: Names) -> dict[str, npt.NDArray[Any]]:
-    out: dict[str, npt.NDArray[Any]] = {}
+    out: dict[str, npt.NDArray[Any]] = {
+        names.name(ptx): np.zeros(array.shape, dtype=arg.numpy_type(array.type))
+        for ptx, array in names.arrays.items()
+        if array.role in ("in", "inout") and array.contents is None
+    }
     for ptx, elements in inputs.items():
         array = names.arrays.get(ptx)
         places = [tuple(e.get("element") or (0,)) for e in elements]
@@ -276,8 +294,7 @@ def _inputs(inputs: Mapping[str, Any], names: Names) -> dict[str, npt.NDArray[An
         kind = arg.type_name(elements[0]["type"]) if elements and elements[0].get("type") else "f64"
         values = np.zeros(shape, dtype=arg.numpy_type(kind))
         for place, e in zip(places, elements):
-            number = _value(e["value"])
-            if number is not None and len(place) == len(shape) and all(i < n for i, n in zip(place, shape)):
-                values[place] = number if values.dtype.kind == "f" else int(number)
+            if len(place) == len(shape) and all(i < n for i, n in zip(place, shape)):
+                values[place] = _number(e["value"], values.dtype.kind == "f")
         out[names.name(ptx)] = values
     return out
