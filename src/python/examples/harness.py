@@ -11,6 +11,7 @@ import volta
 from volta import arg
 
 N = 24
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
 HEAD = '#include <cuda_fp16.h>\nextern "C" __global__ void k(const float *x, const float *w, float *y, int n) {\n'
 
 
@@ -28,14 +29,14 @@ class Candidate:
 
 REFERENCE = Candidate(
     "reference",
-    "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);",
+    INDEX + "if (i < n) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);",
     "proved",
 )
 
 CANDIDATES = [
     Candidate(
         "factored",
-        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { float v = x[i] * (w[i] + 1.0f); y[i] = v > 0.0f ? v : 0.0f; }",
+        INDEX + "if (i < n) { float v = x[i] * (w[i] + 1.0f); y[i] = v > 0.0f ? v : 0.0f; }",
         "proved",
     ),
     Candidate(
@@ -46,16 +47,20 @@ CANDIDATES = [
     ),
     Candidate("does nothing", "", "wrong-values"),
     Candidate("leaves what the last run wrote", "int i = threadIdx.x; if (i < n) y[i] = fmaxf(y[i], 0.0f);", "memory"),
-    Candidate("a constant", "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 0.5f;", "wrong-values"),
-    Candidate("the first block only", "int i = threadIdx.x; if (blockIdx.x == 0 && i < n) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);", "wrong-values"),
+    Candidate("a constant", INDEX + "if (i < n) y[i] = 0.5f;", "wrong-values"),
+    Candidate(
+        "the first block only",
+        "int i = threadIdx.x; if (blockIdx.x == 0 && i < n) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);",
+        "wrong-values",
+    ),
     Candidate(
         "writes its input",
-        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { float v = fmaxf(x[i] * w[i] + x[i], 0.0f);"
+        INDEX + "if (i < n) { float v = fmaxf(x[i] * w[i] + x[i], 0.0f);"
         " y[i] = v; ((float *)x)[i] = v; }",
         "wrong-values",
     ),
-    Candidate("unmasked tail", "int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);", "memory"),
-    Candidate("one size only", "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < 16) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);", "wrong-values"),
+    Candidate("unmasked tail", INDEX + "y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);", "memory"),
+    Candidate("one size only", INDEX + "if (i < 16) y[i] = fmaxf(x[i] * w[i] + x[i], 0.0f);", "wrong-values"),
     Candidate(
         "racing",
         "__shared__ float s[16]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,22 +68,14 @@ def test_errors_of_the_compiler() -> None:
 def test_files_and_options(tmp_path: Path) -> None:
     (tmp_path / "n.h").write_text("#define N 6\n")
     file = tmp_path / "rms.cu"
-    file.write_text(
-        '#include "n.h"\n'
-        + NAIVE.replace("int n)", "int)\n")
-        .replace("n)", "N)")
-        .replace("/ n", "/ N")
-        .replace("i < n", "i < N")
-        .replace("< n", "< N")
-    )
+    body = NAIVE.replace("int n)", "int)").replace("i < n", "i < N").replace("< n", "< N").replace("/ n", "/ N")
+    file.write_text(f'#include "n.h"\n{body}')
     fast = volta.cuda(file, options=["-use_fast_math"])
     assert "rsqrt.approx.ftz" in fast.ptx
     assert volta.check(NAIVE, fast, args=ARGS, block=8).ok
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    from volta import nvcc
-
-    monkeypatch.setattr(nvcc.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(volta.CompileError, match="nvidia-cuda-nvcc"):
         volta.cuda("__global__ void k() {}")

@@ -59,9 +59,7 @@ def test_named_modules(pytester: pytest.Pytester) -> None:
 def test_denied_warnings_fail(pytester: pytest.Pytester) -> None:
     tests = str(pytester._request.path.parent)
     text = MODULE.split("wrong = ")[0].format(tests=tests, allow=True)
-    text = text.replace(
-        'volta.ptx(ours.TWICE, name="right")',
-        'volta.ptx(ours.TWICE.replace("ret;", "st.global.f32 [%rd4], %f1; ret;"), name="right")',
-    )
+    writes = 'ours.TWICE.replace("ret;", "st.global.f32 [%rd4], %f1; ret;")'
+    text = text.replace('volta.ptx(ours.TWICE, name="right")', f'volta.ptx({writes}, name="right")')
     pytester.makepyfile(mykernels=text, test_it="import mykernels\n")
     run(pytester, "--volta-deny", "write-to-input").assert_outcomes(failed=2)

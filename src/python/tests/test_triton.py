@@ -28,7 +28,9 @@ def test_a_function_is_compiled_for_its_arguments() -> None:
 
 
 def test_two_functions() -> None:
-    make = lambda f: volta.triton(f, *softmax_args(20), grid=(2,), B=32, num_warps=1)  # noqa: E731
+    def make(function: object) -> volta.Kernel:
+        return volta.triton(function, *softmax_args(20), grid=(2,), B=32, num_warps=1)
+
     r = volta.check(make(kernels.softmax), make(kernels.softmax_unscaled))
     assert r.verdict == "equivalent", str(r)
     r = volta.check(make(kernels.softmax), make(kernels.softmax_unmasked))
