@@ -65,6 +65,13 @@ def test_errors_of_the_compiler() -> None:
     assert "total" in r.hint
 
 
+def test_a_compiler_that_takes_too_long() -> None:
+    ref = volta.prepare(NAIVE, args=ARGS, block=8)
+    ((_, r),) = ref.check_many([NAIVE + "// another text"], timeout=0.01)
+    assert r.category == "compile"
+    assert "0.01 s" in r.hint
+
+
 def test_files_and_options(tmp_path: Path) -> None:
     (tmp_path / "n.h").write_text("#define N 6\n")
     file = tmp_path / "rms.cu"

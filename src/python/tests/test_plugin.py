@@ -63,3 +63,25 @@ def test_denied_warnings_fail(pytester: pytest.Pytester) -> None:
     text = text.replace('volta.ptx(ours.TWICE, name="right")', f'volta.ptx({writes}, name="right")')
     pytester.makepyfile(mykernels=text, test_it="import mykernels\n")
     run(pytester, "--volta-deny", "write-to-input").assert_outcomes(failed=2)
+
+
+def test_configurations_of_triton_functions_are_tests(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("triton")
+    text = """
+import sys
+sys.path.insert(0, {tests!r})
+import triton_kernels_under_test as kernels
+import volta
+from volta import arg
+
+ARGS = lambda n: [arg.input("f32", (1, n)), arg.output("f32", (1, n)), n]
+reference = volta.triton(kernels.softmax, *ARGS(40), grid=(1,), B=64, num_warps=1)
+assert volta.verify(reference, args=ARGS, grid=lambda n, meta: (1,), sizes=[dict(n=40)])(kernels.tuned) is kernels.tuned
+volta.verify(reference, args=ARGS, sizes=[dict(n=40)], constexprs=dict(B=64))(kernels.softmax_unmasked)
+"""
+    pytester.makepyfile(mykernels=text.format(tests=str(pytester._request.path.parent)), test_it="import mykernels\n")
+    result = run(pytester, "-v")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines_random(
+        ["*softmax[[]n=40[]] PASSED*", "*softmax[[]n=40-config1[]] PASSED*", "*softmax_unmasked[[]n=40[]] FAILED*"]
+    )

@@ -195,9 +195,12 @@ class Prepared:
         self.options = _options(options)
         self._handle: tuple[server.Server, str] | None = None
 
-    def kernel_of(self, candidate: object) -> Kernel:
-        """A candidate as a kernel, compiled if need be."""
-        found = kernels.coerce(candidate, args=None if not self.call.args else self.call.args, grid=self.call.grid)
+    def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
+        """A candidate as a kernel, compiled if need be, within `timeout` seconds where a compiler can be ended."""
+        launch: dict[str, Any] = {"args": self.call.args or None, "grid": self.call.grid}
+        if timeout is not None:
+            launch["compile_timeout"] = timeout
+        found = kernels.coerce(candidate, **launch)
         if not isinstance(found, Kernel):
             raise InputError("the optimized side is a kernel")
         return found
@@ -238,7 +241,7 @@ class Prepared:
 
     def check(self, candidate: object, *, timeout: float | None = None) -> Result:
         """One candidate against the reference, as `volta.check`."""
-        kernel = self.kernel_of(candidate)
+        kernel = self.kernel_of(candidate, timeout)
         request, names = self.request(kernel, timeout, self.handle())
         try:
             return _result(server.ask(request), names)

@@ -99,7 +99,7 @@ def coerce(value: object, **launch: Any) -> Reference:
         if value.suffix in (".cu", ".cuh"):
             from .nvcc import cuda
 
-            return cuda(value)
+            return cuda(value, timeout=launch.get("compile_timeout", 120))
         return ptx(value)
     if isinstance(value, str):
         if is_ptx(value):
@@ -107,9 +107,9 @@ def coerce(value: object, **launch: Any) -> Reference:
         if "__global__" in value:
             from .nvcc import cuda
 
-            return cuda(value)
+            return cuda(value, timeout=launch.get("compile_timeout", 120))
         if "\n" not in value and value.endswith((".ptx", ".cu")):
-            return coerce(Path(value))
+            return coerce(Path(value), **launch)
         raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
     if _is_jit(value):
         from .triton_kernels import triton

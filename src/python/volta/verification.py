@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -44,7 +45,6 @@ class Verification:
     allow_unknown: bool
     arch: int
     options: dict[str, Any]
-    module: str
     name: str
     constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class Verification:
         return (lambda meta: self.grid(**size, meta=meta)) if "meta" in names else self.grid(**size)
 
 
-#: Everything that was decorated in this process, by module.
+#: Everything that was decorated in this process, by the module that did it.
 registry: dict[str, list[Verification]] = {}
 
 
@@ -109,28 +109,30 @@ def verify(
     if not sizes:
         raise InputError("`sizes` is empty: nothing would be checked")
 
+    module = str(sys._getframe(1).f_globals.get("__name__", ""))
+
     def decorate(kernel: K) -> K:
         inner: Any = kernel
-        module = getattr(inner, "__module__", None) or getattr(getattr(inner, "fn", None), "__module__", "")
-        name = getattr(inner, "__name__", None) or getattr(getattr(inner, "fn", None), "__name__", type(inner).__name__)
+        name = getattr(inner, "__name__", None) or getattr(getattr(inner, "base_fn", None), "__name__", None)
         if isinstance(kernel, Kernel):
             name = kernel.entry or kernel.name
-            module = _caller()
-        registry.setdefault(str(module), []).append(
+        registry.setdefault(module, []).append(
             Verification(
-                kernel, reference, args, grid, block, sizes, configs, timeout, allow_unknown, arch, options,
-                str(module), str(name), constexprs or {},
+                kernel=kernel,
+                reference=reference,
+                args=args,
+                grid=grid,
+                block=block,
+                sizes=sizes,
+                configs=configs,
+                timeout=timeout,
+                allow_unknown=allow_unknown,
+                arch=arch,
+                options=options,
+                name=str(name or type(inner).__name__),
+                constexprs=constexprs or {},
             )
-        )  # fmt: skip
+        )
         return kernel
 
     return decorate
-
-
-def _caller() -> str:
-    import sys
-
-    frame = sys._getframe(1)
-    while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", ""))
