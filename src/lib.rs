@@ -48,7 +48,8 @@
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
+//!   pipeline; [`serve`] runs them in worker processes for a client; `trial` runs a pair on known data where the
+//!   optimized kernel depends on it.
 //!
 //! # Invariants
 //!
@@ -77,6 +78,7 @@ pub mod race;
 mod reading;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod sim;
 pub mod spec;
 mod special;

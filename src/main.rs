@@ -16,11 +16,11 @@ use volta::gate::cache::Cache;
 use volta::input::{self, Files};
 use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
 use volta::spec::{Layers, Settings, limits};
-use volta::{check, dump, gate, progress, race, spec};
+use volta::{check, dump, gate, progress, race, serve, spec};
 
 mod cli;
 
-use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Stage};
+use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, ServeArgs, Stage};
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
 /// printer may want more than the default for hostile input.
@@ -48,14 +48,14 @@ fn main() -> ExitCode {
         }
         limits::interrupt();
     });
-    let jobs = cli.command.output().and_then(|o| o.jobs);
+    let jobs = cli.command.threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.unwrap_or(0) as usize)
         .stack_size(STACK)
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command, panicked)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(command: &Command) -> Result<(String, u8), Failure> {
+fn run(command: &Command, panicked: &Mutex<String>) -> Result<(String, u8), Failure> {
     let usage = |message| Failure::new("usage", message);
     let format = command.output().map_or(Format::Human, OutputArgs::format);
     match command {
@@ -110,6 +110,17 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             Ok(show_answer(Answer::from(&executed), format))
         }
         Command::Gate(a) => run_gate(a, format),
+        Command::Serve(a) => serve(a),
+        Command::ServeWorker(a) => {
+            let what = || {
+                panicked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone()
+            };
+            serve::worker::run(a.memory_limit, &what);
+            Ok((String::new(), 0))
+        }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
             let mut kernels = Vec::new();
@@ -155,6 +166,29 @@ fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
 /// The memory limit of a command that does one thing is that of the process.
 fn one_process(layers: &[&Settings]) {
     limits::limit_process(layers.iter().rev().find_map(|s| s.memory_limit));
+}
+
+/// Answers the requests of the standard input until it ends.
+fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::new("", format!("cannot find this program: {e}")))?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = a.jobs.map_or(processors, usize::from);
+    let options = serve::Options {
+        program,
+        jobs,
+        threads: (processors / jobs).max(1),
+        memory: a
+            .memory_limit
+            .or_else(|| Some(limits::usual()? / jobs as u64)),
+    };
+    serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options);
+    let code = if limits::interrupted() {
+        EXIT_INTERRUPTED as u8
+    } else {
+        0
+    };
+    Ok((String::new(), code))
 }
 
 fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
