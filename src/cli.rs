@@ -213,6 +213,9 @@ pub struct BindArgs {
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
     #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
+    /// A name for a parameter or field, which reports use and other flags may.
+    #[arg(long, value_name = "KEY=NAME", value_parser = name_text)]
+    pub name: Vec<(String, String)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -273,6 +276,9 @@ pub struct PairArgs {
     /// Parameters or fields that are one, where the positions differ.
     #[arg(long, value_name = "REF=OPT", value_parser = map_text)]
     pub map: Vec<(String, String)>,
+    /// Compare this part of an output alone, ends excluded; other outputs are compared whole.
+    #[arg(long, value_name = "KEY[A..B,...]")]
+    pub only: Vec<String>,
 }
 
 /// Where and how the result goes.
@@ -341,6 +347,13 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
+fn name_text(text: &str) -> Result<(String, String), String> {
+    let (key, name) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not KEY=NAME, e.g. 0=x"))?;
+    Ok((key.trim().to_string(), name.trim().to_string()))
+}
+
 fn alias_text(text: &str) -> Result<(String, String), String> {
     map_text(text).map_err(|_| format!("`{text}` is not A=B, two parameters, e.g. 0=2"))
 }
@@ -389,6 +402,7 @@ impl CheckArgs {
             reference: Some(reference),
             optimized: Some(optimized),
             map: table("--map", &p.map)?,
+            only: p.only.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -433,6 +447,7 @@ fn settings(
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
         alias: alias_table(&bind.alias),
+        names: table("--name", &bind.name)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

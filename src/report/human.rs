@@ -129,8 +129,8 @@ fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
     )?;
     // The type of a field follows from the code, so that people see what it was taken for.
     for n in k.numbers.iter().filter(|n| n.field) {
-        let (name, at, ty) = (&n.name, n.offset, n.ty.name());
-        writeln!(out, "             {name}+{at} is {ty}, bytes {}", n.hex())?;
+        let (name, ty) = (visible(&n.label), n.ty.name());
+        writeln!(out, "             {name} is {ty}, bytes {}", n.hex())?;
     }
     Ok(())
 }

@@ -17,6 +17,8 @@ use toml::Spanned;
 use super::binding::{Arg, ArgValue, Key};
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
+use super::names;
+use super::only::Only;
 use super::{SpecError, TomlError};
 
 /// Everything that can be said about a check or a race.
@@ -54,6 +56,10 @@ pub struct Settings {
     pub map: IndexMap<String, String>,
     /// Pointers that may overlap.
     pub alias: IndexMap<String, String>,
+    /// Names of parameters.
+    pub names: IndexMap<String, String>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<String>,
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared")]
     pub dynamic_shared: Option<u64>,
@@ -307,6 +313,10 @@ pub struct KernelSpec {
     pub args: Vec<Arg>,
     /// Parameters that point to one array.
     pub alias: Vec<(Key, Key)>,
+    /// Names of parameters and fields.
+    pub names: Vec<(Key, String)>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<Only>,
 }
 
 /// What all layers together say about the run.
@@ -390,6 +400,24 @@ impl Layers<'_> {
         pairs.map(read).collect()
     }
 
+    /// Names of parameters: what a higher layer says of a key counts.
+    fn names(self) -> Result<Vec<(Key, String)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (key, name) in self.0.iter().flat_map(|l| &l.names) {
+            all.insert(key.trim(), name);
+        }
+        all.iter()
+            .map(|(key, name)| names::parse(key, name))
+            .collect()
+    }
+
+    /// Parts of outputs; the highest layer that names any counts.
+    fn only(self) -> Result<Vec<Only>, SpecError> {
+        let named = self.0.iter().rev().find(|l| !l.only.is_empty());
+        let all = named.into_iter().flat_map(|l| &l.only);
+        all.map(|text| Only::parse(text)).collect()
+    }
+
     /// What concerns one kernel.
     pub fn kernel(self, which: Which) -> Result<KernelSpec, SpecError> {
         let (mut file, mut entry, mut args) = (None, None, Vec::new());
@@ -434,6 +462,8 @@ impl Layers<'_> {
             launch,
             args,
             alias: self.alias()?,
+            names: self.names()?,
+            only: self.only()?,
         })
     }
 }

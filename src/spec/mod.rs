@@ -18,8 +18,10 @@ pub mod init;
 pub mod launch;
 pub mod limits;
 pub mod manifest;
+mod names;
 mod numbers;
 mod one_sided;
+pub mod only;
 pub mod pair;
 mod pairing;
 mod usage;
@@ -166,6 +168,8 @@ pub struct Array {
     pub extent: Option<u64>,
     /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
+    /// The parts that are compared, by a range for each dimension; all of it if there are none.
+    pub only: Option<Arc<[Vec<(u64, u64)>]>>,
 }
 
 /// The arrays of a pair, by [`ArrayId`].
