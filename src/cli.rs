@@ -3,7 +3,7 @@
 //! The flags of a command become one layer of [`Settings`], above a `--spec` file. A flag that is
 //! not built yet is a usage error, never ignored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -64,6 +64,25 @@ impl Command {
         }
     }
 
+    /// What it asks about kernels, if that is one question.
+    pub fn question(&self) -> Option<Question<'_>> {
+        let (settings, bind, files) = match self {
+            Command::Check(a) => (a.settings(), &a.bind, vec![&*a.reference, &*a.optimized]),
+            Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Gate(_)
+            | Command::Init(_)
+            | Command::Dump(_)
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Schema => return None,
+        };
+        Some(Question {
+            settings,
+            spec: bind.spec.as_deref(),
+            files,
+        })
+    }
+
     /// Where and how its result goes.
     pub fn output(&self) -> Option<&OutputArgs> {
         match self {
@@ -73,6 +92,16 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// A question about kernels.
+pub struct Question<'a> {
+    /// The flags as a layer of settings.
+    pub settings: Result<Settings, String>,
+    /// The file of settings below the flags.
+    pub spec: Option<&'a Path>,
+    /// The kernels that the command line names.
+    pub files: Vec<&'a Path>,
 }
 
 /// `volta check`.
@@ -201,6 +230,9 @@ pub struct LaunchArgs {
     /// Count unordered writes of equal values as data races.
     #[arg(long)]
     pub strict: bool,
+    /// Run the command for each of these sizes (n=1..9,50), `{EXPR}` in any other value being replaced.
+    #[arg(long = "for", value_name = "NAME=LIST", allow_hyphen_values = true)]
+    pub sizes: Vec<String>,
 }
 
 /// Bindings.
@@ -369,20 +401,6 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
     Ok(out)
 }
 
-/// Pairs of `--alias` as a table: which of two aliases comes first does not matter, so that one
-/// parameter can have several.
-fn alias_table(list: &[(String, String)]) -> IndexMap<String, String> {
-    let mut out = IndexMap::new();
-    for (a, b) in list {
-        if out.contains_key(a) {
-            out.insert(b.clone(), a.clone());
-        } else {
-            out.insert(a.clone(), b.clone());
-        }
-    }
-    out
-}
-
 impl CheckArgs {
     /// The flags as a layer of settings.
     pub fn settings(&self) -> Result<Settings, String> {
@@ -401,7 +419,7 @@ impl CheckArgs {
         Ok(Settings {
             reference: Some(reference),
             optimized: Some(optimized),
-            map: table("--map", &p.map)?,
+            map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
@@ -446,7 +464,7 @@ fn settings(
         warp_sync: set(launch.warp_sync),
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
-        alias: alias_table(&bind.alias),
+        alias: bind.alias.clone(),
         names: table("--name", &bind.name)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),

@@ -16,6 +16,7 @@ mod fit;
 mod flags;
 pub mod init;
 pub mod launch;
+pub mod layers;
 pub mod limits;
 pub mod manifest;
 mod names;
@@ -24,14 +25,16 @@ mod one_sided;
 pub mod only;
 pub mod pair;
 mod pairing;
+pub mod sizes;
 mod usage;
 
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;
-pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use manifest::{Entry, KernelSpec, Layers, Manifest, Options, Settings, Which};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
+pub use sizes::{Lists, Sizes};
 
 /// The launch of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
