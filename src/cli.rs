@@ -248,6 +248,9 @@ pub struct BindArgs {
     /// A name for a parameter or field, which reports use and other flags may.
     #[arg(long, value_name = "KEY=NAME", value_parser = name_text)]
     pub name: Vec<(String, String)>,
+    /// An array that no parameter is, for arrays of pointers: --arg '0=in:ptr[2]=[$a,$b+64]'.
+    #[arg(long, value_name = "NAME=ARRAY", value_parser = buffer_text)]
+    pub buffer: Vec<(String, ArgText)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -379,6 +382,13 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
+fn buffer_text(text: &str) -> Result<(String, ArgText), String> {
+    let (name, array) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=ARRAY, e.g. a=in:f32[64]"))?;
+    Ok((name.trim().to_string(), ArgText(array.trim().to_string())))
+}
+
 fn name_text(text: &str) -> Result<(String, String), String> {
     let (key, name) = text
         .split_once('=')
@@ -466,6 +476,7 @@ fn settings(
         args: table("--arg", &bind.arg)?,
         alias: bind.alias.clone(),
         names: table("--name", &bind.name)?,
+        buffers: table("--buffer", &bind.buffer)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

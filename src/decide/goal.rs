@@ -14,6 +14,7 @@ use super::limits::TACTICS;
 use super::options::{Coverage, Options};
 use crate::kernel::Fmt;
 use crate::sim::{Side, Writes};
+use crate::spec::pointers::Pointer;
 use crate::spec::{Array, Arrays, ElemTy, Origin, Role};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
@@ -128,6 +129,11 @@ fn element_bytes(a: &Array, sides: [(&TermStore, &Writes); 2]) -> u64 {
 fn initial(store: &mut TermStore, (array, a): (ArrayId, &Array), range: Range<u64>) -> TermId {
     let width = (range.end - range.start) as u8 * 8;
     let Some(init) = &a.initial else {
+        let mut pointers = a.pointers.iter().flat_map(|p| p.iter());
+        let inside = |&&(at, _): &&Pointer| at <= range.start && range.end <= at + 8;
+        if let Some((_, None)) = pointers.find(inside) {
+            return store.bits(width, 0);
+        }
         return store.bytes(array, range.start, width);
     };
     let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);

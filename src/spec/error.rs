@@ -68,6 +68,8 @@ pub enum SpecError {
     BadAlias { text: String, why: String },
     #[error("the name `{text}` cannot be given: {why}")]
     BadName { text: String, why: String },
+    #[error("the array of pointers `{array}` cannot be bound: {why}")]
+    BadPointers { array: String, why: String },
     #[error("the part `{text}` cannot be compared: {why}")]
     BadOnly { text: String, why: String },
     #[error(

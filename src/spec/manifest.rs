@@ -15,11 +15,12 @@ use serde::de::{Deserializer, Error as _, IgnoredAny};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::binding::{Arg, ArgValue, Key};
+use super::binding::{Arg, ArgValue, ArrayDecl, Key};
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::names;
 use super::only::Only;
+use super::pointers;
 use super::sizes::{Sizes, template};
 use super::{SpecError, TomlError};
 
@@ -67,6 +68,8 @@ pub struct Settings {
     pub names: IndexMap<String, String>,
     /// Parts of outputs that are compared.
     pub only: Vec<String>,
+    /// Arrays that no parameter is.
+    pub buffers: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
@@ -407,6 +410,8 @@ pub struct KernelSpec {
     pub names: Vec<(Key, String)>,
     /// Parts of outputs that are compared.
     pub only: Vec<Only>,
+    /// Arrays that no parameter is.
+    pub buffers: Vec<(String, ArrayDecl)>,
 }
 
 /// What all layers together say about the run.
@@ -510,6 +515,18 @@ impl Layers<'_> {
             .collect()
     }
 
+    /// Arrays that no parameter is: what a higher layer says of a name counts.
+    fn buffers(self) -> Result<Vec<(String, ArrayDecl)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (name, array) in self.0.iter().flat_map(|l| &l.buffers) {
+            all.insert(name.trim(), &array.0);
+        }
+        let read = all
+            .iter()
+            .map(|(name, array)| pointers::buffer(name, array));
+        read.collect()
+    }
+
     /// Parts of outputs; the highest layer that names any counts.
     fn only(self) -> Result<Vec<Only>, SpecError> {
         let named = self.0.iter().rev().find(|l| !l.only.is_empty());
@@ -563,6 +580,7 @@ impl Layers<'_> {
             alias: self.alias()?,
             names: self.names()?,
             only: self.only()?,
+            buffers: self.buffers()?,
         })
     }
 }
@@ -667,13 +685,13 @@ mod tests {
         let [below, own] = &m.race[0].instances[4];
         assert_eq!(
             (own.sizes.to_string(), below.threads),
-            ("n = 2, m = 6".into(), Some(2))
+            ("m = 7, n = 1".into(), Some(1))
         );
         assert_eq!(
             (below.timeout, own.grid),
-            (Some(4.0), Some(Triple([6, 2, 1])))
+            (Some(2.0), Some(Triple([7, 2, 1])))
         );
-        assert_eq!(own.args["0"].0, "in:f32[12]");
+        assert_eq!(own.args["0"].0, "in:f32[7]");
         assert_eq!(own.name.as_deref(), Some("r{n}"));
         assert_eq!(own.map[1], ("3".to_string(), "4+8".to_string()));
         assert_eq!(m.race[1].instances.len(), 1);

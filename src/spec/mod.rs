@@ -25,6 +25,7 @@ mod one_sided;
 pub mod only;
 pub mod pair;
 mod pairing;
+pub mod pointers;
 pub mod sizes;
 mod usage;
 
@@ -169,6 +170,10 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
+    /// Its first byte is at a multiple of this, where that was said.
+    pub align: Option<u32>,
+    /// The pointers that it holds before the launch.
+    pub pointers: Option<Arc<[pointers::Pointer]>>,
     /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
     /// The parts that are compared, by a range for each dimension; all of it if there are none.

@@ -117,6 +117,9 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
         names,
         ..Table::default()
     };
+    if let Some((_, spec)) = kernels.first() {
+        table.add_buffers(&spec.buffers)?;
+    }
     for pair in &pairs {
         table.add_pair(&mut drafts, pair)?;
     }
@@ -169,11 +172,13 @@ pub(super) struct Table {
     pub(super) assumptions: Vec<String>,
     /// Names that the user gave.
     names: Names,
+    /// Arrays that no parameter is.
+    pub(super) buffers: IndexMap<String, ArrayId>,
 }
 
 impl Table {
     /// Adds an array that both sides see alike.
-    fn push(&mut self, array: Array) -> ArrayId {
+    pub(super) fn push(&mut self, array: Array) -> ArrayId {
         let id = ArrayId(self.merged.len() as u32);
         for view in &mut self.views {
             view.push(array.clone());
@@ -246,6 +251,7 @@ impl Table {
                                 .iter()
                                 .map(|&(s, q)| drafts[s].kernel.params[q.param].name.clone());
                             self.declare(id, side, decl, names.collect())?;
+                            self.point(id, decl)?;
                         }
                         let map = match &piece.bound {
                             Bound::Array(decl) => decl.map.clone(),
@@ -284,6 +290,8 @@ impl Table {
                 extent: None,
                 initial: None,
                 only: None,
+                align: None,
+                pointers: None,
             });
         }
         let elem = match param.kind {
@@ -300,6 +308,8 @@ impl Table {
             extent: Some(piece.bytes as u64),
             initial: None,
             only: None,
+            align: None,
+            pointers: None,
         })
     }
 
@@ -332,10 +342,14 @@ impl Table {
             merged.shape = decl.shape.clone();
         }
         merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
+        // Of two alignments of one array only the smaller one holds whatever the other says.
+        let least = merged.align.into_iter().chain(decl.align).min();
+        merged.align = least;
         let shape = merged.shape.clone();
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
+            view[i].align = least;
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -367,6 +381,8 @@ impl Table {
                         extent,
                         initial: initial.clone(),
                         only: None,
+                        align: None,
+                        pointers: None,
                     })
                 });
                 let i = id.0 as usize;

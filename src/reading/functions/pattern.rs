@@ -161,6 +161,7 @@ impl Pattern {
             alias: Vec::new(),
             names: Vec::new(),
             only: Vec::new(),
+            buffers: Vec::new(),
             which: Which::Kernel,
             file: PathBuf::new(),
             entry: None,
