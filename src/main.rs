@@ -98,7 +98,7 @@ fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
     };
     let format = command.output().map_or(Format::Human, OutputArgs::format);
     match command {
-        Command::Check(_) | Command::Race(_) => {
+        Command::Check(_) | Command::Race(_) | Command::Run(_) => {
             let answer = answer(lines, command.name())?;
             let code = answer.verdict.exit();
             Ok((show(answer, format), code))
@@ -146,11 +146,15 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let layers = asked(i)?;
         let layers: Vec<&Settings> = layers.iter().collect();
         let layers = Layers(&layers);
-        let report = match &lines[i].cli.command {
-            Command::Check(_) => check::check(layers, &files)?,
-            _ => race::race(layers, &files)?,
-        };
-        Ok(Answer::from(&report))
+        match &lines[i].cli.command {
+            Command::Check(_) => Ok(Answer::from(&check::check(layers, &files)?)),
+            Command::Run(a) => {
+                let executed = volta::run::run(layers, &files)?;
+                executed.save(&a.save)?;
+                Ok(Answer::from(&executed))
+            }
+            _ => Ok(Answer::from(&race::race(layers, &files)?)),
+        }
     };
     // The memory limit of a command that does one thing is that of the process.
     let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
@@ -373,7 +377,7 @@ fn usage(e: &clap::Error) -> u8 {
             .windows(2)
             .any(|w| w[0] == "--format" && w[1] == "json");
     if json {
-        let known = ["check", "race", "gate"];
+        let known = ["check", "race", "run", "gate"];
         let command = args.iter().find(|a| known.contains(&a.as_str()));
         let text = e.to_string();
         let message = text.trim().trim_start_matches("error: ");

@@ -161,7 +161,10 @@ impl Initials<'_> {
         if pointers.clone().any(|p| p.0 < off + bytes && off < p.0 + 8) {
             return None;
         }
-        Some(store.bytes(array, off, width))
+        Some(match self.arrays[array].initial_bits(off..off + bytes) {
+            Some(value) => store.bits(width, value),
+            None => store.bytes(array, off, width),
+        })
     }
 }
 

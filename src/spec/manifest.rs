@@ -16,6 +16,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::binding::{Arg, ArgValue, ArrayDecl, Key};
+use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::names;
@@ -88,6 +89,9 @@ pub struct Settings {
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
+    /// The seed of contents that are drawn.
+    #[serde(deserialize_with = "loose::number")]
+    pub seed: Option<u64>,
     /// Seconds.
     #[serde(deserialize_with = "loose::seconds")]
     pub timeout: Option<f64>,
@@ -146,6 +150,18 @@ pub struct Cta(pub [u32; 3]);
 /// The text of a binding's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgText(pub String);
+
+impl ArgText {
+    /// Makes the path of contents relative to `base`.
+    fn rebase(&mut self, base: &Path) {
+        if let Some((array, contents)) = self.0.split_once('=')
+            && let Some(path) = contents.trim().strip_prefix('@')
+        {
+            let path = base.join(path.trim());
+            self.0 = format!("{array}=@{}", path.display());
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -350,8 +366,17 @@ impl Manifest {
 }
 
 impl Settings {
-    /// Makes the paths of kernels relative to `base`.
+    /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        let args = self.args.values_mut();
+        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        let own = own
+            .into_iter()
+            .flatten()
+            .flat_map(|s| s.own.args.values_mut());
+        let buffers = self.buffers.values_mut();
+        let all = args.chain(own).chain(buffers);
+        all.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
@@ -433,6 +458,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The seed of contents that are drawn.
+    pub seed: u64,
 }
 
 /// The layers of settings, lowest first.
@@ -451,6 +478,7 @@ impl Layers<'_> {
             precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
+            seed: 0,
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
@@ -465,6 +493,7 @@ impl Layers<'_> {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
+            out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
                 out.map.clear();
@@ -582,6 +611,40 @@ impl Layers<'_> {
             only: self.only()?,
             buffers: self.buffers()?,
         })
+    }
+}
+
+impl KernelSpec {
+    /// Finds what the contents of arrays are.
+    pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
+        let args = self.args.iter_mut().map(|arg| match &mut arg.value {
+            ArgValue::Array(decl) => Some((&arg.text, decl)),
+            _ => None,
+        });
+        let buffers = self.buffers.iter_mut();
+        let buffers = buffers.map(|(name, decl)| Some((&*name, decl)));
+        for (i, array) in args.chain(buffers).enumerate() {
+            let Some((text, decl)) = array else { continue };
+            let Some(mut contents) = decl.contents.take() else {
+                continue;
+            };
+            let loaded = contents.load(decl, i as u64, from);
+            loaded.map_err(|why| SpecError::Contents {
+                text: shortened(text),
+                why,
+            })?;
+            decl.contents = Some(contents);
+        }
+        Ok(())
+    }
+}
+
+/// A binding as messages show it: a list of contents may be long.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 120;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
     }
 }
 

@@ -93,7 +93,7 @@ impl Table {
                 elem: Some(decl.elem),
                 shape: decl.shape.clone(),
                 extent: Some(decl.extent),
-                initial: None,
+                initial: decl.contents.as_ref().and_then(|c| c.bytes().cloned()),
                 only: None,
                 align: decl.align,
                 pointers: None,
