@@ -23,6 +23,8 @@ pub struct Arg {
     /// True for `--ref-arg`, `--opt-arg` and a table of one side: the key must exist there. A
     /// binding for both kernels must exist in one of them.
     pub own: bool,
+    /// True for a binding of `[defaults]`, which is not for entries whose kernels lack its key.
+    pub optional: bool,
 }
 
 /// `KEY` or `KEY+BYTES`.

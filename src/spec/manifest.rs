@@ -104,6 +104,9 @@ pub struct Settings {
     /// The sizes of the instance.
     #[serde(skip)]
     pub sizes: Sizes,
+    /// True for `[defaults]`.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// What is said about one kernel only; a path alone stands for `{ file = path }`.
@@ -349,7 +352,9 @@ impl Manifest {
                         layer.sizes = sizes.clone();
                     }
                     let [below, own] = layers;
-                    instances.push([below?, own?]);
+                    let (mut below, own) = (below?, own?);
+                    below.is_default = true;
+                    instances.push([below, own]);
                 }
                 out.push(Entry { instances });
             }
@@ -594,7 +599,10 @@ impl Layers<'_> {
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;
                 for (key, value) in table {
-                    args.push(arg(key, &value.0, layer, own)?);
+                    args.push(Arg {
+                        optional: s.is_default,
+                        ..arg(key, &value.0, layer, own)?
+                    });
                 }
             }
         }
@@ -668,6 +676,7 @@ fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError
         text: text.clone(),
         layer,
         own,
+        optional: false,
     })
 }
 

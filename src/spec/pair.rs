@@ -83,7 +83,11 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.names[..]);
     let meant = |key: &Key| names::meant(given, key);
     let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
-    let spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    let mut spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    for (i, spec) in spelled.iter_mut().enumerate() {
+        spec.args
+            .retain(|arg| !arg.optional || is_known(kernels, i, arg));
+    }
     let kernels = kernels.iter().zip(&spelled).map(|(k, spec)| (k.0, spec));
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.collect();
     check_keys(&kernels)?;
@@ -134,16 +138,17 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     table.finish(drafts)
 }
 
+/// Whether the key of a binding of a kernel names a parameter of a kernel that it is for.
+fn is_known(kernels: &[(&Kernel, &KernelSpec)], of: usize, arg: &Arg) -> bool {
+    let mut all = kernels.iter().enumerate();
+    all.any(|(i, (k, _))| (i == of || !arg.own) && find(k, &arg.key).is_some())
+}
+
 /// Every key must name a parameter of one of the kernels that its binding is for.
 fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
-    for &(kernel, spec) in kernels {
+    for (i, &(kernel, spec)) in kernels.iter().enumerate() {
         for arg in &spec.args {
-            let known = if arg.own {
-                find(kernel, &arg.key).is_some()
-            } else {
-                kernels.iter().any(|(k, _)| find(k, &arg.key).is_some())
-            };
-            if known {
+            if is_known(kernels, i, arg) {
                 continue;
             }
             let all: Vec<&Kernel> = match arg.own {
