@@ -287,7 +287,8 @@ fn errors_are_answers() {
             "-1",
         ),
         (
-            json!({"id": 1, "op": "race", "kernel": {"text": "nonsense", "name": "mine.ptx"}}), ".version",
+            json!({"id": 1, "op": "race", "kernel": {"text": "nonsense", "name": "mine.ptx"}}),
+            ".version",
         ),
         (
             json!({"id": 1, "op": "prepare", "reference": {"text": "nonsense"}}),
@@ -411,7 +412,10 @@ fn memory_is_bounded() {
     let answer = server.ask(&race);
     assert!(is_limit(&answer), "{answer}");
     let message = &answer["result"]["unknown"][0]["message"];
-    assert!(message.as_str().expect("a message").contains("memory"), "{answer}");
+    assert!(
+        message.as_str().expect("a message").contains("memory"),
+        "{answer}"
+    );
     let race = json!({"id": 2, "op": "race", "kernel": path(NAIVE), "launch": launch()});
     assert_eq!(server.ask(&race)["result"]["verdict"], "clean");
 }

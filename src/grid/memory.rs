@@ -159,6 +159,10 @@ impl Initials<'_> {
             let value = (0..bytes).fold(0, |v, i| v | (byte(i) as u64) << (8 * i));
             return Some(store.bits(width, value));
         }
+        let pointers = self.arrays[array].pointers.iter().flat_map(|p| p.iter());
+        if pointers.clone().any(|p| p.0 < off + bytes && off < p.0 + 8) {
+            return None;
+        }
         Some(match self.arrays[array].initial_bits(off..off + bytes) {
             Some(value) => store.bits(width, value),
             None => store.bytes(array, off, width),

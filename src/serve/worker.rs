@@ -16,7 +16,7 @@ use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Failure, Report};
 use crate::spec::manifest::Side;
-use crate::spec::{Layers, Settings, Which, limits};
+use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 use crate::{check, race};
 
 use super::answer;
@@ -212,7 +212,7 @@ fn settings(launch: &Launch) -> Result<Settings, Failure> {
     let refuse = |why: String| Failure::new("usage", format!("launch: {why}"));
     let settings: Settings =
         serde_json::from_value(Value::Object(launch.clone())).map_err(|e| refuse(e.to_string()))?;
-    if let Some(key) = settings.entry_key() {
+    if let Some(key) = ENTRY_KEYS.iter().find(|k| launch.contains_key(**k)) {
         return Err(refuse(format!("`{key}` belongs in a manifest")));
     }
     let sides = [&settings.kernel, &settings.reference, &settings.optimized];

@@ -185,7 +185,8 @@ impl Machine<'_> {
             BulkFar::Run { space, addr, bytes } => {
                 let far = self.bulk_target(w, lane, pc, *space, *addr)?;
                 let bytes = self.bulk_number(w, lane, pc, *bytes)? as u64;
-                if near.off % 16 != 0 || far.off % 16 != 0 || !bytes.is_multiple_of(16) {
+                let apart = far.off % 16 != 0 || self.prov.most(far.base) < 16;
+                if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
                     return Err(self.bulk_misaligned(w, lane, pc, 16));
                 }
                 let chunks = (0..bytes).step_by(CHUNK as usize);
