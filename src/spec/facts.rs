@@ -19,7 +19,7 @@ pub struct Fact {
     /// What was written.
     text: String,
     /// The parameter.
-    key: Key,
+    pub(super) key: Key,
     /// The least element, and the end of what follows it.
     range: (i64, i64),
 }
