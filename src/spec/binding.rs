@@ -127,6 +127,18 @@ impl Key {
         }
     }
 
+    /// A number for what is drawn of this parameter, apart from that of others.
+    pub(super) fn stream(&self) -> u64 {
+        let name = match &self.param {
+            ParamKey::Position(p) => u64::from(*p),
+            // FNV-1a, so that a name means the same numbers everywhere.
+            ParamKey::Name(n) => n.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+                (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+            }),
+        };
+        name ^ u64::from(self.offset.unwrap_or(0)) << 32
+    }
+
     /// The key as it is written.
     pub fn show(&self) -> String {
         let param = match &self.param {

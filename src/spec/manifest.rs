@@ -467,14 +467,14 @@ impl Layers<'_> {
 impl KernelSpec {
     /// Finds what the contents of arrays are.
     pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
-        for (i, arg) in self.args.iter_mut().enumerate() {
+        for arg in &mut self.args {
             let ArgValue::Array(decl) = &mut arg.value else {
                 continue;
             };
             let Some(mut contents) = decl.contents.take() else {
                 continue;
             };
-            let loaded = contents.load(decl, i as u64, from);
+            let loaded = contents.load(decl, arg.key.stream(), from);
             loaded.map_err(|why| SpecError::Contents {
                 text: shortened(&arg.text),
                 why,

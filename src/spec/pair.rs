@@ -44,6 +44,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// Offsets in the parameter space of what no load reads.
+    pub unread: Vec<u32>,
     /// All numbers without a value that are read.
     pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
@@ -317,6 +319,13 @@ impl Table {
             });
         }
         merged.initial = merged.initial.take().or(contents);
+        // What lies behind known contents is no zero.
+        if merged.initial.is_some() && merged.extent.is_some_and(|e| e != decl.extent) {
+            return Err(SpecError::Contents {
+                text: names.first().cloned().unwrap_or_default(),
+                why: "the two kernels see the array with different extents".into(),
+            });
+        }
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -329,6 +338,9 @@ impl Table {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
             view[i].initial = initial.clone();
+            if initial.is_some() {
+                view[i].extent = view[i].extent.or(Some(decl.extent));
+            }
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -386,13 +398,14 @@ impl Table {
                 Which::Optimized => "--threads, --block or --opt-block",
             };
             let (numbers, unbound) = (draft.numbers(), draft.unbound(false));
-            let without_value = draft.unbound(true);
+            let (without_value, unread) = (draft.unbound(true), draft.unread());
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
                 without_value,
+                unread,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {
