@@ -1,6 +1,6 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Files {
     /// Files of contents, or why they cannot be read.
     contents: Mutex<HashMap<PathBuf, Result<Arc<[u8]>, String>>>,
     /// Paths that the user gave on the command line, who may name a pipe.
-    given: Vec<PathBuf>,
+    given: HashSet<PathBuf>,
 }
 
 impl Files {
@@ -49,6 +49,12 @@ impl Files {
         }
     }
 
+    /// Puts a file, or what is wrong with it, under a name of its own.
+    pub fn insert(&self, key: &Path, file: Result<Arc<File>, Failure>) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.insert(key.to_path_buf(), Arc::new(Mutex::new(Some(file))));
+    }
+
     /// The parsed file at a path.
     pub fn open(&self, path: &Path) -> Result<Arc<File>, Failure> {
         let slot = {
@@ -56,7 +62,7 @@ impl Files {
             slots.entry(path.to_path_buf()).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let given = self.given.iter().any(|p| p == path);
+        let given = self.given.contains(path);
         slot.get_or_insert_with(|| read(path, given)).clone()
     }
 
@@ -171,7 +177,11 @@ fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
         true => given_bytes(path)?,
         false => bytes(path)?,
     };
-    let source = source(path, bytes)?;
+    parse(source(path, bytes)?)
+}
+
+/// Parses a text.
+pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
     match ptx::parse(&source) {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {

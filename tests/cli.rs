@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+#[path = "cli/bindings.rs"]
+mod bindings;
 #[path = "cli/contents.rs"]
 mod contents;
 

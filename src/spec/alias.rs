@@ -138,5 +138,7 @@ fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
         a.shape = b.shape.clone();
     }
     a.extent = a.extent.or(b.extent);
+    // Both are said of one base, so that the larger one holds.
+    a.align = a.align.max(b.align);
     Ok(())
 }
