@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
+use volta::report::{self, Answer, EXIT_ERROR, Failure};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::{check, dump, gate, instances, progress, race, serve, spec};
