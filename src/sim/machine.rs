@@ -65,8 +65,6 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
-    /// Rows of matrices that were loaded and stored.
-    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -129,8 +127,6 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
-    /// Racing loads of which the racing writes may be made.
-    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -362,7 +358,6 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
-            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
@@ -376,7 +371,6 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
-            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,
