@@ -24,8 +24,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let specs = [
-        layers.kernel(Which::Reference)?,
-        layers.kernel(Which::Optimized)?,
+        input::spec(layers, Which::Reference, files, None)?,
+        input::spec(layers, Which::Optimized, files, None)?,
     ];
     let limits = limits(&options, start);
 

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
-use volta::spec::binding::{parse_arg, parse_map};
+use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
 
@@ -29,6 +29,8 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Is this kernel free of races, deadlocks and memory errors?
     Race(Box<RaceArgs>),
+    /// Execute a kernel on numbers, without a GPU.
+    Run(Box<RunArgs>),
     /// Run every check and race of a manifest.
     Gate(GateArgs),
     /// Print a commented manifest for kernels.
@@ -55,6 +57,7 @@ impl Command {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
+            Command::Run(_) => "run",
             Command::Gate(_) => "gate",
             Command::Init(_) => "init",
             Command::Dump(_) => "dump",
@@ -69,6 +72,7 @@ impl Command {
         match self {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
+            Command::Run(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
@@ -100,6 +104,28 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `volta run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Seed of the contents normal and uniform.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write an output to a file, e.g. 1=y.npy.
+    #[arg(long, value_name = "KEY=FILE.npy", value_parser = save_text)]
+    pub save: Vec<(Key, PathBuf)>,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -207,7 +233,7 @@ pub struct LaunchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
 pub struct BindArgs {
-    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64].
+    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
@@ -321,6 +347,14 @@ pub enum Format {
     Html,
 }
 
+fn save_text(text: &str) -> Result<(Key, PathBuf), String> {
+    let (key, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| format!("`{text}` is not KEY=FILE.npy, e.g. 1=y.npy"))?;
+    Ok((Key::parse(key.trim())?, PathBuf::from(path)))
+}
+
 fn extents(text: &str) -> Result<Triple, String> {
     triple(text, 1).map(Triple)
 }
@@ -400,6 +434,18 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
+impl RunArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            seed: self.seed,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

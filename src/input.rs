@@ -10,7 +10,8 @@ use crate::diag::{Diagnostic, Source, visible};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::{Entry, Failure, SiteReport};
-use crate::spec::KernelSpec;
+use crate::spec::contents::Sources;
+use crate::spec::{KernelSpec, Layers, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
 #[derive(Debug, Default)]
 pub struct Files {
     slots: Mutex<HashMap<PathBuf, Slot>>,
+    /// Files of contents, or why they cannot be read.
+    contents: Mutex<HashMap<PathBuf, Result<Arc<[u8]>, String>>>,
     /// Paths that the user gave on the command line, who may name a pipe.
     given: Vec<PathBuf>,
 }
@@ -56,6 +59,33 @@ impl Files {
         let given = self.given.iter().any(|p| p == path);
         slot.get_or_insert_with(|| read(path, given)).clone()
     }
+
+    /// The bytes of a file of contents, which is read once.
+    fn contents(&self, path: &Path) -> Result<Arc<[u8]>, String> {
+        let mut files = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = files.entry(path.to_path_buf());
+        let read = || match bytes(path) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(e) => Err(e.message().to_string()),
+        };
+        known.or_insert_with(read).clone()
+    }
+}
+
+/// What the layers say about a kernel, with the contents of its arrays; `seed` is that of contents that
+/// are drawn, for a command that draws.
+pub fn spec(
+    layers: Layers,
+    which: Which,
+    files: &Files,
+    seed: Option<u64>,
+) -> Result<KernelSpec, Failure> {
+    let mut spec = layers.kernel(which)?;
+    spec.load(Sources {
+        read: &|path| files.contents(path),
+        seed,
+    })?;
+    Ok(spec)
 }
 
 /// Files above this many bytes are not read; the offsets of a source have 32 bits.

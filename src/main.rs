@@ -98,6 +98,17 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             bar.finish_and_clear();
             Ok(show(&report?, format))
         }
+        Command::Run(a) => {
+            let flags = a.settings().map_err(usage)?;
+            let spec = spec_file(a.bind.spec.as_deref())?;
+            one_process(&[&spec, &flags]);
+            let bar = spinner("run");
+            let executed = volta::run::run(Layers(&[&spec, &flags]), &Files::given([&*a.kernel]));
+            bar.finish_and_clear();
+            let executed = executed?;
+            executed.save(&a.save)?;
+            Ok(show_answer(Answer::from(&executed), format))
+        }
         Command::Gate(a) => run_gate(a, format),
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
@@ -232,7 +243,10 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
 }
 
 fn show(report: &Report, format: Format) -> (String, u8) {
-    let answer = Answer::from(report);
+    show_answer(Answer::from(report), format)
+}
+
+fn show_answer(answer: Answer, format: Format) -> (String, u8) {
     let text = match format {
         Format::Json => json_text(&answer.object),
         Format::Sarif => json_text(&report::sarif::report(&answer)),
@@ -240,7 +254,7 @@ fn show(report: &Report, format: Format) -> (String, u8) {
         Format::Html => report::html::report(&answer),
         Format::Human => answer.text,
     };
-    (text, report.verdict.exit())
+    (text, answer.verdict.exit())
 }
 
 /// A bar on a terminal, nothing elsewhere.
@@ -324,7 +338,7 @@ fn usage(e: &clap::Error) -> u8 {
             .windows(2)
             .any(|w| w[0] == "--format" && w[1] == "json");
     if json {
-        let known = ["check", "race", "gate"];
+        let known = ["check", "race", "run", "gate"];
         let command = args.iter().find(|a| known.contains(&a.as_str()));
         let text = e.to_string();
         let message = text.trim().trim_start_matches("error: ");

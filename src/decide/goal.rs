@@ -127,12 +127,10 @@ fn element_bytes(a: &Array, sides: [(&TermStore, &Writes); 2]) -> u64 {
 /// The bits of a range before the launch.
 fn initial(store: &mut TermStore, (array, a): (ArrayId, &Array), range: Range<u64>) -> TermId {
     let width = (range.end - range.start) as u8 * 8;
-    let Some(init) = &a.initial else {
-        return store.bytes(array, range.start, width);
-    };
-    let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);
-    let bits = range.rev().fold(0, |v, i| v << 8 | u64::from(byte(i)));
-    store.bits(width, bits)
+    match a.initial_bits(range.clone()) {
+        Some(bits) => store.bits(width, bits),
+        None => store.bytes(array, range.start, width),
+    }
 }
 
 /// The bits of an element after the run, and which of its bytes were written.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::key;
-use crate::input::Files;
+use crate::input::{self, Files};
 use crate::report::{Answer, Verdict};
 use crate::spec::{Layers, Which};
 
@@ -58,7 +58,7 @@ impl Cache {
         add(&self.executable);
         add(&format!("{:?}", layers.options().ok()?));
         for &side in sides {
-            let spec = layers.kernel(side).ok()?;
+            let spec = input::spec(layers, side, files, None).ok()?;
             add(&files.open(&spec.file).ok()?.source.text);
             add(&format!("{spec:?}"));
         }

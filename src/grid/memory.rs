@@ -157,7 +157,10 @@ impl Initials<'_> {
             let value = (0..bytes).fold(0, |v, i| v | (byte(i) as u64) << (8 * i));
             return Some(store.bits(width, value));
         }
-        Some(store.bytes(array, off, width))
+        Some(match self.arrays[array].initial_bits(off..off + bytes) {
+            Some(value) => store.bits(width, value),
+            None => store.bytes(array, off, width),
+        })
     }
 }
 

@@ -32,6 +32,7 @@ pub mod between;
 mod discharge;
 pub mod intervals;
 pub mod memory;
+pub mod numbers;
 pub mod scope;
 pub mod select;
 
@@ -338,7 +339,7 @@ impl<'a> Whole<'a> {
                 pc: r.pc,
             }),
             tracked: self.noting.tracked.clone(),
-            trace: false,
+            ..Noting::default()
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
         let run = self.subject.run(r.rank, &limits, &noting);

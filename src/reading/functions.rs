@@ -115,28 +115,29 @@ fn places(store: &TermStore, below: &[TermId]) -> FxHashMap<TermId, Place> {
     for (i, p) in patterns().iter().enumerate() {
         for u in p.arguments_in(store, &operations, &mut copy) {
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = p.instance(copy, &u);
-            // A pattern that folded to something plain is none.
-            let whole = matches!(
-                store_get(store, t),
-                Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
-            );
-            let place = |factor| Place {
-                pattern: i,
-                arguments: u.clone(),
-                factor,
-            };
-            if whole && below.binary_search(&t).is_ok() {
-                out.insert(t, place(None));
-                continue;
-            }
-            for &c in &constants {
-                let Some(scaled) = scaled(copy, c, t) else {
-                    break;
+            for t in p.instances(copy, &u) {
+                // A pattern that folded to something plain is none.
+                let whole = matches!(
+                    store_get(store, t),
+                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+                );
+                let place = |factor| Place {
+                    pattern: i,
+                    arguments: u.clone(),
+                    factor,
                 };
-                if below.binary_search(&scaled).is_ok() {
-                    let c = store.as_const(c).cloned();
-                    out.insert(scaled, place(c));
+                if whole && below.binary_search(&t).is_ok() {
+                    out.insert(t, place(None));
+                    break;
+                }
+                for &c in &constants {
+                    let Some(scaled) = scaled(copy, c, t) else {
+                        break;
+                    };
+                    if below.binary_search(&scaled).is_ok() {
+                        let c = store.as_const(c).cloned();
+                        out.insert(scaled, place(c));
+                    }
                 }
             }
         }

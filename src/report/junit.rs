@@ -20,7 +20,7 @@ pub fn report(answer: &Answer) -> String {
         .filter_map(|s| o[*s]["entry"].as_str())
         .collect();
     let problem = match answer.verdict {
-        Verdict::Equivalent | Verdict::Clean => None,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => None,
         Verdict::NotEquivalent | Verdict::Defective => Some("failure"),
         Verdict::Unknown => Some("error"),
     };

@@ -22,6 +22,7 @@ pub mod json;
 pub mod junit;
 pub mod precision;
 pub mod sarif;
+pub mod values;
 
 /// Version of the shape of the JSON output.
 pub const SCHEMA: &str = "volta/1";
@@ -37,6 +38,8 @@ pub enum Verdict {
     NotEquivalent,
     /// A kernel has a defect.
     Defective,
+    /// The kernel was executed on numbers.
+    Ran,
     /// Nothing could be shown.
     Unknown,
 }
@@ -49,6 +52,7 @@ impl Verdict {
             Verdict::Clean => "clean",
             Verdict::NotEquivalent => "not-equivalent",
             Verdict::Defective => "defective",
+            Verdict::Ran => "ran",
             Verdict::Unknown => "unknown",
         }
     }
@@ -56,14 +60,14 @@ impl Verdict {
     /// The verdict of a word.
     pub fn parse(name: &str) -> Option<Verdict> {
         use Verdict::*;
-        let all = [Equivalent, Clean, NotEquivalent, Defective, Unknown];
+        let all = [Equivalent, Clean, NotEquivalent, Defective, Ran, Unknown];
         all.into_iter().find(|v| v.name() == name)
     }
 
     /// The exit status of the contract.
     pub fn exit(self) -> u8 {
         match self {
-            Verdict::Equivalent | Verdict::Clean => 0,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
             Verdict::NotEquivalent | Verdict::Defective => 1,
             Verdict::Unknown => 3,
         }
@@ -487,6 +491,10 @@ impl Failure {
 
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
-        Failure::new("", e.to_string())
+        let code = match e {
+            SpecError::Contents { .. } | SpecError::TwoContents { .. } => "contents",
+            _ => "",
+        };
+        Failure::new(code, e.to_string())
     }
 }

@@ -8,6 +8,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
+use crate::number;
 use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
@@ -254,7 +255,12 @@ impl Machine<'_> {
         y: Val,
     ) -> TermId {
         match ty {
-            NumTy::Float(f) => self.compare_floats(at, cmp, f, x, y),
+            NumTy::Float(f) => match (x, y) {
+                (Val::Conc(a), Val::Conc(b)) if self.values.numbers => {
+                    self.values.store.bool(number::compare(cmp, f, a, b))
+                }
+                _ => self.compare_floats(at, cmp, f, x, y),
+            },
             NumTy::Int(t) => {
                 if t.width == 1 {
                     let (a, b) = (self.values.pred(x), self.values.pred(y));

@@ -34,6 +34,8 @@ pub struct Noting {
     pub tracked: FxHashSet<ArrayId>,
     /// The order of execution is noted.
     pub trace: bool,
+    /// On numbers: what CTAs before this one left.
+    pub memory: Option<super::numbers::Memory>,
 }
 
 /// The first time that a watched access was made.

@@ -202,6 +202,7 @@ impl<'k> Machine<'k> {
         let threads = launch.threads();
         let mut values = Values::default();
         values.trees = launch.trees;
+        values.numbers = launch.numbers;
         values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
@@ -221,11 +222,15 @@ impl<'k> Machine<'k> {
         ];
         for (i, a) in arrays.0.iter().enumerate() {
             let id = ArrayId(i as u32);
-            let initial = match a.role {
-                Some(Role::Out) => Initial::Unset,
-                _ => Initial::Symbols(id),
+            // The initialisers of variables are those of this kernel.
+            let contents = a.initial.as_ref().filter(|_| a.origin == Origin::Pointer);
+            let initial = match (a.role, contents) {
+                (Some(Role::Out), _) => Initial::Unset,
+                (_, Some(_)) => Initial::Known,
+                (_, None) => Initial::Symbols(id),
             };
             let mut r = Region::new(RegionKind::Array(id), initial, a.extent);
+            r.known = contents.cloned().unwrap_or_default();
             r.read_only = a.origin == Origin::Const;
             regions.push(r);
         }
@@ -285,8 +290,8 @@ impl<'k> Machine<'k> {
             let r = &mut regions[global_regions[g].0 as usize];
             // What the host fills is an input.
             if !var.external {
-                r.initial = Initial::Zeros;
-                r.preset(0, &var.init);
+                r.initial = Initial::Known;
+                r.known = var.init.as_slice().into();
             }
             for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
                 let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
@@ -319,7 +324,7 @@ impl<'k> Machine<'k> {
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel),
+            classes: super::plain::classes(kernel, launch.numbers),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],

@@ -49,6 +49,7 @@ mod mbarrier;
 mod memo;
 pub mod memory;
 mod missing;
+pub mod numbers;
 pub mod open;
 mod order;
 mod outcome;

@@ -152,6 +152,8 @@ pub struct Values {
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
+    /// Floats of known bits are computed as the machine does.
+    pub numbers: bool,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.

@@ -120,6 +120,13 @@ fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
             second: show_decl(b.role, y, &b.shape),
         });
     }
+    if a.initial.is_some() && b.initial.is_some() && a.initial != b.initial {
+        return Err(SpecError::TwoContents {
+            reference: a.name.clone(),
+            optimized: b.name.clone(),
+        });
+    }
+    a.initial = a.initial.take().or(b.initial.clone());
     a.role = match (a.role, b.role) {
         (x, y) if x == y => x,
         (Some(_), Some(_)) => Some(Role::InOut),

@@ -6,6 +6,7 @@
 use crate::kernel::Fmt;
 use crate::term::{decode, encode_exact};
 
+use super::contents::Contents;
 use super::{ElemTy, Role};
 
 /// A binding as it was written.
@@ -57,7 +58,7 @@ pub enum ArgValue {
     Array(ArrayDecl),
 }
 
-/// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...]`.
+/// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...][=CONTENTS]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayDecl {
     /// Role, if given.
@@ -70,6 +71,8 @@ pub struct ArrayDecl {
     pub extent: u64,
     /// The tensor map that the parameter is, where it is no pointer.
     pub map: Option<MapDecl>,
+    /// The elements before the launch, where they are known.
+    pub contents: Option<Contents>,
 }
 
 /// `/box[B0,B1,...]{/swizzle32|64|128}{/strides[S0,S1,...]}`: what a tensor map that the host makes says
@@ -115,6 +118,26 @@ impl Key {
     }
 }
 
+impl Key {
+    /// True if the key names a parameter by its position or its name.
+    pub fn names(&self, position: u32, name: &str) -> bool {
+        match &self.param {
+            ParamKey::Position(p) => *p == position,
+            ParamKey::Name(n) => n == name,
+        }
+    }
+
+    /// The key as it is written.
+    pub fn show(&self) -> String {
+        let param = match &self.param {
+            ParamKey::Position(p) => p.to_string(),
+            ParamKey::Name(n) => n.clone(),
+        };
+        self.offset
+            .map_or(param.clone(), |o| format!("{param}+{o}"))
+    }
+}
+
 /// Splits `KEY=VALUE` and reads both.
 pub fn parse_arg(text: &str) -> Result<(Key, ArgValue), String> {
     let (key, value) = text
@@ -146,14 +169,14 @@ impl ArgValue {
                 .map(|bits| ArgValue::Typed(ty, bits))
                 .ok_or_else(|| format!("{} cannot hold that value", ty.name()));
         }
-        if text.contains('[') || text.contains(':') {
+        if text.contains(['[', ':', '=']) {
             return ArrayDecl::parse(text).map(ArgValue::Array);
         }
         Self::number(text)
     }
 
     /// Reads a number without a suffix.
-    fn number(text: &str) -> Result<ArgValue, String> {
+    pub(super) fn number(text: &str) -> Result<ArgValue, String> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -241,7 +264,7 @@ impl ArgValue {
     }
 
     /// The bits of this value as an integer of exactly this type: that of a suffix says the sign.
-    fn exact_bits(&self, width: u32, signed: bool) -> Option<u64> {
+    pub(super) fn exact_bits(&self, width: u32, signed: bool) -> Option<u64> {
         match self {
             ArgValue::Int(v) if *v < 0 && !signed => None,
             value => value.int_bits(width, signed),
@@ -274,8 +297,12 @@ fn narrow_bits(fmt: Fmt, v: f64) -> Option<u64> {
 }
 
 impl ArrayDecl {
-    /// Reads an array.
+    /// Reads an array; its contents are kept as they were written.
     pub fn parse(text: &str) -> Result<ArrayDecl, String> {
+        let (text, contents) = match text.split_once('=') {
+            Some((text, contents)) => (text.trim_end(), Some(Contents::new(contents))),
+            None => (text, None),
+        };
         let (role, rest) = match text.split_once(':') {
             None => (None, text),
             Some((role, rest)) => {
@@ -326,6 +353,7 @@ impl ArrayDecl {
             shape,
             extent,
             map,
+            contents,
         })
     }
 }

@@ -15,6 +15,7 @@ use serde::de::{Deserializer, Error as _};
 use toml::Spanned;
 
 use super::binding::{Arg, ArgValue, Key};
+use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::{SpecError, TomlError};
@@ -72,6 +73,8 @@ pub struct Settings {
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
+    /// The seed of contents that are drawn.
+    pub seed: Option<u64>,
     /// Seconds.
     pub timeout: Option<f64>,
     /// Bytes.
@@ -122,6 +125,18 @@ pub struct Cta(pub [u32; 3]);
 /// The text of a binding's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgText(pub String);
+
+impl ArgText {
+    /// Makes the path of contents relative to `base`.
+    fn rebase(&mut self, base: &Path) {
+        if let Some((array, contents)) = self.0.split_once('=')
+            && let Some(path) = contents.trim().strip_prefix('@')
+        {
+            let path = base.join(path.trim());
+            self.0 = format!("{array}=@{}", path.display());
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -241,8 +256,15 @@ impl Settings {
         toml::from_str(text).map_err(TomlError::from)
     }
 
-    /// Makes the paths of kernels relative to `base`.
+    /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        let args = self.args.values_mut();
+        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        let own = own
+            .into_iter()
+            .flatten()
+            .flat_map(|s| s.own.args.values_mut());
+        args.chain(own).for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
@@ -326,6 +348,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The seed of contents that are drawn.
+    pub seed: u64,
 }
 
 /// The layers of settings, lowest first.
@@ -343,6 +367,7 @@ impl Layers<'_> {
             precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
+            seed: 0,
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
@@ -357,6 +382,7 @@ impl Layers<'_> {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
+            out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
                 out.map.clear();
@@ -435,6 +461,36 @@ impl Layers<'_> {
             args,
             alias: self.alias()?,
         })
+    }
+}
+
+impl KernelSpec {
+    /// Finds what the contents of arrays are.
+    pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
+        for (i, arg) in self.args.iter_mut().enumerate() {
+            let ArgValue::Array(decl) = &mut arg.value else {
+                continue;
+            };
+            let Some(mut contents) = decl.contents.take() else {
+                continue;
+            };
+            let loaded = contents.load(decl, i as u64, from);
+            loaded.map_err(|why| SpecError::Contents {
+                text: shortened(&arg.text),
+                why,
+            })?;
+            decl.contents = Some(contents);
+        }
+        Ok(())
+    }
+}
+
+/// A binding as messages show it: a list of contents may be long.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 120;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
     }
 }
 

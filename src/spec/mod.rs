@@ -10,6 +10,8 @@ use crate::term::ArrayId;
 
 mod alias;
 pub mod binding;
+pub mod contents;
+mod draw;
 mod error;
 mod field_type;
 mod fit;
@@ -18,6 +20,7 @@ pub mod init;
 pub mod launch;
 pub mod limits;
 pub mod manifest;
+pub mod npy;
 mod numbers;
 mod one_sided;
 pub mod pair;
@@ -48,6 +51,8 @@ pub struct Launch {
     pub wmma_layout: bool,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
+    /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
+    pub numbers: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }
@@ -164,8 +169,17 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
-    /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
+    /// Its bytes before the launch where an initialiser or its contents say them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
+}
+
+impl Array {
+    /// The bits of a range of at most eight bytes before the launch, where they are known.
+    pub fn initial_bits(&self, range: std::ops::Range<u64>) -> Option<u64> {
+        let init = self.initial.as_ref()?;
+        let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);
+        Some(range.rev().fold(0, |v, i| v << 8 | u64::from(byte(i))))
+    }
 }
 
 /// The arrays of a pair, by [`ArrayId`].

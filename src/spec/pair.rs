@@ -18,6 +18,7 @@ use crate::term::ArrayId;
 
 use super::alias;
 use super::binding::{Arg, ArrayDecl, Key, MapDecl};
+use super::contents::Contents;
 use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
@@ -43,6 +44,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// All numbers without a value that are read.
+    pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
     pub arrays: Arrays,
 }
@@ -304,6 +307,16 @@ impl Table {
                 second: show_decl(decl.role, decl.elem, &decl.shape),
             });
         }
+        let contents = decl.contents.as_ref().and_then(Contents::bytes).cloned();
+        if let (Some(a), Some(b)) = (&merged.initial, &contents)
+            && a != b
+        {
+            return Err(SpecError::TwoContents {
+                reference: names.first().cloned().unwrap_or_default(),
+                optimized: names.last().cloned().unwrap_or_default(),
+            });
+        }
+        merged.initial = merged.initial.take().or(contents);
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -311,10 +324,11 @@ impl Table {
             merged.shape = decl.shape.clone();
         }
         merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
-        let shape = merged.shape.clone();
+        let (shape, initial) = (merged.shape.clone(), merged.initial.clone());
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
+            view[i].initial = initial.clone();
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -371,12 +385,14 @@ impl Table {
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let (numbers, unbound) = (draft.numbers(), draft.unbound());
+            let (numbers, unbound) = (draft.numbers(), draft.unbound(false));
+            let without_value = draft.unbound(true);
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
+                without_value,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {

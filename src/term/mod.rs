@@ -50,6 +50,7 @@ pub mod rebuild;
 pub(crate) mod samples;
 mod series;
 pub mod show;
+mod surround;
 mod view;
 mod walk;
 
@@ -58,6 +59,7 @@ pub(crate) use encoding::layout;
 pub use loose::Agreement;
 pub(crate) use loose::embeds;
 pub(crate) use machine::{least, root, round};
+pub(crate) use surround::enclosed;
 pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].
@@ -116,6 +118,9 @@ pub struct TermStore {
     pub(crate) as_written: bool,
     /// True once rounding may turn a test over.
     has_flips: bool,
+    /// True if every hyperbolic tangent stands for the code of a library: none is that of `tanh.approx`, which has half
+    /// of the digits.
+    pub(crate) library_tanh: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,

@@ -285,7 +285,7 @@ impl Pattern {
                 continue;
             }
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = self.built(copy, *t, known);
+            let t = self.built(copy, *t, (known, false));
             if t.0 as usize >= store.len() {
                 return;
             }
@@ -324,7 +324,12 @@ impl Pattern {
     }
 
     /// A term of the pattern with arguments in place, as the simulator has it for these arguments.
-    fn built(&self, into: &mut TermStore, t: TermId, arguments: &[Option<TermId>]) -> TermId {
+    fn built(
+        &self,
+        into: &mut TermStore,
+        t: TermId,
+        (arguments, clear): (&[Option<TermId>], bool),
+    ) -> TermId {
         rebuild(&self.store, &[t], into, |s, t, done| {
             if let Some(i) = self.arguments.iter().position(|&a| a == t) {
                 return arguments[i];
@@ -335,15 +340,20 @@ impl Pattern {
                     let (a, b) = (done.get(a)?, done.get(b)?);
                     sim::idiom::unsigned_order(s, op, a, b)
                 }
+                Term::RCmp(RCmp::Lt, a, b)
+                    if clear && self.store.is_zero(b) && s.has_clear_sign(done.get(a)?) =>
+                {
+                    Some(s.bool(false))
+                }
                 _ => None,
             }
         })[0]
     }
 
-    /// The pattern with these arguments.
-    pub(super) fn instance(&self, into: &mut TermStore, arguments: &[TermId]) -> TermId {
+    /// The pattern with these arguments; and where a sign that is copied from what has none is another term, that one.
+    pub(super) fn instances(&self, into: &mut TermStore, arguments: &[TermId]) -> [TermId; 2] {
         let arguments: Vec<Option<TermId>> = arguments.iter().copied().map(Some).collect();
-        self.built(into, self.root, &arguments)
+        [false, true].map(|clear| self.built(into, self.root, (&arguments, clear)))
     }
 }
 

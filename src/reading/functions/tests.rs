@@ -85,7 +85,7 @@ fn patterns_are_the_functions() {
         let u: Vec<TermId> = (0..n as u64)
             .map(|i| s.elem(ArrayId(0), fmt, i * bytes))
             .collect();
-        let t = p.instance(&mut s, &u);
+        let [t, _] = p.instances(&mut s, &u);
         let f = (p.meaning)(&mut s, &u);
         assert_eq!(s.sort(f), Sort::Real);
         let positive = matches!(p.store.get(p.arguments[0]), Term::Fun(Fun::Exp2, _));
