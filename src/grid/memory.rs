@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
-use crate::sim::Writes;
 use crate::sim::race::Kind;
+use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings, Role};
 use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
@@ -222,14 +222,13 @@ fn combine(
 
 impl Memory {
     /// Adds what one CTA leaves; `overlaps` say where it meets what is there.
-    pub fn add(
-        &mut self,
-        store: TermStore,
-        fresh: u32,
-        writes: BTreeMap<ArrayId, Writes>,
-        overlaps: &[Overlap],
-        initials: Initials,
-    ) {
+    pub fn add(&mut self, outcome: Outcome, overlaps: &[Overlap], initials: Initials) {
+        let Outcome {
+            store,
+            fresh,
+            writes,
+            ..
+        } = outcome;
         if !std::mem::replace(&mut self.any, true) {
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
             return;
@@ -259,7 +258,7 @@ impl Memory {
         for o in overlaps {
             let elem = match o.what {
                 Meeting::Combine(Kind::Atomic { ty, .. }) => ty.bits() as u64 / 8,
-                Meeting::Same(_, later) => later.elem.max(1) as u64,
+                Meeting::Same(_, later) | Meeting::Changed(_, later) => later.elem.max(1) as u64,
                 _ => continue,
             };
             let first = o.start / elem * elem;
@@ -275,11 +274,13 @@ impl Memory {
                     continue;
                 };
                 let agreement = match o.what {
-                    Meeting::Same(..) => store.agreement(x, y),
+                    Meeting::Same(..) | Meeting::Changed(..) => store.agreement(x, y),
                     _ => Agreement::Same,
                 };
                 match o.what {
-                    Meeting::Same(earlier, later) if agreement == Agreement::Open => {
+                    Meeting::Same(earlier, later) | Meeting::Changed(earlier, later)
+                        if agreement == Agreement::Open =>
+                    {
                         self.pairs.push(Pair {
                             array,
                             off: at,

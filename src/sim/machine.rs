@@ -64,8 +64,6 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
-    /// Rows of matrices that were loaded and stored.
-    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -346,7 +344,6 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
-            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),

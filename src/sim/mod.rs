@@ -23,6 +23,7 @@ pub mod barrier;
 mod barriers;
 mod branch;
 mod bulk;
+mod by_value;
 mod choices;
 pub mod clock;
 mod collective;
@@ -40,6 +41,7 @@ pub mod idiom;
 pub mod int;
 pub mod int_sym;
 mod integer_sum;
+mod kept;
 mod machine;
 mod matrix;
 mod matrix_moves;
@@ -83,7 +85,7 @@ mod wgmma;
 mod wmma;
 mod written;
 
-pub use footprint::{Footprint, Noting, Seen, Watch};
+pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use outcome::*;
 pub use run::{MAX_TRACE, run, run_noting, run_shuffled};
 

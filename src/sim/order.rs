@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::kernel::{Inst, Kernel, Op, Pc};
 use crate::term::ArrayId;
 
-use super::attribution::{self, Held, View};
+use super::attribution::{self, Held, Rows, View};
+use super::by_value::ByValue;
 use super::clock::{Clocks, Shape};
 use super::machine::{Machine, RegionId, SHARED, Stop, region_of};
 use super::proxy::Through;
@@ -33,7 +34,7 @@ pub struct Order {
     pub agent: Option<super::clock::Actor>,
     /// True while a bulk copy makes its accesses.
     pub bulk: bool,
-    /// Shared memory through the generic and the async proxy.
+    /// Memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
     nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
@@ -47,6 +48,10 @@ pub struct Order {
     pub by: By,
     /// Shared memory under the other attribution.
     pub held: Option<Held>,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: Rows,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: ByValue,
 }
 
 /// A word that is written and read through the non-coherent cache: writer, reader.
@@ -75,6 +80,8 @@ impl Order {
         let clocks = Clocks::new(Shape::new(threads)?);
         Some(Order {
             held: Held::new(kernel, &clocks),
+            rows: Rows::new(kernel),
+            by_value: ByValue::default(),
             clocks,
             shadows: (0..regions).map(|_| None).collect(),
             report: Report::default(),
@@ -159,15 +166,16 @@ impl Order {
         if self.has_nc && region != SHARED {
             self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
         }
-        if region == SHARED && kind.writes() {
+        if kind.writes() {
             let bytes = (elem * count) as u64;
             let by = match (self.bulk, self.agent.is_some()) {
                 (true, _) => Through::Bulk,
                 (_, true) => Through::Copy,
                 _ => Through::Thread,
             };
+            let who = (w, mask, pc);
             self.proxies
-                .written(&self.clocks, w, mask, pc, offs, bytes, by);
+                .written(&self.clocks, region, who, (offs, bytes), by);
         }
         if self.report.full() || self.held.as_ref().is_some_and(|h| h.report.full()) {
             return Vec::new();
