@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command, panicked)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(command: &Command, panicked: &Mutex<String>) -> Result<(String, u8), Failure> {
+fn run(command: &Command) -> Result<(String, u8), Failure> {
     let usage = |message| Failure::new("usage", message);
     let format = command.output().map_or(Format::Human, OutputArgs::format);
     match command {
@@ -112,13 +112,7 @@ fn run(command: &Command, panicked: &Mutex<String>) -> Result<(String, u8), Fail
         Command::Gate(a) => run_gate(a, format),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
-            let what = || {
-                panicked
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone()
-            };
-            serve::worker::run(a.memory_limit, &what);
+            serve::worker::work(a.memory_limit);
             Ok((String::new(), 0))
         }
         Command::Init(a) => {

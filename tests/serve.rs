@@ -186,6 +186,16 @@ fn each_operation_answers() {
     let answer = server.ask(&race);
     assert_eq!(answer["result"]["verdict"], "clean", "{answer}");
 
+    let contents = json!({"threads": 4, "args": {"0": "in:f32[4]=0", "1": "out:f32[4]"}});
+    let run = json!({"id": "x", "op": "run", "kernel": path(NAIVE), "launch": contents});
+    let answer = server.ask(&run);
+    assert_eq!(answer["result"]["verdict"], "ran", "{answer}");
+    assert_eq!(
+        answer["result"]["outputs"][0]["values"],
+        json!([0.25, 0.25, 0.25, 0.25]),
+        "{answer}"
+    );
+
     assert_eq!(
         server.ask(&json!({"id": 4, "op": "release", "handle": handle}))["ok"],
         true
@@ -287,7 +297,8 @@ fn errors_are_answers() {
             "-1",
         ),
         (
-            json!({"id": 1, "op": "race", "kernel": {"text": "nonsense", "name": "mine.ptx"}}), ".version",
+            json!({"id": 1, "op": "race", "kernel": {"text": "nonsense", "name": "mine.ptx"}}),
+            ".version",
         ),
         (
             json!({"id": 1, "op": "prepare", "reference": {"text": "nonsense"}}),
@@ -298,6 +309,26 @@ fn errors_are_answers() {
             "other",
         ),
         (json!({"id": 1, "op": "cancel", "target": 99}), "99"),
+        (
+            json!({"id": 1, "op": "race", "kernel": {"formula": "y[i] = x[i]"}}),
+            "reference",
+        ),
+        (
+            json!({"id": 1, "op": "prepare", "reference": {"formula": "@file"}}),
+            "file",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"for": {"n": [1]}}}),
+            "`for`",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"formula": "y[i] = 0"}}),
+            "`formula`",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"kernel": {"file": ONLINE}}}),
+            "`kernel`",
+        ),
         (json!({"id": 1, "op": "release", "handle": "x"}), "`x`"),
     ];
     for (request, needle) in &bad {
@@ -411,7 +442,10 @@ fn memory_is_bounded() {
     let answer = server.ask(&race);
     assert!(is_limit(&answer), "{answer}");
     let message = &answer["result"]["unknown"][0]["message"];
-    assert!(message.as_str().expect("a message").contains("memory"), "{answer}");
+    assert!(
+        message.as_str().expect("a message").contains("memory"),
+        "{answer}"
+    );
     let race = json!({"id": 2, "op": "race", "kernel": path(NAIVE), "launch": launch()});
     assert_eq!(server.ask(&race)["result"]["verdict"], "clean");
 }
