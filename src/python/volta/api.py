@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from . import arg, kernels, server
-from .errors import CompileError, InputError
+from .errors import CompileError, InputError, NotProved
 from .kernels import Formula, Function, Grid, Kernel, Reference
 from .results import Names, Result, failed
 
@@ -184,6 +186,46 @@ def race(
     if timeout is not None:
         request["timeout"] = timeout
     return _result(server.ask(request), call.report_names(subject))
+
+
+def run(
+    kernel: object,
+    *args: object,
+    grid: Grid | None = None,
+    block: Grid | None = None,
+    dynamic_shared: int | None = None,
+    timeout: float | None = None,
+    **options: Any,
+) -> Any:
+    """Executes a kernel on numbers, without a GPU: its outputs as NumPy arrays, one alone or a tuple in order.
+
+    NumPy arrays among `args` are inputs with their contents; outputs are `volta.arg.output(...)`.
+    Raises `NotProved` with the report where the run has a race or a memory error, or is not possible.
+    """
+    given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
+    subject = kernels.coerce(kernel, args=given, grid=grid)
+    if not isinstance(subject, Kernel):
+        raise InputError("only a kernel can be executed")
+    call = Call(given, grid, block, dynamic_shared)
+    request: Json = {
+        "op": "run",
+        "kernel": subject.request(),
+        "launch": {**_options(options), "kernel": call.side(subject)},
+        "formats": ["human"],
+    }
+    if timeout is not None:
+        request["timeout"] = timeout
+    result = _result(server.ask(request), call.report_names(subject))
+    if result.verdict != "ran":
+        raise NotProved(str(result))
+    out = tuple(_array(o) for o in result.report["outputs"])
+    return out[0] if len(out) == 1 else out
+
+
+def _array(output: Json) -> Any:
+    kind = arg.numpy_type(arg.type_name(output["type"]))
+    convert = float if np.dtype(kind).kind == "f" else int
+    return np.array([convert(v) for v in output["values"]], dtype=kind).reshape(output["shape"])
 
 
 class Prepared:
