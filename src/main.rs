@@ -84,7 +84,7 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             let spec = spec_file(a.bind.spec.as_deref())?;
             one_process(&[&spec, &flags]);
             let bar = spinner("check");
-            let files = Files::given([&*a.reference, &*a.optimized]);
+            let files = Files::given(a.files.iter().map(PathBuf::as_path));
             let report = check::check(Layers(&[&spec, &flags]), &files);
             bar.finish_and_clear();
             Ok(show(&report?, format))
