@@ -133,7 +133,10 @@ pub(super) fn resolve(formula: &Formula, symbols: Symbols) -> Result<Program<'_>
         resolver.def(def);
     }
     resolver.circles();
-    resolver.ranges();
+    // Behind what is not known there is no range to be found.
+    if resolver.troubles.is_empty() {
+        resolver.ranges();
+    }
     let Resolver {
         out, mut troubles, ..
     } = resolver;
