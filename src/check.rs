@@ -184,7 +184,7 @@ impl Asked<'_> {
                 list.get(next).is_some_and(|r| r.0 < off + bytes)
             })
         };
-        let of = (kernel.kernel, kernel.resolved);
+        let of = (kernel.kernel, kernel.resolved, &self.options.sizes);
         formula::expand(&written.formula, of, &is_wanted, self.limits)
             .map_err(|troubles| input::wrong(&written.source, &troubles))
     }

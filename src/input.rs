@@ -1,6 +1,6 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
 pub struct Files {
     slots: Mutex<HashMap<PathBuf, Slot>>,
     /// Paths that the user gave on the command line, who may name a pipe.
-    given: Vec<PathBuf>,
+    given: HashSet<PathBuf>,
 }
 
 impl Files {
@@ -54,7 +54,7 @@ impl Files {
             slots.entry(path.to_path_buf()).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let given = self.given.iter().any(|p| p == path);
+        let given = self.given.contains(path);
         slot.get_or_insert_with(|| read(path, given)).clone()
     }
 }

@@ -48,7 +48,7 @@
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
+//!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; `trial` runs a pair on known data where the optimized kernel depends on it.
 //!
 //! # Invariants
 //!
@@ -69,6 +69,7 @@ pub mod formula;
 pub mod gate;
 pub mod grid;
 pub mod input;
+pub mod instances;
 pub mod kernel;
 pub mod norm;
 pub mod progress;
@@ -78,6 +79,7 @@ mod reading;
 pub mod report;
 pub mod sim;
 pub mod spec;
+pub mod spec_file;
 mod special;
 pub mod term;
 mod trial;

@@ -286,7 +286,7 @@ pub(crate) fn elements(
         }
         places.sort_unstable();
         places.dedup();
-        for e in places {
+        for e in places.into_iter().filter(|&e| a.is_selected(e)) {
             let off = e * bytes;
             let [(x, wrote_r), (y, wrote_o)] = runs.each_mut().map(|r| {
                 let writes = r.writes.get(&array).unwrap_or(&none);

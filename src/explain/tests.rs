@@ -27,6 +27,7 @@ fn arrays(role: Option<Role>) -> Arrays {
         shape: vec![8],
         extent: Some(32),
         initial: None,
+        only: None,
     };
     Arrays(vec![array("in", Some(Role::In)), array("out", role)])
 }

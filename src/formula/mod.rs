@@ -32,7 +32,7 @@ use symbols::Symbols;
 
 use crate::kernel::Kernel;
 use crate::sim::{Finding, Outcome, UnknownKind};
-use crate::spec::{ElemTy, Limits, Resolved};
+use crate::spec::{ElemTy, Limits, Resolved, Sizes};
 use crate::term::{ArrayId, TermId};
 
 /// Bytes of stack of the thread that walks a formula: [`MAX_DEPTH`] levels of each intermediate array that reads
@@ -45,12 +45,12 @@ pub type Wanted<'a> = &'a (dyn Fn(ArrayId, u64, u64) -> bool + Sync);
 /// The elements that a formula defines for a kernel, as terms; or everything that is wrong with it.
 pub fn expand(
     formula: &Formula,
-    (kernel, resolved): (&Kernel, &Resolved),
+    (kernel, resolved, sizes): (&Kernel, &Resolved, &Sizes),
     wanted: Wanted,
     limits: Limits,
 ) -> Result<Outcome, Vec<Trouble>> {
     let work = || {
-        let symbols = Symbols::of(kernel, resolved);
+        let symbols = Symbols::of(kernel, resolved, sizes);
         let program = resolve::resolve(formula, symbols)?;
         elements(&program, wanted, limits).map_err(|t| vec![t])
     };

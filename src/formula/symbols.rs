@@ -5,7 +5,7 @@ use num_rational::BigRational;
 
 use crate::kernel::{Fmt, Kernel};
 use crate::spec::binding::MapDecl;
-use crate::spec::{Array, ElemTy, Resolved, Value};
+use crate::spec::{Array, ElemTy, Resolved, Sizes, Value};
 use crate::term::{ArrayId, NotFinite, decode, sext};
 
 /// An array that a formula may name.
@@ -88,56 +88,62 @@ pub(super) fn dense_strides(shape: &[u64]) -> Vec<u64> {
 }
 
 impl Symbols {
-    /// The names of a kernel as it is bound.
-    pub(super) fn of(kernel: &Kernel, resolved: &Resolved) -> Symbols {
+    /// The sizes of an instance, and the names of a kernel as it is bound.
+    pub(super) fn of(kernel: &Kernel, resolved: &Resolved, sizes: &Sizes) -> Symbols {
         let mut out = Symbols::default();
+        let of_size = |(name, value): (&String, &i64)| ScalarSymbol {
+            name: name.clone(),
+            value: Scalar::Int(*value),
+        };
+        out.scalars.extend(sizes.0.iter().map(of_size));
         let bindings = &resolved.bindings;
         for field in &bindings.fields {
             let Some(param) = kernel.params.get(field.param as usize) else {
                 continue;
             };
             let at = field.offset - param.offset;
-            let name = match field.bytes == param.bytes {
-                true => param.name.clone(),
-                false => format!("{}+{at}", param.name),
-            };
             let elem = |id: ArrayId| resolved.arrays[id].elem;
-            let value = match field.value {
+            let (name, value) = match field.value {
                 Value::Pointer(id) => {
-                    out.array(name, id, resolved, None);
+                    out.array(id, resolved, None);
                     continue;
                 }
                 Value::Map(id, map) => {
                     let map = bindings.maps.get(map as usize);
                     let strides = map.and_then(|m| strides(m, &resolved.arrays[id]));
-                    out.array(name, id, resolved, strides);
+                    out.array(id, resolved, strides);
                     continue;
                 }
                 Value::Bits(bits) => {
                     let mut numbers = resolved.numbers.iter();
                     let number = numbers.find(|n| (n.position, n.offset) == (field.param, at));
                     match number {
-                        Some(n) => Scalar::of_bits(n.ty, bits),
+                        Some(n) => (n.label.clone(), Scalar::of_bits(n.ty, bits)),
                         None => continue,
                     }
                 }
-                Value::Symbol(id) => match elem(id) {
-                    Some(ElemTy::Float(fmt)) => Scalar::FloatSymbol(id, fmt),
-                    Some(ElemTy::Int { width, signed }) => Scalar::IntSymbol(id, width, signed),
-                    None => continue,
-                },
+                Value::Symbol(id) => {
+                    let value = match elem(id) {
+                        Some(ElemTy::Float(fmt)) => Scalar::FloatSymbol(id, fmt),
+                        Some(ElemTy::Int { width, signed }) => Scalar::IntSymbol(id, width, signed),
+                        None => continue,
+                    };
+                    (resolved.arrays[id].name.clone(), value)
+                }
             };
             out.scalars.push(ScalarSymbol { name, value });
         }
-        for (i, global) in kernel.globals.iter().enumerate() {
-            if let Some(&id) = bindings.globals.get(i) {
-                out.array(global.name.clone(), id, resolved, None);
-            }
+        for &id in &bindings.globals {
+            out.array(id, resolved, None);
         }
         out
     }
 
-    fn array(&mut self, name: String, id: ArrayId, from: &Resolved, strides: Option<Vec<u64>>) {
+    /// An array by the name that reports have for it, once.
+    fn array(&mut self, id: ArrayId, from: &Resolved, strides: Option<Vec<u64>>) {
+        if self.arrays.iter().any(|a| a.id == id) {
+            return;
+        }
         let mut array = from.arrays[id].clone();
         if let (true, Some(elem), Some(extent)) = (array.shape.is_empty(), array.elem, array.extent)
         {
@@ -145,7 +151,7 @@ impl Symbols {
             array.shape = vec![extent / elem.bytes().max(1)];
         }
         self.arrays.push(ArraySymbol {
-            name,
+            name: array.name.clone(),
             id,
             array,
             strides,

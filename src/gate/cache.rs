@@ -112,6 +112,7 @@ impl Cache {
             text: body["text"].as_str()?.to_string(),
             object,
             cached: true,
+            parts: Vec::new(),
         })
     }
 

@@ -10,6 +10,7 @@ use crate::decide::Chance;
 use crate::diag::{Diagnostic, MOST_ERRORS, Source, Span};
 use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
+use crate::instances::Part;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
 use crate::spec::launch::Selection;
@@ -117,6 +118,8 @@ pub struct Answer {
     pub text: String,
     /// True if it was not computed now.
     pub cached: bool,
+    /// The instances, where the command was run at several sizes.
+    pub parts: Vec<Part>,
 }
 
 impl From<&Report> for Answer {
@@ -126,6 +129,7 @@ impl From<&Report> for Answer {
             object: json::report(r),
             text: human::report(r),
             cached: false,
+            parts: Vec::new(),
         }
     }
 }
@@ -417,6 +421,8 @@ pub struct Failure {
     pub diagnostics: Vec<Diagnostic>,
     /// The text that they point into.
     pub source: Option<Arc<Source>>,
+    /// The objects of all instances, where the command was run at several sizes.
+    pub instances: Vec<serde_json::Value>,
 }
 
 impl Failure {
@@ -425,6 +431,7 @@ impl Failure {
         Failure {
             diagnostics: vec![Diagnostic::error(code, message)],
             source: None,
+            instances: Vec::new(),
         }
     }
 
@@ -439,6 +446,7 @@ impl Failure {
         Failure {
             diagnostics,
             source: Some(source.clone()),
+            instances: Vec::new(),
         }
     }
 

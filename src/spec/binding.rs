@@ -294,9 +294,7 @@ impl ArrayDecl {
             }
         };
         let shape = |dims: &str| -> Option<Vec<u64>> {
-            dims.split(',')
-                .map(|d| d.trim().parse().ok().filter(|&d| d > 0))
-                .collect()
+            dims.split(',').map(|d| d.trim().parse().ok()).collect()
         };
         let (rest, map) = match rest.split_once('/') {
             Some((rest, map)) => (rest, Some(map)),
@@ -308,14 +306,16 @@ impl ArrayDecl {
             .and_then(|r| r.split_once('['))
             .ok_or_else(|| format!("`{text}` is not TYPE[D0,D1,...], e.g. f32[64,64]"))?;
         let elem = ElemTy::parse(ty.trim())?;
-        let shape = shape(dims)
-            .ok_or_else(|| format!("`[{dims}]` is not a list of positive dimensions"))?;
+        let shape = shape(dims).ok_or_else(|| format!("`[{dims}]` is not a list of dimensions"))?;
         let extent = shape
             .iter()
             .try_fold(elem.bytes(), |a, &d| a.checked_mul(d))
             .filter(|&e| e < 1 << 48)
             .ok_or_else(|| format!("`{text}` is larger than a device's memory"))?;
         let map = match map {
+            Some(_) if extent == 0 => {
+                return Err("a tensor map is of positive dimensions".into());
+            }
             Some(text) => Some(MapDecl::parse(text, elem, &shape)?),
             None => None,
         };
@@ -535,10 +535,10 @@ mod tests {
         let a = ArrayDecl::parse("out:f16[64,64]").expect("valid");
         assert_eq!(a.role, Some(Role::Out));
         assert_eq!(a.extent, 8192);
+        assert_eq!(ArrayDecl::parse("in:f32[3,0]").map(|a| a.extent), Ok(0));
         for bad in [
             "f99[4]",
             "f32[]",
-            "f32[0]",
             "f32",
             "to:f32[4]",
             "f32[4",

@@ -16,20 +16,27 @@ mod fit;
 mod flags;
 pub mod init;
 pub mod launch;
+pub mod layers;
 pub mod limits;
 pub mod manifest;
+mod names;
 mod numbers;
 mod one_sided;
+pub mod only;
 pub mod pair;
 mod pairing;
+pub mod sizes;
 mod usage;
 
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;
-pub use manifest::{FormulaText, KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use manifest::{
+    Entry, FormulaText, KernelSpec, Layers, Manifest, Options, Settings, Which,
+};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
+pub use sizes::{Lists, Sizes};
 
 /// The launch of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,6 +173,8 @@ pub struct Array {
     pub extent: Option<u64>,
     /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
+    /// The parts that are compared, by a range for each dimension; all of it if there are none.
+    pub only: Option<Arc<[Vec<(u64, u64)>]>>,
 }
 
 /// The arrays of a pair, by [`ArrayId`].

@@ -22,9 +22,11 @@ use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
+use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
-use super::pairing::{Pair, Part, find, list_params, pair_up};
+use super::only;
+use super::pairing::{Pair, Part, Target, find, list_params, pair_up};
 use super::usage::ParamUses;
 use super::{
     Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
@@ -75,14 +77,22 @@ pub(super) struct Draft<'a> {
 
 /// Resolves one kernel (`map` is empty) or a pair, the reference first.
 pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result<Setup, SpecError> {
-    check_keys(kernels)?;
+    let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.names[..]);
+    let meant = |key: &Key| names::meant(given, key);
+    let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
+    let spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    let kernels = kernels.iter().zip(&spelled).map(|(k, spec)| (k.0, spec));
+    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.collect();
+    check_keys(&kernels)?;
     let sides = kernels.iter().map(|&(kernel, spec)| Side {
         kernel,
         spec,
         uses: ParamUses::of(kernel),
     });
     let sides: Vec<Side> = sides.collect();
-    let pairs = pair_up(&sides, map)?;
+    let pairs = pair_up(&sides, &map)?;
+    let names = Names::of(&sides, &pairs)?;
+    let parts = only::places(&sides, &pairs);
     let mut bound = Vec::new();
     for (side, s) in sides.iter().enumerate() {
         let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, &pairs, side, p));
@@ -103,7 +113,10 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
             globals: Vec::new(),
         });
     }
-    let mut table = Table::default();
+    let mut table = Table {
+        names,
+        ..Table::default()
+    };
     for pair in &pairs {
         table.add_pair(&mut drafts, pair)?;
     }
@@ -111,6 +124,7 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     if let Some((_, spec)) = kernels.first() {
         alias::join(&mut table, &mut drafts, &spec.alias)?;
     }
+    only::restrict(&mut table, &drafts, &parts)?;
     table.finish(drafts)
 }
 
@@ -153,6 +167,8 @@ pub(super) struct Table {
     pub(super) aliased: Vec<ArrayId>,
     /// What was taken for granted.
     pub(super) assumptions: Vec<String>,
+    /// Names that the user gave.
+    names: Names,
 }
 
 impl Table {
@@ -186,7 +202,7 @@ impl Table {
         for &(side, part) in &present {
             let p = part.param;
             let param = &drafts[side].kernel.params[p];
-            let (name, base) = (param.name.clone(), param.offset + part.start);
+            let base = param.offset + part.start;
             for piece in cut(&of_part(drafts, side, part), &cuts) {
                 let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
@@ -207,10 +223,13 @@ impl Table {
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
                         let key = (piece.offset, piece.paired_bytes(), is_pointer);
-                        let mut label = name.clone();
-                        if piece.bytes != param.bytes {
-                            label = format!("{name}+{}", part.start + piece.offset);
-                        }
+                        let start = part.start + piece.offset;
+                        let of = Target {
+                            side,
+                            param: p,
+                            offset: (piece.bytes != param.bytes).then_some(start),
+                        };
+                        let label = self.names.label(drafts[side].kernel, of);
                         let id = match shared.get(&key) {
                             Some(&id) => id,
                             None => {
@@ -264,6 +283,7 @@ impl Table {
                 shape: Vec::new(),
                 extent: None,
                 initial: None,
+                only: None,
             });
         }
         let elem = match param.kind {
@@ -279,6 +299,7 @@ impl Table {
             shape: vec![1],
             extent: Some(piece.bytes as u64),
             initial: None,
+            only: None,
         })
     }
 
@@ -345,6 +366,7 @@ impl Table {
                         shape: Vec::new(),
                         extent,
                         initial: initial.clone(),
+                        only: None,
                     })
                 });
                 let i = id.0 as usize;
@@ -365,13 +387,16 @@ impl Table {
         self.assume(&drafts);
         let mut kernels = Vec::new();
         let mut views = self.views.into_iter();
-        for draft in drafts {
+        for (side, draft) in drafts.into_iter().enumerate() {
             let flag = match draft.spec.which {
                 Which::Kernel => "--threads or --block",
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let (numbers, unbound) = (draft.numbers(), draft.unbound());
+            let (numbers, unbound) = (
+                draft.numbers(side, &self.names),
+                draft.unbound(side, &self.names),
+            );
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {

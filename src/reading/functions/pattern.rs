@@ -159,6 +159,8 @@ impl Pattern {
         let kernel = lower(&module, &source, entry).ok()?.kernel;
         let mut spec = KernelSpec {
             alias: Vec::new(),
+            names: Vec::new(),
+            only: Vec::new(),
             which: Which::Kernel,
             file: PathBuf::new(),
             entry: None,
