@@ -413,6 +413,7 @@ impl Found {
 
     /// Adds what is not known of a formula.
     fn add_formula(&mut self, outcome: &Outcome) {
+        self.assumptions.extend(outcome.assumptions.iter().cloned());
         self.unknown.extend(outcome.unknowns.iter().map(|u| Entry {
             kernel: Some(Which::Reference),
             kind: u.kind.name(),

@@ -1,8 +1,8 @@
-// Operators of integers: T is the type of the elements of x and y, OP says what is stored of a and b.
+// Operators of integers: ELEMENT is the type of the elements of x and y, OP says what is stored of a and b.
 
 typedef signed char byte;
 
-extern "C" __global__ void ENTRY(const T *x, const T *y, int *z, int n)
+extern "C" __global__ void ENTRY(const ELEMENT *x, const ELEMENT *y, int *z, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)

@@ -4,6 +4,8 @@
 //! many operands, so that only what a user nests makes a tree deep; [`MAX_DEPTH`] bounds that, and
 //! whatever walks a tree may recurse.
 
+use std::cmp::Ordering;
+
 use num_rational::BigRational;
 
 use crate::diag::Span;
@@ -97,6 +99,20 @@ pub enum Cmp {
     Gt,
     /// a >= b.
     Ge,
+}
+
+impl Cmp {
+    /// Whether it holds of two things that stand so.
+    pub(super) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Cmp::Eq => order.is_eq(),
+            Cmp::Ne => order.is_ne(),
+            Cmp::Lt => order.is_lt(),
+            Cmp::Le => order.is_le(),
+            Cmp::Gt => order.is_gt(),
+            Cmp::Ge => order.is_ge(),
+        }
+    }
 }
 
 /// Functions.

@@ -19,7 +19,7 @@ use super::symbols::{ArraySymbol, Scalar, dense_strides};
 use crate::diag::Span;
 use crate::sim::UnknownKind;
 use crate::spec::{ElemTy, Limits};
-use crate::term::{Fun, RCmp, TermId, TermStore, decode};
+use crate::term::{Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -43,7 +43,7 @@ pub(super) enum Truth {
 }
 
 /// The values of the variables that a part of a formula depends on.
-type Key = (u32, SmallVec<[i64; 4]>);
+pub(super) type Key = (u32, SmallVec<[i64; 4]>);
 
 /// Builds terms; one for each formula.
 pub(super) struct Builder<'p> {
@@ -53,8 +53,12 @@ pub(super) struct Builder<'p> {
     pub env: Vec<i64>,
     /// Reductions and elements of intermediate arrays that are built.
     done: FxHashMap<Key, TermId>,
+    /// Reductions of integers.
+    pub done_integers: FxHashMap<Key, Int>,
     /// The variables that each reduction depends on.
     free: FxHashMap<ExprId, Vec<VarId>>,
+    /// An integer may be beyond the type that it is stored in.
+    pub saturates: bool,
     steps: u64,
     limits: Limits,
 }
@@ -66,7 +70,9 @@ impl<'p> Builder<'p> {
             store: TermStore::new(),
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
+            done_integers: FxHashMap::default(),
             free: FxHashMap::default(),
+            saturates: false,
             steps: 0,
             limits,
         }
@@ -218,7 +224,7 @@ impl<'p> Builder<'p> {
     }
 
     /// What a reduction depends on.
-    fn key(&mut self, e: ExprId) -> Key {
+    pub(super) fn key(&mut self, e: ExprId) -> Key {
         if !self.free.contains_key(&e) {
             let vars = self.variables(e);
             self.free.insert(e, vars);
@@ -250,7 +256,8 @@ impl<'p> Builder<'p> {
             Scalar::FloatSymbol(array, fmt) => self.store.elem(*array, *fmt, 0),
             Scalar::IntSymbol(array, width, signed) => {
                 let bits = self.store.bytes(*array, 0, *width);
-                self.store.of_int(*signed, bits)
+                let v = self.of_bits(bits, *width, *signed);
+                self.of_integer(v)
             }
         }
     }
@@ -258,7 +265,8 @@ impl<'p> Builder<'p> {
     pub(super) fn of_integer(&mut self, v: Int) -> TermId {
         match v {
             Int::Known(v) => self.store.integer(v),
-            Int::Term(t) => t,
+            Int::Word(w) => w.real(&mut self.store),
+            Int::Real(t) => t,
         }
     }
 
@@ -268,7 +276,7 @@ impl<'p> Builder<'p> {
         for &i in indices {
             match self.integer(i)? {
                 Int::Known(v) => out.push(v),
-                Int::Term(_) => {
+                Int::Word(_) | Int::Real(_) => {
                     let message = "an index of the formula depends on data";
                     let kind = UnknownKind::DataDependentAddress;
                     return Err(Stop::Unknown(kind, message.to_string()));
@@ -334,33 +342,28 @@ impl<'p> Builder<'p> {
         Ok(place(array, &values))
     }
 
+    /// The bits of an input element: those before the launch, where they are known.
+    pub(super) fn input_bits(&mut self, array: &ArraySymbol, off: u64, width: u8) -> TermId {
+        let Some(initial) = &array.array.initial else {
+            return self.store.bytes(array.id, off, width);
+        };
+        let byte = |i: u64| initial.get((off + i) as usize).copied().unwrap_or(0);
+        let bytes = (0..u64::from(width) / 8).rev();
+        let bits = bytes.fold(0u64, |v, i| v << 8 | u64::from(byte(i)));
+        self.store.bits(width, bits)
+    }
+
     /// An input element as a real.
     fn input(&mut self, array: &ArraySymbol, off: u64) -> TermId {
         let Some(elem) = array.array.elem else {
             return self.store.undefined();
         };
-        let bytes = elem.bytes();
-        let known = array.array.initial.as_ref().map(|bytes_of| {
-            let byte = |i: u64| bytes_of.get((off + i) as usize).copied().unwrap_or(0);
-            (0..bytes)
-                .rev()
-                .fold(0u64, |v, i| v << 8 | u64::from(byte(i)))
-        });
-        match (elem, known) {
-            (ElemTy::Float(fmt), None) => self.store.elem(array.id, fmt, off),
-            (ElemTy::Float(fmt), Some(bits)) => match decode(fmt, bits) {
-                Ok(v) => self.store.rational(v),
-                Err(_) => {
-                    let bits = self.store.bits(fmt.bits() as u8, bits);
-                    self.store.of_bits(fmt, bits)
-                }
-            },
-            (ElemTy::Int { width, signed }, known) => {
-                let bits = match known {
-                    Some(bits) => self.store.bits(width, bits),
-                    None => self.store.bytes(array.id, off, width),
-                };
-                self.store.of_int(signed, bits)
+        let bits = self.input_bits(array, off, elem.bytes() as u8 * 8);
+        match elem {
+            ElemTy::Float(fmt) => self.store.of_bits(fmt, bits),
+            ElemTy::Int { width, signed } => {
+                let v = self.of_bits(bits, width, signed);
+                self.of_integer(v)
             }
         }
     }
@@ -502,7 +505,7 @@ impl<'p> Builder<'p> {
         for &e in operands {
             values.push(match whole {
                 true => self.integer(e)?,
-                false => Int::Term(self.real(e)?),
+                false => Int::Real(self.real(e)?),
             });
         }
         let mut out = Truth::Known(true);
@@ -513,18 +516,7 @@ impl<'p> Builder<'p> {
         Ok(out)
     }
 
-    fn compare(&mut self, a: Int, b: Int, sign: Cmp) -> Truth {
-        if let (Int::Known(a), Int::Known(b)) = (a, b) {
-            return Truth::Known(match sign {
-                Cmp::Eq => a == b,
-                Cmp::Ne => a != b,
-                Cmp::Lt => a < b,
-                Cmp::Le => a <= b,
-                Cmp::Gt => a > b,
-                Cmp::Ge => a >= b,
-            });
-        }
-        let (a, b) = (self.of_integer(a), self.of_integer(b));
+    pub(super) fn compare_reals(&mut self, a: TermId, b: TermId, sign: Cmp) -> Truth {
         let s = &mut self.store;
         let p = match sign {
             Cmp::Eq => s.rcmp(RCmp::Eq, a, b),
@@ -537,7 +529,12 @@ impl<'p> Builder<'p> {
             Cmp::Gt => s.rcmp(RCmp::Lt, b, a),
             Cmp::Ge => s.rcmp(RCmp::Le, b, a),
         };
-        match s.as_bool(p) {
+        self.as_truth(p)
+    }
+
+    /// A condition, known if its term is.
+    pub(super) fn as_truth(&self, p: TermId) -> Truth {
+        match self.store.as_bool(p) {
             Some(b) => Truth::Known(b),
             None => Truth::Term(p),
         }
@@ -556,7 +553,7 @@ impl<'p> Builder<'p> {
     fn known(&mut self, e: ExprId) -> Built<i64> {
         match self.integer(e)? {
             Int::Known(v) => Ok(v),
-            Int::Term(_) => {
+            Int::Word(_) | Int::Real(_) => {
                 let what = "this one depends on data".to_string();
                 self.wrong(Problem::NotInteger { what }, e)
             }

@@ -6,6 +6,7 @@
 
 use super::ast::{Expr, ExprId, Fold, MulOp};
 use super::build::{Builder, Built, Truth};
+use super::integer::{Int, Op};
 use super::resolve::VarId;
 use crate::term::TermId;
 
@@ -21,6 +22,9 @@ struct State {
     /// 1 for each that is in under a condition.
     counted: Vec<(TermId, TermId)>,
 }
+
+/// What is done with each element.
+type Take<'t, B> = &'t mut dyn FnMut(&mut B) -> Built<()>;
 
 /// A reduction without its variables.
 #[derive(Clone, Copy)]
@@ -47,7 +51,7 @@ impl Builder<'_> {
         };
         let vars = program.binders.get(&e).map_or(&[][..], |v| v);
         let mut state = State::default();
-        self.each(vars, of, &mut state)?;
+        self.each(vars, &mut |b| b.one(of, &mut state))?;
         Ok(match of.fold {
             Fold::Sum => self.total(&state.products),
             Fold::Mean => {
@@ -78,16 +82,59 @@ impl Builder<'_> {
     }
 
     /// Takes the elements for all values of the variables; there are few of them, so that this may recurse.
-    fn each(&mut self, vars: &[VarId], of: Of, state: &mut State) -> Built<()> {
+    fn each(&mut self, vars: &[VarId], take: Take<Self>) -> Built<()> {
         let Some((&first, rest)) = vars.split_first() else {
-            return self.one(of, state);
+            return take(self);
         };
         for value in self.range(first)? {
             self.step()?;
             self.env[first.0 as usize] = value;
-            self.each(rest, of, state)?;
+            self.each(rest, take)?;
         }
         Ok(())
+    }
+
+    /// The value of a reduction of integers.
+    pub(super) fn integer_reduction(&mut self, e: ExprId) -> Built<Int> {
+        let key = self.key(e);
+        if let Some(&v) = self.done_integers.get(&key) {
+            return Ok(v);
+        }
+        let program = self.program;
+        let Expr::Reduce {
+            fold, cond, body, ..
+        } = program.formula.expr(e)
+        else {
+            return Ok(Int::Real(self.store.undefined()));
+        };
+        let (op, nothing) = match fold {
+            Fold::Sum | Fold::Mean => (Op::Add, Some(Int::Known(0))),
+            Fold::Prod => (Op::Mul, Some(Int::Known(1))),
+            Fold::Max => (Op::Max, None),
+            Fold::Min => (Op::Min, None),
+        };
+        let vars = program.binders.get(&e).map_or(&[][..], |v| v);
+        let mut out = nothing;
+        self.each(vars, &mut |b| {
+            let truth = cond.map_or(Ok(Truth::Known(true)), |c| b.truth(c))?;
+            let value = match truth {
+                Truth::Known(false) => return Ok(()),
+                Truth::Known(true) => b.integer(*body)?,
+                Truth::Term(p) => {
+                    let value = b.integer(*body)?;
+                    let nothing = nothing.unwrap_or_else(|| Int::Real(b.nothing(*fold)));
+                    b.chosen(p, value, nothing)
+                }
+            };
+            out = Some(match out {
+                None => value,
+                Some(v) => b.combine(e, v, value, op)?,
+            });
+            Ok(())
+        })?;
+        let out = out.unwrap_or_else(|| Int::Real(self.nothing(*fold)));
+        self.done_integers.insert(key, out);
+        Ok(out)
     }
 
     fn one(&mut self, of: Of, state: &mut State) -> Built<()> {

@@ -1,27 +1,30 @@
 //! Integer expressions: subscripts, ranges, and comparisons of integers.
 //!
 //! `/` and `%` round down here. What does not depend on data is a machine integer of 64 bits, and a result beyond
-//! that is an error; what does is a real that is an integer.
+//! that is an error; what does is a [`Word`], or a real that is an integer where 64 bits may not hold it.
 
-use super::ast::{Expr, ExprId, Func, MulOp};
+use super::ast::{Cmp, Expr, ExprId, Fold, Func, MulOp};
 use super::build::{Builder, Built, Stop, Truth};
 use super::error::Problem;
 use super::resolve::Meaning;
 use super::symbols::Scalar;
+use super::word::Word;
 use crate::sim::UnknownKind;
 use crate::spec::ElemTy;
-use crate::term::{Fun, TermId};
+use crate::term::{Fun, TermId, sext};
 
 /// An integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Int {
     Known(i64),
+    /// Bits that depend on data.
+    Word(Word),
     /// A real that is an integer on every input.
-    Term(TermId),
+    Real(TermId),
 }
 
 impl Builder<'_> {
-    /// True for an expression of indices, sizes and integer arrays.
+    /// True for an expression of indices, sizes and integer arrays, and for reductions of such.
     pub(super) fn is_integer(&self, e: ExprId) -> bool {
         let program = self.program;
         let both = |list: &[ExprId]| list.iter().all(|&e| self.is_integer(e));
@@ -48,10 +51,10 @@ impl Builder<'_> {
             Expr::Product(factors) => factors.iter().all(|f| self.is_integer(f.1)),
             Expr::Call(Func::Abs | Func::Max | Func::Min, args) => both(args),
             Expr::If(_, yes, no) => both(&[*yes, *no]),
+            Expr::Reduce { fold, body, .. } => *fold != Fold::Mean && self.is_integer(*body),
             Expr::Infinity
             | Expr::Pi
             | Expr::Call(..)
-            | Expr::Reduce { .. }
             | Expr::Compare(..)
             | Expr::Not(_)
             | Expr::And(_)
@@ -123,15 +126,13 @@ impl Builder<'_> {
                 Truth::Known(false) => self.integer(*no),
                 Truth::Term(p) => {
                     let (a, b) = (self.integer(*yes)?, self.integer(*no)?);
-                    let (a, b) = (self.of_integer(a), self.of_integer(b));
-                    Ok(Int::Term(self.store.select(p, a, b)))
+                    Ok(self.chosen(p, a, b))
                 }
             },
+            Expr::Reduce { .. } => self.integer_reduction(e),
             // What is left is an element of an integer array.
-            _ => {
-                let t = self.real(e)?;
-                Ok(self.as_known(t))
-            }
+            Expr::Read { indices, .. } => self.integer_element(e, indices),
+            _ => self.overflow(e),
         }
     }
 
@@ -147,6 +148,10 @@ impl Builder<'_> {
                 let symbol = &self.program.symbols.scalars[s];
                 match symbol.value {
                     Scalar::Int(v) => Ok(Int::Known(v)),
+                    Scalar::IntSymbol(array, width, signed) => {
+                        let bits = self.store.bytes(array, 0, width);
+                        Ok(self.of_bits(bits, width, signed))
+                    }
                     _ => {
                         let name = symbol.name.clone();
                         self.wrong(Problem::NoValue { name }, e)
@@ -157,27 +162,90 @@ impl Builder<'_> {
         }
     }
 
-    /// A term, as a number if it is one.
-    fn as_known(&self, t: TermId) -> Int {
-        let value = self.store.as_const(t).filter(|v| v.is_integer());
-        let value = value.and_then(|v| i64::try_from(v.to_integer()).ok());
-        value.map_or(Int::Term(t), Int::Known)
+    fn integer_element(&mut self, e: ExprId, indices: &[ExprId]) -> Built<Int> {
+        let Some(&Meaning::Array(a)) = self.program.meanings.get(&e) else {
+            return self.overflow(e);
+        };
+        let program = self.program;
+        let array = &program.symbols.arrays[a];
+        let off = self.offset(e, array, indices)?;
+        match array.array.elem {
+            Some(ElemTy::Int { width, signed }) => {
+                let bits = self.input_bits(array, off, width);
+                Ok(self.of_bits(bits, width, signed))
+            }
+            _ => self.overflow(e),
+        }
     }
 
-    fn combine(&mut self, e: ExprId, a: Int, b: Int, op: Op) -> Built<Int> {
-        if let (Int::Known(a), Int::Known(b)) = (a, b) {
-            if matches!(op, Op::Div | Op::Rem) && b == 0 {
-                let at = self.at(e);
-                return self.wrong(Problem::DivisionByZero { at }, e);
+    /// The integer that bits of a type denote.
+    pub(super) fn of_bits(&mut self, bits: TermId, width: u8, signed: bool) -> Int {
+        match Word::element(&mut self.store, bits, width, signed) {
+            Some(word) => self.settled(word),
+            None => Int::Real(self.store.of_int(signed, bits)),
+        }
+    }
+
+    /// A word, as a number if it is one.
+    fn settled(&self, word: Word) -> Int {
+        match self.store.as_bits(word.bits) {
+            Some(v) => Int::Known(sext(v, word.width)),
+            None => Int::Word(word),
+        }
+    }
+
+    fn word(&mut self, v: Int) -> Option<Word> {
+        match v {
+            Int::Known(v) => Some(Word::known(&mut self.store, v)),
+            Int::Word(w) => Some(w),
+            Int::Real(_) => None,
+        }
+    }
+
+    /// One of two integers, by a condition.
+    pub(super) fn chosen(&mut self, p: TermId, a: Int, b: Int) -> Int {
+        match (self.word(a), self.word(b)) {
+            (Some(a), Some(b)) => Int::Word(Word::select(&mut self.store, p, a, b)),
+            _ => {
+                let (a, b) = (self.of_integer(a), self.of_integer(b));
+                Int::Real(self.store.select(p, a, b))
             }
+        }
+    }
+
+    /// Whether a comparison of integers holds.
+    pub(super) fn compare(&mut self, a: Int, b: Int, sign: Cmp) -> Truth {
+        let p = match (a, b, self.word(a), self.word(b)) {
+            (Int::Known(a), Int::Known(b), ..) => return Truth::Known(sign.holds(a.cmp(&b))),
+            (_, _, Some(a), Some(b)) => Word::compare(&mut self.store, a, b, sign),
+            _ => {
+                let (a, b) = (self.of_integer(a), self.of_integer(b));
+                return self.compare_reals(a, b, sign);
+            }
+        };
+        self.as_truth(p)
+    }
+
+    pub(super) fn combine(&mut self, e: ExprId, a: Int, b: Int, op: Op) -> Built<Int> {
+        let divides = matches!(op, Op::Div | Op::Rem);
+        if divides && b == Int::Known(0) {
+            let at = self.at(e);
+            return self.wrong(Problem::DivisionByZero { at }, e);
+        }
+        if let (Int::Known(a), Int::Known(b)) = (a, b) {
             return match op.known(a, b) {
                 Some(v) => Ok(Int::Known(v)),
                 None => self.overflow(e),
             };
         }
+        if let (Some(x), Some(y)) = (self.word(a), self.word(b))
+            && let Some(word) = Word::combine(&mut self.store, x, y, op)
+        {
+            return Ok(self.settled(word));
+        }
         let (x, y) = (self.of_integer(a), self.of_integer(b));
         let s = &mut self.store;
-        let t = match op {
+        Ok(Int::Real(match op {
             Op::Add => s.add(x, y),
             Op::Sub => s.sub(x, y),
             Op::Mul => s.mul(x, y),
@@ -200,14 +268,13 @@ impl Builder<'_> {
                     }
                 }
             }
-        };
-        Ok(self.as_known(t))
+        }))
     }
 }
 
 /// Operations on integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Add,
     Sub,
     Mul,

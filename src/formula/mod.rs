@@ -20,6 +20,7 @@ mod lex;
 mod parse;
 mod resolve;
 mod symbols;
+mod word;
 
 pub use ast::{Formula, MAX_DEPTH};
 pub use error::{Problem, Trouble};
@@ -33,7 +34,7 @@ use symbols::Symbols;
 use crate::kernel::Kernel;
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::{ElemTy, Limits, Resolved, Sizes};
-use crate::term::{ArrayId, TermId};
+use crate::term::{ArrayId, Term, TermId};
 
 /// Bytes of stack of the thread that walks a formula: [`MAX_DEPTH`] levels of each intermediate array that reads
 /// another one.
@@ -88,6 +89,10 @@ fn elements(program: &Program, wanted: Wanted, limits: Limits) -> Result<Outcome
             Err(Stop::Unknown(kind, message)) => return Ok(stopped(kind, message)),
         }
     }
+    if builder.saturates {
+        let message = "an integer of the formula that is beyond the type of its element is read as the nearest number of that type";
+        out.assumptions.push(message.to_string());
+    }
     out.store = builder.store;
     Ok(out)
 }
@@ -138,19 +143,15 @@ impl Builder<'_> {
             ElemTy::Int { width, signed } => {
                 let v = match self.is_integer(value) {
                     true => self.integer(value)?,
-                    false => Int::Term(self.real(value)?),
+                    false => Int::Real(self.real(value)?),
                 };
+                if let Int::Word(word) = v {
+                    let (bits, is_beyond) = word.stored(&mut self.store, width, signed);
+                    self.saturates |= is_beyond;
+                    return Ok(bits);
+                }
                 let real = self.of_integer(v);
-                let (lo, hi) = range(width, signed);
-                let known = self.store.as_const(real);
-                let known = known.map(|v| v.is_integer().then(|| i128::try_from(v.to_integer())));
-                let why = match known {
-                    Some(Some(Ok(v))) if (lo..=hi).contains(&v) => None,
-                    Some(Some(_)) => Some("this value is beyond it"),
-                    Some(None) => Some("this value is no integer; write floor(...)"),
-                    None if self.store.grid(real).is_some_and(|g| g >= 0) => None,
-                    None => Some("this value may be no integer; write floor(...)"),
-                };
+                let why = self.beyond(real, range(width, signed));
                 if let Some(why) = why {
                     let problem = Problem::Unrepresentable {
                         name: self.program.symbols.arrays[target.array].name.clone(),
@@ -160,9 +161,32 @@ impl Builder<'_> {
                     };
                     return self.wrong(problem, value);
                 }
+                self.saturates |= self.store.as_const(real).is_none();
                 Ok(self.store.clamp(width, signed, real))
             }
         }
+    }
+
+    /// Why an integer type does not hold a value.
+    fn beyond(&self, real: TermId, (lo, hi): (i128, i128)) -> Option<&'static str> {
+        if let Some(v) = self.store.as_const(real) {
+            let integer = i128::try_from(v.to_integer());
+            return match (v.is_integer(), integer) {
+                (false, _) => Some("this value is no integer; write floor(...)"),
+                (true, Ok(v)) if (lo..=hi).contains(&v) => None,
+                (true, _) => Some("this value is beyond it"),
+            };
+        }
+        let mut open = vec![real];
+        while let Some(t) = open.pop() {
+            match self.store.get(t) {
+                Term::Inf { .. } => {}
+                Term::Select(_, a, b) | Term::Max(a, b) | Term::Min(a, b) => open.extend([a, b]),
+                _ if self.store.grid(t).is_some_and(|g| g >= 0) => {}
+                _ => return Some("this value may be no integer; write floor(...)"),
+            }
+        }
+        None
     }
 }
 
