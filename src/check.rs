@@ -36,7 +36,9 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         Some(_) => &[Which::Optimized],
         None => &[Which::Reference, Which::Optimized],
     };
-    let specs = sides.iter().map(|&side| layers.kernel(side));
+    let specs = sides
+        .iter()
+        .map(|&side| input::spec(layers, side, files, None));
     let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
     let limits = limits(&options, start);
 
@@ -379,7 +381,9 @@ fn is_strict(kind: WarningKind) -> bool {
         WarningKind::SameValueWrite
         | WarningKind::RealEqualWrite
         | WarningKind::RealEqualRace
-        | WarningKind::UnusedRead => true,
+        | WarningKind::UnusedRead
+        | WarningKind::OrderedByValue
+        | WarningKind::MissingFence => true,
         WarningKind::WriteToInput
         | WarningKind::UninitializedRead
         | WarningKind::UnknownOpcode

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
-use volta::spec::binding::{parse_arg, parse_map};
+use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
 
@@ -29,8 +29,15 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Is this kernel free of races, deadlocks and memory errors?
     Race(Box<RaceArgs>),
+    /// Execute a kernel on numbers, without a GPU.
+    Run(Box<RunArgs>),
     /// Run every check and race of a manifest.
     Gate(GateArgs),
+    /// Answer requests as JSON lines on the standard input and output, for harnesses.
+    Serve(ServeArgs),
+    /// Run the requests of a server.
+    #[command(hide = true)]
+    ServeWorker(ServeArgs),
     /// Print a commented manifest for kernels.
     Init(InitArgs),
     /// Print a stage of the pipeline.
@@ -55,12 +62,24 @@ impl Command {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
+            Command::Run(_) => "run",
             Command::Gate(_) => "gate",
+            Command::Serve(_) => "serve",
+            Command::ServeWorker(_) => "serve-worker",
             Command::Init(_) => "init",
             Command::Dump(_) => "dump",
             Command::Completions { .. } => "completions",
             Command::Man { .. } => "man",
             Command::Schema => "schema",
+        }
+    }
+
+    /// Number of threads that it works with, if that was said; a server leaves the work to others.
+    pub fn threads(&self) -> Option<u16> {
+        match self {
+            Command::Serve(_) => Some(1),
+            Command::ServeWorker(a) => a.jobs,
+            _ => self.output()?.jobs,
         }
     }
 
@@ -72,11 +91,14 @@ impl Command {
                 (a.settings(), &a.bind, files.collect())
             }
             Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
             | Command::Init(_)
             | Command::Dump(_)
             | Command::Completions { .. }
             | Command::Man { .. }
+            | Command::Serve(_)
+            | Command::ServeWorker(_)
             | Command::Schema => return None,
         };
         Some(Question {
@@ -91,6 +113,7 @@ impl Command {
         match self {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
+            Command::Run(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
@@ -142,6 +165,28 @@ pub struct RaceArgs {
     pub output: OutputArgs,
 }
 
+/// `volta run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Seed of the contents normal and uniform.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write an output to a file, e.g. 1=y.npy.
+    #[arg(long, value_name = "KEY=FILE.npy", value_parser = save_text)]
+    pub save: Vec<(Key, PathBuf)>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 /// `volta gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
@@ -164,6 +209,17 @@ pub struct GateArgs {
     pub stats: bool,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `volta serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Number of requests that run side by side.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Memory of each request.
+    #[arg(long, value_name = "BYTES")]
+    pub memory_limit: Option<u64>,
 }
 
 /// `volta init`.
@@ -244,7 +300,7 @@ pub struct LaunchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
 pub struct BindArgs {
-    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64].
+    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
@@ -253,6 +309,9 @@ pub struct BindArgs {
     /// A name for a parameter or field, which reports use and other flags may.
     #[arg(long, value_name = "KEY=NAME", value_parser = name_text)]
     pub name: Vec<(String, String)>,
+    /// An array that no parameter is, for arrays of pointers: --arg '0=in:ptr[2]=[$a,$b+64]'.
+    #[arg(long, value_name = "NAME=ARRAY", value_parser = buffer_text)]
+    pub buffer: Vec<(String, ArgText)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -364,6 +423,14 @@ pub enum Format {
     Html,
 }
 
+fn save_text(text: &str) -> Result<(Key, PathBuf), String> {
+    let (key, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| format!("`{text}` is not KEY=FILE.npy, e.g. 1=y.npy"))?;
+    Ok((Key::parse(key.trim())?, PathBuf::from(path)))
+}
+
 fn extents(text: &str) -> Result<Triple, String> {
     triple(text, 1).map(Triple)
 }
@@ -382,6 +449,13 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     parse_map(text)?;
     let (a, b) = text.split_once('=').unwrap_or((text, ""));
     Ok((a.trim().to_string(), b.trim().to_string()))
+}
+
+fn buffer_text(text: &str) -> Result<(String, ArgText), String> {
+    let (name, array) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=ARRAY, e.g. a=in:f32[64]"))?;
+    Ok((name.trim().to_string(), ArgText(array.trim().to_string())))
 }
 
 fn name_text(text: &str) -> Result<(String, String), String> {
@@ -471,6 +545,18 @@ impl RaceArgs {
     }
 }
 
+impl RunArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            seed: self.seed,
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
 impl DumpArgs {
     /// The flags as a layer of settings for one file.
     pub fn settings(&self, file: &PathBuf) -> Result<Settings, String> {
@@ -500,6 +586,7 @@ fn settings(
         args: table("--arg", &bind.arg)?,
         alias: bind.alias.clone(),
         names: table("--name", &bind.name)?,
+        buffers: table("--buffer", &bind.buffer)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

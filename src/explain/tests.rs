@@ -28,6 +28,8 @@ fn arrays(role: Option<Role>) -> Arrays {
         extent: Some(32),
         initial: None,
         only: None,
+        align: None,
+        pointers: None,
     };
     Arrays(vec![array("in", Some(Role::In)), array("out", role)])
 }

@@ -344,13 +344,11 @@ impl<'p> Builder<'p> {
 
     /// The bits of an input element: those before the launch, where they are known.
     pub(super) fn input_bits(&mut self, array: &ArraySymbol, off: u64, width: u8) -> TermId {
-        let Some(initial) = &array.array.initial else {
-            return self.store.bytes(array.id, off, width);
-        };
-        let byte = |i: u64| initial.get((off + i) as usize).copied().unwrap_or(0);
-        let bytes = (0..u64::from(width) / 8).rev();
-        let bits = bytes.fold(0u64, |v, i| v << 8 | u64::from(byte(i)));
-        self.store.bits(width, bits)
+        let known = array.array.initial_bits(off..off + u64::from(width) / 8);
+        match known {
+            Some(bits) => self.store.bits(width, bits),
+            None => self.store.bytes(array.id, off, width),
+        }
     }
 
     /// An input element as a real.

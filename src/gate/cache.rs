@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::key;
-use crate::input::{Files, Written};
+use crate::input::{self, Files, Written};
 use crate::report::{Answer, Verdict};
 use crate::spec::{Layers, Which};
 
@@ -69,7 +69,7 @@ impl Cache {
             if formula.is_some() && side == Which::Reference {
                 continue;
             }
-            let spec = layers.kernel(side).ok()?;
+            let spec = input::spec(layers, side, files, None).ok()?;
             add(&files.open(&spec.file).ok()?.source.text);
             add(&format!("{spec:?}"));
         }

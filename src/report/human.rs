@@ -135,7 +135,7 @@ pub fn instances(parts: &[Part], at: &Part, worst: &Answer) -> String {
 /// The style of a verdict.
 pub fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
-        Verdict::Equivalent | Verdict::Clean => AnsiColor::Green,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => AnsiColor::Green,
         Verdict::NotEquivalent | Verdict::Defective => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
@@ -158,6 +158,9 @@ fn claim(r: &Report) -> &'static str {
         Verdict::NotEquivalent => "the kernels compute different outputs",
         Verdict::Defective if r.kernels.len() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",
+        Verdict::Ran => {
+            "executed on numbers, under one schedule, without race, deadlock or memory error"
+        }
         Verdict::Unknown => "nothing is claimed; each reason is below",
     }
 }

@@ -23,6 +23,7 @@ pub mod json;
 pub mod junit;
 pub mod precision;
 pub mod sarif;
+pub mod values;
 
 /// Version of the shape of the JSON output.
 pub const SCHEMA: &str = "volta/1";
@@ -38,6 +39,8 @@ pub enum Verdict {
     NotEquivalent,
     /// A kernel has a defect.
     Defective,
+    /// The kernel was executed on numbers.
+    Ran,
     /// Nothing could be shown.
     Unknown,
 }
@@ -50,6 +53,7 @@ impl Verdict {
             Verdict::Clean => "clean",
             Verdict::NotEquivalent => "not-equivalent",
             Verdict::Defective => "defective",
+            Verdict::Ran => "ran",
             Verdict::Unknown => "unknown",
         }
     }
@@ -57,14 +61,14 @@ impl Verdict {
     /// The verdict of a word.
     pub fn parse(name: &str) -> Option<Verdict> {
         use Verdict::*;
-        let all = [Equivalent, Clean, NotEquivalent, Defective, Unknown];
+        let all = [Equivalent, Clean, NotEquivalent, Defective, Ran, Unknown];
         all.into_iter().find(|v| v.name() == name)
     }
 
     /// The exit status of the contract.
     pub fn exit(self) -> u8 {
         match self {
-            Verdict::Equivalent | Verdict::Clean => 0,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
             Verdict::NotEquivalent | Verdict::Defective => 1,
             Verdict::Unknown => 3,
         }
@@ -290,6 +294,8 @@ impl Kind for WarningKind {
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
             WarningKind::UnusedRead => "unused-read",
+            WarningKind::MissingFence => "missing-fence",
+            WarningKind::OrderedByValue => "ordered-by-value",
             WarningKind::UnknownOpcode => "unknown-opcode",
             WarningKind::Residual => "residual",
             WarningKind::Note => "note",
@@ -497,6 +503,10 @@ impl Failure {
 
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
-        Failure::new("", e.to_string())
+        let code = match e {
+            SpecError::Contents { .. } | SpecError::TwoContents { .. } => "contents",
+            _ => "",
+        };
+        Failure::new(code, e.to_string())
     }
 }

@@ -15,11 +15,13 @@ use serde::de::{Deserializer, Error as _, IgnoredAny};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::binding::{Arg, ArgValue, Key};
+use super::binding::{Arg, ArgValue, ArrayDecl, Key};
+use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::names;
 use super::only::Only;
+use super::pointers;
 use super::sizes::{Sizes, template};
 use super::{SpecError, TomlError};
 
@@ -69,6 +71,8 @@ pub struct Settings {
     pub names: IndexMap<String, String>,
     /// Parts of outputs that are compared.
     pub only: Vec<String>,
+    /// Arrays that no parameter is.
+    pub buffers: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
@@ -87,6 +91,9 @@ pub struct Settings {
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
+    /// The seed of contents that are drawn.
+    #[serde(deserialize_with = "loose::number")]
+    pub seed: Option<u64>,
     /// Seconds.
     #[serde(deserialize_with = "loose::seconds")]
     pub timeout: Option<f64>,
@@ -99,6 +106,9 @@ pub struct Settings {
     /// The sizes of the instance.
     #[serde(skip)]
     pub sizes: Sizes,
+    /// True for `[defaults]`.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// What is said about one kernel only; a path alone stands for `{ file = path }`.
@@ -168,6 +178,18 @@ pub struct Cta(pub [u32; 3]);
 /// The text of a binding's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgText(pub String);
+
+impl ArgText {
+    /// Makes the path of contents relative to `base`.
+    fn rebase(&mut self, base: &Path) {
+        if let Some((array, contents)) = self.0.split_once('=')
+            && let Some(path) = contents.trim().strip_prefix('@')
+        {
+            let path = base.join(path.trim());
+            self.0 = format!("{array}=@{}", path.display());
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -337,12 +359,15 @@ struct Rest {
     include: Vec<Spanned<PathBuf>>,
 }
 
+/// The keys that only an entry of a manifest can hold.
+pub const ENTRY_KEYS: [&str; 3] = ["name", "expect", "defects"];
+
 /// The first key that only an entry of a manifest can hold, and its value.
 pub(super) fn entry_key<'v, 't>(
     settings: &'v DeValue<'t>,
 ) -> Option<(&'static str, &'v template::Node<'t>)> {
     let table = settings.as_table()?;
-    let mut keys = ["name", "expect", "defects"].into_iter();
+    let mut keys = ENTRY_KEYS.into_iter();
     keys.find_map(|key| Some((key, table.get(key)?)))
 }
 
@@ -389,7 +414,9 @@ impl Manifest {
                         layer.sizes = sizes.clone();
                     }
                     let [below, own] = layers;
-                    instances.push([below?, own?]);
+                    let (mut below, own) = (below?, own?);
+                    below.is_default = true;
+                    instances.push([below, own]);
                 }
                 out.push(Entry { instances });
             }
@@ -406,11 +433,20 @@ impl Manifest {
 }
 
 impl Settings {
-    /// Makes the paths of kernels relative to `base`.
+    /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
         if let Some(file) = self.formula.as_ref().and_then(|f| f.strip_prefix('@')) {
             self.formula = Some(format!("@{}", base.join(file).display()));
         }
+        let args = self.args.values_mut();
+        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        let own = own
+            .into_iter()
+            .flatten()
+            .flat_map(|s| s.own.args.values_mut());
+        let buffers = self.buffers.values_mut();
+        let all = args.chain(own).chain(buffers);
+        all.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
@@ -472,6 +508,8 @@ pub struct KernelSpec {
     pub names: Vec<(Key, String)>,
     /// Parts of outputs that are compared.
     pub only: Vec<Only>,
+    /// Arrays that no parameter is.
+    pub buffers: Vec<(String, ArrayDecl)>,
 }
 
 /// What all layers together say about the run.
@@ -493,6 +531,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The seed of contents that are drawn.
+    pub seed: u64,
 }
 
 /// The layers of settings, lowest first.
@@ -511,6 +551,7 @@ impl Layers<'_> {
             precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
+            seed: 0,
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
@@ -525,6 +566,7 @@ impl Layers<'_> {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
+            out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
                 out.map.clear();
@@ -593,6 +635,18 @@ impl Layers<'_> {
             .collect()
     }
 
+    /// Arrays that no parameter is: what a higher layer says of a name counts.
+    fn buffers(self) -> Result<Vec<(String, ArrayDecl)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (name, array) in self.0.iter().flat_map(|l| &l.buffers) {
+            all.insert(name.trim(), &array.0);
+        }
+        let read = all
+            .iter()
+            .map(|(name, array)| pointers::buffer(name, array));
+        read.collect()
+    }
+
     /// Parts of outputs; the highest layer that names any counts.
     fn only(self) -> Result<Vec<Only>, SpecError> {
         let named = self.0.iter().rev().find(|l| !l.only.is_empty());
@@ -631,7 +685,10 @@ impl Layers<'_> {
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;
                 for (key, value) in table {
-                    args.push(arg(key, &value.0, layer, own)?);
+                    args.push(Arg {
+                        optional: s.is_default,
+                        ..arg(key, &value.0, layer, own)?
+                    });
                 }
             }
         }
@@ -646,7 +703,42 @@ impl Layers<'_> {
             alias: self.alias()?,
             names: self.names()?,
             only: self.only()?,
+            buffers: self.buffers()?,
         })
+    }
+}
+
+impl KernelSpec {
+    /// Finds what the contents of arrays are.
+    pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
+        let args = self.args.iter_mut().map(|arg| match &mut arg.value {
+            ArgValue::Array(decl) => Some((&arg.text, decl)),
+            _ => None,
+        });
+        let buffers = self.buffers.iter_mut();
+        let buffers = buffers.map(|(name, decl)| Some((&*name, decl)));
+        for (i, array) in args.chain(buffers).enumerate() {
+            let Some((text, decl)) = array else { continue };
+            let Some(mut contents) = decl.contents.take() else {
+                continue;
+            };
+            let loaded = contents.load(decl, i as u64, from);
+            loaded.map_err(|why| SpecError::Contents {
+                text: shortened(text),
+                why,
+            })?;
+            decl.contents = Some(contents);
+        }
+        Ok(())
+    }
+}
+
+/// A binding as messages show it: a list of contents may be long.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 120;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
     }
 }
 
@@ -670,6 +762,7 @@ fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError
         text: text.clone(),
         layer,
         own,
+        optional: false,
     })
 }
 
@@ -750,13 +843,13 @@ mod tests {
         let [below, own] = &m.race[0].instances[4];
         assert_eq!(
             (own.sizes.to_string(), below.threads),
-            ("n = 2, m = 6".into(), Some(2))
+            ("m = 7, n = 1".into(), Some(1))
         );
         assert_eq!(
             (below.timeout, own.grid),
-            (Some(4.0), Some(Triple([6, 2, 1])))
+            (Some(2.0), Some(Triple([7, 2, 1])))
         );
-        assert_eq!(own.args["0"].0, "in:f32[12]");
+        assert_eq!(own.args["0"].0, "in:f32[7]");
         assert_eq!(own.name.as_deref(), Some("r{n}"));
         assert_eq!(own.map[1], ("3".to_string(), "4+8".to_string()));
         assert_eq!(m.race[1].instances.len(), 1);

@@ -76,8 +76,9 @@ impl Draft<'_> {
         out
     }
 
-    /// The integers without a value that can decide something.
-    pub(super) fn unbound(&self, side: usize, names: &Names) -> Vec<Unbound> {
+    /// The integers without a value that can decide something, or with `all` every number without a value that is
+    /// read.
+    pub(super) fn unbound(&self, side: usize, names: &Names, all: bool) -> Vec<Unbound> {
         let mut out: Vec<Unbound> = Vec::new();
         for field in &self.fields {
             let Value::Symbol(_) = field.value else {
@@ -93,8 +94,8 @@ impl Draft<'_> {
                 let byte = param.offset + load.offset;
                 let mut flags = self.flags.iter();
                 let flag = flags.find(|f| (f.start..f.start + f.bytes).contains(&byte));
-                let (Some(flag), false, true) = (flag, float, load.decides || load.addresses)
-                else {
+                let decides = !float && (load.decides || load.addresses);
+                let Some(flag) = flag.filter(|_| all || decides) else {
                     continue;
                 };
                 let flag = flag.at(byte);

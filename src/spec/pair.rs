@@ -18,6 +18,7 @@ use crate::term::ArrayId;
 
 use super::alias;
 use super::binding::{Arg, ArrayDecl, Key, MapDecl};
+use super::contents::Contents;
 use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
@@ -45,6 +46,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// All numbers without a value that are read.
+    pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
     pub arrays: Arrays,
 }
@@ -80,7 +83,11 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.names[..]);
     let meant = |key: &Key| names::meant(given, key);
     let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
-    let spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    let mut spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    for (i, spec) in spelled.iter_mut().enumerate() {
+        spec.args
+            .retain(|arg| !arg.optional || is_known(kernels, i, arg));
+    }
     let kernels = kernels.iter().zip(&spelled).map(|(k, spec)| (k.0, spec));
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.collect();
     check_keys(&kernels)?;
@@ -117,6 +124,9 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
         names,
         ..Table::default()
     };
+    if let Some((_, spec)) = kernels.first() {
+        table.add_buffers(&spec.buffers)?;
+    }
     for pair in &pairs {
         table.add_pair(&mut drafts, pair)?;
     }
@@ -128,16 +138,17 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     table.finish(drafts)
 }
 
+/// Whether the key of a binding of a kernel names a parameter of a kernel that it is for.
+fn is_known(kernels: &[(&Kernel, &KernelSpec)], of: usize, arg: &Arg) -> bool {
+    let mut all = kernels.iter().enumerate();
+    all.any(|(i, (k, _))| (i == of || !arg.own) && find(k, &arg.key).is_some())
+}
+
 /// Every key must name a parameter of one of the kernels that its binding is for.
 fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
-    for &(kernel, spec) in kernels {
+    for (i, &(kernel, spec)) in kernels.iter().enumerate() {
         for arg in &spec.args {
-            let known = if arg.own {
-                find(kernel, &arg.key).is_some()
-            } else {
-                kernels.iter().any(|(k, _)| find(k, &arg.key).is_some())
-            };
-            if known {
+            if is_known(kernels, i, arg) {
                 continue;
             }
             let all: Vec<&Kernel> = match arg.own {
@@ -169,11 +180,13 @@ pub(super) struct Table {
     pub(super) assumptions: Vec<String>,
     /// Names that the user gave.
     names: Names,
+    /// Arrays that no parameter is.
+    pub(super) buffers: IndexMap<String, ArrayId>,
 }
 
 impl Table {
     /// Adds an array that both sides see alike.
-    fn push(&mut self, array: Array) -> ArrayId {
+    pub(super) fn push(&mut self, array: Array) -> ArrayId {
         let id = ArrayId(self.merged.len() as u32);
         for view in &mut self.views {
             view.push(array.clone());
@@ -246,6 +259,7 @@ impl Table {
                                 .iter()
                                 .map(|&(s, q)| drafts[s].kernel.params[q.param].name.clone());
                             self.declare(id, side, decl, names.collect())?;
+                            self.point(id, decl)?;
                         }
                         let map = match &piece.bound {
                             Bound::Array(decl) => decl.map.clone(),
@@ -284,6 +298,8 @@ impl Table {
                 extent: None,
                 initial: None,
                 only: None,
+                align: None,
+                pointers: None,
             });
         }
         let elem = match param.kind {
@@ -300,6 +316,8 @@ impl Table {
             extent: Some(piece.bytes as u64),
             initial: None,
             only: None,
+            align: None,
+            pointers: None,
         })
     }
 
@@ -325,6 +343,16 @@ impl Table {
                 second: show_decl(decl.role, decl.elem, &decl.shape),
             });
         }
+        let contents = decl.contents.as_ref().and_then(Contents::bytes).cloned();
+        if let (Some(a), Some(b)) = (&merged.initial, &contents)
+            && a != b
+        {
+            return Err(SpecError::TwoContents {
+                reference: names.first().cloned().unwrap_or_default(),
+                optimized: names.last().cloned().unwrap_or_default(),
+            });
+        }
+        merged.initial = merged.initial.take().or(contents);
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -332,10 +360,15 @@ impl Table {
             merged.shape = decl.shape.clone();
         }
         merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
-        let shape = merged.shape.clone();
+        // Of two alignments of one array only the smaller one holds whatever the other says.
+        let least = merged.align.into_iter().chain(decl.align).min();
+        merged.align = least;
+        let (shape, initial) = (merged.shape.clone(), merged.initial.clone());
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
+            view[i].align = least;
+            view[i].initial = initial.clone();
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -367,6 +400,8 @@ impl Table {
                         extent,
                         initial: initial.clone(),
                         only: None,
+                        align: None,
+                        pointers: None,
                     })
                 });
                 let i = id.0 as usize;
@@ -393,15 +428,15 @@ impl Table {
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let (numbers, unbound) = (
-                draft.numbers(side, &self.names),
-                draft.unbound(side, &self.names),
-            );
+            let numbers = draft.numbers(side, &self.names);
+            let unbound = draft.unbound(side, &self.names, false);
+            let without_value = draft.unbound(side, &self.names, true);
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
+                without_value,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {

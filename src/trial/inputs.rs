@@ -204,6 +204,8 @@ mod tests {
             extent: None,
             initial: None,
             only: None,
+            align: None,
+            pointers: None,
         };
         let arrays = Arrays(vec![array("a"), array("b")]);
         let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);

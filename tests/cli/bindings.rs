@@ -279,3 +279,167 @@ fn files_give_sizes_as_flags_do() {
         "{object}"
     );
 }
+
+#[test]
+fn an_alignment_is_that_of_the_binding() {
+    let text = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry v(.param .u64 x, .param .u64 y)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd<8>; .reg .f32 %f<5>;
+  ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+  ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];
+  st.global.v2.f32 [%rd5], {%f1, %f2};
+  st.global.v2.f32 [%rd5+8], {%f3, %f4};
+  ret;
+}
+";
+    let path = scratch("align", "v.ptx", text.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let with = |x: &str, y: &str| {
+        let more = format!("--threads 2 --arg 0=in:i32[8]{x} --arg 1=out:f32[8]{y}");
+        run(&["race", path], &more)
+    };
+    for (x, y, expected) in [
+        ("", "", 0),
+        ("/align16", "/align8", 0),
+        ("/align8", "", 1),
+        ("", "/align4", 1),
+    ] {
+        let (code, object) = with(x, y);
+        assert_eq!(code, expected, "{x} {y}: {object}");
+        let assumed = object["assumptions"].to_string();
+        let said = assumed.contains("`x` begins at a multiple of 16 bytes")
+            || assumed.contains("x[0] begins at a multiple of 16 bytes");
+        assert_eq!(said, x == "/align16", "{assumed}");
+        if code == 1 {
+            assert_eq!(
+                object["defects"][0]["kind"], "misaligned-access",
+                "{object}"
+            );
+        } else if x.is_empty() {
+            assert!(assumed.contains("multiples of 256 bytes"), "{assumed}");
+        }
+    }
+    let (code, _) = with("/align3", "");
+    assert_eq!(code, 2);
+    // Bits of the address that the alignment does not tell decide nothing.
+    let low = text.replace("ld.global.v4.f32", "and.b64 %rd6, %rd1, 31; cvt.u32.u64 %r2, %rd6; st.global.u32 [%rd5], %r2;\n  ld.global.v4.f32");
+    let path = scratch("align", "low.ptx", low.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let reference = scratch(
+        "align",
+        "zero.ptx",
+        low.replace("%rd1, 31", "%rd1, 0").as_bytes(),
+    );
+    let pair = ["check", reference.to_str().expect("a name in UTF-8"), path];
+    for (x, expected) in [("", 0), ("/align32", 0), ("/align16", 3)] {
+        let more = format!("--threads 2 --arg 0=in:f32[8]{x} --arg 1=out:f32[8]");
+        let (code, object) = run(&pair, &more);
+        assert_eq!(code, expected, "{x}: {object}");
+    }
+}
+
+/// `y[t] = sum of *p[k][t]` over some entries of an array of three pointers, null ones left out.
+fn table(entries: [u32; 3]) -> String {
+    let mut body = String::new();
+    for at in entries {
+        body += &format!(
+            "  ld.global.u64 %rd5, [%rd1+{}];
+  setp.ne.s64 %p1, %rd5, 0;
+  add.s64 %rd6, %rd5, %rd4;
+  mov.f32 %f1, 0f00000000;
+  @%p1 ld.global.f32 %f1, [%rd6];
+  add.f32 %f2, %f2, %f1;\n",
+            8 * at
+        );
+    }
+    format!(
+        ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u64 y)
+{{
+  .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<8>; .reg .f32 %f<4>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [y];
+  mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd3, %rd2, %rd4;
+  mov.f32 %f2, 0f00000000;
+{body}  st.global.f32 [%rd3], %f2;
+  ret;
+}}
+"
+    )
+}
+
+#[test]
+fn arrays_of_pointers_lead_to_buffers() {
+    let file = |name: &str, entries| {
+        let path = scratch("pointers", name, table(entries).as_bytes());
+        path.to_str().expect("a name in UTF-8").to_string()
+    };
+    let reference = file("ref.ptx", [0, 1, 2]);
+    let other = file("other.ptx", [2, 0, 1]);
+    let twice = file("twice.ptx", [0, 1, 1]);
+    let behind = file("behind.ptx", [0, 1, 3]);
+    let buffers = "--threads 4 --buffer a=in:f32[4] --buffer b=in:f32[4] --buffer c=in:f32[20] --arg 1=out:f32[4]";
+    let check = |other: &str, pointers: &str| {
+        run(
+            &["check", &reference, other],
+            &format!("{buffers} --arg 0=in:ptr[3]={pointers}"),
+        )
+    };
+    let (code, object) = check(&other, "[$a,$b,$c+64]");
+    assert_eq!(code, 0, "{object}");
+    let (code, object) = check(&twice, "[$a,$b,$c+64]");
+    assert_eq!(
+        (code, object["verdict"].as_str()),
+        (1, Some("not-equivalent")),
+        "{object}"
+    );
+    assert!(
+        object["counterexample"]["inputs"]
+            .to_string()
+            .contains("[16]"),
+        "{object}"
+    );
+    // Two entries that are one pointer, and null.
+    assert_eq!(check(&twice, "[$a,$b,$b]").0, 0);
+    assert_eq!(check(&twice, "[$a,0,0]").0, 0);
+    assert_eq!(check(&twice, "[$a,0,$b]").0, 1);
+    let (code, object) = check(&behind, "[$a,$b,$c]");
+    assert_eq!(
+        (code, &object["defects"][0]["kind"]),
+        (1, &Value::from("out-of-bounds")),
+        "{object}"
+    );
+    let (code, object) = check(&other, "[$a,$b,$c+68]");
+    assert_eq!(
+        (code, &object["defects"][0]["kind"]),
+        (1, &Value::from("out-of-bounds")),
+        "{object}"
+    );
+    for bad in [
+        "[$a,$b]",
+        "[$a,$b,$d]",
+        "[$a,$b,$c+84]",
+        "[$a,$b,c]",
+        "[$a,$b,1]",
+    ] {
+        let (code, object) = check(&other, bad);
+        assert_eq!(code, 2, "{bad}: {object}");
+    }
+    let (code, object) = run(
+        &["race", &reference],
+        &format!("{buffers} --arg 0=in:ptr[3]"),
+    );
+    assert_eq!(code, 2, "{object}");
+    let manifest = "[[check]]\nreference = \"ref.ptx\"\noptimized = \"other.ptx\"\nthreads = 4\n\
+         buffers = { a = \"in:f32[4]\" }\nargs = { \"0\" = \"in:ptr[3]=[$a,0,$a]\", \"1\" = \"out:f32[4]\" }\n";
+    let manifest = scratch("pointers", "volta.toml", manifest.as_bytes());
+    let manifest = manifest.to_str().expect("a name in UTF-8");
+    let (code, object) = run(&["gate", manifest, "--no-cache"], "");
+    assert_eq!(code, 0, "{object}");
+}
