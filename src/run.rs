@@ -98,6 +98,7 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let report = Report {
         command: "run",
         verdict,
+        formula: None,
         kernels: vec![ran.describe(&covered)],
         defects: found.defects,
         warnings: found.warnings,

@@ -9,6 +9,8 @@ use serde_json::Value;
 mod bindings;
 #[path = "cli/contents.rs"]
 mod contents;
+#[path = "cli/formulas.rs"]
+mod formulas;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

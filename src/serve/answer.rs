@@ -59,6 +59,7 @@ pub fn ended(command: &'static str, why: String) -> Report {
     Report {
         command,
         verdict: Verdict::Unknown,
+        formula: None,
         kernels: Vec::new(),
         defects: Vec::new(),
         warnings: Vec::new(),

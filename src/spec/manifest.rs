@@ -39,6 +39,8 @@ pub struct Settings {
     pub reference: Option<Side>,
     /// The optimized kernel of a check.
     pub optimized: Option<Side>,
+    /// The formula that is the reference of a check, or `@` and the file that holds it.
+    pub formula: Option<String>,
     /// The verdict that an entry must get.
     pub expect: Option<String>,
     /// Kinds of defects that must be found.
@@ -114,6 +116,8 @@ pub struct Settings {
 pub struct Side {
     /// The PTX file.
     pub file: Option<PathBuf>,
+    /// The formula that stands in the place of a kernel.
+    pub formula: Option<FormulaText>,
     /// The rest.
     pub own: SideSettings,
 }
@@ -124,6 +128,8 @@ pub struct Side {
 pub struct SideSettings {
     /// The PTX file.
     file: Option<PathBuf>,
+    /// The formula that stands in the place of a kernel.
+    formula: Option<String>,
     /// Name of the entry function.
     pub entry: Option<String>,
     /// Number of threads.
@@ -140,6 +146,25 @@ pub struct SideSettings {
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
+}
+
+/// A formula as it is written, or the file that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormulaText {
+    /// The text itself.
+    Text(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl FormulaText {
+    /// Reads `TEXT` or `@FILE`.
+    pub fn parse(text: &str) -> FormulaText {
+        match text.strip_prefix('@') {
+            Some(path) => FormulaText::File(PathBuf::from(path)),
+            None => FormulaText::Text(text.to_string()),
+        }
+    }
 }
 
 /// Three extents; missing ones are 1.
@@ -250,10 +275,43 @@ impl<'de> Deserialize<'de> for Side {
                 let inner = serde::de::value::MapAccessDeserializer::new(map);
                 let mut own = SideSettings::deserialize(inner)?;
                 let file = own.file.take();
-                Ok(Side { file, own })
+                let formula = own.formula.take();
+                if formula.is_some() && (file.is_some() || !own.is_empty()) {
+                    return Err(A::Error::custom(
+                        "a table with `formula` has no other key: a formula is not launched",
+                    ));
+                }
+                let formula = formula.as_deref().map(FormulaText::parse);
+                Ok(Side { file, formula, own })
             }
         }
         d.deserialize_any(Visitor)
+    }
+}
+
+impl SideSettings {
+    /// True if nothing is said.
+    fn is_empty(&self) -> bool {
+        let SideSettings {
+            file,
+            formula,
+            entry,
+            threads,
+            block,
+            grid,
+            cta,
+            args,
+            dynamic_shared,
+        } = self;
+        file.is_none()
+            && formula.is_none()
+            && entry.is_none()
+            && threads.is_none()
+            && block.is_none()
+            && grid.is_none()
+            && cta.is_none()
+            && args.is_empty()
+            && dynamic_shared.is_none()
     }
 }
 
@@ -262,6 +320,7 @@ impl Side {
     pub fn path(path: impl Into<PathBuf>) -> Side {
         Side {
             file: Some(path.into()),
+            formula: None,
             own: SideSettings::default(),
         }
     }
@@ -376,6 +435,9 @@ impl Manifest {
 impl Settings {
     /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        if let Some(file) = self.formula.as_ref().and_then(|f| f.strip_prefix('@')) {
+            self.formula = Some(format!("@{}", base.join(file).display()));
+        }
         let args = self.args.values_mut();
         let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         let own = own
@@ -388,6 +450,9 @@ impl Settings {
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
+                *file = base.join(&file);
+            }
+            if let Some(FormulaText::File(file)) = &mut side.formula {
                 *file = base.join(&file);
             }
         }
@@ -533,6 +598,24 @@ impl Layers<'_> {
             Ok((key(a)?, key(b)?))
         };
         pairs.map(read).collect()
+    }
+
+    /// The formula that is the reference, if it is no kernel: of the highest layer that says which.
+    pub fn formula(self) -> Result<Option<FormulaText>, SpecError> {
+        let mut out = None;
+        for s in self.0 {
+            let side = s.reference.as_ref();
+            let own = side.and_then(|r| r.formula.clone());
+            let flag = s.formula.as_deref().map(FormulaText::parse);
+            let file = side.is_some_and(|r| r.file.is_some());
+            match (own, flag, file) {
+                (None, None, false) => {}
+                (None, None, true) => out = None,
+                (Some(f), None, false) | (None, Some(f), false) => out = Some(f),
+                _ => return Err(SpecError::TwoReferences),
+            }
+        }
+        Ok(out)
     }
 
     /// The sizes of the instance.
