@@ -33,6 +33,11 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Run every check and race of a manifest.
     Gate(GateArgs),
+    /// Answer requests as JSON lines on the standard input and output, for harnesses.
+    Serve(ServeArgs),
+    /// Run the requests of a server.
+    #[command(hide = true)]
+    ServeWorker(ServeArgs),
     /// Print a commented manifest for kernels.
     Init(InitArgs),
     /// Print a stage of the pipeline.
@@ -59,11 +64,22 @@ impl Command {
             Command::Race(_) => "race",
             Command::Run(_) => "run",
             Command::Gate(_) => "gate",
+            Command::Serve(_) => "serve",
+            Command::ServeWorker(_) => "serve-worker",
             Command::Init(_) => "init",
             Command::Dump(_) => "dump",
             Command::Completions { .. } => "completions",
             Command::Man { .. } => "man",
             Command::Schema => "schema",
+        }
+    }
+
+    /// Number of threads that it works with, if that was said; a server leaves the work to others.
+    pub fn threads(&self) -> Option<u16> {
+        match self {
+            Command::Serve(_) => Some(1),
+            Command::ServeWorker(a) => a.jobs,
+            _ => self.output()?.jobs,
         }
     }
 
@@ -78,6 +94,8 @@ impl Command {
             | Command::Dump(_)
             | Command::Completions { .. }
             | Command::Man { .. }
+            | Command::Serve(_)
+            | Command::ServeWorker(_)
             | Command::Schema => return None,
         };
         Some(Question {
@@ -186,6 +204,17 @@ pub struct GateArgs {
     pub stats: bool,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `volta serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Number of requests that run side by side.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Memory of each request.
+    #[arg(long, value_name = "BYTES")]
+    pub memory_limit: Option<u64>,
 }
 
 /// `volta init`.

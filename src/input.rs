@@ -49,6 +49,12 @@ impl Files {
         }
     }
 
+    /// Puts a file, or what is wrong with it, under a name of its own.
+    pub fn insert(&self, key: &Path, file: Result<Arc<File>, Failure>) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.insert(key.to_path_buf(), Arc::new(Mutex::new(Some(file))));
+    }
+
     /// The parsed file at a path.
     pub fn open(&self, path: &Path) -> Result<Arc<File>, Failure> {
         let slot = {
@@ -171,7 +177,11 @@ fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
         true => given_bytes(path)?,
         false => bytes(path)?,
     };
-    let source = source(path, bytes)?;
+    parse(source(path, bytes)?)
+}
+
+/// Parses a text.
+pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
     match ptx::parse(&source) {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {

@@ -19,12 +19,12 @@ use volta::input::{self, Files};
 use volta::report::{self, Answer, EXIT_ERROR, Failure};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
-use volta::{check, dump, gate, instances, progress, race, spec};
+use volta::{check, dump, gate, instances, progress, race, serve, spec};
 
 mod cli;
 mod command_lines;
 
-use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, Stage};
+use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
 use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
@@ -57,14 +57,14 @@ fn main() -> ExitCode {
         }
         limits::interrupt();
     });
-    let jobs = cli.command.output().and_then(|o| o.jobs);
+    let jobs = cli.command.threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.unwrap_or(0) as usize)
         .stack_size(STACK)
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&lines)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&lines, panicked)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
+fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(String, u8), Failure> {
     let command = match lines {
         [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
             &cli.command
@@ -104,6 +104,17 @@ fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
             Ok((show(answer, format), code))
         }
         Command::Gate(a) => run_gate(a, format),
+        Command::Serve(a) => serve(a),
+        Command::ServeWorker(a) => {
+            let what = || {
+                panicked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone()
+            };
+            serve::worker::run(a.memory_limit, &what);
+            Ok((String::new(), 0))
+        }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
             let mut kernels = Vec::new();
@@ -211,6 +222,29 @@ fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
     let done = clap_mangen::Man::new(page).render(&mut out);
     done.map_err(|e| Failure::new("", format!("cannot write the manual page: {e}")))?;
     Ok((String::from_utf8_lossy(&out).into_owned(), 0))
+}
+
+/// Answers the requests of the standard input until it ends.
+fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::new("", format!("cannot find this program: {e}")))?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = a.jobs.map_or(processors, usize::from);
+    let options = serve::Options {
+        program,
+        jobs,
+        threads: (processors / jobs).max(1),
+        memory: a
+            .memory_limit
+            .or_else(|| Some(limits::usual()? / jobs as u64)),
+    };
+    serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options);
+    let code = if limits::interrupted() {
+        EXIT_INTERRUPTED as u8
+    } else {
+        0
+    };
+    Ok((String::new(), code))
 }
 
 fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {

@@ -292,6 +292,8 @@ impl Kind for WarningKind {
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
             WarningKind::UnusedRead => "unused-read",
+            WarningKind::MissingFence => "missing-fence",
+            WarningKind::OrderedByValue => "ordered-by-value",
             WarningKind::UnknownOpcode => "unknown-opcode",
             WarningKind::Residual => "residual",
             WarningKind::Note => "note",

@@ -191,6 +191,10 @@ fn describe(rule: &str) -> String {
         "real-equal-write" => {
             "Threads that nothing orders write values that are equal over the reals only."
         }
+        "missing-fence" => "A fence is missing that shipped kernels leave out.",
+        "ordered-by-value" => {
+            "A read and a write race, and what is written is made from what is read."
+        }
         "unused-read" => "A read races with a write, and what is read reaches nothing.",
         "same-value-write" => "Threads that nothing orders write the same value.",
         "write-to-input" => "An array that is bound as an input is written.",

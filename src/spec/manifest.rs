@@ -27,7 +27,7 @@ mod entries;
 mod loose;
 
 pub(super) use entries::entry_key;
-pub use entries::{Entry, Manifest};
+pub use entries::{ENTRY_KEYS, Entry, Manifest};
 
 /// Everything that can be said about a check or a race.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -43,12 +43,15 @@ struct Rest {
     include: Vec<Spanned<PathBuf>>,
 }
 
+/// The keys that only an entry of a manifest can hold.
+pub const ENTRY_KEYS: [&str; 3] = ["name", "expect", "defects"];
+
 /// The first key that only an entry of a manifest can hold, and its value.
 pub fn entry_key<'v, 't>(
     settings: &'v DeValue<'t>,
 ) -> Option<(&'static str, &'v template::Node<'t>)> {
     let table = settings.as_table()?;
-    let mut keys = ["name", "expect", "defects"].into_iter();
+    let mut keys = ENTRY_KEYS.into_iter();
     keys.find_map(|key| Some((key, table.get(key)?)))
 }
 
