@@ -302,19 +302,7 @@ impl<'k> Machine<'k> {
                 }
             }
         }
-        for (i, a) in arrays.0.iter().enumerate() {
-            let own = region_of(ArrayId(i as u32));
-            for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {
-                let at = to.map_or(0, |(a, add)| base(region_of(a)).wrapping_add(add));
-                let region = &mut regions[own.0 as usize];
-                region.preset(off, &at.to_le_bytes());
-                let Some((a, _)) = to else { continue };
-                let of = prov.of_array(region_of(a));
-                for (word, p) in (off / 4..).zip(prov.halves(of, Some(at))) {
-                    region.set_prov(word, p, None);
-                }
-            }
-        }
+        super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
         let n_warps = threads.div_ceil(LANES as u32);
         let warps = (0..n_warps)
             .map(|w| {
