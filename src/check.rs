@@ -324,7 +324,9 @@ fn is_strict(kind: WarningKind) -> bool {
         WarningKind::SameValueWrite
         | WarningKind::RealEqualWrite
         | WarningKind::RealEqualRace
-        | WarningKind::UnusedRead => true,
+        | WarningKind::UnusedRead
+        | WarningKind::OrderedByValue
+        | WarningKind::MissingFence => true,
         WarningKind::WriteToInput
         | WarningKind::UninitializedRead
         | WarningKind::UnknownOpcode

@@ -3,7 +3,7 @@
 //! The flags of a command become one layer of [`Settings`], above a `--spec` file. A flag that is
 //! not built yet is a usage error, never ignored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -83,6 +83,28 @@ impl Command {
         }
     }
 
+    /// What it asks about kernels, if that is one question.
+    pub fn question(&self) -> Option<Question<'_>> {
+        let (settings, bind, files) = match self {
+            Command::Check(a) => (a.settings(), &a.bind, vec![&*a.reference, &*a.optimized]),
+            Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Gate(_)
+            | Command::Init(_)
+            | Command::Dump(_)
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Serve(_)
+            | Command::ServeWorker(_)
+            | Command::Schema => return None,
+        };
+        Some(Question {
+            settings,
+            spec: bind.spec.as_deref(),
+            files,
+        })
+    }
+
     /// Where and how its result goes.
     pub fn output(&self) -> Option<&OutputArgs> {
         match self {
@@ -93,6 +115,16 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// A question about kernels.
+pub struct Question<'a> {
+    /// The flags as a layer of settings.
+    pub settings: Result<Settings, String>,
+    /// The file of settings below the flags.
+    pub spec: Option<&'a Path>,
+    /// The kernels that the command line names.
+    pub files: Vec<&'a Path>,
 }
 
 /// `volta check`.
@@ -254,6 +286,9 @@ pub struct LaunchArgs {
     /// Count unordered writes of equal values as data races.
     #[arg(long)]
     pub strict: bool,
+    /// Run the command for each of these sizes (n=1..9,50), `{EXPR}` in any other value being replaced.
+    #[arg(long = "for", value_name = "NAME=LIST", allow_hyphen_values = true)]
+    pub sizes: Vec<String>,
 }
 
 /// Bindings.
@@ -266,6 +301,12 @@ pub struct BindArgs {
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
     #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
+    /// A name for a parameter or field, which reports use and other flags may.
+    #[arg(long, value_name = "KEY=NAME", value_parser = name_text)]
+    pub name: Vec<(String, String)>,
+    /// An array that no parameter is, for arrays of pointers: --arg '0=in:ptr[2]=[$a,$b+64]'.
+    #[arg(long, value_name = "NAME=ARRAY", value_parser = buffer_text)]
+    pub buffer: Vec<(String, ArgText)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -326,6 +367,9 @@ pub struct PairArgs {
     /// Parameters or fields that are one, where the positions differ.
     #[arg(long, value_name = "REF=OPT", value_parser = map_text)]
     pub map: Vec<(String, String)>,
+    /// Compare this part of an output alone, ends excluded; other outputs are compared whole.
+    #[arg(long, value_name = "KEY[A..B,...]")]
+    pub only: Vec<String>,
 }
 
 /// Where and how the result goes.
@@ -402,6 +446,20 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
+fn buffer_text(text: &str) -> Result<(String, ArgText), String> {
+    let (name, array) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=ARRAY, e.g. a=in:f32[64]"))?;
+    Ok((name.trim().to_string(), ArgText(array.trim().to_string())))
+}
+
+fn name_text(text: &str) -> Result<(String, String), String> {
+    let (key, name) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not KEY=NAME, e.g. 0=x"))?;
+    Ok((key.trim().to_string(), name.trim().to_string()))
+}
+
 fn alias_text(text: &str) -> Result<(String, String), String> {
     map_text(text).map_err(|_| format!("`{text}` is not A=B, two parameters, e.g. 0=2"))
 }
@@ -415,20 +473,6 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
         }
     }
     Ok(out)
-}
-
-/// Pairs of `--alias` as a table: which of two aliases comes first does not matter, so that one
-/// parameter can have several.
-fn alias_table(list: &[(String, String)]) -> IndexMap<String, String> {
-    let mut out = IndexMap::new();
-    for (a, b) in list {
-        if out.contains_key(a) {
-            out.insert(b.clone(), a.clone());
-        } else {
-            out.insert(a.clone(), b.clone());
-        }
-    }
-    out
 }
 
 impl CheckArgs {
@@ -449,7 +493,8 @@ impl CheckArgs {
         Ok(Settings {
             reference: Some(reference),
             optimized: Some(optimized),
-            map: table("--map", &p.map)?,
+            map: table("--map", &p.map)?.into_iter().collect(),
+            only: p.only.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -505,7 +550,9 @@ fn settings(
         warp_sync: set(launch.warp_sync),
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
-        alias: alias_table(&bind.alias),
+        alias: bind.alias.clone(),
+        names: table("--name", &bind.name)?,
+        buffers: table("--buffer", &bind.buffer)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

@@ -1,6 +1,6 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Files {
     /// Files of contents, or why they cannot be read.
     contents: Mutex<HashMap<PathBuf, Result<Arc<[u8]>, String>>>,
     /// Paths that the user gave on the command line, who may name a pipe.
-    given: Vec<PathBuf>,
+    given: HashSet<PathBuf>,
 }
 
 impl Files {
@@ -62,7 +62,7 @@ impl Files {
             slots.entry(path.to_path_buf()).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let given = self.given.iter().any(|p| p == path);
+        let given = self.given.contains(path);
         slot.get_or_insert_with(|| read(path, given)).clone()
     }
 

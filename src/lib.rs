@@ -48,8 +48,8 @@
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; [`serve`] runs them in worker processes for a client; `trial` runs a pair on known data where the
-//!   optimized kernel depends on it.
+//!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
+//!   worker processes for a client; `trial` runs a pair on known data where the optimized kernel depends on it.
 //!
 //! # Invariants
 //!
@@ -69,6 +69,7 @@ pub mod explain;
 pub mod gate;
 pub mod grid;
 pub mod input;
+pub mod instances;
 pub mod kernel;
 pub mod norm;
 pub mod number;
@@ -81,6 +82,7 @@ pub mod run;
 pub mod serve;
 pub mod sim;
 pub mod spec;
+pub mod spec_file;
 mod special;
 pub mod term;
 mod trial;

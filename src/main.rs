@@ -1,5 +1,7 @@
 //! Input, output and exit codes of the `volta` executable.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -8,19 +10,22 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
-use volta::spec::{Layers, Settings, limits};
-use volta::{check, dump, gate, progress, race, serve, spec};
+use volta::report::{self, Answer, EXIT_ERROR, Failure};
+use volta::spec::{Layers, Settings, Sizes, limits};
+use volta::spec_file::SpecFile;
+use volta::{check, dump, gate, instances, progress, race, serve, spec};
 
 mod cli;
+mod command_lines;
 
-use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, ServeArgs, Stage};
+use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
+use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
 /// printer may want more than the default for hostile input.
@@ -30,9 +35,13 @@ const STACK: usize = 256 << 20;
 const EXIT_INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let lines = match command_lines::read(&argv) {
+        Ok(lines) => lines,
         Err(e) => return ExitCode::from(usage(&e)),
+    };
+    let Some(Line { cli, .. }) = lines.first() else {
+        return ExitCode::from(EXIT_ERROR);
     };
     let panicked: &'static Mutex<String> = Box::leak(Box::default());
     panic::set_hook(Box::new(move |info| {
@@ -55,7 +64,7 @@ fn main() -> ExitCode {
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&lines)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -75,39 +84,24 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(command: &Command) -> Result<(String, u8), Failure> {
-    let usage = |message| Failure::new("usage", message);
+fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
+    let command = match lines {
+        [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
+            &cli.command
+        }
+        _ => {
+            return Err(Failure::new(
+                "usage",
+                "this command takes one size at a time",
+            ));
+        }
+    };
     let format = command.output().map_or(Format::Human, OutputArgs::format);
     match command {
-        Command::Check(a) => {
-            let flags = a.settings().map_err(usage)?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            one_process(&[&spec, &flags]);
-            let bar = spinner("check");
-            let files = Files::given([&*a.reference, &*a.optimized]);
-            let report = check::check(Layers(&[&spec, &flags]), &files);
-            bar.finish_and_clear();
-            Ok(show(&report?, format))
-        }
-        Command::Race(a) => {
-            let flags = a.settings().map_err(usage)?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            one_process(&[&spec, &flags]);
-            let bar = spinner("race");
-            let report = race::race(Layers(&[&spec, &flags]), &Files::given([&*a.kernel]));
-            bar.finish_and_clear();
-            Ok(show(&report?, format))
-        }
-        Command::Run(a) => {
-            let flags = a.settings().map_err(usage)?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            one_process(&[&spec, &flags]);
-            let bar = spinner("run");
-            let executed = volta::run::run(Layers(&[&spec, &flags]), &Files::given([&*a.kernel]));
-            bar.finish_and_clear();
-            let executed = executed?;
-            executed.save(&a.save)?;
-            Ok(show_answer(Answer::from(&executed), format))
+        Command::Check(_) | Command::Race(_) | Command::Run(_) => {
+            let answer = answer(lines, command.name())?;
+            let code = answer.verdict.exit();
+            Ok((show(answer, format), code))
         }
         Command::Gate(a) => run_gate(a, format),
         Command::Serve(a) => serve(a),
@@ -126,7 +120,7 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
             }
             Ok((spec::init::manifest(&kernels), 0))
         }
-        Command::Dump(a) => run_dump(a),
+        Command::Dump(a) => run_dump(a, &lines[0].sizes),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
@@ -134,6 +128,73 @@ fn run(command: &Command) -> Result<(String, u8), Failure> {
         }
         Command::Man { command } => manual(command.as_deref()),
         Command::Schema => Ok((report::json::SCHEMA_TEXT.to_string(), 0)),
+    }
+}
+
+/// The answer to the question of a command, at each of its sizes.
+fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
+    let commands = || lines.iter().map(|l| &l.cli.command);
+    let questions: Vec<Question> = commands().filter_map(Command::question).collect();
+    let files = Files::given(questions.iter().flat_map(|q| q.files.iter().copied()));
+    let specs = Specs::default();
+    let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
+        let (question, sizes) = (&questions[i], &lines[i].sizes);
+        let mut layers = specs.settings(question.spec, sizes)?;
+        let flags = question.settings.clone();
+        let mut flags = flags.map_err(|message| Failure::new("usage", message))?;
+        flags.sizes = sizes.clone();
+        layers.push(flags);
+        Ok(layers)
+    };
+    let bar = spinner(name);
+    let judge = |i: usize| {
+        let layers = asked(i)?;
+        let layers: Vec<&Settings> = layers.iter().collect();
+        let layers = Layers(&layers);
+        match &lines[i].cli.command {
+            Command::Check(_) => Ok(Answer::from(&check::check(layers, &files)?)),
+            Command::Run(a) => {
+                let executed = volta::run::run(layers, &files)?;
+                executed.save(&a.save)?;
+                Ok(Answer::from(&executed))
+            }
+            _ => Ok(Answer::from(&race::race(layers, &files)?)),
+        }
+    };
+    // The memory limit of a command that does one thing is that of the process.
+    let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
+    limits::limit_process(asked(0).ok().and_then(limit));
+    let sizes: Vec<Sizes> = lines.iter().map(|l| l.sizes.clone()).collect();
+    let answer = instances::answer(name, &sizes, &judge);
+    bar.finish_and_clear();
+    answer
+}
+
+/// Spec files by path, each read once.
+#[derive(Default)]
+struct Specs(Mutex<HashMap<PathBuf, SpecFile>>);
+
+impl Specs {
+    /// The layers of settings of one instance.
+    fn settings(&self, path: Option<&Path>, sizes: &Sizes) -> Result<Vec<Settings>, Failure> {
+        let Some(path) = path else {
+            return Ok(Vec::new());
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match known.get(path) {
+            Some(file) => file.clone(),
+            None => {
+                let file = SpecFile::read(path)?;
+                known.insert(path.to_path_buf(), file.clone());
+                file
+            }
+        };
+        drop(known);
+        if file.lists()?.names().any(|n| !sizes.0.contains_key(n)) {
+            let message = "a spec file that --for chooses cannot have `for`";
+            return Err(Failure::new("spec", message));
+        }
+        file.settings(sizes)
     }
 }
 
@@ -157,11 +218,6 @@ fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
     Ok((String::from_utf8_lossy(&out).into_owned(), 0))
 }
 
-/// The memory limit of a command that does one thing is that of the process.
-fn one_process(layers: &[&Settings]) {
-    limits::limit_process(layers.iter().rev().find_map(|s| s.memory_limit));
-}
-
 /// Answers the requests of the standard input until it ends.
 fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
     let program = std::env::current_exe()
@@ -183,21 +239,6 @@ fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
         0
     };
     Ok((String::new(), code))
-}
-
-fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
-    let Some(path) = path else {
-        return Ok(Settings::default());
-    };
-    let source = input::text(path)?;
-    let settings = Settings::parse(&source.text).map_err(|e| Failure::toml(&source, "spec", e))?;
-    match settings.entry_key() {
-        Some(key) => {
-            let message = format!("{}: `{key}` belongs in a manifest", path.display());
-            Err(Failure::new("spec", message))
-        }
-        None => Ok(settings),
-    }
 }
 
 fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
@@ -238,7 +279,7 @@ fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
     Ok((text, report.exit()))
 }
 
-fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
+fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<(String, u8), Failure> {
     let files = Files::given(a.files.iter().map(PathBuf::as_path));
     let entry = a.entry.as_deref();
     let mut out = String::new();
@@ -257,9 +298,12 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
             let [path] = a.files.as_slice() else {
                 return Err(usage("this stage takes one file"));
             };
-            let flags = a.settings(path).map_err(|m| usage(&m))?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            let layers = Layers(&[&spec, &flags]);
+            let mut flags = a.settings(path).map_err(|m| usage(&m))?;
+            flags.sizes = sizes.clone();
+            let mut layers = Specs::default().settings(a.bind.spec.as_deref(), sizes)?;
+            layers.push(flags);
+            let layers: Vec<&Settings> = layers.iter().collect();
+            let layers = Layers(&layers);
             out = match a.stage {
                 Stage::Terms => dump::terms(layers, &files)?,
                 Stage::Canon => dump::canon(layers, &files)?,
@@ -270,19 +314,14 @@ fn run_dump(a: &DumpArgs) -> Result<(String, u8), Failure> {
     Ok((out, 0))
 }
 
-fn show(report: &Report, format: Format) -> (String, u8) {
-    show_answer(Answer::from(report), format)
-}
-
-fn show_answer(answer: Answer, format: Format) -> (String, u8) {
-    let text = match format {
+fn show(answer: Answer, format: Format) -> String {
+    match format {
         Format::Json => json_text(&answer.object),
         Format::Sarif => json_text(&report::sarif::report(&answer)),
         Format::Junit => report::junit::report(&answer),
         Format::Html => report::html::report(&answer),
         Format::Human => answer.text,
-    };
-    (text, answer.verdict.exit())
+    }
 }
 
 /// A bar on a terminal, nothing elsewhere.

@@ -101,6 +101,7 @@ impl Cache {
             text: body["text"].as_str()?.to_string(),
             object,
             cached: true,
+            parts: Vec::new(),
         })
     }
 

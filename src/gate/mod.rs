@@ -11,9 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use serde_json::Value;
 
 use crate::check::check;
 use crate::input::Files;
+use crate::instances::{self, Part};
 use crate::race::race;
 use crate::report::{Answer, EXIT_ERROR, Failure};
 use crate::spec::{Layers, Settings, Which, limits};
@@ -146,8 +148,7 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
     if request.stats {
         memory::reset_peak();
     }
-    let layers = [job.defaults, job.entry, &request.over];
-    let result = answer(job, Layers(&layers), request.cache.as_ref(), files);
+    let result = answer(job, request, files);
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),
         Ok(answer) => judge(answer, job),
@@ -165,15 +166,40 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
 
 /// Whether the memory limit cut an answer short.
 fn out_of_memory(answer: &Answer) -> bool {
-    let reasons = answer.object["unknown"].as_array();
-    reasons.into_iter().flatten().any(|u| {
+    let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
+    let objects = parts.chain([answer]).map(|a| &a.object);
+    let mut reasons = objects.flat_map(|o| o["unknown"].as_array().into_iter().flatten());
+    reasons.any(|u| {
         let message = u["message"].as_str().unwrap_or("");
         u["kind"] == "limit" && message.contains("memory limit")
     })
 }
 
-/// The answer about an entry, computed unless it is known.
-fn answer(
+/// The answer about an entry, that of all its instances together.
+fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure> {
+    let one = |[below, own]: &[Settings; 2]| {
+        let layers = [below, own, &request.over];
+        instance(job, Layers(&layers), request.cache.as_ref(), files)
+    };
+    if let [only] = &job.entry.instances[..]
+        && only[1].sizes.is_empty()
+    {
+        return one(only);
+    }
+    let part = |instance: &[Settings; 2]| Part {
+        sizes: instance[1].sizes.clone(),
+        result: one(instance),
+    };
+    let all = &job.entry.instances;
+    let parts = match request.stats || request.fail_fast {
+        true => all.iter().map(part).collect(),
+        false => all.par_iter().map(part).collect(),
+    };
+    instances::merge(if job.is_check { "check" } else { "race" }, parts)
+}
+
+/// The answer about one instance of an entry, computed unless it is known.
+fn instance(
     job: &Job,
     layers: Layers,
     cache: Option<&Cache>,
@@ -204,10 +230,15 @@ fn judge(answer: &Answer, job: &Job) -> Option<String> {
     if verdict != job.expect {
         return Some(format!("{verdict} instead of {}", job.expect));
     }
-    let defects = answer.object["defects"].as_array();
-    let found = |kind: &String| defects.into_iter().flatten().any(|d| d["kind"] == **kind);
+    let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
+    let objects: Vec<&Value> = parts.chain([answer]).map(|a| &a.object).collect();
+    let defects = objects
+        .iter()
+        .flat_map(|o| o["defects"].as_array().into_iter().flatten());
+    let found = |kind: &String| defects.clone().any(|d| d["kind"] == **kind);
     let missing: Vec<&str> = job
         .entry
+        .head()
         .defects
         .iter()
         .filter(|k| !found(k))

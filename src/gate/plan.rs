@@ -14,7 +14,7 @@ use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::{Failure, Kind};
 use crate::sim::DefectKind;
-use crate::spec::{Manifest, Settings};
+use crate::spec::{Entry, Manifest};
 
 /// Manifests of one plan.
 const MOST: usize = 1000;
@@ -37,10 +37,8 @@ pub struct Job<'a> {
     pub expect: &'a str,
     /// A check or a race.
     pub is_check: bool,
-    /// What its manifest says about all of its entries.
-    pub defaults: &'a Settings,
-    /// What it says itself.
-    pub entry: &'a Settings,
+    /// What it says itself, for each of its instances.
+    pub entry: &'a Entry,
 }
 
 /// A manifest that is to be read, and the place that names it.
@@ -91,10 +89,6 @@ impl Plan {
             let base = next.path.parent().unwrap_or(Path::new(""));
             let manifest = Manifest::parse(&source.text, base)
                 .map_err(|e| Failure::toml(&source, "manifest", e))?;
-            if let Some(key) = manifest.defaults.entry_key() {
-                let message = format!("{name}: `{key}` belongs in an entry, not in [defaults]");
-                return Err(Failure::new("manifest", message));
-            }
             let mut way = next.way;
             way.push(real);
             // The last of a stack is read first.
@@ -139,7 +133,8 @@ fn jobs(manifest: &Manifest) -> Result<Vec<(Job<'_>, String)>, String> {
     let checks = manifest.check.iter().map(|e| (true, e));
     let races = manifest.race.iter().map(|e| (false, e));
     let mut out = Vec::new();
-    for (number, (is_check, entry)) in checks.chain(races).enumerate() {
+    for (number, (is_check, all)) in checks.chain(races).enumerate() {
+        let entry = all.head();
         let number = if is_check {
             number + 1
         } else {
@@ -177,8 +172,7 @@ fn jobs(manifest: &Manifest) -> Result<Vec<(Job<'_>, String)>, String> {
             name,
             expect,
             is_check,
-            defaults: &manifest.defaults,
-            entry,
+            entry: all,
         };
         out.push((job, place));
     }

@@ -49,8 +49,7 @@ progress{width:6rem;accent-color:var(--good)}";
 pub fn report(answer: &Answer) -> String {
     let mut page = Page::default();
     let command = text(&answer.object, "command");
-    page.verdict(answer, "h1");
-    page.body(&answer.object);
+    page.answer(answer, "h1");
     page.finish(&format!("volta {command}: {}", answer.verdict.name()))
 }
 
@@ -97,8 +96,7 @@ pub fn gate(g: &GateReport) -> String {
         page.add(format_args!("</summary>"));
         match &e.result {
             Ok(answer) => {
-                page.verdict(answer, "h2");
-                page.body(&answer.object);
+                page.answer(answer, "h2");
             }
             Err(failure) => {
                 let text = xml(&plain(&failure.render()));
@@ -174,6 +172,29 @@ impl Page {
             xml(title),
             self.out
         )
+    }
+
+    /// An answer, with that of each instance below it.
+    fn answer(&mut self, answer: &Answer, tag: &str) {
+        self.verdict(answer, tag);
+        if answer.parts.is_empty() {
+            self.body(&answer.object);
+        }
+        for part in &answer.parts {
+            let Ok(of) = &part.result else { continue };
+            let open = if of.verdict == answer.verdict {
+                " open"
+            } else {
+                ""
+            };
+            let (sizes, name) = (part.sizes.to_string(), of.verdict.name());
+            let sizes = xml(&sizes);
+            self.add(format_args!(
+                "<details{open}><summary>{sizes}: {name}</summary>"
+            ));
+            self.body(&of.object);
+            self.add(format_args!("</details>"));
+        }
     }
 
     fn verdict(&mut self, answer: &Answer, tag: &str) {

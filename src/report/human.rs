@@ -10,10 +10,11 @@ use anstyle::{AnsiColor, Style};
 use crate::diag::{Diagnostic, Severity, sentence, visible};
 use crate::explain::Counterexample;
 use crate::gate::{EntryResult, GateReport};
+use crate::instances::{Part, rank};
 use crate::spec::{Which, launch};
 
 use super::precision::Precision;
-use super::{Entry, KernelReport, Report, SiteReport, Verdict};
+use super::{Answer, Entry, KernelReport, Report, SiteReport, Verdict};
 
 /// Findings of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
@@ -78,6 +79,49 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     )
 }
 
+/// Instances of one verdict that are named.
+const INSTANCES: usize = 8;
+
+/// The report of a command at several sizes: how many instances got which verdict, then the worst one.
+pub fn instances(parts: &[Part], at: &Part, worst: &Answer) -> String {
+    let (mut out, style) = (String::new(), style(worst.verdict));
+    let name = worst.verdict.name();
+    let count = parts.len();
+    let same = |a: &Answer| a.verdict == worst.verdict;
+    let these = parts
+        .iter()
+        .filter(|p| p.result.as_ref().is_ok_and(same))
+        .count();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{style}{name}{style:#}: {these} of {count} instances");
+    let mut by: Vec<(Verdict, Vec<String>)> = Vec::new();
+    for part in parts {
+        let Ok(answer) = &part.result else { continue };
+        let shown = part.sizes.to_string();
+        match by.iter_mut().find(|(v, _)| *v == answer.verdict) {
+            Some((_, list)) => list.push(shown),
+            None => by.push((answer.verdict, vec![shown])),
+        }
+    }
+    by.sort_by_key(|(v, _)| std::cmp::Reverse(rank(*v)));
+    for (verdict, mut list) in by {
+        let count = list.len();
+        if count > INSTANCES {
+            list.truncate(INSTANCES);
+            list.push("...".into());
+        }
+        let _ = writeln!(
+            out,
+            "  {:<14}  {count:>5}  {}",
+            verdict.name(),
+            list.join("; ")
+        );
+    }
+    let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", at.sizes);
+    out.push_str(&worst.text);
+    out
+}
+
 /// The style of a verdict.
 pub fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
@@ -132,8 +176,8 @@ fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
     )?;
     // The type of a field follows from the code, so that people see what it was taken for.
     for n in k.numbers.iter().filter(|n| n.field) {
-        let (name, at, ty) = (&n.name, n.offset, n.ty.name());
-        writeln!(out, "             {name}+{at} is {ty}, bytes {}", n.hex())?;
+        let (name, ty) = (visible(&n.label), n.ty.name());
+        writeln!(out, "             {name} is {ty}, bytes {}", n.hex())?;
     }
     Ok(())
 }

@@ -255,11 +255,15 @@ fn stats(r: &Report) -> Value {
 /// The object of a usage or input error.
 pub fn failure(command: Option<&str>, f: &Failure) -> Value {
     let sites: Vec<Value> = f.sites().iter().map(site).collect();
-    json!({
+    let mut out = json!({
         "schema": SCHEMA,
         "command": command,
         "error": {"message": f.message(), "sites": sites},
-    })
+    });
+    if !f.instances.is_empty() {
+        out["instances"] = json!(f.instances);
+    }
+    out
 }
 
 /// The object of a gate.

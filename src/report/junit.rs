@@ -8,30 +8,42 @@ use std::fmt::Write;
 use crate::gate::GateReport;
 
 use super::escape::{plain, xml};
-use super::{Answer, Failure, Verdict};
+use super::{Answer, Failure};
 
-/// The suite of a check or a race.
+/// The suite of a command: one case, or one for each instance.
 pub fn report(answer: &Answer) -> String {
-    let o = &answer.object;
-    let command = o["command"].as_str().unwrap_or("");
-    let sides = ["kernel", "reference", "optimized"];
-    let names: Vec<&str> = sides
-        .iter()
-        .filter_map(|s| o[*s]["entry"].as_str())
-        .collect();
-    let problem = match answer.verdict {
-        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => None,
-        Verdict::NotEquivalent | Verdict::Defective => Some("failure"),
-        Verdict::Unknown => Some("error"),
+    let command = answer.object["command"].as_str().unwrap_or("");
+    let own = [(None, answer)];
+    let parts = answer.parts.iter();
+    let parts = parts.filter_map(|p| Some((Some(p.sizes.to_string()), p.result.as_ref().ok()?)));
+    let all: Vec<(Option<String>, &Answer)> = match answer.parts.is_empty() {
+        true => own.into(),
+        false => parts.collect(),
     };
-    let text = plain(&answer.text);
-    let problem = problem.map(|tag| (tag, answer.verdict.name(), answer.verdict.name(), &*text));
-    let seconds = o["stats"]["seconds"]["total"].as_f64().unwrap_or(0.0);
     let mut cases = String::new();
-    case(&mut cases, command, &names.join(" / "), seconds, problem);
-    let failed = answer.verdict.exit() == 1;
-    let open = answer.verdict == Verdict::Unknown;
-    suite(command, 1, failed.into(), open.into(), seconds, &cases)
+    let (mut failed, mut open, mut total) = (0, 0, 0.0);
+    for (sizes, answer) in &all {
+        let o = &answer.object;
+        let sides = ["kernel", "reference", "optimized"];
+        let names = sides.iter().filter_map(|s| o[*s]["entry"].as_str());
+        let mut name = names.collect::<Vec<&str>>().join(" / ");
+        if let Some(sizes) = sizes {
+            name = format!("{name} ({sizes})");
+        }
+        let problem = match answer.verdict.exit() {
+            0 => None,
+            1 => Some("failure"),
+            _ => Some("error"),
+        };
+        failed += usize::from(problem == Some("failure"));
+        open += usize::from(problem == Some("error"));
+        let (text, verdict) = (plain(&answer.text), answer.verdict.name());
+        let problem = problem.map(|tag| (tag, verdict, verdict, &*text));
+        let seconds = o["stats"]["seconds"]["total"].as_f64().unwrap_or(0.0);
+        total += seconds;
+        case(&mut cases, command, &name, seconds, problem);
+    }
+    suite(command, all.len(), failed, open, total, &cases)
 }
 
 /// The suite of a usage or input error.

@@ -10,6 +10,7 @@ use crate::decide::Chance;
 use crate::diag::{Diagnostic, MOST_ERRORS, Source, Span};
 use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
 use crate::grid::Covered;
+use crate::instances::Part;
 use crate::kernel::Kernel;
 use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
 use crate::spec::launch::Selection;
@@ -119,6 +120,8 @@ pub struct Answer {
     pub text: String,
     /// True if it was not computed now.
     pub cached: bool,
+    /// The instances, where the command was run at several sizes.
+    pub parts: Vec<Part>,
 }
 
 impl From<&Report> for Answer {
@@ -128,6 +131,7 @@ impl From<&Report> for Answer {
             object: json::report(r),
             text: human::report(r),
             cached: false,
+            parts: Vec::new(),
         }
     }
 }
@@ -288,6 +292,8 @@ impl Kind for WarningKind {
             WarningKind::WriteToInput => "write-to-input",
             WarningKind::UninitializedRead => "uninitialized-read",
             WarningKind::UnusedRead => "unused-read",
+            WarningKind::MissingFence => "missing-fence",
+            WarningKind::OrderedByValue => "ordered-by-value",
             WarningKind::UnknownOpcode => "unknown-opcode",
             WarningKind::Residual => "residual",
             WarningKind::Note => "note",
@@ -419,6 +425,8 @@ pub struct Failure {
     pub diagnostics: Vec<Diagnostic>,
     /// The text that they point into.
     pub source: Option<Arc<Source>>,
+    /// The objects of all instances, where the command was run at several sizes.
+    pub instances: Vec<serde_json::Value>,
 }
 
 impl Failure {
@@ -427,6 +435,7 @@ impl Failure {
         Failure {
             diagnostics: vec![Diagnostic::error(code, message)],
             source: None,
+            instances: Vec::new(),
         }
     }
 
@@ -441,6 +450,7 @@ impl Failure {
         Failure {
             diagnostics,
             source: Some(source.clone()),
+            instances: Vec::new(),
         }
     }
 

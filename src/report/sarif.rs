@@ -17,7 +17,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The log of a check or a race.
 pub fn report(answer: &Answer) -> Value {
     let mut results = Vec::new();
-    add(&mut results, &answer.object, None, false);
+    add_answer(&mut results, answer, None, false);
     log(results, answer.verdict.exit())
 }
 
@@ -43,7 +43,7 @@ pub fn gate(g: &GateReport) -> Value {
     let mut results = Vec::new();
     for e in &g.entries {
         match &e.result {
-            Ok(answer) => add(&mut results, &answer.object, Some(&e.name), e.ok),
+            Ok(answer) => add_answer(&mut results, answer, Some(&e.name), e.ok),
             Err(failure) => {
                 let sites = failure.sites();
                 let places = sites.iter().map(|s| place(&s.file, s.line, s.column));
@@ -89,6 +89,21 @@ fn log(results: Vec<Value>, exit: u8) -> Value {
             "results": results,
         }],
     })
+}
+
+/// Adds the findings of an answer, those of each of its instances by its sizes.
+fn add_answer(out: &mut Vec<Value>, answer: &Answer, entry: Option<&str>, expected: bool) {
+    if answer.parts.is_empty() {
+        add(out, &answer.object, entry, expected);
+    }
+    for part in &answer.parts {
+        let Ok(answer) = &part.result else { continue };
+        let name = match entry {
+            Some(entry) => format!("{entry}: {}", part.sizes),
+            None => part.sizes.to_string(),
+        };
+        add(out, &answer.object, Some(&name), expected);
+    }
 }
 
 /// Adds the findings of one object.
@@ -175,6 +190,10 @@ fn describe(rule: &str) -> String {
         "input-error" => "An entry could not be run.",
         "real-equal-write" => {
             "Threads that nothing orders write values that are equal over the reals only."
+        }
+        "missing-fence" => "A fence is missing that shipped kernels leave out.",
+        "ordered-by-value" => {
+            "A read and a write race, and what is written is made from what is read."
         }
         "unused-read" => "A read races with a write, and what is read reaches nothing.",
         "same-value-write" => "Threads that nothing orders write the same value.",

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
-use crate::spec::{Layers, Settings, Which, limits};
+use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 use crate::{check, race, run};
 
 use super::answer;
@@ -243,14 +243,14 @@ impl Reference {
     }
 }
 
-/// Keys that a manifest has and a request has not: it has its kernels in places of their own, is one instance, and has
-/// nothing to expect.
-const NOT_HERE: [&str; 6] = ["name", "expect", "defects", "denied", "for", "formula"];
+/// Further keys that a manifest has and a request has not: it has its kernels in places of their own and is one instance.
+const NOT_HERE: [&str; 3] = ["denied", "for", "formula"];
 
 /// Keys of a manifest, none of which says where a kernel is.
 fn named(launch: &Launch) -> Result<Launch, Failure> {
     let refuse = |why: String| Err(answer::usage(format!("launch: {why}")));
-    if let Some(key) = NOT_HERE.iter().find(|&&key| launch.contains_key(key)) {
+    let mut strange = ENTRY_KEYS.iter().chain(&NOT_HERE);
+    if let Some(key) = strange.find(|key| launch.contains_key(**key)) {
         return refuse(format!("`{key}` belongs in a manifest"));
     }
     for side in ["kernel", "reference", "optimized"] {

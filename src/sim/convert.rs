@@ -373,14 +373,11 @@ impl Machine<'_> {
         if let Val::Conc(b) = v {
             return Val::Conc(int::cvt_int(from, to, sat, b, width));
         }
-        if let Val::Bits(t) = v
-            && let Some(leaves) = self.values.leaves(t, super::compute::MAX_CHOICES)
-        {
-            let options: Vec<(TermId, Val)> = leaves
-                .into_iter()
-                .map(|(c, b)| (c, Val::Conc(int::cvt_int(from, to, sat, b, width))))
-                .collect();
-            return self.values.choose(&options, width);
+        if let Val::Bits(t) = v {
+            let f = |b| Some(int::cvt_int(from, to, sat, b, width));
+            if let Some(v) = self.values.of_each(t, width, f) {
+                return v;
+            }
         }
         let b = self.values.bits(v, from.width);
         let t = int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width);
@@ -437,19 +434,13 @@ impl Machine<'_> {
     /// a + b, where either may select among few known values.
     fn add_choice(&mut self, a: Val, b: Val, width: u8) -> Val {
         let x = self.values.bits(a, width);
-        if let (Some(leaves), Val::Conc(k)) =
-            (self.values.leaves(x, super::compute::MAX_CHOICES), b)
+        let keep = u64::MAX >> (64 - width as u32);
+        if let Val::Conc(k) = b
+            && let Some(v) = self
+                .values
+                .of_each(x, width, |v| Some(v.wrapping_add(k) & keep))
         {
-            let options: Vec<(TermId, Val)> = leaves
-                .into_iter()
-                .map(|(c, v)| {
-                    (
-                        c,
-                        Val::Conc(v.wrapping_add(k) & (u64::MAX >> (64 - width as u32))),
-                    )
-                })
-                .collect();
-            return self.values.choose(&options, width);
+            return v;
         }
         let y = self.values.bits(b, width);
         let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
+use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
@@ -64,6 +65,8 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -126,6 +129,8 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -301,6 +306,19 @@ impl<'k> Machine<'k> {
                 }
             }
         }
+        for (i, a) in arrays.0.iter().enumerate() {
+            let own = region_of(ArrayId(i as u32));
+            for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {
+                let at = to.map_or(0, |(a, add)| base(region_of(a)).wrapping_add(add));
+                let region = &mut regions[own.0 as usize];
+                region.preset(off, &at.to_le_bytes());
+                let Some((a, _)) = to else { continue };
+                let of = prov.of_array(region_of(a));
+                for (word, p) in (off / 4..).zip(prov.halves(of, Some(at))) {
+                    region.set_prov(word, p, None);
+                }
+            }
+        }
         let n_warps = threads.div_ceil(LANES as u32);
         let warps = (0..n_warps)
             .map(|w| {
@@ -316,10 +334,6 @@ impl<'k> Machine<'k> {
         for inst in &kernel.insts {
             crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
         }
-        let has_nc = kernel
-            .insts
-            .iter()
-            .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
@@ -337,11 +351,10 @@ impl<'k> Machine<'k> {
             bindings,
             limits,
             order: super::order::Order::new(
+                kernel,
                 threads,
                 regions.len(),
                 launch.warp_sync,
-                has_nc,
-                super::proxy::Proxies::new(kernel),
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
@@ -349,6 +362,7 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
+            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
@@ -362,6 +376,7 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
+            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,
@@ -508,10 +523,10 @@ impl<'k> Machine<'k> {
     }
 
     /// Whether rounding turns the answer of a test over.
-    pub(super) fn flip(&mut self) -> TermId {
+    pub(super) fn flip(&mut self, question: Question) -> TermId {
         let serial = self.fresh;
         self.fresh += 1;
-        self.values.store.flip(serial)
+        self.values.store.flip(serial, question)
     }
 
     /// A symbol whose value depends on the schedule or the machine.
@@ -576,7 +591,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-/// Where the serials of the fresh symbols of a side start.
+/// Where the serials of the fresh symbols of a side start; the bit below is that of flips.
 fn first_fresh(side: Side) -> u32 {
     match side {
         Side::Reference => 0,

@@ -78,6 +78,9 @@ pub struct Region {
     pub extent: Option<u64>,
     /// True if a store to it is an error of the program.
     pub read_only: bool,
+    /// True if what was never written may stand in it as a symbol, beneath a store that may not have happened or
+    /// beside one of a part of a word.
+    pub keeps: bool,
     pages: Vec<Page>,
     dense: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
@@ -98,6 +101,7 @@ impl Region {
             known: Arc::default(),
             extent,
             read_only: false,
+            keeps: false,
             pages: Vec::new(),
             dense: Vec::new(),
             sparse: FxHashMap::default(),
@@ -233,11 +237,16 @@ impl Region {
         self.pages.len() as u64 * (PAGE as u64 * 10) + self.dense.len() as u64 * 4
     }
 
-    /// True if the kernel wrote some byte of the word at an offset.
-    pub fn is_written(&self, off: i64) -> bool {
-        let word = (off / 4) as u64;
-        self.find(word / PAGE as u64)
-            .is_some_and(|i| self.pages[i].written[word as usize % PAGE] != 0)
+    /// True if the kernel wrote some of these bytes, which lie in a word or are words.
+    pub fn was_written(&self, off: u64, bytes: u32) -> bool {
+        let mask = match bytes {
+            4.. => 15,
+            _ => ((1u32 << bytes) - 1) << (off % 4),
+        };
+        (off / 4..(off + u64::from(bytes)).div_ceil(4)).any(|word| {
+            self.find(word / PAGE as u64)
+                .is_some_and(|i| u32::from(self.pages[i].written[word as usize % PAGE]) & mask != 0)
+        })
     }
 
     /// Forgets what was read and is not known; false if a byte that was written is not known.
@@ -303,6 +312,33 @@ impl Region {
     /// Presets a value of 32 or 64 bits.
     pub fn preset_value(&mut self, values: &mut Values, off: u64, bytes: u32, v: Val) {
         self.store_value(values, off, bytes, v, false);
+    }
+
+    /// The array whose symbols stand for what was never written in it.
+    pub fn kept(&self) -> Option<ArrayId> {
+        match (self.kind, self.initial) {
+            (RegionKind::Array(a), Initial::Unset) if self.keeps => Some(a),
+            _ => None,
+        }
+    }
+
+    /// Loads what a store under a condition leaves as it is: bytes of an array that were never written are
+    /// symbols, which only a load of the kernel makes uninitialised.
+    pub fn load_beneath(&mut self, values: &mut Values, off: u64, ty: NumTy, site: u32) -> Val {
+        let (RegionKind::Array(a), Initial::Unset) = (self.kind, self.initial) else {
+            return self.load(values, off, ty, site);
+        };
+        self.keeps = true;
+        // A word that is not written stays none.
+        if let (NumTy::Float(f), NONE) = (ty, self.cell(off / 4) >> KIND_SHIFT)
+            && f.bits() == 32
+        {
+            return Val::Real(f, values.store.elem(a, f, off));
+        }
+        self.initial = Initial::Symbols(a);
+        let v = self.load(values, off, ty, site);
+        self.initial = Initial::Unset;
+        v
     }
 
     fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
@@ -495,8 +531,12 @@ impl Region {
                     self.set(word, CONC << KIND_SHIFT | new, mask);
                     return;
                 }
-                let old = self.word_bits(values, word, u32::MAX);
-                let new = values.bits(v, width);
+                let ty = NumTy::Int(IntTy {
+                    width: 32,
+                    signed: false,
+                });
+                let old = self.load_beneath(values, word * 4, ty, u32::MAX);
+                let (old, new) = (values.bits(old, 32), values.bits(v, width));
                 let mut parts = Vec::with_capacity(3);
                 if shift > 0 {
                     parts.push(values.store.extract(old, 0, shift));

@@ -71,6 +71,10 @@ pub enum WarningKind {
     UninitializedRead,
     /// A racing read whose value reaches nothing.
     UnusedRead,
+    /// A fence is missing that shipped kernels leave out.
+    MissingFence,
+    /// A read and an unordered write whose value is made from it.
+    OrderedByValue,
     /// An opcode that volta does not know and that was not executed.
     UnknownOpcode,
     /// A correction by the rounding error of a value, which is 0 over the reals.

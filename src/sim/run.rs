@@ -103,6 +103,7 @@ fn run_by(
         };
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
+        m.take_by_value(trial.by_value());
         m.dice = dice.clone();
         if let Some(memory) = &noting.memory {
             m.start_from(memory);

@@ -469,7 +469,7 @@ impl Machine<'_> {
             self.order.agent = None;
             done?;
             for off in some {
-                if !self.check_proxy(w, mask, pc, *off, 16) {
+                if !self.check_proxy((w, mask, pc), SHARED, (*off, 16)) {
                     return Err(Stop::Finding);
                 }
             }

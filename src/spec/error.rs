@@ -76,6 +76,12 @@ pub enum SpecError {
     BadMap { text: String, why: String },
     #[error("the alias `{text}` cannot be read: {why}")]
     BadAlias { text: String, why: String },
+    #[error("the name `{text}` cannot be given: {why}")]
+    BadName { text: String, why: String },
+    #[error("the array of pointers `{array}` cannot be bound: {why}")]
+    BadPointers { array: String, why: String },
+    #[error("the part `{text}` cannot be compared: {why}")]
+    BadOnly { text: String, why: String },
     #[error(
         "the alias `{text}` names no two parameters of {kernels}; their parameters are {params}"
     )]

@@ -11,14 +11,21 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{Deserializer, Error as _, IgnoredAny};
 use toml::Spanned;
+use toml::de::DeValue;
 
-use super::binding::{Arg, ArgValue, Key};
+use super::binding::{Arg, ArgValue, ArrayDecl, Key};
 use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
+use super::names;
+use super::only::Only;
+use super::pointers;
+use super::sizes::{Sizes, template};
 use super::{SpecError, TomlError};
+
+mod loose;
 
 /// Everything that can be said about a check or a race.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -37,6 +44,7 @@ pub struct Settings {
     /// Kinds of defects that must be found.
     pub defects: Vec<String>,
     /// Number of threads: a block (N, 1, 1).
+    #[serde(deserialize_with = "loose::number")]
     pub threads: Option<u32>,
     /// Block.
     pub block: Option<Triple>,
@@ -52,11 +60,19 @@ pub struct Settings {
     /// Bindings of both kernels.
     pub args: IndexMap<String, ArgText>,
     /// Pairs of parameters.
-    pub map: IndexMap<String, String>,
+    #[serde(deserialize_with = "loose::pairs")]
+    pub map: Vec<(String, String)>,
     /// Pointers that may overlap.
-    pub alias: IndexMap<String, String>,
+    #[serde(deserialize_with = "loose::pairs")]
+    pub alias: Vec<(String, String)>,
+    /// Names of parameters.
+    pub names: IndexMap<String, String>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<String>,
+    /// Arrays that no parameter is.
+    pub buffers: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
-    #[serde(alias = "dynamic_shared")]
+    #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
     /// Lock-step warps.
     #[serde(alias = "warp_sync")]
@@ -74,12 +90,23 @@ pub struct Settings {
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
     /// The seed of contents that are drawn.
+    #[serde(deserialize_with = "loose::number")]
     pub seed: Option<u64>,
     /// Seconds.
+    #[serde(deserialize_with = "loose::seconds")]
     pub timeout: Option<f64>,
     /// Bytes.
-    #[serde(alias = "memory_limit")]
+    #[serde(alias = "memory_limit", deserialize_with = "loose::number")]
     pub memory_limit: Option<u64>,
+    /// The lists of sizes, which are read before what they fill.
+    #[serde(rename = "for")]
+    pub lists: IgnoredAny,
+    /// The sizes of the instance.
+    #[serde(skip)]
+    pub sizes: Sizes,
+    /// True for `[defaults]`.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// What is said about one kernel only; a path alone stands for `{ file = path }`.
@@ -100,6 +127,7 @@ pub struct SideSettings {
     /// Name of the entry function.
     pub entry: Option<String>,
     /// Number of threads.
+    #[serde(deserialize_with = "loose::number")]
     pub threads: Option<u32>,
     /// Block.
     pub block: Option<Triple>,
@@ -110,7 +138,7 @@ pub struct SideSettings {
     /// Bindings.
     pub args: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
-    #[serde(alias = "dynamic_shared")]
+    #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
 }
 
@@ -142,7 +170,14 @@ impl ArgText {
 #[serde(untagged)]
 enum Number {
     One(u32),
-    Many(Vec<u32>),
+    Many(Vec<Item>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Number(u32),
     Text(String),
 }
 
@@ -152,8 +187,17 @@ impl Number {
             Number::One(n) => Ok([n, rest, rest]),
             Number::Text(text) => triple(&text, rest),
             Number::Many(list) if (1..=3).contains(&list.len()) => {
-                let at = |i: usize| list.get(i).copied().unwrap_or(rest);
-                Ok([at(0), at(1), at(2)])
+                let mut out = [rest; 3];
+                for (slot, item) in out.iter_mut().zip(list) {
+                    *slot = match item {
+                        Item::Number(n) => n,
+                        Item::Text(text) => {
+                            let number = text.trim().parse();
+                            number.map_err(|_| format!("`{text}` is no number below 2^32"))?
+                        }
+                    };
+                }
+                Ok(out)
             }
             Number::Many(_) => Err("one to three numbers are needed".into()),
         }
@@ -224,38 +268,112 @@ impl Side {
 }
 
 /// A manifest.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Manifest {
     /// Manifests whose entries are run as well, each with its own defaults; their paths are
     /// relative to this one.
     pub include: Vec<Spanned<PathBuf>>,
-    /// Settings of every entry that does not say otherwise.
-    pub defaults: Settings,
     /// Pairs to check.
-    pub check: Vec<Settings>,
+    pub check: Vec<Entry>,
     /// Kernels to look at alone.
-    pub race: Vec<Settings>,
+    pub race: Vec<Entry>,
 }
+
+/// An entry of a manifest.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its instances, at least one: the settings of every entry that does not say otherwise, below its own.
+    pub instances: Vec<[Settings; 2]>,
+}
+
+impl Entry {
+    /// What it says of the entry itself.
+    pub fn head(&self) -> &Settings {
+        &self.instances[0][1]
+    }
+}
+
+/// What a manifest holds beside settings.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Rest {
+    include: Vec<Spanned<PathBuf>>,
+}
+
+/// The keys that only an entry of a manifest can hold.
+pub const ENTRY_KEYS: [&str; 3] = ["name", "expect", "defects"];
+
+/// The first key that only an entry of a manifest can hold, and its value.
+pub(super) fn entry_key<'v, 't>(
+    settings: &'v DeValue<'t>,
+) -> Option<(&'static str, &'v template::Node<'t>)> {
+    let table = settings.as_table()?;
+    let mut keys = ENTRY_KEYS.into_iter();
+    keys.find_map(|key| Some((key, table.get(key)?)))
+}
+
+/// Most instances of the entries of one manifest.
+const MOST_INSTANCES: usize = 100_000;
 
 impl Manifest {
     /// Reads a manifest; paths in it become relative to `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Manifest, TomlError> {
-        let mut manifest: Manifest = toml::from_str(text).map_err(TomlError::from)?;
-        let entries = manifest.check.iter_mut().chain(&mut manifest.race);
-        for settings in entries.chain([&mut manifest.defaults]) {
-            settings.rebase(base);
+        let mut table = template::table(text)?;
+        let mut take = |key| template::take(table.get_mut(), key);
+        let defaults = take("defaults");
+        let entries = [take("check"), take("race")];
+        let defaults = match defaults {
+            Some(node) => node,
+            None => Spanned::new(0..0, DeValue::Table(Default::default())),
+        };
+        if let Some((key, place)) = entry_key(defaults.get_ref()) {
+            let message = format!("`{key}` belongs in an entry, not in [defaults]");
+            return Err(template::at(message, place));
         }
-        Ok(manifest)
+        let lower = template::lists(defaults.get_ref())?;
+        let (mut lists, mut count) = ([Vec::new(), Vec::new()], 0);
+        for (entries, out) in entries.into_iter().zip(&mut lists) {
+            let Some(entries) = entries else { continue };
+            let DeValue::Array(all) = entries.get_ref() else {
+                let message = "an entry stands below [[check]] or [[race]]".to_string();
+                return Err(template::at(message, &entries));
+            };
+            for entry in all.iter() {
+                let refuse = |message| template::at(message, entry);
+                let lists = template::lists(entry.get_ref())?.over(&lower);
+                let sizes = lists.combinations().map_err(refuse)?;
+                count += sizes.len();
+                if count > MOST_INSTANCES {
+                    return Err(refuse(format!("more than {MOST_INSTANCES} instances")));
+                }
+                let mut instances = Vec::new();
+                for sizes in sizes {
+                    let mut layers = [&defaults, entry].map(|t| template::filled(t, &sizes));
+                    for layer in layers.iter_mut().flatten() {
+                        let layer: &mut Settings = layer;
+                        layer.rebase(base);
+                        layer.sizes = sizes.clone();
+                    }
+                    let [below, own] = layers;
+                    let (mut below, own) = (below?, own?);
+                    below.is_default = true;
+                    instances.push([below, own]);
+                }
+                out.push(Entry { instances });
+            }
+        }
+        let Rest { include } =
+            template::read(Spanned::new(0..0, DeValue::Table(table.into_inner())))?;
+        let [check, race] = lists;
+        Ok(Manifest {
+            include,
+            check,
+            race,
+        })
     }
 }
 
 impl Settings {
-    /// Reads a `--spec` file.
-    pub fn parse(text: &str) -> Result<Settings, TomlError> {
-        toml::from_str(text).map_err(TomlError::from)
-    }
-
     /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
         let args = self.args.values_mut();
@@ -264,23 +382,15 @@ impl Settings {
             .into_iter()
             .flatten()
             .flat_map(|s| s.own.args.values_mut());
-        args.chain(own).for_each(|arg| arg.rebase(base));
+        let buffers = self.buffers.values_mut();
+        let all = args.chain(own).chain(buffers);
+        all.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
                 *file = base.join(&file);
             }
         }
-    }
-
-    /// The first key that only an entry of a manifest can hold.
-    pub fn entry_key(&self) -> Option<&'static str> {
-        let keys = [
-            ("name", self.name.is_some()),
-            ("expect", self.expect.is_some()),
-            ("defects", !self.defects.is_empty()),
-        ];
-        keys.into_iter().find(|k| k.1).map(|k| k.0)
     }
 }
 
@@ -329,6 +439,12 @@ pub struct KernelSpec {
     pub args: Vec<Arg>,
     /// Parameters that point to one array.
     pub alias: Vec<(Key, Key)>,
+    /// Names of parameters and fields.
+    pub names: Vec<(Key, String)>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<Only>,
+    /// Arrays that no parameter is.
+    pub buffers: Vec<(String, ArrayDecl)>,
 }
 
 /// What all layers together say about the run.
@@ -336,6 +452,8 @@ pub struct KernelSpec {
 pub struct Options {
     /// Pairs of parameters.
     pub map: Vec<(Key, Key)>,
+    /// What names of sizes stand for.
+    pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
     /// Rounded constants are never read as the numbers that they stand for.
@@ -361,6 +479,7 @@ impl Layers<'_> {
     pub fn options(self) -> Result<Options, SpecError> {
         let mut out = Options {
             map: Vec::new(),
+            sizes: self.sizes(),
             strict: false,
             exact_constants: false,
             probabilistic: false,
@@ -404,7 +523,7 @@ impl Layers<'_> {
     fn alias(self) -> Result<Vec<(Key, Key)>, SpecError> {
         let named = self.0.iter().rev().find(|l| !l.alias.is_empty());
         let pairs = named.into_iter().flat_map(|l| &l.alias);
-        let read = |(a, b): (&String, &String)| {
+        let read = |(a, b): &(String, String)| {
             let key = |text: &str| {
                 Key::parse(text).map_err(|why| SpecError::BadAlias {
                     text: format!("{a}={b}"),
@@ -414,6 +533,42 @@ impl Layers<'_> {
             Ok((key(a)?, key(b)?))
         };
         pairs.map(read).collect()
+    }
+
+    /// The sizes of the instance.
+    pub fn sizes(self) -> Sizes {
+        let named = self.0.iter().rev().find(|l| !l.sizes.is_empty());
+        named.map(|l| l.sizes.clone()).unwrap_or_default()
+    }
+
+    /// Names of parameters: what a higher layer says of a key counts.
+    fn names(self) -> Result<Vec<(Key, String)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (key, name) in self.0.iter().flat_map(|l| &l.names) {
+            all.insert(key.trim(), name);
+        }
+        all.iter()
+            .map(|(key, name)| names::parse(key, name))
+            .collect()
+    }
+
+    /// Arrays that no parameter is: what a higher layer says of a name counts.
+    fn buffers(self) -> Result<Vec<(String, ArrayDecl)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (name, array) in self.0.iter().flat_map(|l| &l.buffers) {
+            all.insert(name.trim(), &array.0);
+        }
+        let read = all
+            .iter()
+            .map(|(name, array)| pointers::buffer(name, array));
+        read.collect()
+    }
+
+    /// Parts of outputs; the highest layer that names any counts.
+    fn only(self) -> Result<Vec<Only>, SpecError> {
+        let named = self.0.iter().rev().find(|l| !l.only.is_empty());
+        let all = named.into_iter().flat_map(|l| &l.only);
+        all.map(|text| Only::parse(text)).collect()
     }
 
     /// What concerns one kernel.
@@ -447,7 +602,10 @@ impl Layers<'_> {
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;
                 for (key, value) in table {
-                    args.push(arg(key, &value.0, layer, own)?);
+                    args.push(Arg {
+                        optional: s.is_default,
+                        ..arg(key, &value.0, layer, own)?
+                    });
                 }
             }
         }
@@ -460,6 +618,9 @@ impl Layers<'_> {
             launch,
             args,
             alias: self.alias()?,
+            names: self.names()?,
+            only: self.only()?,
+            buffers: self.buffers()?,
         })
     }
 }
@@ -467,16 +628,20 @@ impl Layers<'_> {
 impl KernelSpec {
     /// Finds what the contents of arrays are.
     pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
-        for (i, arg) in self.args.iter_mut().enumerate() {
-            let ArgValue::Array(decl) = &mut arg.value else {
-                continue;
-            };
+        let args = self.args.iter_mut().map(|arg| match &mut arg.value {
+            ArgValue::Array(decl) => Some((&arg.text, decl)),
+            _ => None,
+        });
+        let buffers = self.buffers.iter_mut();
+        let buffers = buffers.map(|(name, decl)| Some((&*name, decl)));
+        for (i, array) in args.chain(buffers).enumerate() {
+            let Some((text, decl)) = array else { continue };
             let Some(mut contents) = decl.contents.take() else {
                 continue;
             };
             let loaded = contents.load(decl, i as u64, from);
             loaded.map_err(|why| SpecError::Contents {
-                text: shortened(&arg.text),
+                text: shortened(text),
                 why,
             })?;
             decl.contents = Some(contents);
@@ -514,6 +679,7 @@ fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError
         text: text.clone(),
         layer,
         own,
+        optional: false,
     })
 }
 
@@ -540,7 +706,8 @@ mod tests {
     #[test]
     fn layers_and_sides() {
         let m = Manifest::parse(TEXT, Path::new("base")).expect("valid");
-        let layers = [&m.defaults, &m.check[0]];
+        let [below, own] = &m.check[0].instances[0];
+        let layers = [below, own];
         let layers = Layers(&layers);
         let r = layers.kernel(Which::Reference).expect("valid");
         let o = layers.kernel(Which::Optimized).expect("valid");
@@ -550,7 +717,7 @@ mod tests {
         assert_eq!(o.args.len(), 4);
         assert_eq!(o.args[3].text, "2=4");
         assert!(o.args[3].own);
-        assert_eq!(m.race[0].defects, ["data-race"]);
+        assert_eq!(m.race[0].head().defects, ["data-race"]);
     }
 
     #[test]
@@ -565,10 +732,52 @@ mod tests {
     }
 
     #[test]
+    fn entries_have_an_instance_for_each_size() {
+        let text = r#"
+            [defaults]
+            for = { n = "1..3" }
+            threads = "{n}"
+            timeout = "{n*2}"
+            [[race]]
+            name = "r{n}"
+            kernel = "k{n}.ptx"
+            for = { m = [4, "6..8"] }
+            grid = ["{m}", 2]
+            args = { "0" = "in:f32[{n*m}]" }
+            map = ["1 = 2", "3=4+8"]
+            alias = { "0" = "1" }
+            [[race]]
+            kernel = "plain{.ptx"
+            for = { n = 5 }
+        "#;
+        let m = Manifest::parse(text, Path::new("")).expect_err("a brace is not closed");
+        assert_eq!(
+            &text[m.span.map_or(0..0, |s| s.start as usize..s.end as usize)],
+            "\"plain{.ptx\""
+        );
+        let m = Manifest::parse(&text.replace("plain{.", "plain."), Path::new("")).expect("valid");
+        assert_eq!(m.race[0].instances.len(), 6);
+        let [below, own] = &m.race[0].instances[4];
+        assert_eq!(
+            (own.sizes.to_string(), below.threads),
+            ("m = 7, n = 1".into(), Some(1))
+        );
+        assert_eq!(
+            (below.timeout, own.grid),
+            (Some(2.0), Some(Triple([7, 2, 1])))
+        );
+        assert_eq!(own.args["0"].0, "in:f32[7]");
+        assert_eq!(own.name.as_deref(), Some("r{n}"));
+        assert_eq!(own.map[1], ("3".to_string(), "4+8".to_string()));
+        assert_eq!(m.race[1].instances.len(), 1);
+    }
+
+    #[test]
     fn threads_and_block_clash_in_one_layer() {
-        let s = Settings::parse("threads = 4\nblock = [2, 2]\nkernel = \"k\"").expect("valid");
+        let text = "[[race]]\nthreads = 4\nblock = [2, 2]\nkernel = \"k\"";
+        let m = Manifest::parse(text, Path::new("")).expect("valid");
         assert!(matches!(
-            Layers(&[&s]).kernel(Which::Kernel),
+            Layers(&[m.race[0].head()]).kernel(Which::Kernel),
             Err(SpecError::ThreadsAndBlock)
         ));
     }

@@ -18,21 +18,27 @@ mod fit;
 mod flags;
 pub mod init;
 pub mod launch;
+pub mod layers;
 pub mod limits;
 pub mod manifest;
+mod names;
 pub mod npy;
 mod numbers;
 mod one_sided;
+pub mod only;
 pub mod pair;
 mod pairing;
+pub mod pointers;
+pub mod sizes;
 mod usage;
 
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;
-pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use manifest::{ENTRY_KEYS, Entry, KernelSpec, Layers, Manifest, Options, Settings, Which};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
+pub use sizes::{Lists, Sizes};
 
 /// The launch of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,8 +175,14 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
+    /// Its first byte is at a multiple of this, where that was said.
+    pub align: Option<u32>,
+    /// The pointers that it holds before the launch.
+    pub pointers: Option<Arc<[pointers::Pointer]>>,
     /// Its bytes before the launch where an initialiser or its contents say them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
+    /// The parts that are compared, by a range for each dimension; all of it if there are none.
+    pub only: Option<Arc<[Vec<(u64, u64)>]>>,
 }
 
 impl Array {

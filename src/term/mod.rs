@@ -45,6 +45,7 @@ pub mod made;
 pub(crate) mod orders;
 pub(crate) mod overflow;
 mod products;
+pub mod questions;
 mod range;
 pub mod rebuild;
 pub(crate) mod samples;
@@ -118,6 +119,8 @@ pub struct TermStore {
     pub(crate) as_written: bool,
     /// True once rounding may turn a test over.
     has_flips: bool,
+    /// What each of these tests asks, by the number of its unknown.
+    questions: rustc_hash::FxHashMap<u32, questions::Question>,
     /// True if every hyperbolic tangent stands for the code of a library: none is that of `tanh.approx`, which has half
     /// of the digits.
     pub(crate) library_tanh: bool,

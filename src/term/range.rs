@@ -7,8 +7,8 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use smallvec::SmallVec;
 
-use super::view::{self, Fun, RCmp, Term};
 use super::encoding::layout;
+use super::view::{self, Fun, RCmp, Term};
 use super::{ArrayId, Sort, TermId, TermStore, decode, pow2};
 use crate::kernel::Fmt;
 

@@ -300,6 +300,12 @@ impl Machine<'_> {
                 "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
             ));
         }
+        for id in std::mem::take(&mut self.prov.used_said) {
+            let (name, bytes) = (self.name_of(id), self.prov.most(id));
+            self.found.assumptions.insert(format!(
+                "{name} begins at a multiple of {bytes} bytes, as its binding says"
+            ));
+        }
         if self.prov.used_alignment {
             self.found
                 .assumptions
