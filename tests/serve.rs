@@ -413,6 +413,13 @@ fn workers_are_replaced() {
             "{name}: {answer}"
         );
     }
+    // A new worker gets the reference with its first request, even one that is refused.
+    signal("-KILL", &server.workers()[0]);
+    std::thread::sleep(Duration::from_millis(100));
+    let mut refused = check.clone();
+    refused["launch"] = json!({"thread": 3});
+    assert_eq!(server.ask(&refused)["ok"], false);
+    assert_eq!(server.ask(&check)["result"]["verdict"], "equivalent");
     // One that does not even look at its limits any more.
     signal("-STOP", &server.workers()[0]);
     let mut limited = check.clone();

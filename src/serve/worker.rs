@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
-use crate::spec::{Layers, Settings, Which, limits};
+use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 use crate::{check, race, run};
 
 use super::answer;
@@ -57,7 +57,7 @@ pub struct Reference {
 /// What a worker holds.
 #[derive(Default)]
 struct Worker {
-    prepared: HashMap<String, Arc<File>>,
+    prepared: HashMap<String, Result<Arc<File>, Failure>>,
 }
 
 /// Runs the jobs of the standard input, within this much memory.
@@ -127,6 +127,16 @@ impl Worker {
         for handle in &job.drop {
             self.prepared.remove(handle);
         }
+        // The server counts on it from now on, whatever becomes of this job.
+        if let Some(Reference {
+            handle: Some(handle),
+            kernel: Some(kernel),
+            ..
+        }) = &job.reference
+            && let Ok(Origin::Text(text, name)) = kernel.origin("reference")
+        {
+            self.prepared.insert(handle.clone(), parsed(text, name));
+        }
         self.result(job)
             .unwrap_or_else(|f| answer::refused(&job.id, &f))
     }
@@ -159,7 +169,7 @@ impl Worker {
                 "check" => (&mut own.optimized, "optimized"),
                 _ => (&mut own.kernel, "kernel"),
             };
-            side.get_or_insert_default().file = Some(put(kernel, role, &files)?.0);
+            side.get_or_insert_default().file = Some(put(kernel, role, &files)?);
         }
         let layers = [&base, &own];
         let layers = Layers(&layers);
@@ -183,23 +193,16 @@ impl Worker {
     }
 
     /// Puts the text of a reference among the files; the name that it has there.
-    fn reference(&mut self, reference: &Reference, files: &Files) -> Result<PathBuf, Failure> {
-        let held = |worker: &Worker| {
-            let file = worker.prepared.get(reference.handle.as_ref()?)?;
-            Some(file.clone())
-        };
-        if let Some(file) = held(self) {
+    fn reference(&self, reference: &Reference, files: &Files) -> Result<PathBuf, Failure> {
+        let handle = reference.handle.as_ref();
+        if let Some(file) = handle.and_then(|h| self.prepared.get(h)) {
             let key = key("reference");
-            files.insert(&key, Ok(file));
+            files.insert(&key, file.clone());
             return Ok(key);
         }
         let kernel = reference.kernel.as_ref();
         let kernel = kernel.ok_or_else(|| answer::usage("the reference is missing"))?;
-        let (path, file) = put(kernel, "reference", files)?;
-        if let (Some(handle), Some(file)) = (&reference.handle, file) {
-            self.prepared.insert(handle.clone(), file);
-        }
-        Ok(path)
+        put(kernel, "reference", files)
     }
 }
 
@@ -208,21 +211,19 @@ fn key(role: &str) -> PathBuf {
     PathBuf::from(format!("\0{role}"))
 }
 
-/// Puts a kernel among the files: its name there, and its tree where it came as text.
-fn put(
-    kernel: &Kernel,
-    role: &str,
-    files: &Files,
-) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
+fn parsed(text: &str, name: &str) -> Result<Arc<File>, Failure> {
+    let source = Source::new(name, text).map_err(|e| answer::usage(e.to_string()))?;
+    input::parse(Arc::new(source))
+}
+
+/// Puts a kernel among the files; its name there.
+fn put(kernel: &Kernel, role: &str, files: &Files) -> Result<PathBuf, Failure> {
     match kernel.origin(role)? {
-        Origin::File(path) => Ok((path.to_path_buf(), None)),
+        Origin::File(path) => Ok(path.to_path_buf()),
         Origin::Text(text, name) => {
-            let source = Source::new(name, text);
-            let source = source.map_err(|e| answer::usage(e.to_string()))?;
-            let file = input::parse(Arc::new(source));
             let key = key(role);
-            files.insert(&key, file.clone());
-            Ok((key, Some(file?)))
+            files.insert(&key, parsed(text, name));
+            Ok(key)
         }
         Origin::Formula(_) => {
             let why = format!("{role}: only a reference can be a formula");
@@ -242,14 +243,14 @@ impl Reference {
     }
 }
 
-/// Keys that a manifest has and a request has not: it has its kernels in places of their own, is one instance, and has
-/// nothing to expect.
-const NOT_HERE: [&str; 6] = ["name", "expect", "defects", "denied", "for", "formula"];
+/// Further keys that a manifest has and a request has not: it has its kernels in places of their own and is one instance.
+const NOT_HERE: [&str; 3] = ["denied", "for", "formula"];
 
 /// Keys of a manifest, none of which says where a kernel is.
 fn named(launch: &Launch) -> Result<Launch, Failure> {
     let refuse = |why: String| Err(answer::usage(format!("launch: {why}")));
-    if let Some(key) = NOT_HERE.iter().find(|&&key| launch.contains_key(key)) {
+    let mut strange = ENTRY_KEYS.iter().chain(&NOT_HERE);
+    if let Some(key) = strange.find(|key| launch.contains_key(**key)) {
         return refuse(format!("`{key}` belongs in a manifest"));
     }
     for side in ["kernel", "reference", "optimized"] {

@@ -84,13 +84,21 @@ class Call:
         return Names({p: n for p, n in zip(parameters, people) if p != n}, arrays)
 
 
-def _pairs(call: Call, reference: Kernel, optimized: Kernel) -> dict[str, str]:
-    """Pairs of parameters by name, where both kernels name theirs and the positions differ."""
-    if not reference.names or not optimized.names:
+def _pairs(reference: Kernel, optimized: Kernel) -> dict[str, str]:
+    """Pairs of parameters by name, where both kernels name theirs and differ; arrays that are left, in order."""
+    if not reference.names or not optimized.names or reference.names == optimized.names:
         return {}
     places = {n: i for i, n in enumerate(optimized.names)}
-    pairs = {str(i): str(places[n]) for i, n in enumerate(reference.names) if n in places}
-    return {} if all(k == v for k, v in pairs.items()) else pairs
+    pairs = {i: places[n] for i, n in enumerate(reference.names) if n in places}
+
+    def left(kernel: Kernel, paired: set[int]) -> list[int]:
+        bound = kernel.args.get
+        return [i for i in range(len(kernel.names)) if i not in paired and isinstance(bound(i), arg.Array)]
+
+    rest = left(reference, set(pairs)), left(optimized, set(pairs.values()))
+    if len(rest[0]) == len(rest[1]):
+        pairs |= dict(zip(*rest))
+    return {str(k): str(v) for k, v in pairs.items()}
 
 
 def _resolve(reference: Reference, optimized: Kernel, call: Call) -> Kernel | Formula:
@@ -266,7 +274,7 @@ class Prepared:
         named = optimized
         if isinstance(reference, Kernel):
             named = reference
-            launch["map"] = _pairs(self.call, reference, optimized)
+            launch["map"] = _pairs(reference, optimized)
         else:
             launch["names"] = {str(i): n for i, n in enumerate(self.call.parameter_names(optimized))}
         out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"]}
