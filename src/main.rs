@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&lines, panicked)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&lines)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(String, u8), Failure> {
+fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
     let command = match lines {
         [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
             &cli.command
@@ -106,13 +106,7 @@ fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(String, u8), Failure
         Command::Gate(a) => run_gate(a, format),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
-            let what = || {
-                panicked
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone()
-            };
-            serve::worker::run(a.memory_limit, &what);
+            serve::worker::work(a.memory_limit);
             Ok((String::new(), 0))
         }
         Command::Init(a) => {

@@ -74,6 +74,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     Ok(Report {
         command: "race",
         verdict,
+        formula: None,
         kernels: vec![ran.describe(&covered)],
         defects: found.defects,
         warnings: found.warnings,

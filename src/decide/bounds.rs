@@ -379,7 +379,9 @@ pub(crate) fn settle(
         let sites = vec![g.site.clone()];
         let place = format!("a place in {name} that data choose");
         let fits = g.fits.is_empty();
-        let found = match searches > SEARCHES {
+        // What a formula reads is not listed as what a kernel reads is, so that it refutes nothing.
+        let is_kernel = reference.stats.warp_instructions > 0;
+        let found = match searches > SEARCHES || !is_kernel {
             true => None,
             false => refuted(&store, goal, &premises, arrays, seed),
         };

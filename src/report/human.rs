@@ -25,6 +25,9 @@ const GROUPS: usize = 4;
 /// CTAs that are named.
 const CTAS: usize = 6;
 
+/// Lines of a formula that are shown behind its first.
+const FORMULA: usize = 20;
+
 /// Places of one kind of rounding that are shown.
 const PLACES: usize = 3;
 
@@ -49,6 +52,13 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         )?;
     }
     writeln!(out)?;
+    if let Some(text) = &r.formula {
+        let mut lines = text.trim().lines();
+        writeln!(out, "  reference  {}", visible(lines.next().unwrap_or("")))?;
+        for line in lines.take(FORMULA) {
+            writeln!(out, "             {}", visible(line))?;
+        }
+    }
     for k in &r.kernels {
         write_kernel(out, k)?;
     }
@@ -135,10 +145,16 @@ pub fn style(verdict: Verdict) -> Style {
 /// What the verdict says, in words.
 fn claim(r: &Report) -> &'static str {
     match r.verdict {
+        Verdict::Equivalent if r.formula.is_some() => {
+            "the kernel computes what the formula says, without race, deadlock or memory error"
+        }
         Verdict::Equivalent => {
             "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
         }
         Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
+        Verdict::NotEquivalent if r.formula.is_some() => {
+            "the kernel computes something else than the formula says"
+        }
         Verdict::NotEquivalent => "the kernels compute different outputs",
         Verdict::Defective if r.kernels.len() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",

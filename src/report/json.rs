@@ -22,6 +22,9 @@ pub fn report(r: &Report) -> Value {
     put("command", json!(r.command));
     put("verdict", json!(r.verdict.name()));
     put("scope", scope(r));
+    if let Some(text) = &r.formula {
+        put(Which::Reference.name(), json!({"formula": text}));
+    }
     for k in &r.kernels {
         put(k.which.name(), kernel(k));
     }

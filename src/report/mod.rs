@@ -85,6 +85,8 @@ pub struct Report {
     pub command: &'static str,
     /// The answer.
     pub verdict: Verdict,
+    /// The formula that is the reference, if it is no kernel.
+    pub formula: Option<String>,
     /// The kernels, the reference first.
     pub kernels: Vec<KernelReport>,
     /// Defects.

@@ -16,6 +16,8 @@ pub enum SpecError {
         "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
     )]
     NoFile { which: &'static str },
+    #[error("the reference is given twice: it is either a formula or a kernel, once")]
+    TwoReferences,
     #[error("`{kernel}` has no .reqntid: give its block with {flag}{hint}")]
     NoBlock {
         kernel: String,
