@@ -6,10 +6,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
-use crate::report::{Entry, Failure, SiteReport};
+use crate::report::Failure;
 use crate::spec::KernelSpec;
 
 /// A parsed file.
@@ -122,7 +123,10 @@ fn no_file(path: &Path, about: &Metadata) -> Failure {
 
 fn refuse(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     let path = path.display().to_string();
-    Failure::new("", format!("cannot read `{}`: {why}", visible(&path)))
+    Failure::new(
+        ErrorKind::File,
+        format!("cannot read `{}`: {why}", visible(&path)),
+    )
 }
 
 /// Reads a text file that is named by anyone.
@@ -132,7 +136,8 @@ pub fn text(path: &Path) -> Result<Arc<Source>, Failure> {
 
 fn source(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Failure> {
     let name = path.display().to_string();
-    let source = Source::from_bytes(name, bytes).map_err(|e| Failure::new("", e.to_string()))?;
+    let source = Source::from_bytes(name, bytes)
+        .map_err(|e| Failure::new(ErrorKind::File, e.to_string()))?;
     Ok(Arc::new(source))
 }
 
@@ -146,7 +151,7 @@ fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {
             let diagnostics = errors.iter().map(Diagnostic::from).collect();
-            Err(Failure::at(&source, diagnostics))
+            Err(Failure::at(ErrorKind::Syntax, &source, diagnostics))
         }
     }
 }
@@ -157,15 +162,16 @@ pub struct Lowered {
     /// The kernel.
     pub kernel: Kernel,
     /// Warnings about its text.
-    pub warnings: Vec<Entry>,
+    pub warnings: Vec<Finding<WarningKind>>,
 }
 
 /// The kernel that a specification names.
 pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
-    let file = files.open(&spec.file)?;
-    let mut lowered = lower_entry(&file, spec.entry.as_deref())?;
+    let part = spec.which.part();
+    let lower = || lower_entry(&*files.open(&spec.file)?, spec.entry.as_deref());
+    let mut lowered = lower().map_err(|e| e.about(part))?;
     for w in &mut lowered.warnings {
-        w.kernel = Some(spec.which);
+        w.kernel = part;
     }
     Ok(lowered)
 }
@@ -186,13 +192,9 @@ pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
 fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> {
     let lowered = kernel::lower(&file.module, &file.source, entry)
         .map_err(|errors| rejected(file, &errors))?;
-    let warning = |w: &LowerWarning| Entry {
-        kernel: None,
-        kind: w.code(),
-        message: w.to_string(),
-        count: 1,
-        sites: vec![SiteReport::new(&file.source, w.span(), "")],
-        difference: None,
+    let warning = |w: &LowerWarning| {
+        let site = Site::new(&file.source, w.span(), "");
+        Finding::new(Part::Kernel, w.kind(), w.to_string()).at(vec![site])
     };
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),
@@ -202,5 +204,6 @@ fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> 
 
 fn rejected(file: &File, errors: &[LowerError]) -> Failure {
     let diagnostics = errors.iter().map(LowerError::diagnostic).collect();
-    Failure::at(&file.source, diagnostics)
+    let kind = errors.first().map_or(ErrorKind::Syntax, LowerError::kind);
+    Failure::at(kind, &file.source, diagnostics)
 }

@@ -24,6 +24,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use rustc_hash::FxHashMap;
 
 use super::Reading;
+use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Fmt;
 use crate::term::interval::Interval;
 use crate::term::rebuild::rebuild;
@@ -310,8 +311,8 @@ impl Reading for Readings {
         })
     }
 
-    /// The readings as sentences.
-    fn assumptions(&self) -> Vec<String> {
+    /// What the readings take for granted.
+    fn assumptions(&self) -> Vec<Assumption> {
         let sentence = |(q, r): (&BigRational, &Meant)| {
             let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
             let what = match bits {
@@ -325,7 +326,7 @@ impl Reading for Readings {
                     None => format!("the product of constants {}", show::number(q)),
                 },
             };
-            format!("{what} is read as {}", r.meaning.text())
+            AssumptionKind::Constant.says(format!("{what} is read as {}", r.meaning.text()))
         };
         self.map.iter().map(sentence).collect()
     }

@@ -16,6 +16,7 @@
 //! Not claimed: what the upper bits of a widened element are. The manual calls them padding; that they
 //! are zeros is an assumption, which the report lists.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
 use crate::term::TermId;
 
@@ -145,11 +146,8 @@ impl Machine<'_> {
             self.matrix_rows(w, pc, form.rows(dsts.len()), at, piece.min(2), Kind::Read)?;
         self.order_matrix_reads(w, pc, &rows, dsts.len(), (form, narrow))?;
         if narrow.is_some() {
-            self.found.assumptions.insert(
-                "an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
-                 with zeros above it"
-                    .into(),
-            );
+            self.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
+                 with zeros above it"));
         }
         for (r, d) in dsts.iter().enumerate() {
             for lane in 0..LANES {

@@ -6,13 +6,16 @@
 //! what is said about both. The keys of the tables are the flags without their dashes.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{Deserializer, Error as _, IgnoredAny};
 use toml::Spanned;
+
+use crate::answer::{Part, WarningKind, kinds};
 
 use super::binding::{Arg, ArgValue, Key};
 use super::launch::{LaunchSpec, triple};
@@ -62,6 +65,10 @@ pub struct Settings {
     pub warp_sync: Option<bool>,
     /// Warnings that count as defects.
     pub strict: Option<bool>,
+    /// Kinds of warnings that make the exit status 1; those of all layers together.
+    pub deny: Vec<String>,
+    /// Kinds of denied warnings that an entry must have.
+    pub denied: Vec<String>,
     /// No recovery of constants.
     #[serde(alias = "exact_constants")]
     pub exact_constants: Option<bool>,
@@ -221,12 +228,26 @@ pub struct Manifest {
     pub check: Vec<Settings>,
     /// Kernels to look at alone.
     pub race: Vec<Settings>,
+    /// Where the entries stand: the checks, then the races.
+    #[serde(skip)]
+    pub places: Vec<Range<usize>>,
+}
+
+/// Where the entries of a manifest stand.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Places {
+    check: Vec<Spanned<IgnoredAny>>,
+    race: Vec<Spanned<IgnoredAny>>,
 }
 
 impl Manifest {
     /// Reads a manifest; paths in it become relative to `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Manifest, TomlError> {
         let mut manifest: Manifest = toml::from_str(text).map_err(TomlError::from)?;
+        let places: Places = toml::from_str(text).map_err(TomlError::from)?;
+        let places = places.check.iter().chain(&places.race);
+        manifest.places = places.map(Spanned::span).collect();
         let entries = manifest.check.iter_mut().chain(&mut manifest.race);
         for settings in entries.chain([&mut manifest.defaults]) {
             settings.rebase(base);
@@ -257,6 +278,7 @@ impl Settings {
             ("name", self.name.is_some()),
             ("expect", self.expect.is_some()),
             ("defects", !self.defects.is_empty()),
+            ("denied", !self.denied.is_empty()),
         ];
         keys.into_iter().find(|k| k.1).map(|k| k.0)
     }
@@ -280,6 +302,15 @@ impl Which {
             Which::Kernel => "kernel",
             Which::Reference => "reference",
             Which::Optimized => "optimized",
+        }
+    }
+
+    /// The same as reports name it.
+    pub fn part(self) -> Part {
+        match self {
+            Which::Kernel => Part::Kernel,
+            Which::Reference => Part::Reference,
+            Which::Optimized => Part::Optimized,
         }
     }
 
@@ -316,6 +347,8 @@ pub struct Options {
     pub map: Vec<(Key, Key)>,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// Kinds of warnings that make the exit status 1.
+    pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
     /// Proofs by random evaluation count.
@@ -338,6 +371,7 @@ impl Layers<'_> {
         let mut out = Options {
             map: Vec::new(),
             strict: false,
+            deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
             precision: false,
@@ -347,6 +381,9 @@ impl Layers<'_> {
         for layer in self.0 {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
+            }
+            for word in &layer.deny {
+                out.deny.extend(denied(word)?);
             }
             if let Some(exact) = layer.exact_constants {
                 out.exact_constants = exact;
@@ -436,6 +473,27 @@ impl Layers<'_> {
             alias: self.alias()?,
         })
     }
+}
+
+/// The word that stands for every kind of warning.
+const EVERY_WARNING: &str = "warnings";
+
+/// The kinds of warnings that a word of `deny` names.
+pub fn denied(word: &str) -> Result<Vec<WarningKind>, SpecError> {
+    if word == EVERY_WARNING {
+        return Ok(WarningKind::ALL.to_vec());
+    }
+    if let Some(kind) = WarningKind::parse(word) {
+        return Ok(vec![kind]);
+    }
+    let mut words = WarningKind::words();
+    words.push(EVERY_WARNING);
+    let near = match kinds::near(word, &words).as_slice() {
+        [] => String::new(),
+        near => format!(" (near: {})", near.join(", ")),
+    };
+    let word = word.to_string();
+    Err(SpecError::UnknownKind { word, near })
 }
 
 fn block(threads: Option<u32>, block: Option<Triple>) -> Result<Option<[u32; 3]>, SpecError> {

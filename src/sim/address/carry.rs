@@ -8,6 +8,7 @@
 //! rule here refuses operands that carry one: the run ends as `unknown`, since what would follow is
 //! true of one layout only.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::operands::{op_uses, uses};
 use crate::kernel::{
     AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
@@ -296,14 +297,17 @@ impl Machine<'_> {
         let taken: Vec<_> = self.prov.taken.drain().collect();
         for (id, bytes) in taken {
             let name = self.name_of(id);
-            self.found.assumptions.insert(format!(
-                "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
-            ));
-        }
-        if self.prov.used_alignment {
             self.found
                 .assumptions
-                .insert("arrays begin at multiples of 256 bytes, as allocations do".into());
+                .insert(AssumptionKind::Alignment.says(format!(
+                    "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
+                )));
+        }
+        if self.prov.used_alignment {
+            self.found.assumptions.insert(
+                AssumptionKind::Alignment
+                    .says("arrays begin at multiples of 256 bytes, as allocations do"),
+            );
         }
     }
 }
