@@ -55,6 +55,7 @@ impl Rig {
             count,
             kind,
             conditional: false,
+            by: volta::sim::race::By::Lanes,
         };
         self.shadow
             .access(&self.clocks, black_box(&access), &mut self.report);

@@ -19,7 +19,7 @@ const SPEC: &str = r#"
 "#;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let mut settings = Settings::parse(SPEC)?;
+    let mut settings: Settings = toml::from_str(SPEC)?;
     settings.rebase(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels"));
     let report = match check(Layers(&[&settings]), &Files::new()) {
         Ok(report) => report,

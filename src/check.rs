@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use crate::answer::{
-    self, Assumption, Command, DefectKind, Finding, Part, UnknownKind, Values, WarningKind,
+    self, Assumption, Command, Outputs, DefectKind, Finding, Part, UnknownKind, Values, WarningKind,
 };
 use crate::decide;
 use crate::explain::{self, Counterexample, Decision};
@@ -27,8 +27,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let specs = [
-        layers.kernel(Which::Reference)?,
-        layers.kernel(Which::Optimized)?,
+        input::spec(layers, Which::Reference, files, None)?,
+        input::spec(layers, Which::Optimized, files, None)?,
     ];
     let limits = limits(&options, start);
 
@@ -254,7 +254,7 @@ impl Asked<'_> {
             warnings: found.warnings,
             unknown: found.unknown,
             counterexample: counterexample.map(Into::into),
-            outputs: outputs.iter().map(Into::into).collect(),
+            outputs: Outputs::Compared(outputs.iter().map(Into::into).collect()),
             probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,

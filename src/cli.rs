@@ -3,14 +3,14 @@
 //! The flags of a command become one layer of [`Settings`], above a `--spec` file. A flag that is
 //! not built yet is a usage error, never ignored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use volta::gate::Shard;
-use volta::spec::binding::{parse_arg, parse_map};
+use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
 
@@ -69,9 +69,16 @@ pub enum Command {
     /// Is this kernel free of races, deadlocks and memory errors?
     #[command(after_help = RACE_EXAMPLES)]
     Race(Box<RaceArgs>),
+    /// Execute a kernel on numbers, without a GPU.
+    Run(Box<RunArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
+    /// Answer requests as JSON lines on the standard input and output, for harnesses.
+    Serve(ServeArgs),
+    /// Run the requests of a server.
+    #[command(hide = true)]
+    ServeWorker(ServeArgs),
     /// Print a commented manifest for kernels.
     Init(InitArgs),
     /// Print a stage of the pipeline.
@@ -101,7 +108,10 @@ impl Command {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
+            Command::Run(_) => "run",
             Command::Gate(_) => "gate",
+            Command::Serve(_) => "serve",
+            Command::ServeWorker(_) => "serve-worker",
             Command::Init(_) => "init",
             Command::Dump(_) => "dump",
             Command::Completions { .. } => "completions",
@@ -111,15 +121,57 @@ impl Command {
         }
     }
 
+    /// Number of threads that it works with, if that was said; a server leaves the work to others.
+    pub fn threads(&self) -> Option<u16> {
+        match self {
+            Command::Serve(_) => Some(1),
+            Command::ServeWorker(a) => a.jobs,
+            _ => self.output()?.jobs,
+        }
+    }
+
+    /// What it asks about kernels, if that is one question.
+    pub fn question(&self) -> Option<Question<'_>> {
+        let (settings, bind, files) = match self {
+            Command::Check(a) => (a.settings(), &a.bind, vec![&*a.reference, &*a.optimized]),
+            Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Gate(_)
+            | Command::Init(_)
+            | Command::Dump(_)
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Serve(_)
+            | Command::ServeWorker(_)
+            | Command::Schema => return None,
+        };
+        Some(Question {
+            settings,
+            spec: bind.spec.as_deref(),
+            files,
+        })
+    }
+
     /// Where and how its result goes.
     pub fn output(&self) -> Option<&OutputArgs> {
         match self {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
+            Command::Run(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
     }
+}
+
+/// A question about kernels.
+pub struct Question<'a> {
+    /// The flags as a layer of settings.
+    pub settings: Result<Settings, String>,
+    /// The file of settings below the flags.
+    pub spec: Option<&'a Path>,
+    /// The kernels that the command line names.
+    pub files: Vec<&'a Path>,
 }
 
 /// `volta check`.
@@ -155,6 +207,28 @@ pub struct RaceArgs {
     pub output: OutputArgs,
 }
 
+/// `volta run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Seed of the contents normal and uniform.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write an output to a file, e.g. 1=y.npy.
+    #[arg(long, value_name = "KEY=FILE.npy", value_parser = save_text)]
+    pub save: Vec<(Key, PathBuf)>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 /// `volta gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
@@ -180,6 +254,17 @@ pub struct GateArgs {
     pub stats: bool,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `volta serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Number of requests that run side by side.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Memory of each request.
+    #[arg(long, value_name = "BYTES")]
+    pub memory_limit: Option<u64>,
 }
 
 /// `volta init`.
@@ -251,18 +336,27 @@ pub struct LaunchArgs {
     /// Count unordered writes of equal values as data races.
     #[arg(long)]
     pub strict: bool,
+    /// Run the command for each of these sizes (n=1..9,50), `{EXPR}` in any other value being replaced.
+    #[arg(long = "for", value_name = "NAME=LIST", allow_hyphen_values = true)]
+    pub sizes: Vec<String>,
 }
 
 /// Bindings.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
 pub struct BindArgs {
-    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64].
+    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
     #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
+    /// A name for a parameter or field, which reports use and other flags may.
+    #[arg(long, value_name = "KEY=NAME", value_parser = name_text)]
+    pub name: Vec<(String, String)>,
+    /// An array that no parameter is, for arrays of pointers: --arg '0=in:ptr[2]=[$a,$b+64]'.
+    #[arg(long, value_name = "NAME=ARRAY", value_parser = buffer_text)]
+    pub buffer: Vec<(String, ArgText)>,
     /// A TOML file with any of these settings.
     #[arg(long, value_name = "FILE.toml")]
     pub spec: Option<PathBuf>,
@@ -323,6 +417,9 @@ pub struct PairArgs {
     /// Parameters or fields that are one, where the positions differ.
     #[arg(long, value_name = "REF=OPT", value_parser = map_text)]
     pub map: Vec<(String, String)>,
+    /// Compare this part of an output alone, ends excluded; other outputs are compared whole.
+    #[arg(long, value_name = "KEY[A..B,...]")]
+    pub only: Vec<String>,
 }
 
 /// Where and how the result goes.
@@ -405,6 +502,14 @@ fn shard(text: &str) -> Result<Shard, String> {
     shard.ok_or_else(|| "it is I/N, with I from 1 to N, e.g. 2/8".to_string())
 }
 
+fn save_text(text: &str) -> Result<(Key, PathBuf), String> {
+    let (key, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| format!("`{text}` is not KEY=FILE.npy, e.g. 1=y.npy"))?;
+    Ok((Key::parse(key.trim())?, PathBuf::from(path)))
+}
+
 fn extents(text: &str) -> Result<Triple, String> {
     triple(text, 1).map(Triple)
 }
@@ -431,6 +536,20 @@ fn map_text(text: &str) -> Result<(String, String), String> {
     Ok((a.trim().to_string(), b.trim().to_string()))
 }
 
+fn buffer_text(text: &str) -> Result<(String, ArgText), String> {
+    let (name, array) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=ARRAY, e.g. a=in:f32[64]"))?;
+    Ok((name.trim().to_string(), ArgText(array.trim().to_string())))
+}
+
+fn name_text(text: &str) -> Result<(String, String), String> {
+    let (key, name) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not KEY=NAME, e.g. 0=x"))?;
+    Ok((key.trim().to_string(), name.trim().to_string()))
+}
+
 fn alias_text(text: &str) -> Result<(String, String), String> {
     map_text(text).map_err(|_| format!("`{text}` is not A=B, two parameters, e.g. 0=2"))
 }
@@ -444,20 +563,6 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
         }
     }
     Ok(out)
-}
-
-/// Pairs of `--alias` as a table: which of two aliases comes first does not matter, so that one
-/// parameter can have several.
-fn alias_table(list: &[(String, String)]) -> IndexMap<String, String> {
-    let mut out = IndexMap::new();
-    for (a, b) in list {
-        if out.contains_key(a) {
-            out.insert(b.clone(), a.clone());
-        } else {
-            out.insert(a.clone(), b.clone());
-        }
-    }
-    out
 }
 
 impl CheckArgs {
@@ -478,7 +583,8 @@ impl CheckArgs {
         Ok(Settings {
             reference: Some(reference),
             optimized: Some(optimized),
-            map: table("--map", &p.map)?,
+            map: table("--map", &p.map)?.into_iter().collect(),
+            only: p.only.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -490,6 +596,18 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
+impl RunArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            seed: self.seed,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -522,7 +640,9 @@ fn settings(
         warp_sync: set(launch.warp_sync),
         strict: set(launch.strict),
         args: table("--arg", &bind.arg)?,
-        alias: alias_table(&bind.alias),
+        alias: bind.alias.clone(),
+        names: table("--name", &bind.name)?,
+        buffers: table("--buffer", &bind.buffer)?,
         exact_constants: set(bind.exact_constants),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),

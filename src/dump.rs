@@ -109,7 +109,7 @@ fn run_noting(
 ) -> Result<(Outcome, Arrays, Lowered), Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = layers.kernel(Which::Kernel)?;
+    let spec = input::spec(layers, Which::Kernel, files, None)?;
     let lowered = input::lower(files, &spec)?;
     let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
     let resolved = setup.kernels.remove(0);

@@ -1,6 +1,6 @@
 //! Files to kernels: reading, parsing once, choosing the entry, lowering.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use crate::diag::{Diagnostic, Source, visible};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
-use crate::spec::KernelSpec;
+use crate::spec::contents::Sources;
+use crate::spec::{KernelSpec, Layers, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -28,8 +29,10 @@ type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
 #[derive(Debug, Default)]
 pub struct Files {
     slots: Mutex<HashMap<PathBuf, Slot>>,
+    /// Files of contents, or why they cannot be read.
+    contents: Mutex<HashMap<PathBuf, Result<Arc<[u8]>, String>>>,
     /// Paths that the user gave on the command line, who may name a pipe.
-    given: Vec<PathBuf>,
+    given: HashSet<PathBuf>,
 }
 
 impl Files {
@@ -47,6 +50,12 @@ impl Files {
         }
     }
 
+    /// Puts a file, or what is wrong with it, under a name of its own.
+    pub fn insert(&self, key: &Path, file: Result<Arc<File>, Failure>) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.insert(key.to_path_buf(), Arc::new(Mutex::new(Some(file))));
+    }
+
     /// The parsed file at a path.
     pub fn open(&self, path: &Path) -> Result<Arc<File>, Failure> {
         let slot = {
@@ -54,9 +63,36 @@ impl Files {
             slots.entry(path.to_path_buf()).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let given = self.given.iter().any(|p| p == path);
+        let given = self.given.contains(path);
         slot.get_or_insert_with(|| read(path, given)).clone()
     }
+
+    /// The bytes of a file of contents, which is read once.
+    fn contents(&self, path: &Path) -> Result<Arc<[u8]>, String> {
+        let mut files = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = files.entry(path.to_path_buf());
+        let read = || match bytes(path) {
+            Ok(bytes) => Ok(bytes.into()),
+            Err(e) => Err(e.message().to_string()),
+        };
+        known.or_insert_with(read).clone()
+    }
+}
+
+/// What the layers say about a kernel, with the contents of its arrays; `seed` is that of contents that
+/// are drawn, for a command that draws.
+pub fn spec(
+    layers: Layers,
+    which: Which,
+    files: &Files,
+    seed: Option<u64>,
+) -> Result<KernelSpec, Failure> {
+    let mut spec = layers.kernel(which)?;
+    spec.load(Sources {
+        read: &|path| files.contents(path),
+        seed,
+    })?;
+    Ok(spec)
 }
 
 /// Files above this many bytes are not read; the offsets of a source have 32 bits.
@@ -146,7 +182,11 @@ fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
         true => given_bytes(path)?,
         false => bytes(path)?,
     };
-    let source = source(path, bytes)?;
+    parse(source(path, bytes)?)
+}
+
+/// Parses a text.
+pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
     match ptx::parse(&source) {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {

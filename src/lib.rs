@@ -35,6 +35,7 @@
 //! * [`spec`]: what a kernel is launched with. Parameters of both kernels become one table of
 //!   [`spec::Arrays`]; an input element is the same symbol in both exactly if it is the same
 //!   element of the same array.
+//! * [`number`]: floats as a machine has them, bits to bits.
 //! * [`term`]: the values, a hash-consed DAG over reals, bits and booleans, and an evaluator that
 //!   shares no code with the normaliser.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
@@ -46,8 +47,9 @@
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
-//! * [`input`], [`check`], [`race`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; `trial` runs a pair on known data where the optimized kernel depends on it.
+//! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
+//!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
+//!   worker processes for a client; `trial` runs a pair on known data where the optimized kernel depends on it.
 //!
 //! # Invariants
 //!
@@ -68,15 +70,20 @@ pub mod explain;
 pub mod gate;
 pub mod grid;
 pub mod input;
+pub mod instances;
 pub mod kernel;
 pub mod norm;
+pub mod number;
 pub mod progress;
 pub mod ptx;
 pub mod race;
 mod reading;
 pub mod report;
+pub mod run;
+pub mod serve;
 pub mod sim;
 pub mod spec;
+pub mod spec_file;
 mod special;
 pub mod term;
 mod trial;

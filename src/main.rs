@@ -1,5 +1,7 @@
 //! Input, output and exit codes of the `volta` executable.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -8,22 +10,24 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind as Asked;
-use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::{ErrorKind, schema};
 use volta::gate::GateReport;
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::explain;
-use volta::report::{self, Answer, EXIT_ERROR, Failure, Report};
-use volta::spec::{Layers, Settings, limits};
-use volta::{check, dump, gate, progress, race, spec};
+use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
+use volta::spec::{Layers, Settings, Sizes, limits};
+use volta::spec_file::SpecFile;
+use volta::{check, dump, gate, instances, progress, race, serve, spec};
 
 mod cli;
+mod command_lines;
 
-use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Stage};
+use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
+use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
 /// printer may want more than the default for hostile input.
@@ -33,9 +37,13 @@ const STACK: usize = 256 << 20;
 const EXIT_INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let lines = match command_lines::read(&argv) {
+        Ok(lines) => lines,
         Err(e) => return ExitCode::from(usage(&e)),
+    };
+    let Some(Line { cli, .. }) = lines.first() else {
+        return ExitCode::from(EXIT_ERROR);
     };
     let panicked: &'static Mutex<String> = Box::leak(Box::default());
     panic::set_hook(Box::new(move |info| {
@@ -51,24 +59,21 @@ fn main() -> ExitCode {
         }
         limits::interrupt();
     });
-    let jobs = cli.command.output().and_then(|o| o.jobs);
+    let jobs = cli.command.threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs.unwrap_or(0) as usize)
         .stack_size(STACK)
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&cli.command)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&lines, panicked)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
                 Err(Failure::new(ErrorKind::Internal, message))
             })
         }
-        Err(e) => Err(Failure::new(
-            ErrorKind::Internal,
-            format!("cannot start threads: {e}"),
-        )),
+        Err(e) => Err(Failure::new(ErrorKind::Internal, format!("cannot start threads: {e}"))),
     };
     let outputs = Outputs::of(cli.command.output());
     let written = result.and_then(|(done, code)| {
@@ -86,12 +91,6 @@ enum Done {
     Text(String),
     Answer(Box<Answer>),
     Gate(GateReport),
-}
-
-impl From<Report> for Done {
-    fn from(report: Report) -> Done {
-        Done::Answer(Box::new(Answer::from(report)))
-    }
 }
 
 impl Done {
@@ -213,29 +212,35 @@ fn to_stdout(text: &str) -> Result<(), Failure> {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(command: &Command) -> Result<(Done, u8), Failure> {
-    let usage = |message| Failure::new(ErrorKind::Usage, message);
-    match command {
-        Command::Check(a) => {
-            let flags = a.settings().map_err(usage)?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            one_process(&[&spec, &flags]);
-            let bar = spinner("check");
-            let files = Files::given([&*a.reference, &*a.optimized]);
-            let report = check::check(Layers(&[&spec, &flags]), &files);
-            bar.finish_and_clear();
-            Ok(answered(report?))
+fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(Done, u8), Failure> {
+    let command = match lines {
+        [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
+            &cli.command
         }
-        Command::Race(a) => {
-            let flags = a.settings().map_err(usage)?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            one_process(&[&spec, &flags]);
-            let bar = spinner("race");
-            let report = race::race(Layers(&[&spec, &flags]), &Files::given([&*a.kernel]));
-            bar.finish_and_clear();
-            Ok(answered(report?))
+        _ => {
+            return Err(Failure::new(ErrorKind::Usage,
+                "this command takes one size at a time",
+            ));
+        }
+    };
+    match command {
+        Command::Check(_) | Command::Race(_) | Command::Run(_) => {
+            let answer = answer(lines, command.name())?;
+            let code = answer.exit();
+            Ok((Done::Answer(Box::new(answer)), code))
         }
         Command::Gate(a) => run_gate(a),
+        Command::Serve(a) => serve(a),
+        Command::ServeWorker(a) => {
+            let what = || {
+                panicked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone()
+            };
+            serve::worker::run(a.memory_limit, &what);
+            Ok((Done::Text(String::new()), 0))
+        }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
             let mut kernels = Vec::new();
@@ -247,11 +252,14 @@ fn run(command: &Command) -> Result<(Done, u8), Failure> {
             }
             Ok((Done::Text(spec::init::manifest(&kernels)), 0))
         }
-        Command::Dump(a) => Ok((Done::Text(run_dump(a)?), 0)),
+        Command::Dump(a) => Ok((Done::Text(run_dump(a, &lines[0].sizes)?), 0)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
-            Ok((Done::Text(String::from_utf8_lossy(&out).into_owned()), 0))
+            Ok((
+                Done::Text(String::from_utf8_lossy(&out).into_owned()),
+                0,
+            ))
         }
         Command::Man { command } => Ok((Done::Text(manual(command.as_deref())?), 0)),
         Command::Schema => Ok((Done::Text(schema::text()), 0)),
@@ -262,6 +270,73 @@ fn run(command: &Command) -> Result<(Done, u8), Failure> {
             };
             Ok((Done::Text(text), 0))
         }
+    }
+}
+
+/// The answer to the question of a command, at each of its sizes.
+fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
+    let commands = || lines.iter().map(|l| &l.cli.command);
+    let questions: Vec<Question> = commands().filter_map(Command::question).collect();
+    let files = Files::given(questions.iter().flat_map(|q| q.files.iter().copied()));
+    let specs = Specs::default();
+    let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
+        let (question, sizes) = (&questions[i], &lines[i].sizes);
+        let mut layers = specs.settings(question.spec, sizes)?;
+        let flags = question.settings.clone();
+        let mut flags = flags.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
+        flags.sizes = sizes.clone();
+        layers.push(flags);
+        Ok(layers)
+    };
+    let bar = spinner(name);
+    let judge = |i: usize| {
+        let layers = asked(i)?;
+        let layers: Vec<&Settings> = layers.iter().collect();
+        let layers = Layers(&layers);
+        match &lines[i].cli.command {
+            Command::Check(_) => Ok(Answer::from(check::check(layers, &files)?)),
+            Command::Run(a) => {
+                let executed = volta::run::run(layers, &files)?;
+                executed.save(&a.save)?;
+                Ok(Answer::from(executed))
+            }
+            _ => Ok(Answer::from(race::race(layers, &files)?)),
+        }
+    };
+    // The memory limit of a command that does one thing is that of the process.
+    let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
+    limits::limit_process(asked(0).ok().and_then(limit));
+    let sizes: Vec<Sizes> = lines.iter().map(|l| l.sizes.clone()).collect();
+    let answer = instances::answer(name, &sizes, &judge);
+    bar.finish_and_clear();
+    answer
+}
+
+/// Spec files by path, each read once.
+#[derive(Default)]
+struct Specs(Mutex<HashMap<PathBuf, SpecFile>>);
+
+impl Specs {
+    /// The layers of settings of one instance.
+    fn settings(&self, path: Option<&Path>, sizes: &Sizes) -> Result<Vec<Settings>, Failure> {
+        let Some(path) = path else {
+            return Ok(Vec::new());
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match known.get(path) {
+            Some(file) => file.clone(),
+            None => {
+                let file = SpecFile::read(path)?;
+                known.insert(path.to_path_buf(), file.clone());
+                file
+            }
+        };
+        drop(known);
+        if file.lists()?.names().any(|n| !sizes.0.contains_key(n)) {
+            let message = "a spec file that --for chooses cannot have `for`";
+            return Err(Failure::new(ErrorKind::Manifest, message));
+        }
+        file.settings(sizes)
     }
 }
 
@@ -281,33 +356,31 @@ fn manual(command: Option<&str>) -> Result<String, Failure> {
     };
     let mut out = Vec::new();
     let done = clap_mangen::Man::new(page).render(&mut out);
-    done.map_err(|e| {
-        Failure::new(
-            ErrorKind::Internal,
-            format!("cannot write the manual page: {e}"),
-        )
-    })?;
+    done.map_err(|e| Failure::new(ErrorKind::File, format!("cannot write the manual page: {e}")))?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// The memory limit of a command that does one thing is that of the process.
-fn one_process(layers: &[&Settings]) {
-    limits::limit_process(layers.iter().rev().find_map(|s| s.memory_limit));
-}
-
-fn spec_file(path: Option<&Path>) -> Result<Settings, Failure> {
-    let Some(path) = path else {
-        return Ok(Settings::default());
+/// Answers the requests of the standard input until it ends.
+fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::new(ErrorKind::File, format!("cannot find this program: {e}")))?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = a.jobs.map_or(processors, usize::from);
+    let options = serve::Options {
+        program,
+        jobs,
+        threads: (processors / jobs).max(1),
+        memory: a
+            .memory_limit
+            .or_else(|| Some(limits::usual()? / jobs as u64)),
     };
-    let source = input::text(path)?;
-    let settings = Settings::parse(&source.text).map_err(|e| Failure::toml(&source, e))?;
-    match settings.entry_key() {
-        Some(key) => {
-            let message = format!("{}: `{key}` belongs in a manifest", path.display());
-            Err(Failure::new(ErrorKind::Manifest, message))
-        }
-        None => Ok(settings),
-    }
+    serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options);
+    let code = if limits::interrupted() {
+        EXIT_INTERRUPTED as u8
+    } else {
+        0
+    };
+    Ok((Done::Text(String::new()), code))
 }
 
 fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
@@ -344,7 +417,7 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     Ok((Done::Gate(report), code))
 }
 
-fn run_dump(a: &DumpArgs) -> Result<String, Failure> {
+fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<String, Failure> {
     let files = Files::given(a.files.iter().map(PathBuf::as_path));
     let entry = a.entry.as_deref();
     let mut out = String::new();
@@ -363,9 +436,12 @@ fn run_dump(a: &DumpArgs) -> Result<String, Failure> {
             let [path] = a.files.as_slice() else {
                 return Err(usage("this stage takes one file"));
             };
-            let flags = a.settings(path).map_err(|m| usage(&m))?;
-            let spec = spec_file(a.bind.spec.as_deref())?;
-            let layers = Layers(&[&spec, &flags]);
+            let mut flags = a.settings(path).map_err(|m| usage(&m))?;
+            flags.sizes = sizes.clone();
+            let mut layers = Specs::default().settings(a.bind.spec.as_deref(), sizes)?;
+            layers.push(flags);
+            let layers: Vec<&Settings> = layers.iter().collect();
+            let layers = Layers(&layers);
             out = match a.stage {
                 Stage::Terms => dump::terms(layers, &files)?,
                 Stage::Canon => dump::canon(layers, &files)?,
@@ -374,12 +450,6 @@ fn run_dump(a: &DumpArgs) -> Result<String, Failure> {
         }
     }
     Ok(out)
-}
-
-/// An answer and its exit status.
-fn answered(report: Report) -> (Done, u8) {
-    let code = report.exit();
-    (Done::from(report), code)
 }
 
 /// A bar on a terminal, nothing elsewhere.

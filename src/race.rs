@@ -20,7 +20,7 @@ use crate::spec::{self, Layers, Which};
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = layers.kernel(Which::Kernel)?;
+    let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
 
     let lowered = input::lower(files, &spec)?;

@@ -79,6 +79,7 @@ impl Run<'_> {
             count: 1,
             kind: a.0,
             conditional: false,
+            by: volta::sim::race::By::Lanes,
         };
         self.shadow.access(&self.clocks, &access, &mut self.report);
         self.same |= self

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use volta::kernel::{AtomOp, IntTy, NumTy, Pc};
 use volta::sim::Tid;
 use volta::sim::clock::{Actor, Clocks, MAX_WARPS, Shape, Tick, lanes};
-use volta::sim::race::{Conflict, Kind, RegionId, Report, Rule, rule};
+use volta::sim::race::{By, Conflict, Kind, RegionId, Report, Rule, rule};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
 struct Rig {
@@ -46,6 +46,7 @@ impl Rig {
             count: 1,
             kind,
             conditional: false,
+            by: By::Lanes,
         };
         self.shadow.access(&self.clocks, &access, &mut self.report);
     }
@@ -357,6 +358,7 @@ fn agrees(shape: Shape, steps: &[Step]) -> Result<(), TestCaseError> {
                     count,
                     kind,
                     conditional,
+                    by: By::Lanes,
                 };
                 let expect = naive.access(&r.clocks, &a);
                 r.shadow.access(&r.clocks, &a, &mut r.report);

@@ -19,6 +19,12 @@ static __device__ __forceinline__ TYPE value(TYPE a, TYPE b) {
     return PICK(exp(a) / (exp(a) + exp(b)), 1. / (1. + exp(b - a)), 1. / (1. + exp(a - b)));
 #elif defined(TANH)
     return PICK(tanh(a) * b, b * (1. - 2. / (exp(2. * a) + 1.)), b * (1. - 2. / (exp(a) + 1.)));
+#elif defined(PRODUCT)
+    return PICK(logf(a * b), __log2f(a * b) * 0.6931472f, __log2f(a * b) * 0.7f);
+#elif defined(GUARDED) // Tests beside the function, which are no part of its code.
+    return PICK(isinf(a * b) ? 0.f : logf(a * b), isinf(a * a) ? 0.f : logf(a * b), a + 1.f - 1.f != a ? 0.f : logf(a * b));
+#elif defined(GROWTH)
+    return PICK(tanhf(expf(a)) * b, b - 2.f * b / (expf(2.f * expf(a)) + 1.f), b - 2.f * b / (expf(expf(a)) + 1.f));
 #endif
 }
 extern "C" __global__ void ENTRY(const TYPE* x, const TYPE* y, TYPE* out) {

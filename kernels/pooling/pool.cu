@@ -2,6 +2,9 @@
 //
 // AVERAGE: y[r][c] = sum of the window / 4.   Else: y[r][c] = the maximum of the window.
 //
+// FIRST=V: the result starts at V: at the lowest number of f32 it is that of the window; an f32 may be below
+// the lowest number of f16.
+//
 // PLAIN: 16 threads, one for each output.  Else: 32 threads combine the rows of each window first, and pass the
 // result through shared memory.
 
@@ -20,7 +23,11 @@ extern "C" __global__ void ENTRY(const float *x, float *y)
     int tid = threadIdx.x;
 #ifdef PLAIN
     const float *w = x + tid / out_size * 2 * size + tid % out_size * 2;
+#ifdef FIRST
+    float result = COMBINE(FIRST, w[0]);
+#else
     float result = w[0];
+#endif
     result = COMBINE(result, w[1]);
     result = COMBINE(result, w[size]);
 #ifndef MUTANT_DROPPED_ELEMENT

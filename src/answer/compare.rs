@@ -57,6 +57,40 @@ pub struct InputElement {
     pub value: Value,
 }
 
+/// The outputs of a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Outputs {
+    /// Those that a `check` compared.
+    Compared(Vec<Output>),
+    /// Those that a `run` wrote.
+    Written(Vec<Written>),
+}
+
+impl Outputs {
+    /// Those that were compared.
+    pub fn compared(&self) -> &[Output] {
+        match self {
+            Outputs::Compared(all) => all,
+            Outputs::Written(_) => &[],
+        }
+    }
+}
+
+/// What an array holds after a `run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// Its name.
+    pub name: String,
+    /// Type of its elements.
+    pub r#type: String,
+    /// Dimensions, slowest first.
+    pub shape: Vec<u64>,
+    /// The elements, flat: numbers; strings for what is none and for integers beyond 2^53; null where nothing was
+    /// written.
+    pub values: Vec<serde_json::Value>,
+}
+
 /// What was found about one output array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ErrorKind, Part, Schema, Site};
+use super::{ErrorKind, Instance, Part, Schema, Site};
 
 /// A usage or input error.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub struct ErrorAnswer {
     pub command: Option<String>,
     /// What is wrong.
     pub error: Error,
+    /// Of a command at several sizes: all instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
 }
 
 /// What is wrong with the input.

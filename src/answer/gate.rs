@@ -1,5 +1,6 @@
 //! The results of a manifest.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,17 @@ pub struct GateEntry {
     pub result: GateResult,
 }
 
-/// What was found about an entry.
+/// One instance of a command at several sizes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Instance {
+    /// What the names of sizes stand for.
+    #[serde(rename = "for")]
+    pub sizes: IndexMap<String, i64>,
+    /// What was found.
+    pub result: GateResult,
+}
+
+/// What was found about an entry or an instance.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum GateResult {

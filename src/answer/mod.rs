@@ -19,10 +19,10 @@ pub mod precision;
 pub mod schema;
 pub mod verdict;
 
-pub use compare::{Chance, Counterexample, Difference, InputElement, Output, Value};
+pub use compare::{Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
-pub use gate::{Gate, GateEntry, GateResult};
+pub use gate::{Gate, GateEntry, GateResult, Instance};
 pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
@@ -39,6 +39,8 @@ pub enum Command {
     Check,
     /// Is one kernel free of defects?
     Race,
+    /// What does a kernel compute of some numbers?
+    Run,
 }
 
 impl Command {
@@ -47,6 +49,7 @@ impl Command {
         match self {
             Command::Check => "check",
             Command::Race => "race",
+            Command::Run => "run",
         }
     }
 }
@@ -65,6 +68,12 @@ pub struct Report {
     /// Of a `check`: whether the values agree, also where a kernel is defective only in ways that leave them known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Values>,
+    /// Of a command at several sizes: those of the instance that the rest is about.
+    #[serde(default, rename = "for", skip_serializing_if = "IndexMap::is_empty")]
+    pub sizes: IndexMap<String, i64>,
+    /// Of a command at several sizes: all instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
     /// What the answer speaks of.
     pub scope: Scope,
     /// The kernels.
@@ -82,8 +91,8 @@ pub struct Report {
     pub unknown: Vec<Finding<UnknownKind>>,
     /// The input that tells the kernels apart.
     pub counterexample: Option<Counterexample>,
-    /// The arrays that were compared.
-    pub outputs: Vec<Output>,
+    /// The arrays that were compared, or what they hold after a `run`.
+    pub outputs: Outputs,
     /// What proofs by evaluation at random points may be wrong by, where there are any.
     pub probabilistic: Option<Chance>,
     /// What the answer takes for granted.

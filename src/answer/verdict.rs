@@ -15,6 +15,8 @@ pub enum Verdict {
     NotEquivalent,
     /// A kernel has a defect.
     Defective,
+    /// The kernel was executed on numbers.
+    Ran,
     /// Nothing could be shown.
     Unknown,
 }
@@ -27,6 +29,7 @@ impl Verdict {
             Verdict::Clean => "clean",
             Verdict::NotEquivalent => "not-equivalent",
             Verdict::Defective => "defective",
+            Verdict::Ran => "ran",
             Verdict::Unknown => "unknown",
         }
     }
@@ -34,7 +37,7 @@ impl Verdict {
     /// The exit status of the contract.
     pub fn exit(self) -> u8 {
         match self {
-            Verdict::Equivalent | Verdict::Clean => 0,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
             Verdict::NotEquivalent | Verdict::Defective => 1,
             Verdict::Unknown => 3,
         }

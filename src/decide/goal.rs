@@ -14,6 +14,7 @@ use super::limits::TACTICS;
 use super::options::{Coverage, Options};
 use crate::kernel::Fmt;
 use crate::sim::{Side, Writes};
+use crate::spec::pointers::Pointer;
 use crate::spec::{Array, Arrays, ElemTy, Origin, Role};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
@@ -127,12 +128,15 @@ fn element_bytes(a: &Array, sides: [(&TermStore, &Writes); 2]) -> u64 {
 /// The bits of a range before the launch.
 fn initial(store: &mut TermStore, (array, a): (ArrayId, &Array), range: Range<u64>) -> TermId {
     let width = (range.end - range.start) as u8 * 8;
-    let Some(init) = &a.initial else {
-        return store.bytes(array, range.start, width);
-    };
-    let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);
-    let bits = range.rev().fold(0, |v, i| v << 8 | u64::from(byte(i)));
-    store.bits(width, bits)
+    if let Some(bits) = a.initial_bits(range.clone()) {
+        return store.bits(width, bits);
+    }
+    let mut pointers = a.pointers.iter().flat_map(|p| p.iter());
+    let inside = |&&(at, _): &&Pointer| at <= range.start && range.end <= at + 8;
+    match pointers.find(inside) {
+        Some((_, None)) => store.bits(width, 0),
+        _ => store.bytes(array, range.start, width),
+    }
 }
 
 /// The bits of an element after the run, and which of its bytes were written.
@@ -286,7 +290,7 @@ pub(crate) fn elements(
         }
         places.sort_unstable();
         places.dedup();
-        for e in places {
+        for e in places.into_iter().filter(|&e| a.is_selected(e)) {
             let off = e * bytes;
             let [(x, wrote_r), (y, wrote_o)] = runs.each_mut().map(|r| {
                 let writes = r.writes.get(&array).unwrap_or(&none);

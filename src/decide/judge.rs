@@ -27,7 +27,7 @@ use crate::progress;
 use crate::reading::Reading;
 use crate::reading::functions::Idioms;
 use crate::spec::Arrays;
-use crate::term::{TermId, TermStore};
+use crate::term::{Fun, Term, TermId, TermStore};
 
 /// The pair with the library functions of its kernels by their names.
 pub(crate) struct Named {
@@ -50,6 +50,8 @@ impl Named {
             return None;
         }
         let mut named = TermStore::new();
+        let is_tanh = |t| matches!(store.get(t), Term::Fun(Fun::Tanh, _));
+        named.library_tanh = !store.reachable(&roots).into_iter().any(is_tanh);
         let roots = idioms.apply(store, &roots, &mut named);
         let mut roots = roots.chunks(2).map(|p| (p[0], p[1]));
         let goals = conditions.iter().map(|c| c.pairs.len());

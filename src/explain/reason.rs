@@ -136,9 +136,9 @@ fn kind(store: &TermStore, roots: &[TermId]) -> UnknownKind {
     let (mut mixed, mut fresh, mut made) = (false, false, false);
     for t in store.reachable(roots) {
         let over_encoding = |c: TermId| matches!(store.get(c), Term::OfReal { .. });
-        made |= store.as_made(t).is_some();
+        made |= store.as_made(t).is_some() || store.is_flip(t);
         match store.get(t) {
-            Term::Fresh { .. } => fresh = true,
+            Term::Fresh { .. } => fresh |= !store.is_flip(t),
             Term::Extract { bits, .. } | Term::OfBits { bits, .. } => mixed |= over_encoding(bits),
             Term::Concat(l) => mixed |= l.iter().any(|&c| over_encoding(TermId(c))),
             Term::BitsOp(_, a, b) | Term::ICmp(_, a, b) => {

@@ -27,6 +27,9 @@ fn arrays(role: Option<Role>) -> Arrays {
         shape: vec![8],
         extent: Some(32),
         initial: None,
+        only: None,
+        align: None,
+        pointers: None,
     };
     Arrays(vec![array("in", Some(Role::In)), array("out", role)])
 }

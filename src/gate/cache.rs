@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::key;
 use crate::answer::UnknownKind;
-use crate::input::Files;
+use crate::input::{self, Files};
 use crate::report::{Answer, Report};
 use crate::spec::{Layers, Which};
 
@@ -67,7 +67,7 @@ impl Cache {
         add(&self.executable);
         add(&format!("{:?}", layers.options().ok()?));
         for &side in sides {
-            let spec = layers.kernel(side).ok()?;
+            let spec = input::spec(layers, side, files, None).ok()?;
             add(&files.open(&spec.file).ok()?.source.text);
             add(&format!("{spec:?}"));
         }
@@ -108,6 +108,7 @@ impl Cache {
             report: body.report,
             text: body.text,
             cached: true,
+            parts: Vec::new(),
         })
     }
 

@@ -16,7 +16,9 @@ use sha2::{Digest, Sha256};
 use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
 use crate::check::check;
 use crate::input::Files;
+use crate::instances::{self, Part};
 use crate::race::race;
+use crate::run;
 use crate::report::{Answer, EXIT_ERROR, Failure};
 use crate::spec::{Layers, Settings, Which, limits};
 
@@ -181,10 +183,9 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
     if request.stats {
         memory::reset_peak();
     }
-    let layers = [job.defaults, job.entry, &request.over];
     let result = match &job.refused {
         Some(why) => Err(Failure::new(ErrorKind::Manifest, why)),
-        None => answer(job, Layers(&layers), request.cache.as_ref(), files),
+        None => answer(job, request, files),
     };
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),
@@ -205,12 +206,37 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
 
 /// Whether the memory limit cut an answer short.
 fn out_of_memory(answer: &Answer) -> bool {
-    let mut reasons = answer.report.unknown.iter();
+    let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
+    let reports = parts.chain([answer]).map(|a| &a.report);
+    let mut reasons = reports.flat_map(|r| &r.unknown);
     reasons.any(|u| u.kind == UnknownKind::Limit && u.message.contains("memory limit"))
 }
 
-/// The answer about an entry, computed unless it is known.
-fn answer(
+/// The answer about an entry, that of all its instances together.
+fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure> {
+    let one = |[below, own]: &[Settings; 2]| {
+        let layers = [below, own, &request.over];
+        instance(job, Layers(&layers), request.cache.as_ref(), files)
+    };
+    if let [only] = &job.entry.instances[..]
+        && only[1].sizes.is_empty()
+    {
+        return one(only);
+    }
+    let part = |instance: &[Settings; 2]| Part {
+        sizes: instance[1].sizes.clone(),
+        result: one(instance),
+    };
+    let all = &job.entry.instances;
+    let parts = match request.stats || request.fail_fast {
+        true => all.iter().map(part).collect(),
+        false => all.par_iter().map(part).collect(),
+    };
+    instances::merge(job.command.name(), parts)
+}
+
+/// The answer about one instance of an entry, computed unless it is known.
+fn instance(
     job: &Job,
     layers: Layers,
     cache: Option<&Cache>,
@@ -218,7 +244,7 @@ fn answer(
 ) -> Result<Answer, Failure> {
     let sides: &[Which] = match job.command {
         Command::Check => &[Which::Reference, Which::Optimized],
-        Command::Race => &[Which::Kernel],
+        Command::Race | Command::Run => &[Which::Kernel],
     };
     let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
@@ -227,6 +253,7 @@ fn answer(
     let answer = Answer::from(match job.command {
         Command::Check => check(layers, files)?,
         Command::Race => race(layers, files)?,
+        Command::Run => run::run(layers, files)?.report,
     });
     if let Some((c, key)) = slot {
         c.put(&key, &answer);
@@ -241,13 +268,16 @@ fn judge(answer: &Answer, job: &Job) -> Option<String> {
     if verdict != job.expect {
         return Some(format!("{verdict} instead of {}", job.expect));
     }
-    let found = |kind: &String| report.defects.iter().any(|d| d.kind.name() == kind);
-    let missing = job.entry.defects.iter().filter(|k| !found(k));
+    let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
+    let defects = parts.chain([answer]).flat_map(|a| &a.report.defects);
+    let head = job.entry.head();
+    let found = |kind: &String| defects.clone().any(|d| d.kind.name() == kind);
+    let missing = head.defects.iter().filter(|k| !found(k));
     let missing: Vec<&str> = missing.map(String::as_str).collect();
     if !missing.is_empty() {
         return Some(format!("no {} was found", missing.join(", no ")));
     }
-    let wanted = &job.entry.denied;
+    let wanted = &head.denied;
     let is_wanted = |k: &&WarningKind| wanted.iter().any(|w| w == k.name());
     let stray = report.denied.iter().filter(|k| !is_wanted(k));
     let stray: Vec<&str> = stray.map(|k| k.name()).collect();

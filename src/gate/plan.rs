@@ -15,7 +15,7 @@ use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::Failure;
 use crate::spec::manifest::denied;
-use crate::spec::{Manifest, Settings};
+use crate::spec::{Entry, Manifest, Settings};
 
 /// Manifests of one plan.
 const MOST: usize = 1000;
@@ -50,10 +50,8 @@ pub struct Job<'a> {
     pub place: Place,
     /// A check or a race.
     pub command: Command,
-    /// What its manifest says about all of its entries.
-    pub defaults: &'a Settings,
-    /// What it says itself.
-    pub entry: &'a Settings,
+    /// What it says itself, for each of its instances.
+    pub entry: &'a Entry,
     /// Why it cannot be run.
     pub refused: Option<String>,
 }
@@ -106,10 +104,6 @@ impl Plan {
             let base = next.path.parent().unwrap_or(Path::new(""));
             let manifest =
                 Manifest::parse(&source.text, base).map_err(|e| Failure::toml(&source, e))?;
-            if let Some(key) = manifest.defaults.entry_key() {
-                let message = format!("{name}: `{key}` belongs in an entry, not in [defaults]");
-                return Err(Failure::new(ErrorKind::Manifest, message));
-            }
             let mut way = next.way;
             way.push(real);
             // The last of a stack is read first.
@@ -161,17 +155,17 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
     let checks = manifest.check.iter().map(|e| (Command::Check, e));
     let races = manifest.race.iter().map(|e| (Command::Race, e));
     let mut out = Vec::new();
-    for (index, (command, entry)) in checks.chain(races).enumerate() {
+    for (index, (command, all)) in checks.chain(races).enumerate() {
+        let entry = all.head();
         let number = match command {
             Command::Check => index + 1,
-            Command::Race => index + 1 - manifest.check.len(),
+            Command::Race | Command::Run => index + 1 - manifest.check.len(),
         };
         let kind = command.name();
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
         let name = visible(&name).into_owned();
         let place = format!("[[{kind}]] {number} (`{name}`)");
-        let start = manifest.places.get(index).map_or(0, |p| p.start);
-        let start = u32::try_from(start).unwrap_or(u32::MAX);
+        let start = u32::try_from(all.place.start).unwrap_or(u32::MAX);
         let by_default = verdicts(command)[0].name();
         let job = Job {
             name,
@@ -181,9 +175,8 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
                 line: read.source.position(start).line,
             },
             command,
-            defaults: &manifest.defaults,
-            entry,
-            refused: problem(command, entry, &manifest.defaults),
+            refused: problem(command, all),
+            entry: all,
         };
         out.push((job, place));
     }
@@ -196,15 +189,17 @@ fn verdicts(command: Command) -> &'static [Verdict] {
     match command {
         Command::Check => &[Equivalent, NotEquivalent, Defective, Unknown],
         Command::Race => &[Clean, Defective, Unknown],
+        Command::Run => &[Ran, Defective, Unknown],
     }
 }
 
 /// Why an entry cannot be run.
-fn problem(command: Command, entry: &Settings, defaults: &Settings) -> Option<String> {
+fn problem(command: Command, all: &Entry) -> Option<String> {
+    let entry = all.head();
     let kind = command.name();
     let stray = match command {
         Command::Check => entry.kernel.is_some().then_some("kernel"),
-        Command::Race => {
+        Command::Race | Command::Run => {
             let reference = entry.reference.is_some().then_some("reference");
             reference.or(entry.optimized.is_some().then_some("optimized"))
         }
@@ -233,7 +228,8 @@ fn problem(command: Command, entry: &Settings, defaults: &Settings) -> Option<St
             "`{word}` is not a kind of defect; it is one of {words}"
         ));
     }
-    let denies = entry.deny.iter().chain(&defaults.deny);
+    let layers = all.instances.iter().flatten();
+    let denies = layers.flat_map(|s: &Settings| &s.deny);
     let expected = entry.denied.iter();
     let mut words = denies.chain(expected).map(|word| denied(word));
     words.find_map(Result::err).map(|e| e.to_string())

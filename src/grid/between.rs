@@ -20,6 +20,7 @@ use indexmap::IndexMap;
 
 use super::intervals::Intervals;
 use crate::kernel::{Kernel, Op, Pc, Scope, Sem};
+use crate::sim::Change;
 use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind, Rule, rule};
 use crate::term::ArrayId;
@@ -54,6 +55,8 @@ pub enum Meeting {
     Combine(Kind),
     /// Plain writes, whose values are to be compared.
     Same(Record, Record),
+    /// Plain writes of bytes that one of the CTAs wrote with several values: they differ if these do.
+    Changed(Record, Record),
     /// A finding: memory says nothing.
     Conflict,
 }
@@ -78,7 +81,7 @@ pub enum Trouble {
     Unordered(Conflict),
     /// The kernel may order them in a way that is not followed.
     Fenced,
-    /// Plain writes of bytes that one of the CTAs writes more than once.
+    /// Plain writes of bytes that one of the CTAs writes with several values.
     Rewritten,
     /// Atomics whose scope is a cluster, which may or may not hold both CTAs.
     Cluster,
@@ -104,7 +107,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 struct Bytes {
     classes: Vec<(Class, Intervals<Record>)>,
-    /// Bytes that a CTA writes plainly more than once.
+    /// Bytes that a CTA writes with several values.
     rewritten: Intervals<()>,
 }
 
@@ -134,10 +137,16 @@ impl<'k> Between<'k> {
     }
 
     /// Adds a CTA; the result is where it meets the writes of earlier ones.
-    pub fn add(&mut self, rank: u64, accesses: &[Access]) -> Vec<Overlap> {
+    pub fn add<'c>(
+        &mut self,
+        rank: u64,
+        accesses: &[Access],
+        changes: impl Iterator<Item = &'c Change>,
+    ) -> Vec<Overlap> {
         let mut out = Vec::new();
-        for a in accesses.iter().filter(|a| a.kind == Kind::Write) {
-            self.note_rewrites(a, accesses);
+        for c in changes {
+            let bytes = self.arrays.entry(c.array).or_default();
+            bytes.rewritten.fill(c.start, c.end, ());
         }
         for a in accesses {
             self.compare(rank, a, &mut out);
@@ -158,32 +167,6 @@ impl<'k> Between<'k> {
             }
         }
         out
-    }
-
-    /// Bytes of a CTA that two of its instructions write, or one more than once.
-    fn note_rewrites(&mut self, a: &Access, all: &[Access]) {
-        let bytes = self.arrays.entry(a.array).or_default();
-        if a.again {
-            for &(start, end) in &a.bytes {
-                bytes.rewritten.fill(start, end, ());
-            }
-            return;
-        }
-        let earlier = |b: &&Access| b.array == a.array && b.pc < a.pc && b.kind == Kind::Write;
-        for b in all.iter().filter(earlier) {
-            let mut i = 0;
-            for &(start, end) in &a.bytes {
-                while i < b.bytes.len() && b.bytes[i].1 <= start {
-                    i += 1;
-                }
-                let mut j = i;
-                while j < b.bytes.len() && b.bytes[j].0 < end {
-                    let (lo, hi) = (start.max(b.bytes[j].0), end.min(b.bytes[j].1));
-                    bytes.rewritten.fill(lo, hi, ());
-                    j += 1;
-                }
-            }
-        }
     }
 
     fn compare(&mut self, rank: u64, a: &Access, out: &mut Vec<Overlap>) {
@@ -221,6 +204,9 @@ impl<'k> Between<'k> {
                             if let Some((at, to, ())) = bytes.rewritten.overlaps(start, end).next()
                             {
                                 trouble(Trouble::Rewritten, at, to, earlier);
+                                if !self.fenced {
+                                    what = Meeting::Changed(earlier, later);
+                                }
                             } else {
                                 what = Meeting::Same(earlier, later);
                             }

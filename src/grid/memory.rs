@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
-use crate::sim::Writes;
 use crate::sim::race::Kind;
+use crate::sim::{Change, Outcome, Writes};
 use crate::spec::{Arrays, Bindings, Role};
 use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
@@ -61,6 +61,8 @@ pub struct Memory {
     pub equal: BTreeMap<(Pc, Pc, bool), Equal>,
     /// Elements whose initial content is not known, so that their updates cannot be joined.
     pub lost: Vec<(ArrayId, u64)>,
+    /// What a CTA wrote to an element first, and then.
+    changes: BTreeMap<(ArrayId, u64), (TermId, TermId)>,
     fresh: u32,
     any: bool,
 }
@@ -157,7 +159,14 @@ impl Initials<'_> {
             let value = (0..bytes).fold(0, |v, i| v | (byte(i) as u64) << (8 * i));
             return Some(store.bits(width, value));
         }
-        Some(store.bytes(array, off, width))
+        let pointers = self.arrays[array].pointers.iter().flat_map(|p| p.iter());
+        if pointers.clone().any(|p| p.0 < off + bytes && off < p.0 + 8) {
+            return None;
+        }
+        Some(match self.arrays[array].initial_bits(off..off + bytes) {
+            Some(value) => store.bits(width, value),
+            None => store.bytes(array, off, width),
+        })
     }
 }
 
@@ -219,19 +228,26 @@ fn combine(
 
 impl Memory {
     /// Adds what one CTA leaves; `overlaps` say where it meets what is there.
-    pub fn add(
-        &mut self,
-        store: TermStore,
-        fresh: u32,
-        writes: BTreeMap<ArrayId, Writes>,
-        overlaps: &[Overlap],
-        initials: Initials,
-    ) {
+    pub fn add(&mut self, outcome: Outcome, overlaps: &[Overlap], initials: Initials) {
+        let Outcome {
+            store,
+            fresh,
+            writes,
+            footprint,
+            ..
+        } = outcome;
+        let first = |c: &Change| Some(((c.array, c.start), c.values?));
+        let changes = footprint.changes().filter_map(first);
         if !std::mem::replace(&mut self.any, true) {
+            self.changes.extend(changes);
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
             return;
         }
         let map = self.store.import_shifted(&store, self.fresh);
+        for (key, (x, y)) in changes {
+            let values = (map[x.0 as usize], map[y.0 as usize]);
+            self.changes.entry(key).or_insert(values);
+        }
         self.fresh = self.fresh.wrapping_add(fresh);
         for (array, pieces) in writes {
             let mut mine: Vec<&Overlap> = overlaps.iter().filter(|o| o.array == array).collect();
@@ -249,6 +265,19 @@ impl Memory {
 
     /// Adds the pieces of an array in which this CTA meets others.
     fn join(&mut self, array: ArrayId, pieces: Writes, overlaps: &[&Overlap], initials: Initials) {
+        for o in overlaps {
+            if let Meeting::Changed(earlier, later) = o.what {
+                let here = self.changes.range((array, o.start)..(array, o.end));
+                let pair = |(&(array, off), &values): (&(ArrayId, u64), &(TermId, TermId))| Pair {
+                    array,
+                    off,
+                    values,
+                    real: self.store.takes_made(values.0, values.1),
+                    records: (earlier, later),
+                };
+                self.pairs.extend(here.map(pair));
+            }
+        }
         let Memory { store, writes, .. } = self;
         let there = writes.entry(array).or_default();
         // Each element is joined once, however many instructions of the CTA updated it.

@@ -33,6 +33,7 @@ pub mod between;
 mod discharge;
 pub mod intervals;
 pub mod memory;
+pub mod numbers;
 pub mod scope;
 pub mod select;
 
@@ -245,7 +246,12 @@ impl<'a> Whole<'a> {
         });
     }
 
-    fn add(&mut self, rank: u64, o: Outcome, accesses: Vec<Access>) -> Result<(), Vec<ArrayId>> {
+    fn add(
+        &mut self,
+        rank: u64,
+        mut o: Outcome,
+        accesses: Vec<Access>,
+    ) -> Result<(), Vec<ArrayId>> {
         let noted = |a: &ArrayId| self.noting.accesses.iter().any(|n| n.contains(a));
         let written = accesses.iter().filter(|a| a.kind.writes());
         let missed: Vec<ArrayId> = written.map(|a| a.array).filter(|a| !noted(a)).collect();
@@ -266,19 +272,20 @@ impl<'a> Whole<'a> {
             *all += own;
         }
         self.out.terms += o.store.len() as u64;
-        self.assumptions.extend(o.assumptions);
+        self.assumptions
+            .append(&mut o.assumptions.drain(..).collect());
         let whole = &mut self.out.outcome;
-        gather(&mut whole.defects, o.defects, cta);
-        gather(&mut whole.warnings, o.warnings, cta);
-        gather(&mut whole.unknowns, o.unknowns, cta);
-        let overlaps = self.between.add(rank, &accesses);
+        gather(&mut whole.defects, std::mem::take(&mut o.defects), cta);
+        gather(&mut whole.warnings, std::mem::take(&mut o.warnings), cta);
+        gather(&mut whole.unknowns, std::mem::take(&mut o.unknowns), cta);
+        let changes = o.footprint.changes();
+        let overlaps = self.between.add(rank, &accesses, changes);
         let initials = Initials {
             kernel: self.subject.kernel,
             bindings: &self.subject.resolved.bindings,
             arrays: &self.subject.resolved.arrays,
         };
-        self.memory
-            .add(o.store, o.fresh, o.writes, &overlaps, initials);
+        self.memory.add(o, &overlaps, initials);
         Ok(())
     }
 
@@ -339,7 +346,7 @@ impl<'a> Whole<'a> {
                 pc: r.pc,
             }),
             tracked: self.noting.tracked.clone(),
-            trace: false,
+            ..Noting::default()
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
         let run = self.subject.run(r.rank, &limits, &noting);
@@ -422,7 +429,7 @@ impl<'a> Whole<'a> {
             ),
             Trouble::Rewritten => (
                 UnknownKind::Undecided,
-                "one of them writes it more than once, so that equal values do not show that the order is of no matter",
+                "one of them writes it with several values, so that equal values do not show that the order is of no matter",
             ),
             Trouble::Cluster => (
                 UnknownKind::Undecided,

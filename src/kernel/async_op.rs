@@ -195,8 +195,15 @@ pub enum AsyncOp {
         /// `.noinc`.
         counted: bool,
     },
-    /// `fence.proxy.async`, for shared memory.
-    ProxyFence,
+    /// `fence.proxy.async`.
+    ProxyFence {
+        /// For shared memory.
+        shared: bool,
+        /// For global memory.
+        global: bool,
+    },
+    /// `fence.mbarrier_init`.
+    InitFence,
     /// `wgmma.mma_async`.
     Wgmma(Box<Wgmma>),
     /// `wmma.load`.
@@ -239,7 +246,8 @@ impl AsyncOp {
             AsyncOp::Bytes { .. } => "mbarrier.expect_tx",
             AsyncOp::Wait { .. } => "mbarrier.try_wait",
             AsyncOp::CopyArrive { .. } => "cp.async.mbarrier.arrive",
-            AsyncOp::ProxyFence => "fence.proxy.async",
+            AsyncOp::ProxyFence { .. } => "fence.proxy.async",
+            AsyncOp::InitFence => "fence.mbarrier_init",
             AsyncOp::Wgmma(_) => "wgmma.mma_async",
             AsyncOp::Tensor(op) => op.name(),
             AsyncOp::Bulk(op) => op.name(),

@@ -152,11 +152,7 @@ impl Lowerer<'_> {
             | O::Tcgen05FenceBefore
             | O::Tcgen05FenceAfter => self.decode_tensor(sig),
             O::Setmaxnreg => self.decode_registers(sig),
-            // The publication of an mbarrier to a cluster of one CTA.
-            O::FenceMbarrierInit => {
-                self.emit(Op::Nop);
-                Ok(())
-            }
+            O::FenceMbarrierInit => self.emit_async(super::AsyncOp::InitFence),
             // No effect on any value or order.
             O::Prefetch | O::Prefetchu | O::Applypriority | O::Nanosleep | O::Pmevent => {
                 self.decode_nop(sig)

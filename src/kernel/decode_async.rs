@@ -20,7 +20,7 @@ const SCOPED: ModSet = ModSet::of(&[
 ]);
 
 impl Lowerer<'_> {
-    fn emit_async(&mut self, op: AsyncOp) -> Decoded<()> {
+    pub(super) fn emit_async(&mut self, op: AsyncOp) -> Decoded<()> {
         self.emit(Op::Async(Box::new(op)));
         Ok(())
     }
@@ -142,9 +142,13 @@ impl Lowerer<'_> {
         }
         sig.only(const { ModSet::of(&[Mod::Async, Mod::Alias]) })?;
         self.expect(0)?;
-        // Nobody reads shared memory through an alias or global memory through the async proxy.
-        if sig.has(Mod::Async) && !matches!(sig.space, Some(crate::ptx::Space::Global)) {
-            return self.emit_async(AsyncOp::ProxyFence);
+        // Nothing is read through an alias.
+        if sig.has(Mod::Async) {
+            let is_global = matches!(sig.space, Some(crate::ptx::Space::Global));
+            return self.emit_async(AsyncOp::ProxyFence {
+                shared: !is_global,
+                global: is_global || sig.space.is_none(),
+            });
         }
         self.emit(Op::Nop);
         Ok(())

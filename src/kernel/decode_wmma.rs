@@ -2,13 +2,13 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.14.4. The numbers of registers are those of its table.
 //!
-//! Not claimed: single-bit and 4-bit products; a default stride.
+//! Not claimed: single-bit and 4-bit products.
 
 use super::decode_matrix::matrix_type;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
-use super::{AsyncOp, Fmt, Fragment, MatTy, Op, Part, RegId, Space, WmmaMma, WmmaMove};
+use super::{AsyncOp, Fmt, Fragment, MatTy, Op, Part, RegId, Space, Src, WmmaMma, WmmaMove};
 use crate::ptx::{Mod, Shape, Type};
 
 const COMMON: ModSet = ModSet::of(&[Mod::Sync, Mod::Aligned]);
@@ -97,9 +97,6 @@ impl Lowerer<'_> {
         };
         let what = fragment(part, shape, sig.ty()?, col)?;
         self.expect_between(2, 3)?;
-        if self.ops.len() != 3 {
-            return unsupported("a default stride");
-        }
         let store = sig.op == crate::ptx::Op::WmmaStore;
         let (at, regs) = if store { (0, 1) } else { (1, 0) };
         let written = self.written_space(sig)?;
@@ -108,7 +105,12 @@ impl Lowerer<'_> {
             return unsupported("this state space");
         }
         let regs = self.fragment_regs(regs, what)?;
-        let stride = self.src(2, Type::U32)?;
+        // Lines follow each other closely by default.
+        let (rows, columns) = what.extent();
+        let stride = match self.ops.len() {
+            3 => self.src(2, Type::U32)?,
+            _ => Src::Imm(u64::from(if col { rows } else { columns })),
+        };
         let all = Box::new(WmmaMove {
             what,
             col,

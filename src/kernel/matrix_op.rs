@@ -128,7 +128,7 @@ pub enum MmaForm {
 }
 
 /// Which bytes of which rows a matrix instruction puts into a register of a lane, or takes from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatrixForm {
     /// `.m8n8`, and `.m8n16` of bytes: four neighbours of a row.
     Rows,

@@ -8,8 +8,8 @@
 //! stand, and what its arguments are; it is built there again with these arguments, and only if that
 //! gives a term that the pair has already is it the function.
 //!
-//! Tests that rounding or an overflow may turn over are looked at as those of reals ([`ideal`]), in the pattern and in
-//! the pair: what the machine answers there belongs to the code of the function.
+//! Tests that rounding or an overflow may turn over are told by what they ask ([`ideal`]): what the machine answers to a
+//! test of the function belongs to its code, and another test does not.
 //!
 //! Sound as an assumption only: each function that is recognised is listed. That each pattern is
 //! the function, to a few units in the last place of binary32 and with the same domain, is
@@ -34,7 +34,7 @@ mod ideal;
 mod pattern;
 
 use catalogue::{FUNCTIONS, MARKS};
-use ideal::Ideal;
+use ideal::{Ideal, Questions};
 use pattern::{Operations, Pattern};
 
 fn patterns() -> &'static [Pattern] {
@@ -103,7 +103,7 @@ fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
 }
 
 /// The functions among some terms, which are all that stands below some roots.
-fn places(store: &TermStore, below: &[TermId]) -> FxHashMap<TermId, Place> {
+fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashMap<TermId, Place> {
     let mut out = FxHashMap::default();
     let operations = Operations::of(store, below);
     let constants = below.iter().copied().filter(|&t| {
@@ -114,30 +114,31 @@ fn places(store: &TermStore, below: &[TermId]) -> FxHashMap<TermId, Place> {
     // Patterns are built in a copy: what is new there is not of the pair.
     let mut copy: Option<TermStore> = None;
     for (i, p) in patterns().iter().enumerate() {
-        for u in p.arguments_in(store, &operations, &mut copy) {
+        for u in p.arguments_in((store, questions), &operations, &mut copy) {
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = p.instance(copy, &u);
-            // A pattern that folded to something plain is none.
-            let whole = matches!(
-                store_get(store, t),
-                Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
-            );
-            let place = |factor| Place {
-                pattern: i,
-                arguments: u.clone(),
-                factor,
-            };
-            if whole && below.binary_search(&t).is_ok() {
-                out.insert(t, place(None));
-                continue;
-            }
-            for &c in &constants {
-                let Some(scaled) = scaled(copy, c, t) else {
-                    break;
+            for t in p.instances(copy, &u, questions) {
+                // A pattern that folded to something plain is none.
+                let whole = matches!(
+                    store_get(store, t),
+                    Some(Term::Select(..) | Term::Mul(..) | Term::Add(..) | Term::Sum(_))
+                );
+                let place = |factor| Place {
+                    pattern: i,
+                    arguments: u.clone(),
+                    factor,
                 };
-                if below.binary_search(&scaled).is_ok() {
-                    let c = store.as_const(c).cloned();
-                    out.insert(scaled, place(c));
+                if whole && below.binary_search(&t).is_ok() {
+                    out.insert(t, place(None));
+                    break;
+                }
+                for &c in &constants {
+                    let Some(scaled) = scaled(copy, c, t) else {
+                        break;
+                    };
+                    if below.binary_search(&scaled).is_ok() {
+                        let c = store.as_const(c).cloned();
+                        out.insert(scaled, place(c));
+                    }
                 }
             }
         }
@@ -148,21 +149,21 @@ fn places(store: &TermStore, below: &[TermId]) -> FxHashMap<TermId, Place> {
 impl Reading for Idioms {
     /// Those below `roots`.
     fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
-        let below = store.reachable(roots);
+        let below = store.reachable(&store.with_questions(roots));
         if !may_expand(store, &below) {
             return Idioms::default();
         }
-        match Ideal::of(store, &below) {
-            None => Idioms {
-                map: places(store, &below),
-            },
+        let map = match Ideal::of(store, &below) {
+            None => places(store, &below, &Questions::default()),
             Some(ideal) => {
-                let map = places(&ideal.store, &ideal.terms());
-                Idioms {
-                    map: ideal.in_pair(&below, map),
-                }
+                let map = places(&ideal.store, &ideal.terms(), &ideal.questions);
+                let mut map = ideal.in_pair(&below, map);
+                let below = store.reachable(roots);
+                map.retain(|t, _| below.binary_search(t).is_ok());
+                map
             }
-        }
+        };
+        Idioms { map }
     }
 
     /// True if there is none.

@@ -57,7 +57,7 @@ pub fn report(answer: &Answer) -> String {
     let mut files = Files::default();
     page(&title, html! {
         h1 { (verdict(&answer.report)) }
-        (body(&answer.report, &mut files))
+        (whole(answer, &mut files))
     })
 }
 
@@ -97,7 +97,7 @@ pub fn gate(g: &GateReport) -> String {
                 @match &e.result {
                     Ok(answer) => {
                         h2 { (verdict(&answer.report)) }
-                        (body(&answer.report, &mut files))
+                        (whole(answer, &mut files))
                     }
                     Err(failure) => { div.wide { pre { (plain(&failure.render())) } } }
                 }
@@ -144,12 +144,27 @@ fn verdict(r: &Report) -> Markup {
     }
 }
 
+/// An answer, or that of each of its instances.
+fn whole(answer: &Answer, files: &mut Files) -> Markup {
+    html! {
+        @if answer.parts.is_empty() { (body(&answer.report, files)) }
+        @for part in &answer.parts {
+            @if let Ok(of) = &part.result {
+                details open[of.report.verdict == answer.report.verdict] {
+                    summary { (part.sizes) ": " (of.report.verdict.name()) }
+                    (body(&of.report, files))
+                }
+            }
+        }
+    }
+}
+
 /// Everything below the verdict.
 fn body(r: &Report, files: &mut Files) -> Markup {
     html! {
         (kernels(r))
         @if let Some(c) = &r.counterexample { (counterexample(c)) }
-        @if !r.outputs.is_empty() { (outputs(&r.outputs)) }
+        @if !r.outputs.compared().is_empty() { (outputs(r.outputs.compared())) }
         (findings(&r.defects, ("Defects", "bad"), files))
         (findings(&r.unknown, ("Open questions", "open"), files))
         (findings(&r.warnings, ("Warnings", ""), files))

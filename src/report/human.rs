@@ -14,7 +14,10 @@ use crate::answer::{
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
 use crate::gate::{EntryResult, GateReport};
+use crate::instances;
 use crate::spec::launch;
+
+use super::Answer;
 
 /// Findings of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
@@ -96,10 +99,53 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     )
 }
 
+/// Instances of one verdict that are named.
+const INSTANCES: usize = 8;
+
+/// The report of a command at several sizes: how many instances got which verdict, then the worst one.
+pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer) -> String {
+    let (mut out, style) = (String::new(), style(worst.report.verdict));
+    let name = worst.report.verdict.name();
+    let count = parts.len();
+    let same = |a: &Answer| a.report.verdict == worst.report.verdict;
+    let these = parts
+        .iter()
+        .filter(|p| p.result.as_ref().is_ok_and(same))
+        .count();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{style}{name}{style:#}: {these} of {count} instances");
+    let mut by: Vec<(Verdict, Vec<String>)> = Vec::new();
+    for part in parts {
+        let Ok(answer) = &part.result else { continue };
+        let shown = part.sizes.to_string();
+        match by.iter_mut().find(|(v, _)| *v == answer.report.verdict) {
+            Some((_, list)) => list.push(shown),
+            None => by.push((answer.report.verdict, vec![shown])),
+        }
+    }
+    by.sort_by_key(|(v, _)| std::cmp::Reverse(instances::rank(*v)));
+    for (verdict, mut list) in by {
+        let count = list.len();
+        if count > INSTANCES {
+            list.truncate(INSTANCES);
+            list.push("...".into());
+        }
+        let _ = writeln!(
+            out,
+            "  {:<14}  {count:>5}  {}",
+            verdict.name(),
+            list.join("; ")
+        );
+    }
+    let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", at.sizes);
+    out.push_str(&worst.text);
+    out
+}
+
 /// The style of a verdict.
 pub fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
-        Verdict::Equivalent | Verdict::Clean => AnsiColor::Green,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => AnsiColor::Green,
         Verdict::NotEquivalent | Verdict::Defective => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
@@ -116,6 +162,10 @@ fn claim(r: &Report) -> &'static str {
         Verdict::NotEquivalent => "the kernels compute different outputs",
         Verdict::Defective if r.kernels.iter().count() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",
+        Verdict::Ran => {
+            "executed on numbers, under one schedule, without race, deadlock or memory error"
+        }
+        Verdict::Unknown => "nothing is claimed; each reason is below",
         Verdict::Unknown => "nothing is claimed; each reason is below",
     }
 }
@@ -156,10 +206,11 @@ fn write_fields(out: &mut String, bound: &[Bound]) -> fmt::Result {
 }
 
 fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
-    if r.outputs.is_empty() {
+    let outputs = r.outputs.compared();
+    if outputs.is_empty() {
         return Ok(());
     }
-    let names = r.outputs.iter().map(|o| visible(&o.name));
+    let names = outputs.iter().map(|o| visible(&o.name));
     let width = names.map(|name| name.chars().count()).max();
     let width = width.unwrap_or(0).max("output".len());
     writeln!(
@@ -167,7 +218,7 @@ fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
         "\n{BOLD}{:<width$}  {:>10}  {:>10}{BOLD:#}",
         "output", "elements", "proved"
     )?;
-    for o in &r.outputs {
+    for o in outputs {
         writeln!(
             out,
             "{:<width$}  {:>10}  {:>10}",

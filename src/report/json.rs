@@ -28,6 +28,7 @@ pub fn failure(command: Option<&str>, f: &Failure) -> ErrorAnswer {
             which: f.which,
             hint: f.hint(),
         },
+        instances: f.instances.clone(),
     }
 }
 

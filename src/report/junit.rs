@@ -10,27 +10,39 @@ use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, Te
 use crate::gate::GateReport;
 
 use super::escape::plain;
-use super::{Answer, Failure, Verdict};
+use super::{Answer, Failure};
 
-/// The suite of a check or a race.
+/// The suite of a command: one case, or one for each instance.
 pub fn report(answer: &Answer) -> String {
+    let parts = answer.parts.iter();
+    let parts = parts.filter_map(|p| Some((Some(p.sizes.to_string()), p.result.as_ref().ok()?)));
+    let own = answer.parts.is_empty().then_some((None, answer));
+    let cases = parts.chain(own).map(|(sizes, answer)| case(sizes, answer));
+    suite(answer.report.command.name(), cases)
+}
+
+/// The name of a case, its time, and what is wrong.
+fn case(sizes: Option<String>, answer: &Answer) -> (String, Duration, Option<Problem>) {
     let r = &answer.report;
     let names: Vec<&str> = r.kernels.iter().map(|(_, k)| k.entry.as_str()).collect();
-    let problem = match (r.verdict, r.exit()) {
-        (Verdict::Unknown, 3) => Some(NonSuccessKind::Error),
-        (_, 0) => None,
-        _ => Some(NonSuccessKind::Failure),
+    let name = match sizes {
+        Some(sizes) => format!("{} ({sizes})", names.join(" / ")),
+        None => names.join(" / "),
+    };
+    let kind = match r.exit() {
+        0 => None,
+        1 => Some(NonSuccessKind::Failure),
+        _ => Some(NonSuccessKind::Error),
     };
     let verdict = r.verdict.name();
-    let problem = problem.map(|kind| Problem {
+    let problem = kind.map(|kind| Problem {
         kind,
         message: verdict.to_string(),
         r#type: verdict,
         text: plain(&answer.text),
     });
     let time = Duration::try_from_secs_f64(r.stats.seconds.total).unwrap_or_default();
-    let command = r.command.name();
-    suite(command, [(names.join(" / "), time, problem)])
+    (name, time, problem)
 }
 
 /// The suite of a usage or input error.

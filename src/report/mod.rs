@@ -6,12 +6,13 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::kernel::Options as Asked;
 use crate::answer::{
-    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Part,
+    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs, Part,
     Precision, RunCounts, Schema, Scope, Site, SourceLine, UnknownKind, WarningKind, schema,
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
 use crate::grid::Covered;
+use crate::instances;
 use crate::kernel::{self, Kernel};
 use crate::sim;
 use crate::spec::launch::Selection;
@@ -26,6 +27,7 @@ pub mod json;
 pub mod junit;
 pub mod precision;
 pub mod sarif;
+pub mod values;
 
 pub use crate::answer::{Report, Verdict};
 
@@ -41,6 +43,15 @@ pub struct Answer {
     pub text: String,
     /// True if it was not computed now.
     pub cached: bool,
+    /// The instances, where the command was run at several sizes.
+    pub parts: Vec<instances::Part>,
+}
+
+impl Answer {
+    /// The exit status of the contract.
+    pub fn exit(&self) -> u8 {
+        self.report.exit()
+    }
 }
 
 impl From<Report> for Answer {
@@ -49,6 +60,7 @@ impl From<Report> for Answer {
             text: human::report(&report),
             report,
             cached: false,
+            parts: Vec::new(),
         }
     }
 }
@@ -105,7 +117,9 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         denied: Vec::new(),
         unknown: Vec::new(),
         counterexample: None,
-        outputs: Vec::new(),
+        sizes: Default::default(),
+        instances: Vec::new(),
+        outputs: Outputs::Compared(Vec::new()),
         probabilistic: None,
         assumptions: Vec::new(),
         precision: Precision::default(),
@@ -381,6 +395,8 @@ pub struct Failure {
     pub diagnostics: Vec<Diagnostic>,
     /// The text that they point into.
     pub source: Option<Arc<Source>>,
+    /// All instances, where the command was run at several sizes.
+    pub instances: Vec<answer::Instance>,
 }
 
 impl Failure {
@@ -391,6 +407,7 @@ impl Failure {
             which: None,
             diagnostics: vec![Diagnostic::error(kind.name(), message)],
             source: None,
+            instances: Vec::new(),
         }
     }
 
@@ -407,6 +424,7 @@ impl Failure {
             which: None,
             diagnostics,
             source: Some(source.clone()),
+            instances: Vec::new(),
         }
     }
 

@@ -29,8 +29,8 @@ const INPUT: &str = "input-error";
 /// The log of a check or a race.
 pub fn report(answer: &Answer) -> Value {
     let mut results = Vec::new();
-    add(&mut results, &answer.report, None, false);
-    log(results, answer.report.exit(), &[])
+    add_answer(&mut results, answer, None, false);
+    log(results, answer.exit(), &[])
 }
 
 /// The log of a usage or input error: a notification, for nothing was looked at.
@@ -50,7 +50,7 @@ pub fn gate(g: &GateReport) -> Value {
     for e in &g.entries {
         let here = place(&e.manifest.file, (e.manifest.line, 1), 1);
         match &e.result {
-            Ok(answer) => add(&mut results, &answer.report, Some(&e.name), e.ok),
+            Ok(answer) => add_answer(&mut results, answer, Some(&e.name), e.ok),
             Err(failure) => {
                 let sites = failure.sites();
                 let mut places: Vec<Value> = sites.iter().map(ptx).collect();
@@ -94,6 +94,21 @@ fn log(mut results: Vec<Value>, exit: u8, notes: &[Value]) -> Value {
             "results": results,
         }],
     })
+}
+
+/// Adds the findings of an answer, those of each of its instances by its sizes.
+fn add_answer(out: &mut Vec<Value>, answer: &Answer, entry: Option<&str>, expected: bool) {
+    if answer.parts.is_empty() {
+        add(out, &answer.report, entry, expected);
+    }
+    for part in &answer.parts {
+        let Ok(answer) = &part.result else { continue };
+        let name = match entry {
+            Some(entry) => format!("{entry}: {}", part.sizes),
+            None => part.sizes.to_string(),
+        };
+        add(out, &answer.report, Some(&name), expected);
+    }
 }
 
 /// Adds the findings of a report.

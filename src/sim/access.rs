@@ -3,8 +3,8 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.8 to 9.7.9.11 (`ld`); bytes, not words, conflict
 //! (section 8).
 
-use crate::kernel::{Access, Addr, NumTy, Pc, RegId};
-use crate::term::{Term, TermId};
+use crate::kernel::{Access, Addr, NumTy, Op, Pc, RegId};
+use crate::term::{ArrayId, Term, TermId};
 
 use super::address::provenance::Prov;
 use super::machine::{Machine, RegionId, Stop};
@@ -14,7 +14,7 @@ use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, UnknownKind};
+use super::{Change, DefectKind, UnknownKind};
 
 impl Machine<'_> {
     /// Tells the order of accesses about them, region by region; conflicts come back by target.
@@ -78,6 +78,9 @@ impl Machine<'_> {
                     let who = (self.warps[w].first, mask);
                     let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);
                     self.footprint.add(a, pc, kind, cond, sizes, who, offs);
+                    if kind == Kind::Write && !matches!(self.inst(pc).op, Op::St { .. }) {
+                        self.note_rewrites(region, (a, sizes.1), mask, offs);
+                    }
                     if let Some(seen) = self.footprint.just_seen() {
                         seen.around = self.trails.of(seen.thread, pc);
                     }
@@ -90,9 +93,34 @@ impl Machine<'_> {
                 }
             }
         }
+        if self.by_value.on() {
+            self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
+        }
         Ok(self
             .order
             .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc))
+    }
+
+    /// Bytes that are written again by what compares no values.
+    fn note_rewrites(
+        &mut self,
+        region: RegionId,
+        (array, size): (ArrayId, u64),
+        mask: u32,
+        offs: &[u64; LANES],
+    ) {
+        for lane in lanes(mask) {
+            let (start, end) = (offs[lane], offs[lane] + size);
+            let r = &self.regions[region.0 as usize];
+            if (start..end).any(|at| r.was_written(at, 1)) {
+                self.footprint.change(Change {
+                    array,
+                    start,
+                    end,
+                    values: None,
+                });
+            }
+        }
     }
 
     /// `ld`.
@@ -118,6 +146,7 @@ impl Machine<'_> {
             && used == u32::MAX
             && kind == Kind::Read
             && !self.unused.has(pc)
+            && !self.by_value.has(pc)
             && let Some(landing) = self.uniform(w, exec, access.space, addr, size, &mut offs)
         {
             let region = landing.region;
@@ -129,7 +158,7 @@ impl Machine<'_> {
                 let byte = (k as u32 * elem) as u64;
                 let whole = access.ty.bits() == width as u32;
                 let mut rest = exec;
-                if whole && width == 32 {
+                if whole && width == 32 && !self.regions[region.0 as usize].keeps {
                     let mut words = [0; LANES];
                     let cells = &self.regions[region.0 as usize];
                     let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words);
@@ -203,7 +232,8 @@ impl Machine<'_> {
                 let v = if j == i + 1 {
                     let t = &targets[i];
                     let (region, off) = (t.region, t.off as u64 + byte as u64);
-                    self.load_value((w, lane, pc), region, off, access.ty)
+                    let v = self.load_value((w, lane, pc), region, off, access.ty);
+                    self.where_executed(v, t.cond)
                 } else {
                     let mut options = Vec::with_capacity(j - i);
                     for t in &targets[i..j] {
@@ -215,6 +245,16 @@ impl Machine<'_> {
                         }
                     }
                     self.values.choose(&options, access.ty.bits() as u8)
+                };
+                let v = match self.by_value.has(pc) {
+                    true => {
+                        let t = &targets[i];
+                        let at = (j == i + 1).then_some((t.region, t.off as u64 + byte as u64));
+                        let of = (w, lane, pc);
+                        self.racing_value(of, at, access.ty.bits() as u8)
+                            .unwrap_or(v)
+                    }
+                    false => v,
                 };
                 let v = extend(&mut self.values, v, access.ty, width);
                 self.set(w, *d, lane, v);
@@ -283,19 +323,50 @@ impl Machine<'_> {
         ty: NumTy,
     ) -> Val {
         let r = &mut self.regions[region.0 as usize];
-        let v = r.load(&mut self.values, off, ty, pc.0);
-        if r.initial == Initial::Unset
-            && let Val::Bits(t) = v
-            && self.poison_in(t)
+        let mut v = r.load(&mut self.values, off, ty, pc.0);
+        if r.initial != Initial::Unset {
+            return v;
+        }
+        let mut found = match v {
+            Val::Bits(t) if self.poison_in(t) => Some("never written"),
+            _ => None,
+        };
+        if let Some(array) = self.regions[region.0 as usize].kept() {
+            let read = self.values.loaded(v, array, pc.0);
+            if read != v {
+                found = found.or(Some("not always written"));
+            }
+            v = read;
+        }
+        if let Some(how) = found
             && !self.unset_sites.contains_key(&pc)
         {
             let place = self.place(region, off, ty.bits() / 8);
-            let mut site = self.site(pc, w, 1 << lane, format!("reads {place}, never written"));
+            let mut site = self.site(pc, w, 1 << lane, format!("reads {place}, {how}"));
             let now = self.stats.warp_instructions;
             self.trails.before(std::slice::from_mut(&mut site), now);
             self.unset_sites.insert(pc, site);
         }
         v
+    }
+
+    /// A value that may be something never written, where its load is executed.
+    fn where_executed(&mut self, v: Val, cond: Option<TermId>) -> Val {
+        let (Some(cond), Val::Bits(t) | Val::Real(_, t)) = (cond, v) else {
+            return v;
+        };
+        if self.values.store.is_total(t) {
+            return v;
+        }
+        let mut known = vec![cond];
+        let mut at = 0;
+        while let Some(&c) = known.get(at) {
+            if let Term::And(a, b) = self.values.store.get(c) {
+                known.extend([a, b]);
+            }
+            at += 1;
+        }
+        self.values.where_true(&known, v)
     }
 
     fn poison_in(&self, t: TermId) -> bool {

@@ -27,9 +27,14 @@ impl Machine<'_> {
             self.note_meeting(w, exec);
         }
         match op {
-            AsyncOp::ProxyFence => {
+            AsyncOp::ProxyFence { shared, global } => {
                 let Self { order, .. } = self;
-                order.proxies.fence(&order.clocks, w, exec);
+                let of = (*shared, *global);
+                order.proxies.fence(&order.clocks, (w, exec), of);
+            }
+            AsyncOp::InitFence => {
+                let Self { order, .. } = self;
+                order.proxies.fence_inits(&order.clocks, w, exec);
             }
             AsyncOp::Registers { count, more } => self.set_registers(w, pc, (*count, *more))?,
             AsyncOp::WgmmaFence => self.wgmma_fence(w),

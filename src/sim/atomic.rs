@@ -14,12 +14,13 @@
 //! Not claimed: what unordered operations leave whose old values are used. A ticket that the last
 //! of many draws is a matter of the schedule.
 
-use crate::kernel::{AtomOp, FloatOp, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
+use crate::kernel::{AtomOp, FloatOp, Fmt, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
 use crate::term::{BitsOp, ICmp, TermId};
 
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
-use super::machine::{Machine, Stop};
+use super::float::flush;
+use super::machine::{Machine, SHARED, Stop};
 use super::memory::extend;
 use super::race::Kind;
 use super::step::Under;
@@ -86,8 +87,16 @@ impl Machine<'_> {
                 self.note_unset(w, pc);
                 let c = cas.map(|c| self.src(w, c, t.lane));
                 let what = (*op, access.ty, *packed);
+                // A sum of singles outside of shared memory flushes subnormal numbers.
+                let flushes = self.values.numbers
+                    && (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
+                    && t.region != SHARED;
+                let flushed = |v| if flushes { flush(v) } else { v };
                 let new = match t.cond {
-                    None => self.atomic_value((w, t.lane, pc), what, old, b, c)?,
+                    None => {
+                        let (old, b) = (flushed(old), flushed(b));
+                        flushed(self.atomic_value((w, t.lane, pc), what, old, b, c)?)
+                    }
                     Some(cond) => self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?,
                 };
                 self.effects += u64::from(new != old);
@@ -193,6 +202,9 @@ impl Machine<'_> {
         }
         match ty {
             NumTy::Float(f) => {
+                if let Some(v) = self.values.atomic_number(op, (f, packed), [old, b]) {
+                    return Ok(v);
+                }
                 let part = f.bits() as u8;
                 let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
                 let mut parts = Vec::new();

@@ -186,7 +186,8 @@ impl Machine<'_> {
             BulkFar::Run { space, addr, bytes } => {
                 let far = self.bulk_target(w, lane, pc, *space, *addr)?;
                 let bytes = self.bulk_number(w, lane, pc, *bytes)? as u64;
-                if near.off % 16 != 0 || far.off % 16 != 0 || !bytes.is_multiple_of(16) {
+                let apart = far.off % 16 != 0 || self.prov.most(far.base) < 16;
+                if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
                     return Err(self.bulk_misaligned(w, lane, pc, 16));
                 }
                 let chunks = (0..bytes).step_by(CHUNK as usize);
@@ -378,22 +379,12 @@ impl Machine<'_> {
             if from == to {
                 continue;
             }
-            let mut fine = true;
-            if t.region == SHARED {
-                let first = t.off as u64 & !3;
-                let bytes = (t.off as u64 + u64::from(to - from)) - first;
-                fine = match kind {
-                    Kind::Read => self.check_proxy(w, 1 << lane, pc, first, bytes),
-                    _ => self.assume_proxy(w, lane, first, bytes),
-                };
-            } else if kind == Kind::Read && self.regions[t.region.0 as usize].is_written(t.off) {
-                self.found
-                    .assumptions
-                    .insert(AssumptionKind::Visibility.says(
-                        "what the kernel wrote to global memory is visible to the bulk copies that \
-                     read it",
-                    ));
-            }
+            let first = t.off as u64 & !3;
+            let bytes = (t.off as u64 + u64::from(to - from)) - first;
+            let fine = match kind {
+                Kind::Read => self.check_proxy((w, 1 << lane, pc), t.region, (first, bytes)),
+                _ => self.assume_proxy((w, lane), t.region, (first, bytes)),
+            };
             self.order.agent = Some(if kind == Kind::Read {
                 how.reads
             } else {
@@ -468,6 +459,7 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         let at = t.off as u64;
+        self.check_made_object(w, lane, pc, at);
         self.touch_object(w, pc, &to, Some(how.writes))?;
         self.complete_bytes(w, lane, pc, at, bytes, how.writes)
     }
@@ -495,7 +487,7 @@ impl Machine<'_> {
 
     /// When all threads have exited: copies that still read or write shared memory.
     pub fn check_bulk(&mut self) {
-        let fine = self.found.defects.is_empty() && self.order.report.is_empty();
+        let fine = self.found.defects.is_empty() && self.order.finds_nothing();
         if fine && let Some((at, phase)) = self.unseen_bytes() {
             let place = self.place(SHARED, at, 8);
             let sites = phase.map(|(pc, tid)| super::Site {

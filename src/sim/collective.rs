@@ -347,6 +347,11 @@ impl Machine<'_> {
                     } else {
                         FloatOp::Max
                     };
+                    let other = prev.unwrap_or(v);
+                    if let Some(r) = self.values.lane_extremum(fop, f, [abs, nan], [other, v]) {
+                        acc = Some(r);
+                        continue;
+                    }
                     let mut x = self.values.real(v, f);
                     if abs {
                         x = self.values.store.fun(crate::term::Fun::Abs, x);

@@ -9,6 +9,8 @@ use num_rational::BigRational;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
+use crate::number;
+use crate::term::questions::{Asked, Question};
 use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
 
 use super::convert::BY_ROUNDING;
@@ -252,7 +254,12 @@ impl Machine<'_> {
         y: Val,
     ) -> TermId {
         match ty {
-            NumTy::Float(f) => self.compare_floats(at, cmp, f, x, y),
+            NumTy::Float(f) => match (x, y) {
+                (Val::Conc(a), Val::Conc(b)) if self.values.numbers => {
+                    self.values.store.bool(number::compare(cmp, f, a, b))
+                }
+                _ => self.compare_floats(at, cmp, f, x, y),
+            },
             NumTy::Int(t) => {
                 if t.width == 1 {
                     let (a, b) = (self.values.pred(x), self.values.pred(y));
@@ -297,28 +304,28 @@ impl Machine<'_> {
                 held: Some(held),
             }
         });
-        if self.needs_rounding(pc, fmt, op, (x, y)) {
-            if self.values.trees.is_some() {
-                return None;
-            }
-            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
-                self.values.store.note_merged();
-                return None;
-            };
-            return Some(self.flipped(holds));
-        }
-        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
-        // An expanded logarithm tests its operand for an infinity so.
+        // One with an infinity asks whether a number is beyond its format, which the reals answer with no.
         let store = &self.values.store;
         let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
         let over = |n: &Number| {
             let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
             may(Class::PosInf) || may(Class::Nan)
         };
-        if infinite(&x) && over(&y) || infinite(&y) && over(&x) {
-            self.takes_for_within(pc);
+        let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
+        if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
+            if self.values.trees.is_some() {
+                return None;
+            }
+            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
+                // Encodings of which one is a constant show what they are of.
+                if !beyond {
+                    self.values.store.note_merged();
+                }
+                return None;
+            };
+            return Some(self.flipped(holds, order(fmt, op, (x, y))));
         }
-        Some(holds)
+        idiom::compare(&mut self.values.store, cmp, ty, a, b)
     }
 
     /// A comparison of values that select among few known ones.
@@ -444,7 +451,10 @@ impl Machine<'_> {
             return holds;
         }
         let holds = self.ordered_reals(at, fmt, op, (x, y));
-        if rounded { self.flipped(holds) } else { holds }
+        match rounded {
+            true => self.flipped(holds, order(fmt, op, (x, y))),
+            false => holds,
+        }
     }
 
     /// An ordered comparison that no rounding decides. One that is constant over the reals, a test for an infinity or of
@@ -513,6 +523,15 @@ impl Machine<'_> {
             let v = self.values.select(p, x, y, *width);
             self.set(w, *dst, lane, v);
         }
+    }
+}
+
+/// What an ordered comparison asks.
+fn order(fmt: Fmt, op: RCmp, (x, y): (Number, Number)) -> Question {
+    Question {
+        asked: Asked::Order(op),
+        fmt,
+        operands: [x.real, y.real],
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::array::from_fn;
 
+use smallvec::SmallVec;
+
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
 use crate::term::{BitsOp, Term, TermId};
 
@@ -499,6 +501,17 @@ impl Machine<'_> {
         }
         if op == IntOp::Add && (!known(a) && !known(b) || sum(a) || sum(b)) {
             return None;
+        }
+        let unknown = v.iter().enumerate().filter(|(_, v)| !known(v));
+        if let [(i, Val::Bits(t))] = unknown.collect::<SmallVec<[_; 4]>>()[..] {
+            let all: [u64; 4] = from_fn(|k| match v[k] {
+                Val::Conc(b) => b,
+                _ => 0,
+            });
+            return self.values.of_each(*t, result_width(op, ty), |b| {
+                let args = from_fn(|k| if k == i { b } else { all[k] });
+                (!int::is_undefined(op, ty, args)).then(|| int::eval(op, ty, args).0)
+            });
         }
         let mut options: Vec<(TermId, [u64; 4])> = vec![(self.values.store.bool(true), [0; 4])];
         for (i, v) in v.into_iter().enumerate() {

@@ -5,6 +5,7 @@
 //! clamps; a float-to-integer conversion rounds as written and clamps to the range.
 
 use crate::kernel::{FloatMods, Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
+use crate::number::Narrowing;
 use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
@@ -127,6 +128,13 @@ impl Machine<'_> {
                     if v == Val::Unset {
                         self.note_unset(w, pc);
                     }
+                    if let Val::Conc(b) = v
+                        && self.values.numbers
+                        && let Some(x) = self.cvt_number(op, b)
+                    {
+                        self.set(w, *dst, lane, x);
+                        continue;
+                    }
                     let v = match from {
                         NumTy::Int(_) => self.as_held((w, lane, pc), v),
                         NumTy::Float(_) => v,
@@ -179,6 +187,15 @@ impl Machine<'_> {
                     self.note_unset(w, pc);
                     let parts = parts.iter().map(|s| {
                         let v = self.src(w, *s, lane);
+                        let how = Narrowing {
+                            rnd: *rnd,
+                            satfinite: *satfinite,
+                            relu: *relu,
+                            ..Narrowing::default()
+                        };
+                        if let Some(x) = self.values.narrow_number((*from, *to), &how, v) {
+                            return self.values.store.bits(packed_bits(*to), x);
+                        }
                         let x = self.values.real(v, *from);
                         let y = self.clamp_real(x, *to, false, *satfinite, *relu);
                         let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
@@ -217,6 +234,13 @@ impl Machine<'_> {
                             e = self.values.store.concat(&[e, zero]);
                         }
                         let v = self.values.of_bits(e);
+                        let plain = Narrowing {
+                            relu: *relu,
+                            ..Narrowing::default()
+                        };
+                        if let Some(x) = self.values.narrow_number((*from, *to), &plain, v) {
+                            return self.values.store.bits(to.bits() as u8, x);
+                        }
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, false, *relu);
                         let how = (Rnd::None, [false, false, *relu]);
@@ -349,14 +373,11 @@ impl Machine<'_> {
         if let Val::Conc(b) = v {
             return Val::Conc(int::cvt_int(from, to, sat, b, width));
         }
-        if let Val::Bits(t) = v
-            && let Some(leaves) = self.values.leaves(t, super::compute::MAX_CHOICES)
-        {
-            let options: Vec<(TermId, Val)> = leaves
-                .into_iter()
-                .map(|(c, b)| (c, Val::Conc(int::cvt_int(from, to, sat, b, width))))
-                .collect();
-            return self.values.choose(&options, width);
+        if let Val::Bits(t) = v {
+            let f = |b| Some(int::cvt_int(from, to, sat, b, width));
+            if let Some(v) = self.values.of_each(t, width, f) {
+                return v;
+            }
         }
         let b = self.values.bits(v, from.width);
         let t = int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width);
@@ -413,19 +434,13 @@ impl Machine<'_> {
     /// a + b, where either may select among few known values.
     fn add_choice(&mut self, a: Val, b: Val, width: u8) -> Val {
         let x = self.values.bits(a, width);
-        if let (Some(leaves), Val::Conc(k)) =
-            (self.values.leaves(x, super::compute::MAX_CHOICES), b)
+        let keep = u64::MAX >> (64 - width as u32);
+        if let Val::Conc(k) = b
+            && let Some(v) = self
+                .values
+                .of_each(x, width, |v| Some(v.wrapping_add(k) & keep))
         {
-            let options: Vec<(TermId, Val)> = leaves
-                .into_iter()
-                .map(|(c, v)| {
-                    (
-                        c,
-                        Val::Conc(v.wrapping_add(k) & (u64::MAX >> (64 - width as u32))),
-                    )
-                })
-                .collect();
-            return self.values.choose(&options, width);
+            return v;
         }
         let y = self.values.bits(b, width);
         let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);

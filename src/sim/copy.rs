@@ -236,7 +236,7 @@ impl Machine<'_> {
                 let region = &mut self.regions[dest.region.0 as usize];
                 let old = region.load(&mut self.values, off, ty, pc.0);
                 v = self.values.select(guard, v, old, bits);
-                v = self.values.where_written(v);
+                v = self.values.where_written(v, None);
             }
             let region = &mut self.regions[dest.region.0 as usize];
             region.store(&mut self.values, off, unit, v);

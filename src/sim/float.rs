@@ -48,6 +48,11 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
+        let known = match self.values.numbers {
+            true => self.float_numbers(w, exec, &self.inst(pc).op),
+            false => 0,
+        };
+        let exec = exec & !known;
         let adds = *n == 1 && accumulates(*op, mods);
         let done = if adds && *op == FloatOp::Fma && fmt == src_fmt {
             self.accumulate_lanes(w, exec, *fmt, *dst, src)

@@ -10,13 +10,14 @@
 //!
 //! Not claimed: anything about the order of the accesses of one CTA, which `shadow` is about.
 
+use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::race::Kind;
 use super::warp::{LANES, lanes};
 use super::{Step, Tid};
 use crate::kernel::Pc;
-use crate::term::ArrayId;
+use crate::term::{ArrayId, TermId};
 
 /// Bytes that a word of a fine bitmap stands for.
 const WORD: u64 = 64;
@@ -34,6 +35,8 @@ pub struct Noting {
     pub tracked: FxHashSet<ArrayId>,
     /// The order of execution is noted.
     pub trace: bool,
+    /// On numbers: what CTAs before this one left.
+    pub memory: Option<super::numbers::Memory>,
 }
 
 /// The first time that a watched access was made.
@@ -81,18 +84,14 @@ impl Bitmap {
         &mut self.pages[at as usize].1
     }
 
-    /// Adds units; true if one of them was there.
+    /// Adds units.
     #[inline]
-    fn add(&mut self, first: u64, count: u64) -> bool {
-        let mut was = false;
+    fn add(&mut self, first: u64, count: u64) {
         for unit in first..first + count {
             let page = self.page(unit / (WORD * PAGE as u64));
             let word = &mut page[(unit / WORD) as usize % PAGE];
-            let bit = 1 << (unit % WORD);
-            was |= *word & bit != 0;
-            *word |= bit;
+            *word |= 1 << (unit % WORD);
         }
-        was
     }
 
     /// The units as intervals, in order.
@@ -136,8 +135,19 @@ struct Touched {
     bytes: Bitmap,
     /// Size of the elements that were accessed.
     elem: u32,
-    /// True if a byte was written, and written again by a later execution.
-    again: bool,
+}
+
+/// An element that a CTA wrote again with another value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The array.
+    pub array: ArrayId,
+    /// First byte.
+    pub start: u64,
+    /// The byte after the last.
+    pub end: u64,
+    /// What was there, and what took its place the first time, if that is known.
+    pub values: Option<(TermId, TermId)>,
 }
 
 /// Bytes that one instruction touched in one array.
@@ -153,8 +163,6 @@ pub struct Access {
     pub conditional: bool,
     /// Size of the elements in bytes.
     pub elem: u32,
-    /// True if a byte was written more than once by it.
-    pub again: bool,
     /// The bytes, as disjoint intervals in order.
     pub bytes: Vec<(u64, u64)>,
 }
@@ -164,6 +172,7 @@ pub struct Access {
 pub struct Footprint {
     reads: Option<FxHashSet<ArrayId>>,
     touched: FxHashMap<(ArrayId, Pc, bool), Touched>,
+    changed: IndexMap<(ArrayId, u64), Change>,
     watch: Option<Watch>,
     seen: Option<Seen>,
 }
@@ -220,22 +229,32 @@ impl Footprint {
             words: Bitmap::default(),
             bytes: Bitmap::default(),
             elem,
-            again: false,
         });
         let mut done: Option<u64> = None;
         for lane in lanes(mask) {
             let off = offsets[lane];
-            // Lanes that write one place together do not write it again.
             if done == Some(off) {
                 continue;
             }
             done = Some(off);
-            t.again |= if off.is_multiple_of(4) && size.is_multiple_of(4) {
-                t.words.add(off / 4, size / 4)
+            if off.is_multiple_of(4) && size.is_multiple_of(4) {
+                t.words.add(off / 4, size / 4);
             } else {
-                t.bytes.add(off, size)
-            };
+                t.bytes.add(off, size);
+            }
         }
+    }
+
+    /// An element that the CTA wrote is written with another value.
+    pub fn change(&mut self, change: Change) {
+        let key = (change.array, change.start);
+        let old = self.changed.entry(key).or_insert(change);
+        old.end = old.end.max(change.end);
+    }
+
+    /// The elements that were written with several values.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.changed.values()
     }
 
     /// The watched access.
@@ -271,7 +290,6 @@ impl Footprint {
                     kind: t.kind,
                     conditional,
                     elem: t.elem,
-                    again: t.again,
                     bytes: union(bytes),
                 }
             })
@@ -332,15 +350,6 @@ mod tests {
         );
         let far: Vec<(u64, u64)> = (0..5000).map(|i| (i * 4, 4)).collect();
         assert_eq!(noted(&far), [(0, 20000)]);
-    }
-
-    #[test]
-    fn a_second_write_is_told() {
-        let mut f = Footprint::new(&noting(&[]));
-        add(&mut f, 0, 0, Kind::Write, 4, &[0, 0, 4]);
-        assert!(!f.accesses()[0].again);
-        add(&mut f, 0, 0, Kind::Write, 4, &[4]);
-        assert!(f.accesses()[0].again);
     }
 
     #[test]

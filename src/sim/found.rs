@@ -21,6 +21,7 @@ use crate::answer::{self, AssumptionKind};
 use crate::kernel::{Fmt, Pc, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::orders::Orders;
+use crate::term::questions::{Asked, Question};
 use crate::term::samples::Samples;
 use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, pow2};
 
@@ -124,8 +125,8 @@ impl Machine<'_> {
     }
 
     /// The answer of the reals to a test, which rounding may turn over.
-    pub(super) fn flipped(&mut self, holds: TermId) -> TermId {
-        let flip = self.flip();
+    pub(super) fn flipped(&mut self, holds: TermId, question: Question) -> TermId {
+        let flip = self.flip(question);
         self.values.store.xor(holds, flip)
     }
 
@@ -155,7 +156,12 @@ impl Machine<'_> {
             }
             _ => None,
         };
-        let over = over.unwrap_or_else(|| self.flip());
+        let question = Question {
+            asked: Asked::Class(class),
+            fmt,
+            operands: [t, t],
+        };
+        let over = over.unwrap_or_else(|| self.flip(question));
         self.values.store.or(is, over)
     }
 }

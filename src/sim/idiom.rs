@@ -36,6 +36,7 @@ use num_traits::{Signed, Zero};
 use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, IntOp, IntTy, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::overflow::Narrow;
+use crate::term::questions::{Asked, Question};
 use crate::term::{Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, decode, pow2};
 
 /// The number that bits encode, if they are known to be the encoding of a float.
@@ -238,10 +239,15 @@ fn below(s: &mut TermStore, fmt: Fmt, (x, y): (TermId, TermId), op: RCmp) -> Opt
 }
 
 /// An unsigned comparison of bits that are encodings of floats, as [`compare`] has it.
-pub(crate) fn unsigned_order(s: &mut TermStore, op: ICmp, a: TermId, b: TermId) -> Option<TermId> {
-    let cmp = match op {
-        ICmp::ULt => Cmp::Lt,
-        ICmp::ULe => Cmp::Le,
+pub(crate) fn unsigned_order(
+    s: &mut TermStore,
+    op: ICmp,
+    a: TermId,
+    b: TermId,
+) -> Option<(TermId, Question)> {
+    let (cmp, order) = match op {
+        ICmp::ULt => (Cmp::Lt, RCmp::Lt),
+        ICmp::ULe => (Cmp::Le, RCmp::Le),
         _ => return None,
     };
     let Sort::Bits(width) = s.sort(a) else {
@@ -251,7 +257,14 @@ pub(crate) fn unsigned_order(s: &mut TermStore, op: ICmp, a: TermId, b: TermId) 
         width,
         signed: false,
     };
-    compare(s, cmp, ty, a, b)
+    let (fmt, [(x, _), (y, _)]) = floats(s, ty, a, b)?;
+    let holds = compare(s, cmp, ty, a, b)?;
+    let question = Question {
+        asked: Asked::Order(order),
+        fmt,
+        operands: [x, y],
+    };
+    Some((holds, question))
 }
 
 fn mirrored(cmp: Cmp) -> Cmp {

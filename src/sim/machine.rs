@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
-use crate::kernel::{Inst, Kernel, Op, Pc, RegId, Src};
+use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
@@ -65,6 +66,8 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -127,6 +130,8 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -201,6 +206,7 @@ impl<'k> Machine<'k> {
         let threads = launch.threads();
         let mut values = Values::default();
         values.trees = launch.trees;
+        values.numbers = launch.numbers;
         values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
@@ -220,11 +226,15 @@ impl<'k> Machine<'k> {
         ];
         for (i, a) in arrays.0.iter().enumerate() {
             let id = ArrayId(i as u32);
-            let initial = match a.role {
-                Some(Role::Out) => Initial::Unset,
-                _ => Initial::Symbols(id),
+            // The initialisers of variables are those of this kernel.
+            let contents = a.initial.as_ref().filter(|_| a.origin == Origin::Pointer);
+            let initial = match (a.role, contents) {
+                (Some(Role::Out), _) => Initial::Unset,
+                (_, Some(_)) => Initial::Known,
+                (_, None) => Initial::Symbols(id),
             };
             let mut r = Region::new(RegionKind::Array(id), initial, a.extent);
+            r.known = contents.cloned().unwrap_or_default();
             r.read_only = a.origin == Origin::Const;
             regions.push(r);
         }
@@ -284,8 +294,8 @@ impl<'k> Machine<'k> {
             let r = &mut regions[global_regions[g].0 as usize];
             // What the host fills is an input.
             if !var.external {
-                r.initial = Initial::Zeros;
-                r.preset(0, &var.init);
+                r.initial = Initial::Known;
+                r.known = var.init.as_slice().into();
             }
             for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
                 let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
@@ -293,6 +303,19 @@ impl<'k> Machine<'k> {
                 let region = &mut regions[global_regions[g].0 as usize];
                 region.preset(*off, &a.to_le_bytes());
                 for (word, p) in (*off / 4..).zip(prov.halves(of, Some(a))) {
+                    region.set_prov(word, p, None);
+                }
+            }
+        }
+        for (i, a) in arrays.0.iter().enumerate() {
+            let own = region_of(ArrayId(i as u32));
+            for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {
+                let at = to.map_or(0, |(a, add)| base(region_of(a)).wrapping_add(add));
+                let region = &mut regions[own.0 as usize];
+                region.preset(off, &at.to_le_bytes());
+                let Some((a, _)) = to else { continue };
+                let of = prov.of_array(region_of(a));
+                for (word, p) in (off / 4..).zip(prov.halves(of, Some(at))) {
                     region.set_prov(word, p, None);
                 }
             }
@@ -312,17 +335,13 @@ impl<'k> Machine<'k> {
         for inst in &kernel.insts {
             crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
         }
-        let has_nc = kernel
-            .insts
-            .iter()
-            .any(|i| matches!(&i.op, Op::Ld { access, .. } if access.nc));
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             effects: 0,
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel),
+            classes: super::plain::classes(kernel, launch.numbers),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],
@@ -333,11 +352,10 @@ impl<'k> Machine<'k> {
             bindings,
             limits,
             order: super::order::Order::new(
+                kernel,
                 threads,
                 regions.len(),
                 launch.warp_sync,
-                has_nc,
-                super::proxy::Proxies::new(kernel),
                 tracked,
             )?,
             copies: (0..n_warps).map(|_| Default::default()).collect(),
@@ -345,6 +363,7 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
+            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
@@ -358,6 +377,7 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
+            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,
@@ -504,10 +524,10 @@ impl<'k> Machine<'k> {
     }
 
     /// Whether rounding turns the answer of a test over.
-    pub(super) fn flip(&mut self) -> TermId {
+    pub(super) fn flip(&mut self, question: Question) -> TermId {
         let serial = self.fresh;
         self.fresh += 1;
-        self.values.store.flip(serial)
+        self.values.store.flip(serial, question)
     }
 
     /// A symbol whose value depends on the schedule or the machine.
@@ -572,7 +592,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-/// Where the serials of the fresh symbols of a side start.
+/// Where the serials of the fresh symbols of a side start; the bit below is that of flips.
 fn first_fresh(side: Side) -> u32 {
     match side {
         Side::Reference => 0,

@@ -75,6 +75,7 @@ impl Machine<'_> {
 
     /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
     pub fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
+        let v = self.values.matrix_bits(v, ty);
         let (first, wide) = ty.field();
         match ty {
             MatTy::Float(f) if ty.bits() >= 32 => return self.values.real(v, f),

@@ -20,9 +20,10 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
 use crate::term::TermId;
 
+use super::attribution::View;
 use super::machine::{Machine, Stop};
 use super::place::Target;
-use super::race::{Kind, SameWrite};
+use super::race::{By, Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::LANES;
@@ -62,16 +63,14 @@ fn piece(form: MatrixForm) -> usize {
 }
 
 impl Machine<'_> {
-    /// The rows of the matrices: their targets in order, and conflicts of elements of so many bytes.
+    /// The rows of the matrices: their targets in order.
     fn matrix_rows(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         count: usize,
         (space, addr): (Space, Addr),
-        bytes: usize,
         kind: Kind,
-    ) -> Result<(Vec<Target>, Conflicts), Stop> {
+    ) -> Result<Vec<Target>, Stop> {
         let mask = (u64::from(u32::MAX) >> (LANES - count)) as u32;
         let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
         let wanted = rows.len();
@@ -88,32 +87,33 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         self.stats.accesses += wanted as u64;
-        if !kind.writes() {
-            return Ok((rows, Conflicts::new()));
-        }
-        let elements = (bytes as u32, (ROW / bytes) as u32);
-        let conflicts = self.order_accesses(w, pc, &rows, elements, kind, false)?;
-        Ok((rows, conflicts))
+        Ok(rows)
     }
 
-    /// Tells the order of accesses what lanes read: each lane what it receives, whoever gave the address of the row.
-    /// Nothing but a barrier orders that after what other lanes of the warp wrote.
-    fn order_matrix_reads(
+    /// Tells the order of accesses what lanes read or write: the rows whose addresses they give, or what they hold
+    /// of rows, whoever gave the addresses. Unordered writes come back by row.
+    fn order_rows(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         rows: &[Target],
         registers: usize,
         (form, narrow): (MatrixForm, Option<u8>),
-    ) -> Result<(), Stop> {
+        kind: Kind,
+    ) -> Result<Conflicts, Stop> {
         let piece = piece(form);
         let size = piece.min(2);
+        let whole = (size as u32, (ROW / size) as u32);
+        let at = (w, pc);
+        let giver = self.order_collective(at, rows, whole, kind, (View::Giver, By::Lanes))?;
+        let mut holder = Conflicts::new();
         let mut targets = Vec::with_capacity(LANES);
         for r in 0..registers {
             for b in (0..4).step_by(piece) {
                 targets.clear();
+                let mut row_of = [0; LANES];
                 for lane in 0..LANES {
                     let (row, byte) = place(form, lane, r, b);
+                    row_of[lane] = row;
                     let mut target = rows[row];
                     target.lane = lane;
                     if narrow.is_none() {
@@ -126,10 +126,15 @@ impl Machine<'_> {
                     None => (size as u32, (piece / size) as u32),
                     Some(_) => (1, ROW as u32),
                 };
-                self.order_accesses(w, pc, &targets, elements, Kind::Read, false)?;
+                let as_holder = (View::Holder, By::Lanes);
+                let found = self.order_collective(at, &targets, elements, kind, as_holder)?;
+                holder.extend(found.into_iter().map(|(lane, c)| (row_of[lane], c)));
             }
         }
-        Ok(())
+        if narrow.is_none() {
+            self.note_rows(w, rows, form, kind.writes());
+        }
+        Ok(Self::of_both_views(giver, holder))
     }
 
     /// `ldmatrix`; `narrow` are the bits of an element in memory that becomes a byte.
@@ -142,9 +147,8 @@ impl Machine<'_> {
         at: (Space, Addr),
     ) -> Result<(), Stop> {
         let piece = piece(form);
-        let (rows, _) =
-            self.matrix_rows(w, pc, form.rows(dsts.len()), at, piece.min(2), Kind::Read)?;
-        self.order_matrix_reads(w, pc, &rows, dsts.len(), (form, narrow))?;
+        let rows = self.matrix_rows((w, pc), form.rows(dsts.len()), at, Kind::Read)?;
+        self.order_rows((w, pc), &rows, dsts.len(), (form, narrow), Kind::Read)?;
         if narrow.is_some() {
             self.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
                  with zeros above it"));
@@ -206,8 +210,8 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         // Elements are what is stored, and what conflicts are about.
         let size = piece(form).min(2);
-        let (rows, conflicts) =
-            self.matrix_rows(w, pc, form.rows(srcs.len()), at, size, Kind::Write)?;
+        let rows = self.matrix_rows((w, pc), form.rows(srcs.len()), at, Kind::Write)?;
+        let conflicts = self.order_rows((w, pc), &rows, srcs.len(), (form, None), Kind::Write)?;
         // Where each element of each row is held: lane, register and first bit.
         let per_row = ROW / size;
         let mut held = vec![(0, 0, 0); rows.len() * per_row];

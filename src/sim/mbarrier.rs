@@ -238,6 +238,10 @@ impl Machine<'_> {
                 waiters: Vec::new(),
             };
             self.objects.at.insert(at, fresh);
+            let super::order::Order {
+                proxies, clocks, ..
+            } = &mut self.order;
+            proxies.made(clocks, (w, lane), pc, at);
             return Ok(());
         }
         self.live_object(w, lane, pc, at)?;

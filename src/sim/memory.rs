@@ -7,6 +7,8 @@
 //!
 //! Source: PTX ISA 9.0, section 5.1 (state spaces), section 9.7.9 (data movement).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Fmt, IntTy, NumTy, Pc};
@@ -48,8 +50,8 @@ pub enum RegionKind {
 pub enum Initial {
     /// The input bytes of the array.
     Symbols(ArrayId),
-    /// Zeros, as in a variable with an initialiser.
-    Zeros,
+    /// The bytes of [`Region::known`], as in a variable with an initialiser.
+    Known,
     /// Nothing: reading them is an uninitialised read.
     Unset,
 }
@@ -59,6 +61,8 @@ struct Page {
     cells: Box<[u64; PAGE]>,
     /// Bit i: byte i of the cell was written by the kernel.
     written: Box<[u8; PAGE]>,
+    /// The same of what was written before it began.
+    before: Box<[u8; PAGE]>,
 }
 
 /// One region of memory.
@@ -68,10 +72,15 @@ pub struct Region {
     pub kind: RegionKind,
     /// Content before the first write.
     pub initial: Initial,
+    /// The bytes before the first write where they are known; zeros follow.
+    pub known: Arc<[u8]>,
     /// Size in bytes, where known.
     pub extent: Option<u64>,
     /// True if a store to it is an error of the program.
     pub read_only: bool,
+    /// True if what was never written may stand in it as a symbol, beneath a store that may not have happened or
+    /// beside one of a part of a word.
+    pub keeps: bool,
     pages: Vec<Page>,
     dense: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
@@ -89,8 +98,10 @@ impl Region {
         Region {
             kind,
             initial,
+            known: Arc::default(),
             extent,
             read_only: false,
+            keeps: false,
             pages: Vec::new(),
             dense: Vec::new(),
             sparse: FxHashMap::default(),
@@ -178,6 +189,7 @@ impl Region {
         self.pages.push(Page {
             cells: Box::new([NONE; PAGE]),
             written: Box::new([0; PAGE]),
+            before: Box::new([0; PAGE]),
         });
         if page < DENSE_PAGES {
             let p = page as usize;
@@ -198,9 +210,18 @@ impl Region {
             None => NONE,
         };
         match self.initial {
-            Initial::Zeros if cell == NONE => CONC << KIND_SHIFT,
+            Initial::Known if cell == NONE => CONC << KIND_SHIFT | self.known_bits(word),
             _ => cell,
         }
+    }
+
+    /// The word that known contents begin with.
+    #[inline]
+    fn known_bits(&self, word: u64) -> u64 {
+        let from = (word as usize).saturating_mul(4).min(self.known.len());
+        let bytes = self.known[from..].iter().take(4);
+        let place = bytes.zip(0..).map(|(b, i)| u64::from(*b) << (8 * i));
+        place.sum()
     }
 
     #[inline]
@@ -213,14 +234,65 @@ impl Region {
 
     /// Memory in bytes that the pages take.
     pub fn footprint(&self) -> u64 {
-        self.pages.len() as u64 * (PAGE as u64 * 9) + self.dense.len() as u64 * 4
+        self.pages.len() as u64 * (PAGE as u64 * 10) + self.dense.len() as u64 * 4
     }
 
-    /// True if the kernel wrote some byte of the word at an offset.
-    pub fn is_written(&self, off: i64) -> bool {
-        let word = (off / 4) as u64;
-        self.find(word / PAGE as u64)
-            .is_some_and(|i| self.pages[i].written[word as usize % PAGE] != 0)
+    /// True if the kernel wrote some of these bytes, which lie in a word or are words.
+    pub fn was_written(&self, off: u64, bytes: u32) -> bool {
+        let mask = match bytes {
+            4.. => 15,
+            _ => ((1u32 << bytes) - 1) << (off % 4),
+        };
+        (off / 4..(off + u64::from(bytes)).div_ceil(4)).any(|word| {
+            self.find(word / PAGE as u64)
+                .is_some_and(|i| u32::from(self.pages[i].written[word as usize % PAGE]) & mask != 0)
+        })
+    }
+
+    /// Forgets what was read and is not known; false if a byte that was written is not known.
+    pub fn keep_known(&mut self, values: &mut Values) -> bool {
+        let mut all = true;
+        for i in 0..self.pages.len() {
+            for at in 0..PAGE {
+                let cell = self.pages[i].cells[at];
+                if matches!(cell >> KIND_SHIFT, NONE | CONC) {
+                    continue;
+                }
+                let held = self.pages[i].written[at] | self.pages[i].before[at];
+                let known = known_bytes(values, cell, held);
+                all &= known.is_some();
+                self.pages[i].cells[at] = match known {
+                    Some(bits) if held != 0 => CONC << KIND_SHIFT | bits,
+                    _ => NONE,
+                };
+            }
+        }
+        all
+    }
+
+    /// What was written so far was written before.
+    pub fn begin(&mut self) {
+        for page in &mut self.pages {
+            for (before, written) in page.before.iter_mut().zip(page.written.iter_mut()) {
+                *before |= std::mem::take(written);
+            }
+        }
+    }
+
+    /// A byte, where it is known.
+    pub fn known_byte(&self, off: u64) -> Option<u8> {
+        let cell = self.cell(off / 4);
+        let known = cell >> KIND_SHIFT == CONC && self.holds(off);
+        known.then(|| (cell >> (off % 4 * 8)) as u8)
+    }
+
+    /// True if a byte has initial content, or was written.
+    fn holds(&self, off: u64) -> bool {
+        let word = off / 4;
+        let at = word as usize % PAGE;
+        let page = self.find(word / PAGE as u64).map(|i| &self.pages[i]);
+        let written = page.map_or(0, |p| p.written[at] | p.before[at]);
+        self.initial != Initial::Unset || written >> (off % 4) & 1 == 1
     }
 
     /// Presets known bytes, as the initialiser of a variable does.
@@ -242,10 +314,40 @@ impl Region {
         self.store_value(values, off, bytes, v, false);
     }
 
+    /// The array whose symbols stand for what was never written in it.
+    pub fn kept(&self) -> Option<ArrayId> {
+        match (self.kind, self.initial) {
+            (RegionKind::Array(a), Initial::Unset) if self.keeps => Some(a),
+            _ => None,
+        }
+    }
+
+    /// Loads what a store under a condition leaves as it is: bytes of an array that were never written are
+    /// symbols, which only a load of the kernel makes uninitialised.
+    pub fn load_beneath(&mut self, values: &mut Values, off: u64, ty: NumTy, site: u32) -> Val {
+        let (RegionKind::Array(a), Initial::Unset) = (self.kind, self.initial) else {
+            return self.load(values, off, ty, site);
+        };
+        self.keeps = true;
+        // A word that is not written stays none.
+        if let (NumTy::Float(f), NONE) = (ty, self.cell(off / 4) >> KIND_SHIFT)
+            && f.bits() == 32
+        {
+            return Val::Real(f, values.store.elem(a, f, off));
+        }
+        self.initial = Initial::Symbols(a);
+        let v = self.load(values, off, ty, site);
+        self.initial = Initial::Unset;
+        v
+    }
+
     fn initial_bits(&self, values: &mut Values, off: u64, width: u8, site: u32) -> TermId {
         match self.initial {
             Initial::Symbols(a) => values.store.bytes(a, off, width),
-            Initial::Zeros => values.store.bits(width, 0),
+            Initial::Known => {
+                let words = self.known_bits(off / 4) | self.known_bits(off / 4 + 1) << 32;
+                values.store.bits(width, words >> (off % 4 * 8))
+            }
             Initial::Unset => values.store.poison(width, site),
         }
     }
@@ -429,8 +531,12 @@ impl Region {
                     self.set(word, CONC << KIND_SHIFT | new, mask);
                     return;
                 }
-                let old = self.word_bits(values, word, u32::MAX);
-                let new = values.bits(v, width);
+                let ty = NumTy::Int(IntTy {
+                    width: 32,
+                    signed: false,
+                });
+                let old = self.load_beneath(values, word * 4, ty, u32::MAX);
+                let (old, new) = (values.bits(old, 32), values.bits(v, width));
                 let mut parts = Vec::with_capacity(3);
                 if shift > 0 {
                     parts.push(values.store.extract(old, 0, shift));
@@ -501,6 +607,21 @@ impl Region {
         }
         out
     }
+}
+
+/// The bits of a word of which some bytes are wanted, if those are known; zeros for the others.
+fn known_bytes(values: &mut Values, cell: u64, wanted: u8) -> Option<u64> {
+    let whole = match cell >> KIND_SHIFT {
+        WORD => values.bits(unpack(cell), 32),
+        // A value of 64 bits is known as a whole, or not.
+        _ => return (wanted == 0).then_some(0),
+    };
+    (0..4)
+        .filter(|i| wanted >> i & 1 == 1)
+        .try_fold(0, |bits, i| {
+            let byte = values.store.extract(whole, 8 * i, 8);
+            Some(bits | values.store.as_bits(byte)? << (8 * i))
+        })
 }
 
 fn pack(kind: u64, v: Val) -> u64 {

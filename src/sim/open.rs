@@ -364,6 +364,9 @@ impl Values {
     /// `c` plus the sum of the products, as a value of a format. Factors that are infinities
     /// follow the rules of `add` and `mul`.
     pub fn accumulate(&mut self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Val {
+        if let Some(v) = self.total(fmt, c, products) {
+            return v;
+        }
         let mut v = c;
         for (i, &(x, y)) in products.iter().enumerate() {
             let opened = match v {

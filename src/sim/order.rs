@@ -7,13 +7,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::kernel::Pc;
+use crate::answer::AssumptionKind;
+use crate::kernel::{Inst, Kernel, Op, Pc};
 use crate::term::ArrayId;
 
+use super::attribution::{self, Held, View};
 use super::clock::{Clocks, Shape};
 use super::machine::{Machine, RegionId, SHARED, Stop, region_of};
 use super::proxy::Through;
-use super::race::{self, Conflict, Kind, Party, Report, SameWrite};
+use super::race::{self, By, Conflict, Kind, Party, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::{LANES, lanes};
 use super::{Conditional, DefectKind, Finding, Site, Tid, UnknownKind};
@@ -32,7 +34,7 @@ pub struct Order {
     pub agent: Option<super::clock::Actor>,
     /// True while a bulk copy makes its accesses.
     pub bulk: bool,
-    /// Shared memory through the generic and the async proxy.
+    /// Memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
     nc_reads: FxHashMap<(RegionId, u64), (Pc, Tid)>,
@@ -40,6 +42,12 @@ pub struct Order {
     nc_writes: FxHashMap<(RegionId, u64), (Pc, Tid)>,
     nc_pairs: Vec<NcPair>,
     has_nc: bool,
+    /// Under which attribution the accesses of a collective on matrices are made.
+    pub view: View,
+    /// Whether accesses are each lane's own.
+    pub by: By,
+    /// Shared memory under the other attribution.
+    pub held: Option<Held>,
 }
 
 /// A word that is written and read through the non-coherent cache: writer, reader.
@@ -53,20 +61,22 @@ struct NcPair {
 impl Order {
     /// Nothing has been accessed; `None` if the block is larger than a CTA can be.
     pub fn new(
+        kernel: &Kernel,
         threads: u32,
         regions: usize,
         warp_sync: bool,
-        has_nc: bool,
-        proxies: super::proxy::Proxies,
         tracked: &FxHashSet<ArrayId>,
     ) -> Option<Self> {
+        let has_nc = |i: &Inst| matches!(&i.op, Op::Ld { access, .. } if access.nc);
         let mut t = vec![false; regions];
         t[SHARED.0 as usize] = true;
         for a in tracked {
             t[region_of(*a).0 as usize] = true;
         }
+        let clocks = Clocks::new(Shape::new(threads)?);
         Some(Order {
-            clocks: Clocks::new(Shape::new(threads)?),
+            held: Held::new(kernel, &clocks),
+            clocks,
             shadows: (0..regions).map(|_| None).collect(),
             report: Report::default(),
             tracked: t,
@@ -74,11 +84,13 @@ impl Order {
             warp_sync,
             agent: None,
             bulk: false,
-            proxies,
+            proxies: super::proxy::Proxies::new(kernel),
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
             nc_pairs: Vec::new(),
-            has_nc,
+            has_nc: kernel.insts.iter().any(has_nc),
+            view: View::Both,
+            by: By::Lanes,
         })
     }
 
@@ -124,6 +136,12 @@ impl Order {
         self.warp_sync
     }
 
+    /// True if no pair of accesses was found wrong.
+    pub fn finds_nothing(&self) -> bool {
+        let held = self.held.as_ref();
+        self.report.is_empty() && held.is_none_or(|h| h.report.is_empty())
+    }
+
     /// The lanes of a warp access one region; returns the unordered writes to compare.
     #[allow(clippy::too_many_arguments)]
     pub fn access(
@@ -142,17 +160,18 @@ impl Order {
         if self.has_nc && region != SHARED {
             self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
         }
-        if region == SHARED && kind.writes() {
+        if kind.writes() {
             let bytes = (elem * count) as u64;
             let by = match (self.bulk, self.agent.is_some()) {
                 (true, _) => Through::Bulk,
                 (_, true) => Through::Copy,
                 _ => Through::Thread,
             };
+            let who = (w, mask, pc);
             self.proxies
-                .written(&self.clocks, w, mask, pc, offs, bytes, by);
+                .written(&self.clocks, region, who, (offs, bytes), by);
         }
-        if self.report.full() {
+        if self.report.full() || self.held.as_ref().is_some_and(|h| h.report.full()) {
             return Vec::new();
         }
         let Order {
@@ -160,6 +179,7 @@ impl Order {
             shadows,
             report,
             agent,
+            held,
             ..
         } = self;
         let shadow = shadows[region.0 as usize]
@@ -174,12 +194,17 @@ impl Order {
             count: count as u8,
             kind,
             conditional,
+            by: self.by,
         };
-        shadow.access(clocks, &access, report);
-        if report.same.is_empty() {
-            Vec::new()
-        } else {
-            std::mem::take(&mut report.same)
+        if self.view != View::Holder {
+            shadow.access(clocks, &access, report);
+        }
+        let same = std::mem::take(&mut report.same);
+        match held {
+            Some(held) if region == SHARED && self.view != View::Giver => {
+                held.access(clocks, &access, self.view, same)
+            }
+            _ => same,
         }
     }
 
@@ -251,9 +276,17 @@ impl Machine<'_> {
     /// Adds a pair of accesses to the findings of the run.
     pub fn add_race(&mut self, c: Conflict, s: &SameWrite) {
         let region = race::RegionId(s.region.0);
-        self.order
-            .report
-            .add(c, region, s.offset, s.earlier, s.later);
+        let Order { report, held, .. } = &mut self.order;
+        if s.view != View::Holder {
+            report.add(c, region, s.offset, s.earlier, s.later);
+        }
+        if s.view != View::Giver
+            && s.region.0 == SHARED.0
+            && let Some(held) = held
+        {
+            let report = &mut held.report;
+            report.add(c, region, s.offset, s.earlier, s.later);
+        }
     }
 
     /// Turns what the shadows found into findings.
@@ -261,7 +294,12 @@ impl Machine<'_> {
         // The last step of a run that stopped.
         self.trails.keep(self.order.report.findings());
         self.keep_conditions();
-        let found: Vec<race::Finding> = self.order.report.findings().cloned().collect();
+        let held = self.order.held.as_ref().map(|h| &h.report);
+        let found = attribution::settle(&self.order.report, held);
+        if self.order.report.same_lane {
+            let assumption = AssumptionKind::Machine.says(attribution::SAME_LANE);
+            self.found.assumptions.insert(assumption);
+        }
         for f in found {
             let r = RegionId(f.region.0);
             let bytes = self.access_bytes(f.later.pc);
@@ -296,6 +334,15 @@ impl Machine<'_> {
                 Conflict::ByExit => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: only the exit of a thread orders them")
+                    });
+                }
+                Conflict::Layout => {
+                    let hint = self.synchronisation_hint(r, a, b);
+                    self.unknown(UnknownKind::UnspecifiedLayout, sites, || {
+                        format!(
+                            "{what}, if these lanes make the accesses: which lane of a warp accesses an \
+                             element of a matrix, the manual leaves open; {hint} order them"
+                        )
                     });
                 }
                 Conflict::Strong => {
@@ -365,7 +412,7 @@ impl Machine<'_> {
     /// What should have ended an agent before a later access: its issuer's wait, or a barrier
     /// after that.
     fn missing_wait(&self, f: &race::Finding, who: super::clock::Actor, started: bool) -> String {
-        use crate::kernel::{AsyncOp, Op};
+        use crate::kernel::AsyncOp;
         let wait = match &self.inst(f.earlier.pc).op {
             Op::Async(op) if matches!(**op, AsyncOp::Wgmma(_)) => "wgmma.wait_group",
             Op::Async(op) if matches!(**op, AsyncOp::Bulk(_)) => {
@@ -396,7 +443,6 @@ impl Machine<'_> {
     }
 
     fn access_bytes(&self, pc: Pc) -> u32 {
-        use crate::kernel::Op;
         match &self.inst(pc).op {
             Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
                 access.ty.bits() / 8

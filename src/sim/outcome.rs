@@ -54,6 +54,10 @@ pub enum WarningKind {
     UninitializedRead,
     /// A racing read whose value reaches nothing.
     UnusedRead,
+    /// A fence is missing that shipped kernels leave out.
+    MissingFence,
+    /// A read and an unordered write whose value is made from it.
+    OrderedByValue,
     /// An opcode that volta does not know and that was not executed.
     UnknownOpcode,
     /// A correction by the rounding error of a value, which is 0 over the reals.
@@ -73,6 +77,8 @@ impl WarningKind {
             WarningKind::WriteToInput => answer::WarningKind::WriteToInput,
             WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
             WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
+            WarningKind::MissingFence => answer::WarningKind::MissingFence,
+            WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
             WarningKind::UnknownOpcode => answer::WarningKind::UnknownOpcode,
             WarningKind::Residual => answer::WarningKind::Residual,
             WarningKind::Note => answer::WarningKind::Note,
@@ -164,6 +170,8 @@ pub struct Outcome {
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
+    /// On numbers: what the arrays hold now, if all of it is known.
+    pub memory: Option<super::numbers::Memory>,
     /// Warp, lanes and instruction of each step in the order of execution, if asked for.
     pub trace: Vec<(u32, u32, Pc)>,
 }

@@ -269,7 +269,7 @@ impl Machine<'_> {
                 rounded.push(t.lane);
             }
             self.prov.touch(t.base, (from, end), size);
-            if outside || t.off & (size as i64 - 1) != 0 {
+            if outside || t.off & (size as i64 - 1) != 0 || size > self.prov.most(t.base) {
                 bad.push((i, outside));
             }
         }
@@ -299,10 +299,16 @@ impl Machine<'_> {
                     format!("an access of {size} bytes {verb} {place}{has}"),
                 )
             } else {
-                (
-                    DefectKind::MisalignedAccess,
-                    format!("an access of {size} bytes at an address that is not a multiple of it"),
-                )
+                let most = self.prov.most(t.base);
+                let message = match size > most {
+                    true => format!(
+                        "an access of {size} bytes to an array that is aligned to {most} only"
+                    ),
+                    false => format!(
+                        "an access of {size} bytes at an address that is not a multiple of it"
+                    ),
+                };
+                (DefectKind::MisalignedAccess, message)
             };
             if t.cond.is_some() {
                 self.unknown(UnknownKind::Undecided, vec![site], || {
@@ -343,7 +349,7 @@ impl Machine<'_> {
         let off = a.wrapping_sub(l.origin);
         let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1);
         let inside = (off as i64) >= first && (off as i64) <= last - size as i64;
-        let fits = inside && off & (size as u64 - 1) == 0;
+        let fits = inside && off & (size as u64 - 1) == 0 && size <= l.most;
         if fits {
             let from = off as i64;
             self.prov.touch(l.base, (from, from + size as i64), size);
@@ -388,7 +394,7 @@ impl Machine<'_> {
                 (low, high) = (low.min(*off as i64), high.max(*off as i64));
             }
         }
-        if bad || low < first || high > last {
+        if bad || low < first || high > last || size > l.most {
             return None;
         }
         self.prov.touch(l.base, (low, high + size as i64), size);

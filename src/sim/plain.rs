@@ -46,13 +46,18 @@ pub enum Class {
 }
 
 /// The classes of a kernel's instructions.
-pub fn classes(kernel: &Kernel) -> Vec<Class> {
+///
+/// On numbers the classes that grow sums of terms are plain lane-wise operations.
+pub fn classes(kernel: &Kernel, numbers: bool) -> Vec<Class> {
     let insts = kernel.insts.iter();
     insts
         .map(|inst| match &inst.op {
             Op::Bra { .. } if inst.guard.is_some() => Class::Branch,
             _ if inst.guard.is_some() => Class::General,
-            op => class(kernel, op),
+            op => match class(kernel, op) {
+                Class::Fma | Class::Number if numbers => Class::Lanes,
+                class => class,
+            },
         })
         .collect()
 }

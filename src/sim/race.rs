@@ -20,7 +20,19 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
 use super::Tid;
+use super::attribution::View;
 use crate::kernel::{AtomOp, NumTy, Pc};
+
+/// Which lanes make an access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum By {
+    /// Each lane its own.
+    #[default]
+    Lanes,
+    /// One lane of those given, which the manual does not name; the same one at each byte for all
+    /// accesses with this number.
+    OneOf(u32),
+}
 
 /// Which memory a shadow belongs to; given by the caller, named in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,6 +121,9 @@ pub enum Conflict {
     ByExit,
     /// Two strong accesses in an order that depends on the schedule.
     Strong,
+    /// A data race unless the lane that accesses an element of a matrix, which the manual leaves
+    /// open, is one that is ordered.
+    Layout,
 }
 
 /// What the rule says about an unordered pair that overlaps.
@@ -196,6 +211,8 @@ pub struct SameWrite {
     pub current: bool,
     /// What the pair is if the values differ: a race, or one of the weaker findings.
     pub otherwise: Conflict,
+    /// Under which attribution of collectives on matrices it is a pair.
+    pub view: View,
 }
 
 /// Races after which no more are looked for: the verdict stands, and agents that nobody waits for
@@ -212,6 +229,8 @@ pub struct Report {
     races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.
     pub same: Vec<SameWrite>,
+    /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
+    pub same_lane: bool,
 }
 
 impl Report {

@@ -103,7 +103,11 @@ fn run_by(
         };
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
+        m.take_by_value(trial.by_value());
         m.dice = dice.clone();
+        if let Some(memory) = &noting.memory {
+            m.start_from(memory);
+        }
         m.trace = noting.trace.then(Vec::new);
         match m.run_all() {
             Err(Stop::Track(a)) => {
@@ -113,7 +117,7 @@ fn run_by(
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
-                let mut out = m.finish();
+                let mut out = m.finish(noting.memory.is_some());
                 out.tracked = tracked.clone();
                 out.trace = trace;
                 if let Some(out) = trial.take(ended, out) {
@@ -407,7 +411,7 @@ impl Machine<'_> {
     }
 
     /// Collects what the run found.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self, keeps_memory: bool) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         for i in 0..self.regions.len() {
@@ -448,6 +452,7 @@ impl Machine<'_> {
                 "memory that was never written is read; the value is never used".into()
             });
         }
+        out.memory = keeps_memory.then(|| self.left()).flatten();
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();

@@ -19,12 +19,14 @@
 use rustc_hash::FxHashMap;
 
 use super::Tid;
+use super::attribution::View;
 use super::clock::{Actor, Clocks, Lanes, MAX_WARPS, Tick, lanes};
-use super::race::{Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
+use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
 mod cell;
 mod entry;
+mod one_of;
 mod page;
 mod tables;
 
@@ -55,6 +57,8 @@ pub struct WarpAccess<'a> {
     pub kind: Kind,
     /// True if it happens under a guard that depends on input data.
     pub conditional: bool,
+    /// Whether it is each lane's own.
+    pub by: By,
 }
 
 /// The shadow of one region.
@@ -111,6 +115,7 @@ struct Access<'a> {
     conditional: bool,
     /// A plain unconditional access, which a cell can hold.
     plain: bool,
+    by: By,
     agent: bool,
     elem: u8,
     offsets: &'a [u64],
@@ -150,7 +155,11 @@ impl Shadow {
             pc: a.pc,
             kind: a.kind,
             conditional: a.conditional,
-            plain: !a.kind.strong() && !a.conditional && a.pc.0 < entry::MAX_PC,
+            plain: !a.kind.strong()
+                && !a.conditional
+                && a.pc.0 < entry::MAX_PC
+                && a.by == By::Lanes,
+            by: a.by,
             agent: a.agent.is_some(),
             elem: a.elem,
             offsets: a.offsets,
@@ -338,6 +347,7 @@ fn slow(
         kind: a.kind,
         conditional: a.conditional,
         extent,
+        by: a.by,
     };
     new.insert(&mut list, a.clocks, a.warp);
     cell.put_list(list, tables);
@@ -359,12 +369,9 @@ fn compare(
         return;
     }
     let base = Actor(e.base);
+    report.same_lane |= a.by_same_lane(e, group);
     for lane in lanes(group) {
-        let own = if e.base == a.base {
-            e.mask & !(1 << lane)
-        } else {
-            e.mask
-        };
+        let own = a.others(e, lane);
         let t = a.thread(lane);
         let Some(mut other) = a.clocks.unordered(base, own, Tick(e.tick), t) else {
             continue;
@@ -392,6 +399,7 @@ fn compare(
         };
         let weak = |c: Conflict| match c {
             Conflict::Race | Conflict::Strong if by_exit => Conflict::ByExit,
+            Conflict::Race if !a.certain(e, group) => Conflict::Layout,
             Conflict::Race if a.conditional || e.conditional => Conflict::Conditional,
             c => c,
         };
@@ -426,13 +434,20 @@ fn compare(
                         || (l.kind == Kind::Write && l.extent == extent && !l.conditional)
                 }),
                 otherwise: weak(Conflict::Race),
+                view: View::Both,
             }),
+        }
+        if a.by != By::Lanes {
+            return;
         }
     }
 }
 
 /// Lanes of one instruction that access the same bytes are unordered.
 fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
+    if a.by != By::Lanes {
+        return;
+    }
     let mut rest = lanes(group);
     let Some(first) = rest.next() else { return };
     let verdict = rule(a.kind, a.kind, true);
@@ -455,6 +470,7 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
                 within: true,
                 current: true,
                 otherwise,
+                view: View::Both,
             }),
         }
     }

@@ -18,7 +18,7 @@ use super::race::{Conflict, Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Obligation, Tid, UnknownKind, WarningKind};
+use super::{Change, DefectKind, Obligation, Tid, UnknownKind, WarningKind};
 use crate::term::{Agreement, TermId};
 
 /// How unordered writes agree that were computed by different operations.
@@ -53,7 +53,8 @@ impl Machine<'_> {
                 let region = landing.region;
                 let found =
                     self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
-                if found.is_empty() && kind == Kind::Write && self.is_plain(region) {
+                let simple = found.is_empty() && !self.by_value.on();
+                if simple && kind == Kind::Write && self.is_plain(region) {
                     self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
                     return Ok(());
                 }
@@ -108,20 +109,20 @@ impl Machine<'_> {
                     })
                 };
                 let raw = v;
+                if self.by_value.on() {
+                    self.check_made(lane, at, v, (elem * 8) as u8);
+                }
                 let v = match cond {
                     None => v,
                     Some(c) => {
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }
-                        let old = self.regions[region.0 as usize].load(
-                            &mut self.values,
-                            at,
-                            same_size,
-                            pc.0,
-                        );
+                        let to = &mut self.regions[region.0 as usize];
+                        let old = to.load_beneath(&mut self.values, at, same_size, pc.0);
+                        let kept = to.kept();
                         let v = self.values.select(c, v, old, (elem * 8) as u8);
-                        self.values.where_written(v)
+                        self.values.where_written(v, kept)
                     }
                 };
                 let mut v = v;
@@ -136,10 +137,43 @@ impl Machine<'_> {
                         self.prov.choice(c, new, old)
                     }
                 };
+                self.note_change(region, (at, elem), v);
                 self.put(region, (at, elem), Arg { v, p }, pc);
             }
         }
         Ok(())
+    }
+
+    /// An element is written: what other CTAs must know is whether the value that was written before changes.
+    #[inline]
+    fn note_change(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
+        if self.footprint.on() && self.regions[region.0 as usize].was_written(at, bytes) {
+            self.compare_with_written(region, (at, bytes), v);
+        }
+    }
+
+    #[cold]
+    fn compare_with_written(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
+        let ty = NumTy::Int(IntTy {
+            width: (bytes * 8) as u8,
+            signed: false,
+        });
+        let r = &mut self.regions[region.0 as usize];
+        let RegionKind::Array(array) = r.kind else {
+            return;
+        };
+        let whole = (0..u64::from(bytes)).all(|i| r.was_written(at + i, 1));
+        let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
+        let width = (bytes * 8) as u8;
+        let values = (self.values.bits(old, width), self.values.bits(v, width));
+        if values.0 != values.1 {
+            self.footprint.change(Change {
+                array,
+                start: at,
+                end: at + u64::from(bytes),
+                values: whole.then_some(values),
+            });
+        }
     }
 
     /// Follows what flags publish. An access under a condition publishes nothing for sure.
@@ -203,6 +237,7 @@ impl Machine<'_> {
                 } else {
                     Prov::NONE
                 };
+                self.note_change(region, (offs[lane] + byte, elem), v);
                 let r = &mut self.regions[region.0 as usize];
                 if p.is_none() && (elem >= 4 || !r.has_carried()) {
                     r.store(&mut self.values, offs[lane] + byte, elem, v);

@@ -121,7 +121,7 @@ impl Machine<'_> {
             });
             return Err(Stop::Finding);
         }
-        if t.off % 64 != 0 {
+        if t.off % 64 != 0 || self.prov.most(t.base) < 64 {
             let place = self.place(t.region, t.off as u64, 8);
             let site = self.site(pc, w, 1 << lane, format!("takes the 128 bytes at {place}"));
             self.defect(DefectKind::MisalignedAccess, vec![site], || {

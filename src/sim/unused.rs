@@ -13,9 +13,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::by_value::ByValue;
 use super::machine::Machine;
 use super::plain::Class;
-use super::race::Finding as Race;
+use super::race::{Conflict, Finding as Race, Kind};
 use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Tid, WarningKind};
@@ -50,8 +51,12 @@ impl Unused {
 pub struct Trial {
     /// What is tried.
     pub unused: Unused,
-    /// The first outcome, which stands if the trial fails.
+    /// The first outcome, which stands if the trial fails, and the loads that raced in it.
     first: Option<Outcome>,
+    /// The loads that raced in the first run, if every race is of a load and a later store.
+    before: Option<FxHashSet<(Pc, Tid)>>,
+    /// True while these are tried as what the stores are made of.
+    made: bool,
     runs: usize,
 }
 
@@ -61,6 +66,12 @@ pub struct Ended {
     racing: Option<FxHashSet<(Pc, Tid)>>,
     /// Serials of the values of what was taken to be of no use.
     unknowns: FxHashSet<u32>,
+    /// True if every race is of a load and a later store.
+    before: bool,
+    /// How many they are.
+    races: usize,
+    /// True if every store that races with an earlier load is made of what that read.
+    made: bool,
 }
 
 impl Machine<'_> {
@@ -97,10 +108,23 @@ impl Machine<'_> {
             of(&r.earlier) || of(&r.later)
         };
         let report = &self.order.report;
-        let all = report.findings().all(is_load) && !report.is_empty();
+        let held = self.order.held.as_ref().map(|h| &h.report);
+        let mut of_held = held.into_iter().flat_map(|r| r.findings());
+        let all = report.findings().all(is_load) && of_held.all(is_load) && !report.is_empty();
         let readers = report.readers().iter().copied();
         let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
+        let is_before = |r: &Race| {
+            let (load, store) = (&self.inst(r.earlier.pc).op, &self.inst(r.later.pc).op);
+            r.conflict == Conflict::Race
+                && !r.earlier.agent
+                && !r.later.agent
+                && matches!((r.earlier.kind, load), (Kind::Read, Op::Ld { .. }))
+                && matches!((r.later.kind, store), (Kind::Write, Op::St { .. }))
+        };
         Ended {
+            before: report.findings().all(is_before),
+            races: report.findings().count(),
+            made: self.by_value.holds(),
             racing: all.then(|| readers.collect()),
             unknowns: std::mem::take(&mut self.unused_serials),
         }
@@ -110,7 +134,9 @@ impl Machine<'_> {
 impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
     pub fn take(&mut self, ended: Ended, mut out: Outcome) -> Option<Outcome> {
-        let is_race = |d: &Finding<DefectKind>| d.kind == DefectKind::DataRace;
+        if self.made {
+            return self.first.take().map(|first| made(first, &ended, &out));
+        }
         let races = out.defects.iter().any(is_race);
         self.runs += 1;
         let more = ended.racing.filter(|r| races && !r.is_empty());
@@ -118,8 +144,12 @@ impl Trial {
             && self.runs < MAX_RUNS
             && racing.iter().any(|&(pc, t)| !self.unused.of(pc, t))
         {
-            for (pc, thread) in racing {
+            for &(pc, thread) in &racing {
                 self.unused.loads.entry(pc).or_default().insert(thread);
+            }
+            if self.first.is_none() {
+                let all = out.defects.iter().filter(|d| is_race(d)).count() == ended.races;
+                self.before = (ended.before && all).then_some(racing);
             }
             self.first.get_or_insert(out);
             return None;
@@ -129,18 +159,60 @@ impl Trial {
         };
         let stopped = !out.defects.is_empty();
         if stopped || out.unknowns.len() > first.unknowns.len() || reaches(&out, &ended.unknowns) {
-            return Some(first);
+            if self.before.is_none() {
+                return Some(first);
+            }
+            // What is of use may still be read before the stores that it is made into.
+            self.unused = Unused::default();
+            (self.made, self.first) = (true, Some(first));
+            return None;
         }
-        for f in first.defects.into_iter().filter(is_race) {
-            out.warnings.push(Finding {
-                kind: WarningKind::UnusedRead,
-                message: format!("{}; what is read reaches nothing", f.message),
-                count: f.count,
-                sites: f.sites,
-            });
-        }
+        let races = first.defects.into_iter().filter(is_race);
+        let kind = WarningKind::UnusedRead;
+        out.warnings
+            .extend(races.map(|f| instead(f, kind, "what is read reaches nothing")));
         Some(out)
     }
+
+    /// The loads that the stores may be made of.
+    pub fn by_value(&self) -> ByValue {
+        match &self.before {
+            Some(racing) if self.made => ByValue::new(racing),
+            _ => ByValue::default(),
+        }
+    }
+}
+
+fn is_race(d: &Finding<DefectKind>) -> bool {
+    d.kind == DefectKind::DataRace
+}
+
+fn instead(f: Finding<DefectKind>, kind: WarningKind, why: &str) -> Finding<WarningKind> {
+    Finding {
+        kind,
+        message: format!("{}; {why}", f.message),
+        count: f.count,
+        sites: f.sites,
+    }
+}
+
+/// The first outcome, whose races are none if all stores are made of what the loads read before them.
+fn made(mut first: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
+    let whole = out.stats.warp_instructions == first.stats.warp_instructions;
+    if !(ended.before && ended.made && whole) || out.unknowns.len() > first.unknowns.len() {
+        return first;
+    }
+    let (races, others) = std::mem::take(&mut first.defects)
+        .into_iter()
+        .partition(is_race);
+    first.defects = others;
+    let races: Vec<Finding<DefectKind>> = races;
+    let why = "what is written is made from what is read, so that the read comes first";
+    let kind = WarningKind::OrderedByValue;
+    first
+        .warnings
+        .extend(races.into_iter().map(|f| instead(f, kind, why)));
+    first
 }
 
 /// True if an unknown stands below an output or a condition of a run.

@@ -171,10 +171,17 @@ impl Machine<'_> {
                     work.push((bits, cond));
                     continue;
                 }
-                _ => match self.is_poison(t) {
-                    true => return Some(cond),
-                    false => continue,
-                },
+                _ => {
+                    // Poison in an operand is poison in the result.
+                    let mut operands = Vec::new();
+                    store.children(t, |c| operands.push(c));
+                    operands.retain(|c| !self.values.store.is_total(*c));
+                    work.extend(operands.into_iter().map(|c| (c, cond)));
+                    match self.is_poison(t) {
+                        true => return Some(cond),
+                        false => continue,
+                    }
+                }
             };
             let store = &mut self.values.store;
             if !store.is_total(p) {

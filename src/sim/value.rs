@@ -6,6 +6,7 @@
 //! bytes line up.
 
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::kernel::Fmt;
 use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
@@ -18,6 +19,9 @@ const MAX_NESTED: usize = 128;
 
 /// Sums within sums that are looked through for the constants that they may be.
 const MAX_SUMS: usize = 6;
+
+/// Most selections that a function is taken through.
+const MAX_SELECTS: usize = 1024;
 
 /// The value of one lane of one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +156,8 @@ pub struct Values {
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
+    /// Floats of known bits are computed as the machine does.
+    pub numbers: bool,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.
@@ -464,6 +470,55 @@ impl Values {
                 | Term::OfBool { .. }
                 | Term::BitsOp(BitsOp::Add, ..)
         )
+    }
+
+    /// A function of what a bit term selects among constants; `None` if it is no such selection, a large one, or the
+    /// function has no result for one of them.
+    pub fn of_each(&mut self, t: TermId, width: u8, f: impl Fn(u64) -> Option<u64>) -> Option<Val> {
+        if let Some(v) = self.of_each_alike(t, width, &f) {
+            return Some(v);
+        }
+        let leaves = self.leaves(t, super::compute::MAX_CHOICES)?.into_iter();
+        let options = leaves.map(|(c, b)| Some((c, Val::Conc(f(b)?))));
+        let options: Vec<(TermId, Val)> = options.collect::<Option<_>>()?;
+        Some(self.choose(&options, width))
+    }
+
+    /// The same, with the structure of the selection.
+    ///
+    /// match `f(p ? a : b)` / result `p ? f(a) : f(b)` / because a function of equal values is equal.
+    fn of_each_alike(
+        &mut self,
+        t: TermId,
+        width: u8,
+        f: &impl Fn(u64) -> Option<u64>,
+    ) -> Option<Val> {
+        let mut open: SmallVec<[TermId; 8]> = smallvec![t];
+        let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
+        while let Some(&t) = open.last() {
+            if images.len() > MAX_SELECTS {
+                return None;
+            }
+            let image = match self.store.get(t) {
+                Term::BitsConst { value, .. } => self.store.bits(width, f(value)?),
+                Term::BitsSelect(p, a, b) => match (images.get(&a), images.get(&b)) {
+                    (Some(&x), Some(&y)) => self.store.select(p, x, y),
+                    (x, y) => {
+                        let lacks = [(a, x.is_none()), (b, y.is_none())];
+                        open.extend(lacks.iter().filter(|l| l.1).map(|l| l.0));
+                        continue;
+                    }
+                },
+                Term::OfBool { p, .. } => {
+                    let [zero, one] = [f(0)?, f(1)?].map(|v| self.store.bits(width, v));
+                    self.store.select(p, one, zero)
+                }
+                _ => return None,
+            };
+            images.insert(t, image);
+            open.pop();
+        }
+        Some(self.of_bits(*images.get(&t)?))
     }
 
     fn leaves_of_sums(

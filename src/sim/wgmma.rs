@@ -413,10 +413,8 @@ impl Machine<'_> {
             return Ok(());
         }
         if self.prov.dynamic == Some(base) && self.kernel.shared.is_empty() {
-            self.found.assumptions.insert(
-                AssumptionKind::Alignment
-                    .says("dynamic shared memory begins at a multiple of 1024 bytes"),
-            );
+            self.found.assumptions.insert(AssumptionKind::Alignment
+                    .says("dynamic shared memory begins at a multiple of 1024 bytes"));
             return Ok(());
         }
         let site = self.site(pc, w, 1 << lane, "accesses it");
@@ -472,7 +470,7 @@ impl Machine<'_> {
             self.order.agent = None;
             done?;
             for off in some {
-                if !self.check_proxy(w, mask, pc, *off, 16) {
+                if !self.check_proxy((w, mask, pc), SHARED, (*off, 16)) {
                     return Err(Stop::Finding);
                 }
             }

@@ -14,9 +14,10 @@
 //! Source: PTX ISA 9.0, section 9.7.14.4; the layout of sm_80 is what its hardware is seen to do,
 //! and in no manual.
 //!
-//! Not claimed: which lane reads or writes an element in memory. Reads count as reads of every
-//! lane; a write counts as that of one.
+//! Not claimed: which lane reads or writes an element in memory, but that it is the same one for a
+//! load and a store of one matrix.
 
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
 use crate::answer::AssumptionKind;
@@ -26,9 +27,10 @@ use crate::kernel::{
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::machine::{Machine, Stop};
+use super::attribution::View;
+use super::machine::{Machine, RegionId, Stop};
 use super::place::Target;
-use super::race::Kind;
+use super::race::{By, Kind, SameWrite};
 use super::step::Under;
 use super::value::Val;
 use super::warp::LANES;
@@ -48,6 +50,9 @@ struct Tag {
 pub struct Fragments {
     tags: Vec<FxHashMap<RegId, Tag>>,
     histories: Vec<(String, [(u32, Val); 3])>,
+    /// Matrices in memory: what they are, by columns or not, their first byte, and the elements between lines; for
+    /// one whose lines overlap, which line.
+    matrices: IndexSet<(Fragment, bool, RegionId, i64, u64, u32)>,
 }
 
 impl Fragments {
@@ -56,6 +61,7 @@ impl Fragments {
         Fragments {
             tags: vec![FxHashMap::default(); warps],
             histories: Vec::new(),
+            matrices: IndexSet::new(),
         }
     }
 
@@ -298,8 +304,9 @@ impl Machine<'_> {
         }
     }
 
-    /// The rows in memory, as targets, one for each row (or column) of the matrix.
-    fn wmma_lines(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<Vec<Target>, Stop> {
+    /// The rows in memory, as targets, one for each row (or column) of the matrix, each with the number of the
+    /// lane that accesses an element of it.
+    fn wmma_lines(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<Vec<(Target, By)>, Stop> {
         let none = Under::none();
         let mut all = self.targets(w, u32::MAX, pc, m.space, m.addr, &none)?;
         let v = self.src(w, m.stride, 0);
@@ -326,17 +333,44 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         let (rows, cols) = m.what.extent();
-        let lines = if m.col { cols } else { rows };
+        let (lines, length) = if m.col { (cols, rows) } else { (rows, cols) };
         let size = m.what.ty.bits() as i64 / 8;
-        Ok((0..lines as i64)
-            .map(|i| Target {
-                lane: (7 * i as usize + 3) % LANES,
+        let overlap = stride < u64::from(length);
+        let matrices = &mut self.fragments.matrices;
+        let line = |i: u32| {
+            let at = (first.region, first.off);
+            let which = if overlap { i + 1 } else { 0 };
+            let matrix = (m.what, m.col, at.0, at.1, stride, which);
+            let by = By::OneOf(matrices.insert_full(matrix).0 as u32);
+            let target = Target {
+                lane: 0,
                 cond: None,
                 region: first.region,
-                off: first.off + i * stride as i64 * size,
+                off: first.off + i64::from(i) * stride as i64 * size,
                 base: first.base,
-            })
-            .collect())
+            };
+            (target, by)
+        };
+        Ok((0..u32::from(lines)).map(line).collect())
+    }
+
+    /// A line of a matrix, which its lanes access, and which of them, nothing says. Unordered writes come back.
+    fn order_line(
+        &mut self,
+        (w, pc): (usize, Pc),
+        (line, by): (Target, By),
+        (size, length): (u32, u32),
+        kind: Kind,
+    ) -> Result<Vec<SameWrite>, Stop> {
+        let mut every: Vec<Target> = (0..LANES).map(|lane| Target { lane, ..line }).collect();
+        self.check_line(w, pc, &mut every, length * size, size, kind.writes())?;
+        // Reads conflict by bytes, however wide they are.
+        let bytes = size * length;
+        let wide = !kind.writes() && (line.off | i64::from(bytes)) % 4 == 0;
+        let elements = if wide { (4, bytes / 4) } else { (size, length) };
+        let by = (View::Both, by);
+        let found = self.order_collective((w, pc), &every, elements, kind, by)?;
+        Ok(found.into_iter().map(|c| c.1).collect())
     }
 
     /// `wmma.load`.
@@ -353,18 +387,8 @@ impl Machine<'_> {
             }),
         };
         let mut values = vec![Val::Unset; rows as usize * cols as usize];
-        for (i, line) in lines.iter().enumerate() {
-            let mut every: Vec<Target> = (0..LANES)
-                .map(|lane| Target {
-                    lane,
-                    cond: None,
-                    region: line.region,
-                    off: line.off,
-                    base: line.base,
-                })
-                .collect();
-            self.check_line(w, pc, &mut every, length * size, size, false)?;
-            self.order_accesses(w, pc, &every, (size, length), Kind::Read, false)?;
+        for (i, (line, by)) in lines.into_iter().enumerate() {
+            self.order_line((w, pc), (line, by), (size, length), Kind::Read)?;
             for j in 0..length {
                 let at = line.off as u64 + (j * size) as u64;
                 let v = self.load_one(w, 0, pc, line.region, at, ty);
@@ -412,16 +436,14 @@ impl Machine<'_> {
         let (rows, cols) = m.what.extent();
         let length = if m.col { rows } else { cols } as u32;
         let size = m.what.ty.bits() / 8;
-        for (i, line) in lines.into_iter().enumerate() {
-            let mut one = vec![line];
-            self.check_line(w, pc, &mut one, length * size, size, true)?;
-            self.note_role(w, pc, &one[0]);
-            let found = self.order_accesses(w, pc, &one, (size, length), Kind::Write, false)?;
-            for (_, c) in &found {
+        for (i, (line, by)) in lines.into_iter().enumerate() {
+            let found = self.order_line((w, pc), (line, by), (size, length), Kind::Write)?;
+            self.note_role(w, pc, &line);
+            for c in &found {
                 self.add_race(c.otherwise, c);
             }
             for j in 0..length {
-                let at = one[0].off as u64 + (j * size) as u64;
+                let at = line.off as u64 + (j * size) as u64;
                 let (row, col) = if m.col {
                     (j as usize, i)
                 } else {
@@ -432,7 +454,7 @@ impl Machine<'_> {
                     MatTy::Float(f) | MatTy::Packed(f) => Val::Real(f, t),
                     MatTy::Int { .. } => self.values.of_bits(t),
                 };
-                let region = &mut self.regions[one[0].region.0 as usize];
+                let region = &mut self.regions[line.region.0 as usize];
                 region.store(&mut self.values, at, size, v);
             }
         }

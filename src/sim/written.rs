@@ -8,7 +8,7 @@
 //! Sound: comparisons are taken as independent of each other, so that what is left out cannot be
 //! reached; what is kept may be.
 
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use super::value::{Val, Values};
 
@@ -20,17 +20,17 @@ const MAX_ATOMS: usize = 10;
 type Path = Vec<(TermId, bool)>;
 
 impl Values {
-    /// match a select that may be something never written / result the same without it, if it cannot be
+    /// match a select that may be something never written, or a symbol of the array that stands for it / result the same without it, if it cannot be
     /// reached / because the conditions on the way to it exclude each other.
-    pub fn where_written(&mut self, v: Val) -> Val {
+    pub fn where_written(&mut self, v: Val, kept: Option<ArrayId>) -> Val {
         let v = self.settled(v);
         let (Val::Bits(t) | Val::Real(_, t)) = v else {
             return v;
         };
-        if self.store.is_total(t) {
+        if self.store.is_total(t) && kept.is_none() {
             return v;
         }
-        match (self.reached(t, &mut Path::new()), v) {
+        match (self.reached(t, kept, &mut Path::new()), v) {
             (Some(new), Val::Real(f, _)) => Val::Real(f, new),
             (Some(new), _) => self.of_bits(new),
             (None, _) => v,
@@ -38,21 +38,25 @@ impl Values {
     }
 
     /// The term without what was never written and is not reached; `None` if it is all of that.
-    fn reached(&mut self, t: TermId, path: &mut Path) -> Option<TermId> {
+    fn reached(&mut self, t: TermId, kept: Option<ArrayId>, path: &mut Path) -> Option<TermId> {
+        let unwritten = |t: Term| match t {
+            Term::Poison { .. } => true,
+            Term::Bytes { array, .. } | Term::Elem { array, .. } => kept == Some(array),
+            _ => false,
+        };
         match self.store.get(t) {
-            Term::Poison { .. } if !may_hold(&self.store, path) => None,
             Term::OfBits { bits, .. }
-                if matches!(self.store.get(bits), Term::Poison { .. })
-                    && !may_hold(&self.store, path) =>
+                if unwritten(self.store.get(bits)) && !may_hold(&self.store, path) =>
             {
                 None
             }
+            leaf if unwritten(leaf) && !may_hold(&self.store, path) => None,
             Term::Select(p, a, b) | Term::BitsSelect(p, a, b) if path.len() < MAX_DEPTH => {
                 path.push((p, true));
-                let x = self.reached(a, path);
+                let x = self.reached(a, kept, path);
                 path.pop();
                 path.push((p, false));
-                let y = self.reached(b, path);
+                let y = self.reached(b, kept, path);
                 path.pop();
                 match (x, y) {
                     (Some(x), Some(y)) if (x, y) == (a, b) => Some(t),

@@ -121,6 +121,13 @@ fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
             second: show_decl(b.role, y, &b.shape),
         });
     }
+    if a.initial.is_some() && b.initial.is_some() && a.initial != b.initial {
+        return Err(SpecError::TwoContents {
+            reference: a.name.clone(),
+            optimized: b.name.clone(),
+        });
+    }
+    a.initial = a.initial.take().or(b.initial.clone());
     a.role = match (a.role, b.role) {
         (x, y) if x == y => x,
         (Some(_), Some(_)) => Some(Role::InOut),
@@ -132,5 +139,7 @@ fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
         a.shape = b.shape.clone();
     }
     a.extent = a.extent.or(b.extent);
+    // Both are said of one base, so that the larger one holds.
+    a.align = a.align.max(b.align);
     Ok(())
 }

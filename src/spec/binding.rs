@@ -8,7 +8,8 @@ use std::fmt;
 use crate::kernel::Fmt;
 use crate::term::{decode, encode_exact};
 
-use super::{ElemTy, Role};
+use super::contents::Contents;
+use super::{ElemTy, Role, pointers};
 
 /// A binding as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Arg {
     /// True for `--ref-arg`, `--opt-arg` and a table of one side: the key must exist there. A
     /// binding for both kernels must exist in one of them.
     pub own: bool,
+    /// True for a binding of `[defaults]`, which is not for entries whose kernels lack its key.
+    pub optional: bool,
 }
 
 /// `KEY` or `KEY+BYTES`.
@@ -72,7 +75,7 @@ pub enum ArgValue {
     Array(ArrayDecl),
 }
 
-/// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...]`.
+/// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...][=CONTENTS]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayDecl {
     /// Role, if given.
@@ -85,6 +88,12 @@ pub struct ArrayDecl {
     pub extent: u64,
     /// The tensor map that the parameter is, where it is no pointer.
     pub map: Option<MapDecl>,
+    /// Its first byte is at a multiple of this, where that was said.
+    pub align: Option<u32>,
+    /// Where its elements point to, in an array of pointers.
+    pub targets: Option<Vec<pointers::Entry>>,
+    /// The elements before the launch, where they are known.
+    pub contents: Option<Contents>,
 }
 
 /// `/box[B0,B1,...]{/swizzle32|64|128}{/strides[S0,S1,...]}`: what a tensor map that the host makes says
@@ -130,6 +139,26 @@ impl Key {
     }
 }
 
+impl Key {
+    /// True if the key names a parameter by its position or its name.
+    pub fn names(&self, position: u32, name: &str) -> bool {
+        match &self.param {
+            ParamKey::Position(p) => *p == position,
+            ParamKey::Name(n) => n == name,
+        }
+    }
+
+    /// The key as it is written.
+    pub fn show(&self) -> String {
+        let param = match &self.param {
+            ParamKey::Position(p) => p.to_string(),
+            ParamKey::Name(n) => n.clone(),
+        };
+        self.offset
+            .map_or(param.clone(), |o| format!("{param}+{o}"))
+    }
+}
+
 /// Splits `KEY=VALUE` and reads both.
 pub fn parse_arg(text: &str) -> Result<(Key, ArgValue), String> {
     let (key, value) = text
@@ -149,6 +178,9 @@ pub fn parse_map(text: &str) -> Result<(Key, Key), String> {
 impl ArgValue {
     /// Reads a value.
     pub fn parse(text: &str) -> Result<ArgValue, String> {
+        if let Some(pointers) = pointers::parse(text) {
+            return pointers.map(ArgValue::Array);
+        }
         if let Some((number, suffix)) = text.rsplit_once(':')
             && let (Ok(number), Ok(ty)) =
                 (Self::number(number.trim()), ElemTy::parse(suffix.trim()))
@@ -161,14 +193,14 @@ impl ArgValue {
                 .map(|bits| ArgValue::Typed(ty, bits))
                 .ok_or_else(|| format!("{} cannot hold that value", ty.name()));
         }
-        if text.contains('[') || text.contains(':') {
+        if text.contains(['[', ':', '=']) {
             return ArrayDecl::parse(text).map(ArgValue::Array);
         }
         Self::number(text)
     }
 
     /// Reads a number without a suffix.
-    fn number(text: &str) -> Result<ArgValue, String> {
+    pub(super) fn number(text: &str) -> Result<ArgValue, String> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -256,7 +288,7 @@ impl ArgValue {
     }
 
     /// The bits of this value as an integer of exactly this type: that of a suffix says the sign.
-    fn exact_bits(&self, width: u32, signed: bool) -> Option<u64> {
+    pub(super) fn exact_bits(&self, width: u32, signed: bool) -> Option<u64> {
         match self {
             ArgValue::Int(v) if *v < 0 && !signed => None,
             value => value.int_bits(width, signed),
@@ -289,8 +321,12 @@ fn narrow_bits(fmt: Fmt, v: f64) -> Option<u64> {
 }
 
 impl ArrayDecl {
-    /// Reads an array.
+    /// Reads an array; its contents are kept as they were written.
     pub fn parse(text: &str) -> Result<ArrayDecl, String> {
+        let (text, contents) = match text.split_once('=') {
+            Some((text, contents)) => (text.trim_end(), Some(Contents::new(contents))),
+            None => (text, None),
+        };
         let (role, rest) = match text.split_once(':') {
             None => (None, text),
             Some((role, rest)) => {
@@ -309,29 +345,38 @@ impl ArrayDecl {
             }
         };
         let shape = |dims: &str| -> Option<Vec<u64>> {
-            dims.split(',')
-                .map(|d| d.trim().parse().ok().filter(|&d| d > 0))
-                .collect()
+            dims.split(',').map(|d| d.trim().parse().ok()).collect()
         };
-        let (rest, map) = match rest.split_once('/') {
-            Some((rest, map)) => (rest, Some(map)),
-            None => (rest, None),
+        let (rest, parts) = match rest.split_once('/') {
+            Some((rest, parts)) => (rest, parts.split('/').collect()),
+            None => (rest, Vec::new()),
         };
+        let (aligns, parts): (Vec<&str>, Vec<&str>) =
+            parts.iter().partition(|p| p.trim().starts_with("align"));
+        let align = alignment(&aligns)?;
+        let map = (!parts.is_empty()).then(|| parts.join("/"));
         let (ty, dims) = rest
             .trim()
             .strip_suffix(']')
             .and_then(|r| r.split_once('['))
             .ok_or_else(|| format!("`{text}` is not TYPE[D0,D1,...], e.g. f32[64,64]"))?;
         let elem = ElemTy::parse(ty.trim())?;
-        let shape = shape(dims)
-            .ok_or_else(|| format!("`[{dims}]` is not a list of positive dimensions"))?;
+        let shape = shape(dims).ok_or_else(|| format!("`[{dims}]` is not a list of dimensions"))?;
         let extent = shape
             .iter()
             .try_fold(elem.bytes(), |a, &d| a.checked_mul(d))
             .filter(|&e| e < 1 << 48)
             .ok_or_else(|| format!("`{text}` is larger than a device's memory"))?;
         let map = match map {
-            Some(text) => Some(MapDecl::parse(text, elem, &shape)?),
+            Some(_) if extent == 0 => {
+                return Err("a tensor map is of positive dimensions".into());
+            }
+            Some(_) if align.is_some_and(|n| n < MAP_ALIGN) => {
+                return Err(format!(
+                    "the array of a tensor map is aligned to {MAP_ALIGN} bytes"
+                ));
+            }
+            Some(text) => Some(MapDecl::parse(&text, elem, &shape)?),
             None => None,
         };
         let extent = map.as_ref().map_or(extent, MapDecl::extent);
@@ -341,8 +386,36 @@ impl ArrayDecl {
             shape,
             extent,
             map,
+            align,
+            targets: None,
+            contents,
         })
     }
+}
+
+/// What the array of a tensor map is aligned to at least, in bytes.
+const MAP_ALIGN: u32 = 16;
+
+/// Most that an array can be said to be aligned to, in bytes.
+const MOST_ALIGN: u32 = 1 << 20;
+
+/// Reads `alignN`, which stands once at most.
+fn alignment(parts: &[&str]) -> Result<Option<u32>, String> {
+    let [part] = parts else {
+        return match parts {
+            [] => Ok(None),
+            _ => Err("the alignment is given twice".into()),
+        };
+    };
+    let number = part
+        .trim()
+        .strip_prefix("align")
+        .and_then(|n| n.parse().ok());
+    let valid = number.filter(|n: &u32| n.is_power_of_two() && *n <= MOST_ALIGN);
+    let what = "is no alignment: use align1, align2, align4 and so on, a power of two in bytes";
+    valid
+        .map(Some)
+        .ok_or_else(|| format!("`{}` {what}", part.trim()))
 }
 
 impl MapDecl {
@@ -550,10 +623,10 @@ mod tests {
         let a = ArrayDecl::parse("out:f16[64,64]").expect("valid");
         assert_eq!(a.role, Some(Role::Out));
         assert_eq!(a.extent, 8192);
+        assert_eq!(ArrayDecl::parse("in:f32[3,0]").map(|a| a.extent), Ok(0));
         for bad in [
             "f99[4]",
             "f32[]",
-            "f32[0]",
             "f32",
             "to:f32[4]",
             "f32[4",
@@ -561,6 +634,53 @@ mod tests {
         ] {
             assert!(ArrayDecl::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn pointers_are_read() {
+        let targets = |text: &str| match ArgValue::parse(text) {
+            Ok(ArgValue::Array(a)) => Some((a.extent, a.align, a.targets?)),
+            _ => None,
+        };
+        let of = |name: &str, at| Some((name.to_string(), at));
+        assert_eq!(
+            targets("in:ptr[3]/align64=[$a, $b+16,0]"),
+            Some((24, Some(64), vec![of("a", 0), of("b", 16), None]))
+        );
+        for bad in [
+            "ptr[1]",
+            "ptr[2]=[$a]",
+            "ptr[1]=$a",
+            "ptr[1]=[a]",
+            "ptr[1]=[$]",
+            "ptr[1]=[$a+]",
+            "ptr[1]=[$a-8]",
+            "out:ptr[1]=[$a]",
+            "ptr[1]=[1]",
+            "ptr=[$a]",
+            "ptr[1]/box[1]=[$a]",
+        ] {
+            assert!(targets(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn alignments() {
+        let align = |text: &str| ArrayDecl::parse(text).map(|a| a.align);
+        assert_eq!(align("in:f32[4]/align16"), Ok(Some(16)));
+        assert_eq!(align("f16[4,4]/box[4,4]/align32/swizzle64"), Ok(Some(32)));
+        assert_eq!(align("f32[4]"), Ok(None));
+        for bad in [
+            "align",
+            "align0",
+            "align3",
+            "align-4",
+            "align4/align8",
+            "align4194304",
+        ] {
+            assert!(align(&format!("f32[4]/{bad}")).is_err(), "{bad}");
+        }
+        assert!(align("f16[4,4]/box[4,4]/align8").is_err());
     }
 
     #[test]

@@ -65,10 +65,26 @@ pub enum SpecError {
     BadTimeout { seconds: f64 },
     #[error("the binding `{text}` cannot be read: {why}")]
     BadArg { text: String, why: String },
+    #[error("the contents of `{text}` cannot be taken: {why}")]
+    Contents { text: String, why: String },
+    #[error(
+        "`{reference}` and `{optimized}` are one array, but are given different contents: give them once, \
+         or pair other parameters with --map"
+    )]
+    TwoContents {
+        reference: String,
+        optimized: String,
+    },
     #[error("the pairing `{text}` cannot be read: {why}")]
     BadMap { text: String, why: String },
     #[error("the alias `{text}` cannot be read: {why}")]
     BadAlias { text: String, why: String },
+    #[error("the name `{text}` cannot be given: {why}")]
+    BadName { text: String, why: String },
+    #[error("the array of pointers `{array}` cannot be bound: {why}")]
+    BadPointers { array: String, why: String },
+    #[error("the part `{text}` cannot be compared: {why}")]
+    BadOnly { text: String, why: String },
     #[error(
         "the alias `{text}` names no two parameters of {kernels}; their parameters are {params}"
     )]
@@ -188,6 +204,8 @@ impl SpecError {
             | BadGrid { .. }
             | CtaOutsideGrid { .. }
             | BadDynamicShared { .. } => ErrorKind::Launch,
+            Contents { .. } | TwoContents { .. } => ErrorKind::Contents,
+            BadName { .. } | BadPointers { .. } | BadOnly { .. } => ErrorKind::Binding,
             UnknownKind { .. } | BadTimeout { .. } => ErrorKind::Usage,
             NoFile { .. } => ErrorKind::Manifest,
             BadArg { .. }

@@ -98,7 +98,7 @@ pub(super) fn bound_pieces(
     let param = &kernel.params[p];
     let mut bound: Vec<(Piece, &Arg)> = Vec::new();
     for arg in &spec.args {
-        let groups = targets(sides, pairs, side, arg);
+        let groups = targets(sides, pairs, side, &arg.key, arg.own);
         let here = |group: &Vec<Target>| {
             let t = group.iter().find(|t| (t.side, t.param) == (side, p))?;
             Some((t.offset, group.clone()))

@@ -3,7 +3,7 @@
 //! A hint must be a flag that binds what it speaks of: `--arg` with the position in the reference where
 //! the bytes have a partner, since a key means that of the reference; else the flag of the one kernel.
 
-use super::binding::{Arg, ArgValue, Key, ParamKey};
+use super::binding::{Key, ParamKey};
 use super::fit::Side;
 use super::pairing::{Pair, Target, targets};
 
@@ -75,12 +75,5 @@ fn alone(sides: &[Side], pairs: &[Pair], place: Target) -> bool {
         param: ParamKey::Position(place.param as u32),
         offset: None,
     };
-    let arg = Arg {
-        key,
-        value: ArgValue::Int(0),
-        text: String::new(),
-        layer: 0,
-        own: false,
-    };
-    targets(sides, pairs, place.side, &arg) == [[place]]
+    targets(sides, pairs, place.side, &key, false) == [[place]]
 }

@@ -109,6 +109,7 @@ impl LaunchSpec {
             warp_sync: self.warp_sync,
             wmma_layout: self.wmma_layout,
             trees: None,
+            numbers: false,
             as_written: false,
         })
     }

@@ -4,6 +4,7 @@
 //! run: they are kept here once, and every place that looks at its own limits sees them as well.
 //! What they end is `unknown` with the kind `limit`, like any other limit.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ impl Limits {
             return Some("the time limit was reached");
         }
         let most = PROCESS.load(Ordering::Relaxed);
-        if most > 0 && resident().is_some_and(|bytes| bytes > most) {
+        if most > 0 && resident(&"self").is_some_and(|bytes| bytes > most) {
             return Some("the memory limit was reached");
         }
         None
@@ -63,8 +64,13 @@ pub fn interrupted() -> bool {
 /// what is available now, so that a kernel that needs more ends in `unknown` before the operating
 /// system ends the process.
 pub fn limit_process(bytes: Option<u64>) {
-    let most = bytes.or_else(|| Some(available()? / 4 * 3));
+    let most = bytes.or_else(usual);
     PROCESS.store(most.map_or(0, |m| m.max(1)), Ordering::Relaxed);
+}
+
+/// What a process may hold if nobody says otherwise: three quarters of what is available now.
+pub fn usual() -> Option<u64> {
+    Some(available()? / 4 * 3)
 }
 
 /// Bytes that can be had without swapping, and no more than the control group allows:
@@ -78,10 +84,10 @@ fn available() -> Option<u64> {
     Some(group.unwrap_or(u64::MAX).min(kib.saturating_mul(1024)))
 }
 
-/// Bytes of memory that the process holds, where the operating system tells: the second number of
-/// `/proc/self/statm`, in pages of 4 KiB (proc(5)).
-fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+/// Bytes of memory that a process holds, where the operating system tells: the second number of
+/// `/proc/PROCESS/statm`, in pages of 4 KiB (proc(5)).
+pub fn resident(process: &dyn Display) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(4096)
 }

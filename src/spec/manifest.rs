@@ -12,15 +12,23 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, IgnoredAny};
+use serde::de::{Deserializer, Error as _};
 use toml::Spanned;
+use toml::de::DeValue;
 
 use crate::answer::{Part, WarningKind, kinds};
 
-use super::binding::{Arg, ArgValue, Key};
+use super::binding::{Arg, ArgValue, ArrayDecl, Key};
+use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
+use super::names;
+use super::only::Only;
+use super::pointers;
+use super::sizes::{Sizes, template};
 use super::{SpecError, TomlError};
+
+mod loose;
 
 /// Everything that can be said about a check or a race.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -39,6 +47,7 @@ pub struct Settings {
     /// Kinds of defects that must be found.
     pub defects: Vec<String>,
     /// Number of threads: a block (N, 1, 1).
+    #[serde(deserialize_with = "loose::number")]
     pub threads: Option<u32>,
     /// Block.
     pub block: Option<Triple>,
@@ -54,11 +63,19 @@ pub struct Settings {
     /// Bindings of both kernels.
     pub args: IndexMap<String, ArgText>,
     /// Pairs of parameters.
-    pub map: IndexMap<String, String>,
+    #[serde(deserialize_with = "loose::pairs")]
+    pub map: Vec<(String, String)>,
     /// Pointers that may overlap.
-    pub alias: IndexMap<String, String>,
+    #[serde(deserialize_with = "loose::pairs")]
+    pub alias: Vec<(String, String)>,
+    /// Names of parameters.
+    pub names: IndexMap<String, String>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<String>,
+    /// Arrays that no parameter is.
+    pub buffers: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
-    #[serde(alias = "dynamic_shared")]
+    #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
     /// Lock-step warps.
     #[serde(alias = "warp_sync")]
@@ -79,11 +96,24 @@ pub struct Settings {
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
+    /// The seed of contents that are drawn.
+    #[serde(deserialize_with = "loose::number")]
+    pub seed: Option<u64>,
     /// Seconds.
+    #[serde(deserialize_with = "loose::seconds")]
     pub timeout: Option<f64>,
     /// Bytes.
-    #[serde(alias = "memory_limit")]
+    #[serde(alias = "memory_limit", deserialize_with = "loose::number")]
     pub memory_limit: Option<u64>,
+    /// The lists of sizes, which are read before what they fill.
+    #[serde(rename = "for")]
+    pub lists: IgnoredAny,
+    /// The sizes of the instance.
+    #[serde(skip)]
+    pub sizes: Sizes,
+    /// True for `[defaults]`.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// What is said about one kernel only; a path alone stands for `{ file = path }`.
@@ -104,6 +134,7 @@ pub struct SideSettings {
     /// Name of the entry function.
     pub entry: Option<String>,
     /// Number of threads.
+    #[serde(deserialize_with = "loose::number")]
     pub threads: Option<u32>,
     /// Block.
     pub block: Option<Triple>,
@@ -114,7 +145,7 @@ pub struct SideSettings {
     /// Bindings.
     pub args: IndexMap<String, ArgText>,
     /// Extent of dynamic shared memory.
-    #[serde(alias = "dynamic_shared")]
+    #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
 }
 
@@ -130,11 +161,30 @@ pub struct Cta(pub [u32; 3]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgText(pub String);
 
+impl ArgText {
+    /// Makes the path of contents relative to `base`.
+    fn rebase(&mut self, base: &Path) {
+        if let Some((array, contents)) = self.0.split_once('=')
+            && let Some(path) = contents.trim().strip_prefix('@')
+        {
+            let path = base.join(path.trim());
+            self.0 = format!("{array}=@{}", path.display());
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Number {
     One(u32),
-    Many(Vec<u32>),
+    Many(Vec<Item>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Number(u32),
     Text(String),
 }
 
@@ -144,8 +194,17 @@ impl Number {
             Number::One(n) => Ok([n, rest, rest]),
             Number::Text(text) => triple(&text, rest),
             Number::Many(list) if (1..=3).contains(&list.len()) => {
-                let at = |i: usize| list.get(i).copied().unwrap_or(rest);
-                Ok([at(0), at(1), at(2)])
+                let mut out = [rest; 3];
+                for (slot, item) in out.iter_mut().zip(list) {
+                    *slot = match item {
+                        Item::Number(n) => n,
+                        Item::Text(text) => {
+                            let number = text.trim().parse();
+                            number.map_err(|_| format!("`{text}` is no number below 2^32"))?
+                        }
+                    };
+                }
+                Ok(out)
             }
             Number::Many(_) => Err("one to three numbers are needed".into()),
         }
@@ -216,71 +275,134 @@ impl Side {
 }
 
 /// A manifest.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Manifest {
     /// Manifests whose entries are run as well, each with its own defaults; their paths are
     /// relative to this one.
     pub include: Vec<Spanned<PathBuf>>,
-    /// Settings of every entry that does not say otherwise.
-    pub defaults: Settings,
     /// Pairs to check.
-    pub check: Vec<Settings>,
+    pub check: Vec<Entry>,
     /// Kernels to look at alone.
-    pub race: Vec<Settings>,
-    /// Where the entries stand: the checks, then the races.
-    #[serde(skip)]
-    pub places: Vec<Range<usize>>,
+    pub race: Vec<Entry>,
 }
 
-/// Where the entries of a manifest stand.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Places {
-    check: Vec<Spanned<IgnoredAny>>,
-    race: Vec<Spanned<IgnoredAny>>,
+/// An entry of a manifest.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its instances, at least one: the settings of every entry that does not say otherwise, below its own.
+    pub instances: Vec<[Settings; 2]>,
+    /// Where it stands in the text.
+    pub place: Range<usize>,
 }
+
+impl Entry {
+    /// What it says of the entry itself.
+    pub fn head(&self) -> &Settings {
+        &self.instances[0][1]
+    }
+}
+
+/// What a manifest holds beside settings.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Rest {
+    include: Vec<Spanned<PathBuf>>,
+}
+
+/// The keys that only an entry of a manifest can hold.
+pub const ENTRY_KEYS: [&str; 4] = ["name", "expect", "defects", "denied"];
+
+/// The first key that only an entry of a manifest can hold, and its value.
+pub(super) fn entry_key<'v, 't>(
+    settings: &'v DeValue<'t>,
+) -> Option<(&'static str, &'v template::Node<'t>)> {
+    let table = settings.as_table()?;
+    let mut keys = ENTRY_KEYS.into_iter();
+    keys.find_map(|key| Some((key, table.get(key)?)))
+}
+
+/// Most instances of the entries of one manifest.
+const MOST_INSTANCES: usize = 100_000;
 
 impl Manifest {
     /// Reads a manifest; paths in it become relative to `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Manifest, TomlError> {
-        let mut manifest: Manifest = toml::from_str(text).map_err(TomlError::from)?;
-        let places: Places = toml::from_str(text).map_err(TomlError::from)?;
-        let places = places.check.iter().chain(&places.race);
-        manifest.places = places.map(Spanned::span).collect();
-        let entries = manifest.check.iter_mut().chain(&mut manifest.race);
-        for settings in entries.chain([&mut manifest.defaults]) {
-            settings.rebase(base);
+        let mut table = template::table(text)?;
+        let mut take = |key| template::take(table.get_mut(), key);
+        let defaults = take("defaults");
+        let entries = [take("check"), take("race")];
+        let defaults = match defaults {
+            Some(node) => node,
+            None => Spanned::new(0..0, DeValue::Table(Default::default())),
+        };
+        if let Some((key, place)) = entry_key(defaults.get_ref()) {
+            let message = format!("`{key}` belongs in an entry, not in [defaults]");
+            return Err(template::at(message, place));
         }
-        Ok(manifest)
+        let lower = template::lists(defaults.get_ref())?;
+        let (mut lists, mut count) = ([Vec::new(), Vec::new()], 0);
+        for (entries, out) in entries.into_iter().zip(&mut lists) {
+            let Some(entries) = entries else { continue };
+            let DeValue::Array(all) = entries.get_ref() else {
+                let message = "an entry stands below [[check]] or [[race]]".to_string();
+                return Err(template::at(message, &entries));
+            };
+            for entry in all.iter() {
+                let refuse = |message| template::at(message, entry);
+                let lists = template::lists(entry.get_ref())?.over(&lower);
+                let sizes = lists.combinations().map_err(refuse)?;
+                count += sizes.len();
+                if count > MOST_INSTANCES {
+                    return Err(refuse(format!("more than {MOST_INSTANCES} instances")));
+                }
+                let mut instances = Vec::new();
+                for sizes in sizes {
+                    let mut layers = [&defaults, entry].map(|t| template::filled(t, &sizes));
+                    for layer in layers.iter_mut().flatten() {
+                        let layer: &mut Settings = layer;
+                        layer.rebase(base);
+                        layer.sizes = sizes.clone();
+                    }
+                    let [below, own] = layers;
+                    let (mut below, own) = (below?, own?);
+                    below.is_default = true;
+                    instances.push([below, own]);
+                }
+                out.push(Entry {
+                    instances,
+                    place: entry.span(),
+                });
+            }
+        }
+        let Rest { include } =
+            template::read(Spanned::new(0..0, DeValue::Table(table.into_inner())))?;
+        let [check, race] = lists;
+        Ok(Manifest {
+            include,
+            check,
+            race,
+        })
     }
 }
 
 impl Settings {
-    /// Reads a `--spec` file.
-    pub fn parse(text: &str) -> Result<Settings, TomlError> {
-        toml::from_str(text).map_err(TomlError::from)
-    }
-
-    /// Makes the paths of kernels relative to `base`.
+    /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        let args = self.args.values_mut();
+        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
+        let own = own
+            .into_iter()
+            .flatten()
+            .flat_map(|s| s.own.args.values_mut());
+        let buffers = self.buffers.values_mut();
+        let all = args.chain(own).chain(buffers);
+        all.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
                 *file = base.join(&file);
             }
         }
-    }
-
-    /// The first key that only an entry of a manifest can hold.
-    pub fn entry_key(&self) -> Option<&'static str> {
-        let keys = [
-            ("name", self.name.is_some()),
-            ("expect", self.expect.is_some()),
-            ("defects", !self.defects.is_empty()),
-            ("denied", !self.denied.is_empty()),
-        ];
-        keys.into_iter().find(|k| k.1).map(|k| k.0)
     }
 }
 
@@ -338,6 +460,12 @@ pub struct KernelSpec {
     pub args: Vec<Arg>,
     /// Parameters that point to one array.
     pub alias: Vec<(Key, Key)>,
+    /// Names of parameters and fields.
+    pub names: Vec<(Key, String)>,
+    /// Parts of outputs that are compared.
+    pub only: Vec<Only>,
+    /// Arrays that no parameter is.
+    pub buffers: Vec<(String, ArrayDecl)>,
 }
 
 /// What all layers together say about the run.
@@ -345,6 +473,8 @@ pub struct KernelSpec {
 pub struct Options {
     /// Pairs of parameters.
     pub map: Vec<(Key, Key)>,
+    /// What names of sizes stand for.
+    pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
     /// Kinds of warnings that make the exit status 1.
@@ -359,6 +489,25 @@ pub struct Options {
     pub timeout: Duration,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The seed of contents that are drawn.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            map: Vec::new(),
+            sizes: Sizes::default(),
+            strict: false,
+            deny: Vec::new(),
+            exact_constants: false,
+            probabilistic: false,
+            precision: false,
+            timeout: DEFAULT_TIMEOUT,
+            memory_limit: None,
+            seed: 0,
+        }
+    }
 }
 
 /// The layers of settings, lowest first.
@@ -369,14 +518,8 @@ impl Layers<'_> {
     /// What concerns neither kernel alone.
     pub fn options(self) -> Result<Options, SpecError> {
         let mut out = Options {
-            map: Vec::new(),
-            strict: false,
-            deny: Vec::new(),
-            exact_constants: false,
-            probabilistic: false,
-            precision: false,
-            timeout: DEFAULT_TIMEOUT,
-            memory_limit: None,
+            sizes: self.sizes(),
+            ..Options::default()
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
@@ -394,6 +537,7 @@ impl Layers<'_> {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
             }
+            out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
                 out.map.clear();
@@ -415,7 +559,7 @@ impl Layers<'_> {
     fn alias(self) -> Result<Vec<(Key, Key)>, SpecError> {
         let named = self.0.iter().rev().find(|l| !l.alias.is_empty());
         let pairs = named.into_iter().flat_map(|l| &l.alias);
-        let read = |(a, b): (&String, &String)| {
+        let read = |(a, b): &(String, String)| {
             let key = |text: &str| {
                 Key::parse(text).map_err(|why| SpecError::BadAlias {
                     text: format!("{a}={b}"),
@@ -425,6 +569,42 @@ impl Layers<'_> {
             Ok((key(a)?, key(b)?))
         };
         pairs.map(read).collect()
+    }
+
+    /// The sizes of the instance.
+    pub fn sizes(self) -> Sizes {
+        let named = self.0.iter().rev().find(|l| !l.sizes.is_empty());
+        named.map(|l| l.sizes.clone()).unwrap_or_default()
+    }
+
+    /// Names of parameters: what a higher layer says of a key counts.
+    fn names(self) -> Result<Vec<(Key, String)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (key, name) in self.0.iter().flat_map(|l| &l.names) {
+            all.insert(key.trim(), name);
+        }
+        all.iter()
+            .map(|(key, name)| names::parse(key, name))
+            .collect()
+    }
+
+    /// Arrays that no parameter is: what a higher layer says of a name counts.
+    fn buffers(self) -> Result<Vec<(String, ArrayDecl)>, SpecError> {
+        let mut all: IndexMap<&str, &str> = IndexMap::new();
+        for (name, array) in self.0.iter().flat_map(|l| &l.buffers) {
+            all.insert(name.trim(), &array.0);
+        }
+        let read = all
+            .iter()
+            .map(|(name, array)| pointers::buffer(name, array));
+        read.collect()
+    }
+
+    /// Parts of outputs; the highest layer that names any counts.
+    fn only(self) -> Result<Vec<Only>, SpecError> {
+        let named = self.0.iter().rev().find(|l| !l.only.is_empty());
+        let all = named.into_iter().flat_map(|l| &l.only);
+        all.map(|text| Only::parse(text)).collect()
     }
 
     /// What concerns one kernel.
@@ -458,7 +638,10 @@ impl Layers<'_> {
             for (own, table) in [(false, &s.args), (true, &own.args)] {
                 let layer = 2 * layer + own as usize;
                 for (key, value) in table {
-                    args.push(arg(key, &value.0, layer, own)?);
+                    args.push(Arg {
+                        optional: s.is_default,
+                        ..arg(key, &value.0, layer, own)?
+                    });
                 }
             }
         }
@@ -471,29 +654,45 @@ impl Layers<'_> {
             launch,
             args,
             alias: self.alias()?,
+            names: self.names()?,
+            only: self.only()?,
+            buffers: self.buffers()?,
         })
     }
 }
 
-/// The word that stands for every kind of warning.
-const EVERY_WARNING: &str = "warnings";
+impl KernelSpec {
+    /// Finds what the contents of arrays are.
+    pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
+        let args = self.args.iter_mut().map(|arg| match &mut arg.value {
+            ArgValue::Array(decl) => Some((&arg.text, decl)),
+            _ => None,
+        });
+        let buffers = self.buffers.iter_mut();
+        let buffers = buffers.map(|(name, decl)| Some((&*name, decl)));
+        for (i, array) in args.chain(buffers).enumerate() {
+            let Some((text, decl)) = array else { continue };
+            let Some(mut contents) = decl.contents.take() else {
+                continue;
+            };
+            let loaded = contents.load(decl, i as u64, from);
+            loaded.map_err(|why| SpecError::Contents {
+                text: shortened(text),
+                why,
+            })?;
+            decl.contents = Some(contents);
+        }
+        Ok(())
+    }
+}
 
-/// The kinds of warnings that a word of `deny` names.
-pub fn denied(word: &str) -> Result<Vec<WarningKind>, SpecError> {
-    if word == EVERY_WARNING {
-        return Ok(WarningKind::ALL.to_vec());
+/// A binding as messages show it: a list of contents may be long.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 120;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
     }
-    if let Some(kind) = WarningKind::parse(word) {
-        return Ok(vec![kind]);
-    }
-    let mut words = WarningKind::words();
-    words.push(EVERY_WARNING);
-    let near = match kinds::near(word, &words).as_slice() {
-        [] => String::new(),
-        near => format!(" (near: {})", near.join(", ")),
-    };
-    let word = word.to_string();
-    Err(SpecError::UnknownKind { word, near })
 }
 
 fn block(threads: Option<u32>, block: Option<Triple>) -> Result<Option<[u32; 3]>, SpecError> {
@@ -516,6 +715,7 @@ fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError
         text: text.clone(),
         layer,
         own,
+        optional: false,
     })
 }
 
@@ -542,7 +742,8 @@ mod tests {
     #[test]
     fn layers_and_sides() {
         let m = Manifest::parse(TEXT, Path::new("base")).expect("valid");
-        let layers = [&m.defaults, &m.check[0]];
+        let [below, own] = &m.check[0].instances[0];
+        let layers = [below, own];
         let layers = Layers(&layers);
         let r = layers.kernel(Which::Reference).expect("valid");
         let o = layers.kernel(Which::Optimized).expect("valid");
@@ -552,7 +753,7 @@ mod tests {
         assert_eq!(o.args.len(), 4);
         assert_eq!(o.args[3].text, "2=4");
         assert!(o.args[3].own);
-        assert_eq!(m.race[0].defects, ["data-race"]);
+        assert_eq!(m.race[0].head().defects, ["data-race"]);
     }
 
     #[test]
@@ -567,10 +768,52 @@ mod tests {
     }
 
     #[test]
+    fn entries_have_an_instance_for_each_size() {
+        let text = r#"
+            [defaults]
+            for = { n = "1..3" }
+            threads = "{n}"
+            timeout = "{n*2}"
+            [[race]]
+            name = "r{n}"
+            kernel = "k{n}.ptx"
+            for = { m = [4, "6..8"] }
+            grid = ["{m}", 2]
+            args = { "0" = "in:f32[{n*m}]" }
+            map = ["1 = 2", "3=4+8"]
+            alias = { "0" = "1" }
+            [[race]]
+            kernel = "plain{.ptx"
+            for = { n = 5 }
+        "#;
+        let m = Manifest::parse(text, Path::new("")).expect_err("a brace is not closed");
+        assert_eq!(
+            &text[m.span.map_or(0..0, |s| s.start as usize..s.end as usize)],
+            "\"plain{.ptx\""
+        );
+        let m = Manifest::parse(&text.replace("plain{.", "plain."), Path::new("")).expect("valid");
+        assert_eq!(m.race[0].instances.len(), 6);
+        let [below, own] = &m.race[0].instances[4];
+        assert_eq!(
+            (own.sizes.to_string(), below.threads),
+            ("m = 7, n = 1".into(), Some(1))
+        );
+        assert_eq!(
+            (below.timeout, own.grid),
+            (Some(2.0), Some(Triple([7, 2, 1])))
+        );
+        assert_eq!(own.args["0"].0, "in:f32[7]");
+        assert_eq!(own.name.as_deref(), Some("r{n}"));
+        assert_eq!(own.map[1], ("3".to_string(), "4+8".to_string()));
+        assert_eq!(m.race[1].instances.len(), 1);
+    }
+
+    #[test]
     fn threads_and_block_clash_in_one_layer() {
-        let s = Settings::parse("threads = 4\nblock = [2, 2]\nkernel = \"k\"").expect("valid");
+        let text = "[[race]]\nthreads = 4\nblock = [2, 2]\nkernel = \"k\"";
+        let m = Manifest::parse(text, Path::new("")).expect("valid");
         assert!(matches!(
-            Layers(&[&s]).kernel(Which::Kernel),
+            Layers(&[m.race[0].head()]).kernel(Which::Kernel),
             Err(SpecError::ThreadsAndBlock)
         ));
     }

@@ -10,26 +10,35 @@ use crate::term::ArrayId;
 
 mod alias;
 pub mod binding;
+pub mod contents;
+mod draw;
 mod error;
 mod field_type;
 mod fit;
 mod flags;
 pub mod init;
 pub mod launch;
+pub mod layers;
 pub mod limits;
 pub mod manifest;
+mod names;
+pub mod npy;
 mod numbers;
 mod one_sided;
+pub mod only;
 pub mod pair;
 mod pairing;
+pub mod pointers;
+pub mod sizes;
 mod usage;
 
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;
-pub use manifest::{KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use manifest::{ENTRY_KEYS, Entry, KernelSpec, Layers, Manifest, Options, Settings, Which};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
+pub use sizes::{Lists, Sizes};
 
 /// The launch of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +57,8 @@ pub struct Launch {
     pub wmma_layout: bool,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
+    /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
+    pub numbers: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }
@@ -164,8 +175,23 @@ pub struct Array {
     pub shape: Vec<u64>,
     /// Extent in bytes, where known.
     pub extent: Option<u64>,
-    /// Its bytes before the launch where an initialiser says them, alike in all kernels; zeros follow.
+    /// Its first byte is at a multiple of this, where that was said.
+    pub align: Option<u32>,
+    /// The pointers that it holds before the launch.
+    pub pointers: Option<Arc<[pointers::Pointer]>>,
+    /// Its bytes before the launch where an initialiser or its contents say them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
+    /// The parts that are compared, by a range for each dimension; all of it if there are none.
+    pub only: Option<Arc<[Vec<(u64, u64)>]>>,
+}
+
+impl Array {
+    /// The bits of a range of at most eight bytes before the launch, where they are known.
+    pub fn initial_bits(&self, range: std::ops::Range<u64>) -> Option<u64> {
+        let init = self.initial.as_ref()?;
+        let byte = |i: u64| init.get(i as usize).copied().unwrap_or(0);
+        Some(range.rev().fold(0, |v, i| v << 8 | u64::from(byte(i))))
+    }
 }
 
 /// The arrays of a pair, by [`ArrayId`].

@@ -3,7 +3,9 @@
 use crate::kernel::{NumTy, Pc};
 
 use super::fit::Bound;
+use super::names::Names;
 use super::pair::Draft;
+use super::pairing::Target;
 use super::{ElemTy, Value};
 
 /// A number that some bytes of a parameter were bound to.
@@ -13,6 +15,8 @@ pub struct Number {
     pub position: u32,
     /// Its name.
     pub name: String,
+    /// What reports call the bytes: the parameter, with the offset of a field, or a name that was given.
+    pub label: String,
     /// Byte offset in it.
     pub offset: u32,
     /// True for a field of a structure.
@@ -45,18 +49,25 @@ pub struct Unbound {
 
 impl Draft<'_> {
     /// The numbers that were bound, in order.
-    pub(super) fn numbers(&self) -> Vec<Number> {
+    pub(super) fn numbers(&self, side: usize, names: &Names) -> Vec<Number> {
         let mut out = Vec::new();
         for (i, (param, pieces)) in self.kernel.params.iter().zip(&self.pieces).enumerate() {
             for piece in pieces {
                 let Bound::Bits(bits, ty) = piece.bound else {
                     continue;
                 };
+                let of = |offset| Target {
+                    side,
+                    param: i,
+                    offset,
+                };
+                let field = piece.bytes != param.bytes;
                 out.push(Number {
                     position: i as u32,
-                    name: param.name.clone(),
+                    name: names.label(self.kernel, of(None)),
+                    label: names.label(self.kernel, of(field.then_some(piece.offset))),
                     offset: piece.offset,
-                    field: piece.bytes != param.bytes,
+                    field,
                     ty,
                     bits,
                 });
@@ -65,8 +76,9 @@ impl Draft<'_> {
         out
     }
 
-    /// The integers without a value that can decide something.
-    pub(super) fn unbound(&self) -> Vec<Unbound> {
+    /// The integers without a value that can decide something, or with `all` every number without a value that is
+    /// read.
+    pub(super) fn unbound(&self, side: usize, names: &Names, all: bool) -> Vec<Unbound> {
         let mut out: Vec<Unbound> = Vec::new();
         for field in &self.fields {
             let Value::Symbol(_) = field.value else {
@@ -82,15 +94,17 @@ impl Draft<'_> {
                 let byte = param.offset + load.offset;
                 let mut flags = self.flags.iter();
                 let flag = flags.find(|f| (f.start..f.start + f.bytes).contains(&byte));
-                let (Some(flag), false, true) = (flag, float, load.decides || load.addresses)
-                else {
+                let decides = !float && (load.decides || load.addresses);
+                let Some(flag) = flag.filter(|_| all || decides) else {
                     continue;
                 };
                 let flag = flag.at(byte);
-                let name = match load.offset {
-                    0 => param.name.clone(),
-                    at => format!("{}+{at}", param.name),
+                let of = Target {
+                    side,
+                    param: p,
+                    offset: (load.offset > 0).then_some(load.offset),
                 };
+                let name = names.label(self.kernel, of);
                 if !out.iter().any(|u| u.flag == flag) {
                     out.push(Unbound {
                         name,

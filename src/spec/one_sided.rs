@@ -118,7 +118,7 @@ fn widths(sides: [&Side; 2], pairs: &[Pair], bound: &[Vec<Vec<Piece>>]) -> Resul
 /// Numbers that are an integer in one kernel and a float in the other.
 fn meanings(of: [&Side; 2], sides: &[Side], pairs: &[Pair]) -> Result<(), SpecError> {
     for arg in of[0].spec.args.iter().filter(|arg| !arg.own) {
-        let groups = targets(sides, pairs, 0, arg);
+        let groups = targets(sides, pairs, 0, &arg.key, arg.own);
         let [[a], [b]] = [groups.first(), groups.get(1)].map(|g| g.map_or(&[][..], |g| &g[..]))
         else {
             continue;

@@ -19,13 +19,16 @@ use crate::term::ArrayId;
 
 use super::alias;
 use super::binding::{Arg, ArrayDecl, Key, MapDecl};
+use super::contents::Contents;
 use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
+use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
-use super::pairing::{Pair, Part, find, list_params, pair_up};
+use super::only;
+use super::pairing::{Pair, Part, Target, find, list_params, pair_up};
 use super::usage::ParamUses;
 use super::{
     Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
@@ -44,6 +47,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// All numbers without a value that are read.
+    pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
     pub arrays: Arrays,
 }
@@ -76,14 +81,26 @@ pub(super) struct Draft<'a> {
 
 /// Resolves one kernel (`map` is empty) or a pair, the reference first.
 pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result<Setup, SpecError> {
-    check_keys(kernels)?;
+    let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.names[..]);
+    let meant = |key: &Key| names::meant(given, key);
+    let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
+    let mut spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
+    for (i, spec) in spelled.iter_mut().enumerate() {
+        spec.args
+            .retain(|arg| !arg.optional || is_known(kernels, i, arg));
+    }
+    let kernels = kernels.iter().zip(&spelled).map(|(k, spec)| (k.0, spec));
+    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.collect();
+    check_keys(&kernels)?;
     let sides = kernels.iter().map(|&(kernel, spec)| Side {
         kernel,
         spec,
         uses: ParamUses::of(kernel),
     });
     let sides: Vec<Side> = sides.collect();
-    let pairs = pair_up(&sides, map)?;
+    let pairs = pair_up(&sides, &map)?;
+    let names = Names::of(&sides, &pairs)?;
+    let parts = only::places(&sides, &pairs);
     let mut bound = Vec::new();
     for (side, s) in sides.iter().enumerate() {
         let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, &pairs, side, p));
@@ -104,7 +121,13 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
             globals: Vec::new(),
         });
     }
-    let mut table = Table::default();
+    let mut table = Table {
+        names,
+        ..Table::default()
+    };
+    if let Some((_, spec)) = kernels.first() {
+        table.add_buffers(&spec.buffers)?;
+    }
     for pair in &pairs {
         table.add_pair(&mut drafts, pair)?;
     }
@@ -112,19 +135,21 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     if let Some((_, spec)) = kernels.first() {
         alias::join(&mut table, &mut drafts, &spec.alias)?;
     }
+    only::restrict(&mut table, &drafts, &parts)?;
     table.finish(drafts)
+}
+
+/// Whether the key of a binding of a kernel names a parameter of a kernel that it is for.
+fn is_known(kernels: &[(&Kernel, &KernelSpec)], of: usize, arg: &Arg) -> bool {
+    let mut all = kernels.iter().enumerate();
+    all.any(|(i, (k, _))| (i == of || !arg.own) && find(k, &arg.key).is_some())
 }
 
 /// Every key must name a parameter of one of the kernels that its binding is for.
 fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
-    for &(kernel, spec) in kernels {
+    for (i, &(kernel, spec)) in kernels.iter().enumerate() {
         for arg in &spec.args {
-            let known = if arg.own {
-                find(kernel, &arg.key).is_some()
-            } else {
-                kernels.iter().any(|(k, _)| find(k, &arg.key).is_some())
-            };
-            if known {
+            if is_known(kernels, i, arg) {
                 continue;
             }
             let all: Vec<&Kernel> = match arg.own {
@@ -154,11 +179,15 @@ pub(super) struct Table {
     pub(super) aliased: Vec<ArrayId>,
     /// What was taken for granted.
     pub(super) assumptions: Vec<Assumption>,
+    /// Names that the user gave.
+    names: Names,
+    /// Arrays that no parameter is.
+    pub(super) buffers: IndexMap<String, ArrayId>,
 }
 
 impl Table {
     /// Adds an array that both sides see alike.
-    fn push(&mut self, array: Array) -> ArrayId {
+    pub(super) fn push(&mut self, array: Array) -> ArrayId {
         let id = ArrayId(self.merged.len() as u32);
         for view in &mut self.views {
             view.push(array.clone());
@@ -187,7 +216,7 @@ impl Table {
         for &(side, part) in &present {
             let p = part.param;
             let param = &drafts[side].kernel.params[p];
-            let (name, base) = (param.name.clone(), param.offset + part.start);
+            let base = param.offset + part.start;
             for piece in cut(&of_part(drafts, side, part), &cuts) {
                 let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
@@ -208,10 +237,13 @@ impl Table {
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
                         let key = (piece.offset, piece.paired_bytes(), is_pointer);
-                        let mut label = name.clone();
-                        if piece.bytes != param.bytes {
-                            label = format!("{name}+{}", part.start + piece.offset);
-                        }
+                        let start = part.start + piece.offset;
+                        let of = Target {
+                            side,
+                            param: p,
+                            offset: (piece.bytes != param.bytes).then_some(start),
+                        };
+                        let label = self.names.label(drafts[side].kernel, of);
                         let id = match shared.get(&key) {
                             Some(&id) => id,
                             None => {
@@ -228,6 +260,7 @@ impl Table {
                                 .iter()
                                 .map(|&(s, q)| drafts[s].kernel.params[q.param].name.clone());
                             self.declare(id, side, decl, names.collect())?;
+                            self.point(id, decl)?;
                         }
                         let map = match &piece.bound {
                             Bound::Array(decl) => decl.map.clone(),
@@ -265,6 +298,9 @@ impl Table {
                 shape: Vec::new(),
                 extent: None,
                 initial: None,
+                only: None,
+                align: None,
+                pointers: None,
             });
         }
         let elem = match param.kind {
@@ -280,6 +316,9 @@ impl Table {
             shape: vec![1],
             extent: Some(piece.bytes as u64),
             initial: None,
+            only: None,
+            align: None,
+            pointers: None,
         })
     }
 
@@ -305,6 +344,16 @@ impl Table {
                 second: show_decl(decl.role, decl.elem, &decl.shape),
             });
         }
+        let contents = decl.contents.as_ref().and_then(Contents::bytes).cloned();
+        if let (Some(a), Some(b)) = (&merged.initial, &contents)
+            && a != b
+        {
+            return Err(SpecError::TwoContents {
+                reference: names.first().cloned().unwrap_or_default(),
+                optimized: names.last().cloned().unwrap_or_default(),
+            });
+        }
+        merged.initial = merged.initial.take().or(contents);
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -312,10 +361,15 @@ impl Table {
             merged.shape = decl.shape.clone();
         }
         merged.extent = Some(merged.extent.unwrap_or(0).max(decl.extent));
-        let shape = merged.shape.clone();
+        // Of two alignments of one array only the smaller one holds whatever the other says.
+        let least = merged.align.into_iter().chain(decl.align).min();
+        merged.align = least;
+        let (shape, initial) = (merged.shape.clone(), merged.initial.clone());
         for (s, view) in self.views.iter_mut().enumerate() {
             view[i].elem = Some(decl.elem);
             view[i].shape = shape.clone();
+            view[i].align = least;
+            view[i].initial = initial.clone();
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -346,6 +400,9 @@ impl Table {
                         shape: Vec::new(),
                         extent,
                         initial: initial.clone(),
+                        only: None,
+                        align: None,
+                        pointers: None,
                     })
                 });
                 let i = id.0 as usize;
@@ -366,18 +423,21 @@ impl Table {
         self.assume(&drafts);
         let mut kernels = Vec::new();
         let mut views = self.views.into_iter();
-        for draft in drafts {
+        for (side, draft) in drafts.into_iter().enumerate() {
             let flag = match draft.spec.which {
                 Which::Kernel => "--threads or --block",
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let (numbers, unbound) = (draft.numbers(), draft.unbound());
+            let numbers = draft.numbers(side, &self.names);
+            let unbound = draft.unbound(side, &self.names, false);
+            let without_value = draft.unbound(side, &self.names, true);
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
+                without_value,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {

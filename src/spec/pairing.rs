@@ -11,7 +11,7 @@
 use crate::kernel::{Kernel, Param, ParamKind};
 
 use super::SpecError;
-use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
+use super::binding::{ArgValue, ArrayDecl, Key, ParamKey};
 use super::fit::{Side, show_type};
 
 /// A range of bytes of one parameter.
@@ -268,19 +268,25 @@ pub(super) struct Target {
     pub offset: Option<u32>,
 }
 
-/// The places that a binding is for, those of a pair together: the bytes that the key names and
+/// The places that a key is for (`own`: of one kernel alone), those of a pair together: the bytes that the key names and
 /// their partner. Where the bytes have none, the key is one of each kernel alone.
-pub(super) fn targets(sides: &[Side], pairs: &[Pair], owner: usize, arg: &Arg) -> Vec<Vec<Target>> {
+pub(super) fn targets(
+    sides: &[Side],
+    pairs: &[Pair],
+    owner: usize,
+    key: &Key,
+    own: bool,
+) -> Vec<Vec<Target>> {
     let place = |side: usize| {
-        let param = find(sides[side].kernel, &arg.key)?;
-        let offset = arg.key.offset;
+        let param = find(sides[side].kernel, key)?;
+        let offset = key.offset;
         Some(Target {
             side,
             param,
             offset,
         })
     };
-    if arg.own || sides.len() == 1 {
+    if own || sides.len() == 1 {
         return place(owner).into_iter().map(|t| vec![t]).collect();
     }
     let places = [place(0), place(1)];

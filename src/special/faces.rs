@@ -125,8 +125,8 @@ struct Lift<'a> {
 }
 
 /// Serial numbers of unknown truth values, counted downwards: those of simulators are counted upwards.
-const LAST_ZERO: u32 = u32::MAX - 1;
-const LAST_OVERFLOW: u32 = u32::MAX / 2;
+const LAST_ZERO: u32 = (3 << 30) - 1;
+const LAST_OVERFLOW: u32 = (1 << 30) - 1;
 
 impl<'a> Lift<'a> {
     fn new(store: &'a mut TermStore) -> Lift<'a> {

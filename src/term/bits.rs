@@ -11,9 +11,6 @@ use super::view::{self, BitsOp, ICmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore};
 use crate::kernel::Fmt;
 
-/// The serial of an unknown that says whether rounding turns a test over.
-const FLIP: u32 = 1 << 31;
-
 /// The low `width` bits set.
 pub(super) fn mask(width: u8) -> u64 {
     u64::MAX >> ((64 - width as u32) & 63)
@@ -56,26 +53,6 @@ impl TermStore {
     /// An unknown that nothing else equals.
     pub fn fresh(&mut self, width: u8, serial: u32) -> TermId {
         self.insert(node(view::FRESH, 0, width as u16, serial, 0, 0), true)
-    }
-
-    /// Whether rounding turns the answer of one test over, which nothing says; the unknown has a number of its own.
-    ///
-    /// The machine's answer is that of the reals, exclusive-or this.
-    pub fn flip(&mut self, serial: u32) -> TermId {
-        self.has_flips = true;
-        let bit = self.fresh(1, serial | FLIP);
-        let set = self.bits(1, 1);
-        self.icmp(ICmp::Eq, bit, set)
-    }
-
-    /// True for the bit of such an unknown.
-    pub fn is_flip(&self, t: TermId) -> bool {
-        matches!(self.get(t), Term::Fresh { serial, .. } if serial & FLIP != 0)
-    }
-
-    /// True if a test was met that rounding may turn over.
-    pub fn has_flips(&self) -> bool {
-        self.has_flips
     }
 
     /// Uninitialised bits, read at the place with this number.

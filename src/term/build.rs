@@ -232,6 +232,16 @@ impl TermStore {
         if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
             return if (x >= y) == (tag == view::MAX) { a } else { b };
         }
+        for (x, y) in [(a, b), (b, a)] {
+            // match max(c, y) for a y that holds an input element and a c that no element of its format is below
+            // result y
+            // because inputs are finite. min(c, y) likewise.
+            if let Some(c) = self.as_const(x)
+                && self.is_beyond(tag, c, y)
+            {
+                return y;
+            }
+        }
         self.pair(tag, a, b)
     }
 

@@ -36,13 +36,17 @@ fn levels(store: &TermStore, terms: &[u32]) -> Option<Vec<u8>> {
     let mut levels = vec![0; store.len()];
     for &i in terms {
         let mut level = 0;
-        store.children(TermId(i), |c| {
+        let mut above = |c: TermId| {
             if c.0 < first {
                 return;
             }
             let long = is_long(node(c.0)) as u8;
             level = level.max(levels[c.0 as usize] + long);
-        });
+        };
+        store.children(TermId(i), &mut above);
+        if let Some(q) = store.question(TermId(i)) {
+            q.operands.into_iter().for_each(above);
+        }
         levels[i as usize] = level.min(LEVELS - 1);
     }
     Some(levels)
@@ -66,7 +70,8 @@ impl TermStore {
 
     /// Copies what stands below `roots` of `other` into this store; the result is what they became.
     pub fn import_below(&mut self, other: &TermStore, roots: &[TermId]) -> Vec<TermId> {
-        let terms = other.reachable(roots).into_iter().map(|t| t.0).collect();
+        let below = other.reachable(&other.with_questions(roots));
+        let terms = below.into_iter().map(|t| t.0).collect();
         let map = self.import_terms(other, terms, 0);
         roots.iter().map(|r| map[r.0 as usize]).collect()
     }
@@ -155,7 +160,10 @@ impl TermStore {
             return self.insert_input(n);
         }
         if n.tag == view::FRESH {
-            n.a = n.a.wrapping_add(shift);
+            let serial = n.a.wrapping_add(shift);
+            let there = |t: TermId| Some(map[t.0 as usize]).filter(|&t| t != ABSENT);
+            self.take_question(other, (n.a, serial), there);
+            n.a = serial;
         } else if n.tag == view::CONST {
             let id = self.const_id(other.consts[n.a as usize].clone());
             n.a = id.0;

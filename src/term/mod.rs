@@ -45,11 +45,13 @@ pub mod made;
 pub(crate) mod orders;
 pub(crate) mod overflow;
 mod products;
+pub mod questions;
 mod range;
 pub mod rebuild;
 pub(crate) mod samples;
 mod series;
 pub mod show;
+mod surround;
 mod view;
 mod walk;
 
@@ -58,6 +60,7 @@ pub(crate) use encoding::layout;
 pub use loose::Agreement;
 pub(crate) use loose::embeds;
 pub(crate) use machine::{least, root, round};
+pub(crate) use surround::enclosed;
 pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
 
 /// A term of a [`TermStore`].
@@ -116,6 +119,11 @@ pub struct TermStore {
     pub(crate) as_written: bool,
     /// True once rounding may turn a test over.
     has_flips: bool,
+    /// What each of these tests asks, by the number of its unknown.
+    questions: rustc_hash::FxHashMap<u32, questions::Question>,
+    /// True if every hyperbolic tangent stands for the code of a library: none is that of `tanh.approx`, which has half
+    /// of the digits.
+    pub(crate) library_tanh: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,
     inputs: inputs::Inputs,

@@ -5,12 +5,18 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
+use smallvec::SmallVec;
 
-use super::view::{Fun, RCmp, Term};
-use super::{ArrayId, Sort, TermId, TermStore, pow2};
+use super::encoding::layout;
+use super::view::{self, Fun, RCmp, Term};
+use super::{ArrayId, Sort, TermId, TermStore, decode, pow2};
+use crate::kernel::Fmt;
 
 /// How far down the shape of a term is looked at.
 const DEPTH: u32 = 8;
+
+/// How many operands of maxima are looked at for an input element.
+const OPERANDS: usize = 16;
 
 /// A lower and an upper bound, where there are any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,6 +103,13 @@ fn min(a: BigRational, b: BigRational) -> BigRational {
 
 fn max(a: BigRational, b: BigRational) -> BigRational {
     if a < b { b } else { a }
+}
+
+/// The highest number of a format with infinities.
+fn highest(fmt: Fmt) -> Option<BigRational> {
+    let (exponent, mantissa) = layout(fmt)?;
+    let infinity = ((1u64 << exponent) - 1) << mantissa;
+    decode(fmt, infinity - 1).ok()
 }
 
 impl TermStore {
@@ -215,6 +228,36 @@ impl TermStore {
         }
     }
 
+    /// True if an extremum never takes the constant in place of the term: a maximum that is at least an input element
+    /// is at least the lowest number of its format, and a minimum at most the highest.
+    pub(super) fn is_beyond(&self, tag: u8, c: &BigRational, t: TermId) -> bool {
+        let is_max = tag == view::MAX;
+        // No format has a larger number than f16 that is below this.
+        if c.is_negative() != is_max || c.numer().bits() < c.denom().bits() + 15 {
+            return false;
+        }
+        let mut open = SmallVec::<[TermId; OPERANDS]>::from_slice(&[t]);
+        for _ in 0..OPERANDS {
+            match open.pop().map(|t| self.get(t)) {
+                Some(Term::Neg(a)) if self.is_element(a) => open.push(a),
+                Some(Term::Max(a, b)) if is_max => open.extend([b, a]),
+                Some(Term::Min(a, b)) if !is_max => open.extend([b, a]),
+                Some(Term::Elem { array, fmt, .. }) if array != ArrayId::CONSTANTS => {
+                    if highest(fmt).is_some_and(|h| c.abs() >= h) {
+                        return true;
+                    }
+                }
+                Some(_) => {}
+                None => return false,
+            }
+        }
+        false
+    }
+
+    fn is_element(&self, t: TermId) -> bool {
+        matches!(self.get(t), Term::Elem { .. })
+    }
+
     /// match `t < c`, `c <= |t|` and the like, known to be true or to be false
     /// result bounds of `t` there
     /// because that is what the comparison says; `not (t < c)` is `t >= c` where both are numbers.
@@ -310,6 +353,38 @@ impl TermStore {
             | Term::Select(_, a, b) => of(a) && of(b),
             Term::OfInt { signed, .. } => !signed,
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An extremum with a constant stays itself unless the constant is beyond every number of the element's format.
+    #[test]
+    fn only_numbers_beyond_a_format_are_dropped() {
+        let highest = [
+            (Fmt::F16, 65504.0),
+            (Fmt::Bf16, f32::from_bits(0x7f7f_0000).into()),
+            (Fmt::F32, f32::MAX.into()),
+            (Fmt::F64, f64::MAX),
+        ];
+        for (fmt, h) in highest {
+            let mut s = TermStore::new();
+            let x = s.elem(ArrayId(0), fmt, 0);
+            let (y, negative) = (s.elem(ArrayId(0), fmt, 8), s.neg(x));
+            let both = s.max(x, y);
+            for (c, dropped) in [(h, true), (h * (1.0 - f64::EPSILON), false)] {
+                let c = BigRational::from_float(c).expect("finite");
+                let (high, low) = (s.rational(c.clone()), s.rational(-c));
+                for t in [x, negative, both] {
+                    assert_eq!(s.max(low, t) == t, dropped);
+                    assert_eq!(s.min(high, t) == t, dropped && t != both);
+                    assert_ne!(s.max(high, t), t);
+                    assert_ne!(s.min(low, t), t);
+                }
+            }
         }
     }
 }

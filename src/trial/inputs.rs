@@ -203,6 +203,9 @@ mod tests {
             shape: Vec::new(),
             extent: None,
             initial: None,
+            only: None,
+            align: None,
+            pointers: None,
         };
         let arrays = Arrays(vec![array("a"), array("b")]);
         let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);

@@ -60,6 +60,11 @@ kinds! {
             "For example not within 2^40 bytes of its end, so that an index cannot wrap.",
             "p + n < p"
         }
+        LeftOut "left-out" {
+            "Elements of an output are not compared.",
+            "Said by --only; the message names what is compared.",
+            "volta check a.ptx b.ptx --only 'y[0..2]'"
+        }
         NoOverlap "no-overlap" {
             "Different pointer parameters point to arrays that do not overlap.",
             "Give --alias for those that are the same array.",

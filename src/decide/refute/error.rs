@@ -154,6 +154,7 @@ impl<'a> Errors<'a> {
             }
             Term::Fun(Fun::Exp2, _) => part(21),
             Term::Fun(Fun::Erf, _) => part(20),
+            Term::Fun(Fun::Tanh, _) if self.store.library_tanh => part(20),
             Term::Fun(Fun::Tanh, _) => part(10),
             Term::Fun(Fun::Log2, _) => 2f64.powi(-21),
             Term::Fun(Fun::Sin | Fun::Cos, _) => 2f64.powi(-19),

@@ -51,6 +51,8 @@ pub(crate) enum Pattern {
     Ends,
     /// Numbers at and between those that the terms compare with, in turn from the k-th on.
     Near(usize),
+    /// Different numbers that are all beyond the k-th of those.
+    Beyond(usize),
 }
 
 /// The patterns to try, the most readable first.
@@ -76,6 +78,7 @@ pub(crate) fn patterns(all: &[Cell], near: usize) -> Vec<Pattern> {
     out.extend([Pattern::Positive(3), Pattern::Positive(8)]);
     out.extend([Pattern::Integers(8); 3]);
     out.extend((0..near.min(24)).map(Pattern::Near));
+    out.extend((0..near.min(24)).map(Pattern::Beyond));
     if integers {
         out.extend([Pattern::Ends; 6]);
         out.extend([Pattern::Bits; 3]);
@@ -185,7 +188,8 @@ pub(crate) fn candidate(
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
-                Pattern::Near(k) if near.is_empty() => k as f64,
+                Pattern::Near(k) | Pattern::Beyond(k) if near.is_empty() => k as f64,
+                Pattern::Beyond(k) => near[k % near.len()] * (1.25 + 0.25 * (i % 5) as f64),
                 Pattern::Near(k) => near[(i + k) % near.len()],
             };
             encode(c.ty, v)

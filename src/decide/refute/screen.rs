@@ -39,6 +39,7 @@ fn inputs(integers: bool, near: usize) -> Vec<Pattern> {
         out.extend([Pattern::Bits, Pattern::Ends, Pattern::Ends]);
     }
     out.extend((0..near.min(6)).map(Pattern::Near));
+    out.extend((0..near.min(6)).map(Pattern::Beyond));
     out.extend([
         Pattern::Scaled(4),
         Pattern::Scaled(-6),

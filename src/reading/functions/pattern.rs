@@ -17,7 +17,7 @@ use num_traits::{One, Signed, Zero};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::catalogue::{Function, Meaning};
-use super::ideal::Ideal;
+use super::ideal::Questions;
 use crate::diag::Source;
 use crate::kernel::{Fmt, lower, select_entry};
 use crate::ptx;
@@ -140,12 +140,84 @@ struct Finder {
     sides: [Side; 2],
 }
 
-/// The term of a function.
-pub(super) struct Pattern {
-    pub(super) name: &'static str,
+/// A term of some arguments.
+pub(super) struct Form {
     pub(super) store: TermStore,
     pub(super) root: TermId,
     pub(super) arguments: Vec<TermId>,
+}
+
+impl Form {
+    /// A function of products of two elements, or of powers of them.
+    fn of(store: TermStore, root: TermId, power: bool) -> Option<Form> {
+        let below = store.reachable(&store.with_questions(&[root]));
+        let offset = |t| match store.get(t) {
+            Term::Elem { off, .. } => Some(off),
+            _ => None,
+        };
+        let product = |&t: &TermId| match store.get(t) {
+            Term::Mul(a, b) if a != b && offset(a) == offset(b) => Some((offset(a)?, t)),
+            _ => None,
+        };
+        let mut arguments: Vec<(u64, TermId)> = below.iter().filter_map(product).collect();
+        arguments.sort_unstable();
+        let mut arguments: Vec<TermId> = arguments.into_iter().map(|a| a.1).collect();
+        if power {
+            for a in &mut arguments {
+                let power = |&t: &TermId| store.get(t) == Term::Fun(Fun::Exp2, *a);
+                *a = below.iter().copied().find(power)?;
+            }
+        }
+        Some(Form {
+            store,
+            root,
+            arguments,
+        })
+    }
+
+    /// A term of it with other arguments, as the simulator has it for these in a pair that asks some questions.
+    fn built(
+        &self,
+        into: &mut TermStore,
+        t: TermId,
+        (arguments, clear): (&[Option<TermId>], bool),
+        questions: &Questions,
+    ) -> TermId {
+        let roots: Vec<TermId> = self.store.with_questions(&[t]);
+        rebuild(&self.store, &roots, into, |s, t, done| {
+            if let Some(i) = self.arguments.iter().position(|&a| a == t) {
+                return arguments[i];
+            }
+            if let Term::RCmp(RCmp::Lt, a, b) = self.store.get(t)
+                && clear
+                && self.store.is_zero(b)
+                && s.has_clear_sign(done.get(a)?)
+            {
+                return Some(s.bool(false));
+            }
+            if let Some(image) = questions.image((&self.store, t), s, done) {
+                return Some(image);
+            }
+            // Of encodings with a clear sign bit the simulator compares the numbers.
+            match self.store.get(t) {
+                Term::ICmp(op, a, b) => {
+                    let (a, b) = (done.get(a)?, done.get(b)?);
+                    let (holds, question) = sim::idiom::unsigned_order(s, op, a, b)?;
+                    Some(questions.answered(s, holds, question))
+                }
+                _ => None,
+            }
+        })[0]
+    }
+}
+
+/// The term of a function.
+pub(super) struct Pattern {
+    pub(super) name: &'static str,
+    /// As the simulator has it.
+    pub(super) whole: Form,
+    /// The same with all tests answered as those of reals.
+    pub(super) plain: Form,
     pub(super) meaning: Meaning,
     finders: Vec<Finder>,
 }
@@ -159,6 +231,9 @@ impl Pattern {
         let kernel = lower(&module, &source, entry).ok()?.kernel;
         let mut spec = KernelSpec {
             alias: Vec::new(),
+            names: Vec::new(),
+            only: Vec::new(),
+            buffers: Vec::new(),
             which: Which::Kernel,
             file: PathBuf::new(),
             entry: None,
@@ -187,12 +262,8 @@ impl Pattern {
         if !outcome.unknowns.is_empty() || !outcome.defects.is_empty() {
             return None;
         }
-        let store = outcome.store;
+        let mut store = outcome.store;
         let written = *outcome.writes.values().next()?.values().nth(f.output)?;
-        let (mut store, written) = match Ideal::of(&store, &store.reachable(&[written])) {
-            Some(ideal) => ideal.last()?,
-            None => (store, written),
-        };
         let root = match (store.get(written), store.sort(written)) {
             (Term::OfReal { real, .. }, _) => real,
             // Parts of encodings that are put together, and zeros with a sign among numbers.
@@ -200,32 +271,21 @@ impl Pattern {
             (_, Sort::Bits(32)) => store.of_selected_bits(Fmt::F32, written),
             _ => return None,
         };
-        let below = store.reachable(&[root]);
-        // An argument is the product of two elements, or a power of it.
-        let offset = |t| match store.get(t) {
-            Term::Elem { off, .. } => Some(off),
-            _ => None,
-        };
-        let product = |&t: &TermId| match store.get(t) {
-            Term::Mul(a, b) if a != b && offset(a) == offset(b) => Some((offset(a)?, t)),
-            _ => None,
-        };
-        let mut arguments: Vec<(u64, TermId)> = below.iter().filter_map(product).collect();
-        arguments.sort_unstable();
-        let mut arguments: Vec<TermId> = arguments.into_iter().map(|a| a.1).collect();
-        if f.file.ends_with("_positive") {
-            for a in &mut arguments {
-                let power = |&t: &TermId| store.get(t) == Term::Fun(Fun::Exp2, *a);
-                *a = below.iter().copied().find(power)?;
-            }
-        }
-        let finders = finders(&store, root, &arguments)?;
+        let power = f.file.ends_with("_positive");
+        let whole = Form::of(store, root, power)?;
+        let mut store = TermStore::new();
+        store.as_written = true;
+        let none = Questions::default();
+        let root = rebuild(&whole.store, &[root], &mut store, |s, t, done| {
+            none.image((&whole.store, t), s, done)
+        })[0];
+        let plain = Form::of(store, root, power)?;
+        let finders = finders(&plain.store, root, &plain.arguments)?;
         Some(Pattern {
             name: f.name,
-            root,
-            arguments,
+            whole,
+            plain,
             finders,
-            store,
             meaning: f.meaning,
         })
     }
@@ -235,7 +295,7 @@ impl Pattern {
     pub(super) fn mark(&self) -> Option<num_rational::BigRational> {
         let sides = &self.finders.first()?.sides;
         sides.iter().find_map(|s| match s {
-            Side::Known(t) => self.store.as_const(*t).cloned(),
+            Side::Known(t) => self.plain.store.as_const(*t).cloned(),
             Side::Argument(..) => None,
         })
     }
@@ -244,16 +304,16 @@ impl Pattern {
     /// built in `copy`, a copy of the store of the pair.
     pub(super) fn arguments_in(
         &self,
-        store: &TermStore,
+        pair: (&TermStore, &Questions),
         operations: &Operations,
         copy: &mut Option<TermStore>,
     ) -> Vec<Vec<TermId>> {
-        let mut found: Vec<Vec<Option<TermId>>> = vec![vec![None; self.arguments.len()]];
+        let mut found: Vec<Vec<Option<TermId>>> = vec![vec![None; self.whole.arguments.len()]];
         for f in &self.finders {
             let mut next = Vec::new();
             let mut seen = FxHashSet::default();
             for known in &found {
-                self.find(f, known, store, operations, copy, |one| {
+                self.find(f, known, pair, operations, copy, |one| {
                     if next.len() < MAX_TRIES && seen.insert(one.clone()) {
                         next.push(one);
                     }
@@ -272,7 +332,7 @@ impl Pattern {
         &self,
         f: &Finder,
         known: &[Option<TermId>],
-        store: &TermStore,
+        (store, questions): (&TermStore, &Questions),
         operations: &Operations,
         copy: &mut Option<TermStore>,
         mut add: impl FnMut(Vec<Option<TermId>>),
@@ -281,11 +341,11 @@ impl Pattern {
         let mut given = [None; 2];
         for (g, side) in given.iter_mut().zip(&f.sides) {
             let Side::Known(t) = side else { continue };
-            if self.store.as_const(*t).is_some() {
+            if self.plain.store.as_const(*t).is_some() {
                 continue;
             }
             let copy = copy.get_or_insert_with(|| store.clone());
-            let t = self.built(copy, *t, known);
+            let t = self.plain.built(copy, *t, (known, false), questions);
             if t.0 as usize >= store.len() {
                 return;
             }
@@ -297,7 +357,9 @@ impl Pattern {
                 let mut out = known.to_vec();
                 let fits = (0..2).all(|i| match (&f.sides[i], given[i]) {
                     (Side::Known(_), Some(t)) => t == pair[i],
-                    (Side::Known(t), None) => store.as_const(pair[i]) == self.store.as_const(*t),
+                    (Side::Known(t), None) => {
+                        store.as_const(pair[i]) == self.plain.store.as_const(*t)
+                    }
                     (Side::Argument(n, steps), _) => match back(store, pair[i], steps) {
                         Some(u) if out[*n].is_none_or(|v| v == u) => {
                             out[*n] = Some(u);
@@ -323,27 +385,16 @@ impl Pattern {
         }
     }
 
-    /// A term of the pattern with arguments in place, as the simulator has it for these arguments.
-    fn built(&self, into: &mut TermStore, t: TermId, arguments: &[Option<TermId>]) -> TermId {
-        rebuild(&self.store, &[t], into, |s, t, done| {
-            if let Some(i) = self.arguments.iter().position(|&a| a == t) {
-                return arguments[i];
-            }
-            // Of encodings with a clear sign bit the simulator compares the numbers.
-            match self.store.get(t) {
-                Term::ICmp(op, a, b) => {
-                    let (a, b) = (done.get(a)?, done.get(b)?);
-                    sim::idiom::unsigned_order(s, op, a, b)
-                }
-                _ => None,
-            }
-        })[0]
-    }
-
-    /// The pattern with these arguments.
-    pub(super) fn instance(&self, into: &mut TermStore, arguments: &[TermId]) -> TermId {
+    /// The pattern with these arguments; and where a sign that is copied from what has none is another term, that one.
+    pub(super) fn instances(
+        &self,
+        into: &mut TermStore,
+        arguments: &[TermId],
+        questions: &Questions,
+    ) -> [TermId; 2] {
         let arguments: Vec<Option<TermId>> = arguments.iter().copied().map(Some).collect();
-        self.built(into, self.root, &arguments)
+        let root = self.whole.root;
+        [false, true].map(|clear| self.whole.built(into, root, (&arguments, clear), questions))
     }
 }
 

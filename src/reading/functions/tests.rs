@@ -16,7 +16,7 @@ fn every_function_has_a_pattern() {
 fn every_pattern_may_be_an_expansion() {
     for p in patterns() {
         assert!(
-            may_expand(&p.store, &p.store.reachable(&[p.root])),
+            may_expand(&p.plain.store, &p.plain.store.reachable(&[p.plain.root])),
             "{}",
             p.name
         );
@@ -27,8 +27,8 @@ fn every_pattern_may_be_an_expansion() {
 #[test]
 fn marks_are_constants_of_what_has_no_parts() {
     let plain = |p: &&Pattern| {
-        let below = p.store.reachable(&[p.root]);
-        !below.iter().any(|&t| is_part(&p.store, t))
+        let below = p.plain.store.reachable(&[p.plain.root]);
+        !below.iter().any(|&t| is_part(&p.plain.store, t))
     };
     let marks = patterns().iter().filter(plain).filter_map(Pattern::mark);
     let mut marks: Vec<BigRational> = marks.collect();
@@ -67,13 +67,18 @@ fn arguments() -> Vec<f32> {
 fn patterns_are_the_functions() {
     let xs = arguments();
     for p in patterns() {
-        let fmt = match p.store.get(p.store.reachable(&[p.root])[0]) {
+        let fmt = match p
+            .plain
+            .store
+            .get(p.plain.store.reachable(&[p.plain.root])[0])
+        {
             Term::Elem { fmt, .. } => fmt,
             _ => p
+                .plain
                 .store
-                .reachable(&[p.root])
+                .reachable(&[p.plain.root])
                 .iter()
-                .find_map(|&t| match p.store.get(t) {
+                .find_map(|&t| match p.plain.store.get(t) {
                     Term::Elem { fmt, .. } => Some(fmt),
                     _ => None,
                 })
@@ -81,14 +86,17 @@ fn patterns_are_the_functions() {
         };
         let bytes = fmt.bits() as u64 / 8;
         let mut s = TermStore::new();
-        let n = p.arguments.len();
+        let n = p.whole.arguments.len();
         let u: Vec<TermId> = (0..n as u64)
             .map(|i| s.elem(ArrayId(0), fmt, i * bytes))
             .collect();
-        let t = p.instance(&mut s, &u);
+        let [t, _] = p.instances(&mut s, &u, &Questions::default());
         let f = (p.meaning)(&mut s, &u);
         assert_eq!(s.sort(f), Sort::Real);
-        let positive = matches!(p.store.get(p.arguments[0]), Term::Fun(Fun::Exp2, _));
+        let positive = matches!(
+            p.whole.store.get(p.whole.arguments[0]),
+            Term::Fun(Fun::Exp2, _)
+        );
         let cone = Cone::new(&s, &[t, f]);
         let constants = cone.constants(&s);
         let largest = if fmt == Fmt::F64 {

@@ -30,6 +30,7 @@ pub fn bases(
         size,
         align: align.max(1).trailing_zeros() as u8,
         allocated: false,
+        said: false,
         plain: align.max(1),
         rounded: None,
     };
@@ -61,6 +62,8 @@ pub fn bases(
         let region = region_of(ArrayId(i as u32));
         let named = globals.iter().position(|r| *r == region);
         let declared = named.map(|g| kernel.globals[g].align.max(1).trailing_zeros() as u8);
+        let said = a.align.filter(|_| declared.is_none());
+        let declared = declared.or(said.map(|n| n.trailing_zeros() as u8));
         all.add_array(Base {
             space: if a.origin == Origin::Const {
                 Space::Const
@@ -72,9 +75,10 @@ pub fn bases(
             size: a.extent,
             align: declared.unwrap_or(ALLOCATED),
             allocated: declared.is_none(),
+            said: said.is_some(),
             plain: match declared {
-                Some(align) => 1 << align,
-                None => a.elem.map_or(8, |e| e.bytes() as u32),
+                Some(align) if said.is_none() => 1 << align,
+                _ => a.elem.map_or(8, |e| e.bytes() as u32),
             },
             rounded: None,
         });

@@ -16,6 +16,8 @@
 //!
 //! Not claimed: that what is opaque does depend on a layout.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Space;
@@ -80,6 +82,8 @@ pub struct Base {
     pub align: u8,
     /// An allocation, whose alignment nothing declares.
     pub allocated: bool,
+    /// An allocation whose alignment the user says: it may lie at any multiple of it.
+    pub said: bool,
     /// Bytes of the largest accesses that need no assumption of how the base is aligned.
     pub plain: u32,
     /// Of a base that is another one rounded: that one, and by how much this one lies above it at
@@ -133,6 +137,8 @@ pub struct Landing {
     pub bounds: (i64, i64),
     /// How many of them at either end are out of reach for some rounding.
     pub spare: (i64, i64),
+    /// Bytes of the largest access that is aligned wherever the object lies.
+    pub most: u32,
 }
 
 /// Why an address leads to no object.
@@ -173,6 +179,8 @@ pub struct Provenances {
     pub dynamic: Option<BaseId>,
     /// The alignment of an allocation was used.
     pub used_alignment: bool,
+    /// Bases whose alignment, which the user says, decided something.
+    pub used_said: BTreeSet<BaseId>,
     /// Something was refused: nothing that follows is true of all layouts.
     pub refused: bool,
 }
@@ -195,6 +203,7 @@ impl Provenances {
             size: Some(0),
             align: WINDOW_ALIGN,
             allocated: false,
+            said: false,
             plain: 1 << WINDOW_ALIGN,
             rounded: None,
         };
@@ -211,6 +220,7 @@ impl Provenances {
             taken: FxHashMap::default(),
             dynamic: None,
             used_alignment: false,
+            used_said: BTreeSet::new(),
             refused: false,
         }
     }
@@ -357,7 +367,10 @@ impl Provenances {
     pub fn use_alignment(&mut self, p: Prov) {
         let terms = self.terms(p).unwrap_or(&[]);
         let assumed = terms.iter().any(|&(b, _)| self.base(b).allocated);
+        let said = terms.iter().map(|t| t.0).filter(|&b| self.base(b).said);
+        let said: Vec<BaseId> = said.collect();
         self.used_alignment |= assumed;
+        self.used_said.extend(said);
     }
 
     /// The object that a linear value points to, with its offset, if it is an address in some
@@ -471,7 +484,18 @@ impl Provenances {
             origin,
             bounds: self.bounds(id),
             spare: self.spare(id),
+            most: self.most(id),
         })
+    }
+
+    /// Bytes of the largest access that is aligned wherever the object lies, if the user says how that
+    /// is aligned; what nobody says is an assumption.
+    pub fn most(&self, id: BaseId) -> u32 {
+        let b = self.base(id);
+        match b.said {
+            true => 1 << b.align,
+            false => u32::MAX,
+        }
     }
 
     /// The bytes of an object as offsets of its region.
@@ -543,9 +567,10 @@ impl Provenances {
     fn take_for_aligned(&mut self, base: BaseId, size: u32) {
         let b = &mut self.bases[base.0 as usize];
         b.plain = size;
-        match b.allocated {
-            true => self.used_alignment = true,
-            false => _ = self.taken.insert(base, size),
+        match (b.allocated, b.said) {
+            (true, _) => self.used_alignment = true,
+            (false, true) => _ = self.used_said.insert(base),
+            (false, false) => _ = self.taken.insert(base, size),
         }
     }
 

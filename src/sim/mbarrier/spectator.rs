@@ -38,7 +38,8 @@ fn acts(op: &Op) -> bool {
         Op::Async(op) => !matches!(
             **op,
             AsyncOp::Wait { .. }
-                | AsyncOp::ProxyFence
+                | AsyncOp::ProxyFence { .. }
+                | AsyncOp::InitFence
                 | AsyncOp::Registers { .. }
                 | AsyncOp::WgmmaFence
         ),

@@ -7,7 +7,7 @@ use super::entry::{Entry, Extent, List, MAX_PC, plain_read};
 use super::tables::{INDEX, LIST, Reader, Tables};
 use crate::kernel::Pc;
 use crate::sim::clock::{Actor, Tick, lanes};
-use crate::sim::race::Kind;
+use crate::sim::race::{By, Kind};
 
 /// The accesses of one cell: a plain write, plain reads of a warp, and a link to more. With a
 /// record of readers, `r_tick` is the latest of them; with a list, all are in the list and
@@ -224,6 +224,7 @@ impl Cell {
                 kind: Kind::Write,
                 conditional: false,
                 extent: Extent((self.w_info >> 25) as u8),
+                by: By::Lanes,
             });
         }
         *self = Cell::default();

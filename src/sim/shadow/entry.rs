@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::Pc;
 use crate::sim::clock::{Actor, Clocks, Tick};
-use crate::sim::race::Kind;
+use crate::sim::race::{By, Kind};
 
 /// Instructions from here on do not fit beside an extent; their cells become lists.
 pub(super) const MAX_PC: u32 = 1 << 25;
@@ -40,6 +40,7 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) conditional: bool,
     pub(super) extent: Extent,
+    pub(super) by: By,
 }
 
 pub(super) type List = SmallVec<[Entry; 2]>;
@@ -48,9 +49,10 @@ impl Entry {
     /// Adds the entry and discards those that it replaces.
     pub(super) fn insert(self, list: &mut List, clocks: &Clocks, warp: u32) {
         let shape = clocks.shape();
-        let over = self.kind == Kind::Write && !self.conditional;
+        // A lane that is not named may be one that knows less than others.
+        let over = self.kind == Kind::Write && !self.conditional && self.by == By::Lanes;
         list.retain(|e| {
-            let sort = e.kind == self.kind && e.conditional == self.conditional;
+            let sort = (e.kind, e.conditional, e.by) == (self.kind, self.conditional, self.by);
             if e.base == self.base && sort && e.extent == self.extent {
                 e.mask &= !self.mask;
             }
@@ -80,7 +82,7 @@ impl Entry {
 
     /// A plain unconditional access.
     pub(super) fn plain(&self) -> bool {
-        !self.kind.strong() && !self.conditional && self.pc.0 < MAX_PC
+        !self.kind.strong() && !self.conditional && self.pc.0 < MAX_PC && self.by == By::Lanes
     }
 }
 
@@ -94,5 +96,6 @@ pub(super) fn plain_read(base: u32, mask: u32, tick: u32, pc: u32) -> Entry {
         kind: Kind::Read,
         conditional: false,
         extent: Extent(0),
+        by: By::Lanes,
     }
 }

@@ -51,6 +51,16 @@ impl Lift<'_> {
         if a.undefined == Cond::Never && b.undefined == Cond::Never {
             return self.larger(a, b);
         }
+        // Where one is always a number it stands for the other, too. What is wild says nothing of where it is no number.
+        for (x, y) in [(a, b), (b, a)] {
+            if y.undefined == Cond::Never {
+                let none = self.truth(x.undefined, Cond::Never)?;
+                let undefined = Cond::Never;
+                let number = self.select(none, y, Extended { undefined, ..x })?;
+                let wild = self.or(number.wild, x.wild)?;
+                return self.larger(Extended { wild, ..number }, y);
+            }
+        }
         let mut dropped = |x: Extended| {
             let number = self.not(x.undefined)?;
             Some(Extended {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::kernel::Fmt;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
-use crate::term::{ArrayId, Fun, RCmp, Term};
+use crate::term::{ArrayId, BitsOp, Fun, RCmp, Term};
 
 const EXACT: Mode = Mode::exact(128);
 
@@ -62,15 +62,21 @@ fn arithmetic(s: &mut TermStore, op: u8, a: TermId, b: TermId) -> Option<TermId>
             let one = s.integer(1);
             s.div(one, a)
         }
+        22 => {
+            // Any number, an infinity or none, of which nothing is known.
+            let (input, more) = (s.bytes(IN, 0, 32), s.bits(32, 0x4000_0000));
+            let bits = s.bits_op(BitsOp::Add, input, more);
+            s.of_bits(Fmt::F32, bits)
+        }
         _ => return None,
     })
 }
 
 /// Steps of arithmetic.
-const ARITHMETIC: u8 = 22;
+const ARITHMETIC: u8 = 23;
 
 /// All steps.
-const STEPS: u8 = 39;
+const STEPS: u8 = 40;
 
 /// A choice, by a test that there is or a new one.
 fn choice(
@@ -363,10 +369,10 @@ proptest! {
 fn a_value_elsewhere_is_that_of_the_term() -> Result<(), TestCaseError> {
     // The root of one over plus infinity is a number, 0, which is not the value beside the infinity.
     let steps = [
-        (26, 2, 0, 1),
-        (29, 4, 0, 0),
+        (27, 2, 0, 1),
+        (30, 4, 0, 0),
         (18, 5, 0, 0),
-        (35, 4, 0, 0),
+        (36, 4, 0, 0),
         (18, 7, 0, 0),
     ];
     check(&steps, [0, 0, 1, 0], false)
@@ -374,9 +380,9 @@ fn a_value_elsewhere_is_that_of_the_term() -> Result<(), TestCaseError> {
 
 #[test]
 fn a_value_hidden_by_an_infinity_has_no_zero_and_no_partial_part() -> Result<(), TestCaseError> {
-    let hidden = [(26, 3, 0, 0), (37, 0, 4, 3), (3, 0, 5, 0)];
+    let hidden = [(27, 3, 0, 0), (38, 0, 4, 3), (3, 0, 5, 0)];
     check(&hidden, [0, 0, 0, 1], false)?;
-    let partial = [(15, 0, 3, 0), (26, 0, 0, 2), (0, 4, 5, 0), (8, 6, 0, 0)];
+    let partial = [(15, 0, 3, 0), (27, 0, 0, 2), (0, 4, 5, 0), (8, 6, 0, 0)];
     check(&partial, [0, 0, 0, 1], false)
 }
 
@@ -384,11 +390,11 @@ fn a_value_hidden_by_an_infinity_has_no_zero_and_no_partial_part() -> Result<(),
 fn a_mask_hides_what_has_no_value_and_a_sum_does_not() -> Result<(), TestCaseError> {
     // `p ? sqrt(x) : -inf` is a number or an infinity everywhere, and `sqrt(x) + 2 (p ? y : -inf) - y` is not.
     let steps = [
-        (22, 0, 0, 1),
+        (23, 0, 0, 1),
         (9, 4, 0, 0),
         (17, 3, 0, 0),
         (0, 6, 5, 0),
-        (22, 6, 0, 1),
+        (23, 6, 0, 1),
     ];
     check(&steps, [0, 0, 0, -1], false)
 }

@@ -1,0 +1,100 @@
+//! The command lines of the instances that `--for`, or the `for` of a spec file, asks for.
+//!
+//! `{EXPR}` is replaced in the arguments before they are read, so that every flag takes part alike. The lists
+//! themselves stay as they are. Without lists there is one command line, which is not touched.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Error, Parser};
+
+use volta::spec::{Lists, Sizes};
+use volta::spec_file::SpecFile;
+
+use super::cli::Cli;
+
+/// One instance of a command.
+pub struct Line {
+    /// What the names of sizes stand for; empty for a command without lists.
+    pub sizes: Sizes,
+    /// Its command line.
+    pub cli: Cli,
+}
+
+/// The instances of a command line, at least one.
+pub fn read(argv: &[OsString]) -> Result<Vec<Line>, Error> {
+    let refuse = |why: String| Cli::command().error(ErrorKind::ValueValidation, why);
+    let flags = values(argv, "--for");
+    let flags = flags.iter().map(|&i| value(&argv[i], "--for"));
+    let mut lists = Lists::of_flags(flags).map_err(refuse)?;
+    // What is wrong with a spec file is said when its settings are read.
+    if let Some(spec) = values(argv, "--spec")
+        .last()
+        .map(|&i| value(&argv[i], "--spec"))
+        && !spec.contains('{')
+        && let Ok(below) = SpecFile::read(Path::new(spec)).and_then(|s| s.lists())
+    {
+        lists = lists.over(&below);
+    }
+    let all = lists.combinations().map_err(refuse)?;
+    let mut out: Vec<Line> = Vec::with_capacity(all.len());
+    for sizes in all {
+        let argv = filled(argv, &sizes).map_err(refuse)?;
+        let cli = Cli::try_parse_from(argv)?;
+        let to = |line: &Line| line.cli.command.output().map(|o| (o.output.clone(), o.also.clone()));
+        let line = Line { sizes, cli };
+        if out.first().is_some_and(|first| to(first) != to(&line)) {
+            return Err(refuse(
+                "one report is written: --output cannot depend on --for".into(),
+            ));
+        }
+        out.push(line);
+    }
+    Ok(out)
+}
+
+/// The arguments of one instance.
+fn filled(argv: &[OsString], sizes: &Sizes) -> Result<Vec<OsString>, String> {
+    if sizes.is_empty() {
+        return Ok(argv.to_vec());
+    }
+    let kept = values(argv, "--for");
+    let fill = |(i, arg): (usize, &OsString)| match arg.to_str() {
+        Some(text) if i > 0 && !kept.contains(&i) => {
+            let full = sizes.fill(text);
+            let full = full.map_err(|e| format!("in `{text}`, for {sizes}: {}", e.message))?;
+            Ok(OsString::from(full.into_owned()))
+        }
+        _ => Ok(arg.clone()),
+    };
+    argv.iter().enumerate().map(fill).collect()
+}
+
+/// The arguments that hold the values of a flag, as `--flag=VALUE` or behind `--flag`.
+fn values(argv: &[OsString], flag: &str) -> Vec<usize> {
+    let text = |i: usize| argv.get(i).and_then(|a| a.to_str());
+    let joined = format!("{flag}=");
+    let mut out = Vec::new();
+    let mut i = 1;
+    while let Some(arg) = argv.get(i).map(|_| text(i).unwrap_or("")) {
+        match arg {
+            "--" => break,
+            _ if arg == flag && text(i + 1).is_some() => {
+                out.push(i + 1);
+                i += 1;
+            }
+            _ if arg.starts_with(&joined) => out.push(i),
+            _ => {}
+        }
+        i += 1;
+    }
+    out
+}
+
+/// The value in an argument that [`values`] found.
+fn value<'a>(arg: &'a OsString, flag: &str) -> &'a str {
+    let text = arg.to_str().unwrap_or("");
+    let joined = text.strip_prefix(flag).and_then(|t| t.strip_prefix('='));
+    joined.unwrap_or(text)
+}

@@ -1,0 +1,72 @@
+//! The CTAs of a grid on numbers: one after the other, each on the memory that those before it left.
+//!
+//! That is one order of the CTAs, in which counters, flags and float sums in memory have the values that they have
+//! in it. What other orders would change is found as elsewhere, by `between`, from the accesses of each CTA.
+
+use rustc_hash::FxHashSet;
+
+use crate::sim::numbers::Memory;
+use crate::sim::{Finding, Noting, UnknownKind};
+use crate::term::ArrayId;
+
+use super::{Covered, MAX_CTAS, Subject, Whole};
+
+/// Runs the CTAs of these ranks, which ascend; with what they leave in memory, if all of it is known.
+pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
+    let arrays = 0..subject.arrays.0.len() as u32;
+    let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
+    let mut whole = Whole::new(subject, &all);
+    let limits = subject.limits(subject.deciding.limits.memory);
+    let mut memory = Memory::default();
+    let mut done = 0;
+    let mut ended = None;
+    for &rank in ranks {
+        if let Some(what) = subject.deciding.limits.reached() {
+            whole.stopped(what, done, ranks.len());
+            break;
+        }
+        let noting = match ranks {
+            [_] => Noting::default(),
+            _ => whole.noting.clone(),
+        };
+        let noting = Noting {
+            memory: Some(memory.clone()),
+            ..noting
+        };
+        let mut outcome = subject.settled(rank, &limits, &noting);
+        ended = outcome.memory.take();
+        let accesses = outcome.footprint.accesses();
+        done += 1;
+        // Reads of every array are noted, so that none is missed.
+        let _ = whole.add(rank, outcome, accesses);
+        match &ended {
+            Some(left) => memory = left.clone(),
+            None => break,
+        }
+    }
+    whole.out.whole = done as u64 == subject.resolved.launch.ctas();
+    // What memory holds is known, however atomics of several CTAs would be joined.
+    whole.memory.lost.clear();
+    let unsettled = done < ranks.len() && subject.deciding.limits.reached().is_none();
+    let mut covered = whole.finish();
+    if unsettled && covered.outcome.defects.is_empty() {
+        covered.outcome.unknowns.push(Finding {
+            kind: UnknownKind::NondeterministicValue,
+            message: format!(
+                "memory holds something that is not known after {done} of {} CTAs",
+                ranks.len()
+            ),
+            count: 1,
+            sites: Vec::new(),
+        });
+    }
+    (covered, ended)
+}
+
+/// Every CTA of the grid, if it is small enough.
+pub fn all_ranks(subject: &Subject) -> Result<Vec<u64>, u64> {
+    match subject.resolved.launch.ctas() {
+        count if count > MAX_CTAS => Err(count),
+        count => Ok((0..count).collect()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Functions that a machine approximates, rounded correctly.
+//!
+//! Double precision decides nearly always: its library functions err by far less than [`WINDOW`], and all numbers
+//! in that window round alike. Where they do not, the series of `term` enclose the value in as many bits as it takes.
+
+use num_bigint::BigUint;
+use num_traits::{One, ToPrimitive};
+
+use crate::kernel::{FloatOp, Fmt, Rnd};
+use crate::term::enclosed;
+
+use super::{Exact, Float, Value, infinity, nan, zero};
+
+/// What a library function may err by, relative to its result.
+const WINDOW: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// Bits of the results of series.
+const PRECISIONS: [u32; 3] = [96, 192, 400];
+
+/// Twice the bits that an inverse root is scaled by.
+const SCALE: i32 = 192;
+
+/// A function of a number of a format with fewer bits than double precision.
+pub fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
+    if fmt == Fmt::F64 {
+        return None;
+    }
+    let one = || Exact::new(false, 1, 0).round(fmt, Rnd::Rn);
+    match (op, x.value) {
+        (_, Value::Nan) => return Some(nan(fmt)),
+        (FloatOp::Sin | FloatOp::Cos, Value::Infinite) => return Some(nan(fmt)),
+        (FloatOp::Sin | FloatOp::Tanh, Value::Zero) => return Some(zero(fmt, x.negative)),
+        (FloatOp::Ex2 | FloatOp::Cos, Value::Zero) => return one(),
+        (FloatOp::Lg2, Value::Zero) => return Some(infinity(fmt, true)),
+        (FloatOp::Lg2, _) if x.negative => return Some(nan(fmt)),
+        (FloatOp::Ex2, Value::Infinite) if x.negative => return Some(zero(fmt, false)),
+        (FloatOp::Ex2 | FloatOp::Lg2, Value::Infinite) => return Some(infinity(fmt, false)),
+        (FloatOp::Tanh, Value::Infinite) => {
+            return Exact::new(x.negative, 1, 0).round(fmt, Rnd::Rn);
+        }
+        _ => {}
+    }
+    let e = x.exact()?;
+    let v = libm::ldexp(e.mantissa as f64, e.exponent) * if e.negative { -1.0 } else { 1.0 };
+    let y = match op {
+        FloatOp::Ex2 => libm::exp2(v),
+        FloatOp::Lg2 => libm::log2(v),
+        FloatOp::Sin => libm::sin(v),
+        FloatOp::Cos => libm::cos(v),
+        FloatOp::Tanh => libm::tanh(v),
+        _ => return None,
+    };
+    if y == 0.0 {
+        return Some(zero(fmt, false));
+    }
+    if y.is_infinite() {
+        return Some(infinity(fmt, y < 0.0));
+    }
+    let ends = [y * (1.0 - WINDOW), y * (1.0 + WINDOW)].map(|y| rounded(fmt, y));
+    if ends[0] == ends[1] {
+        return ends[0];
+    }
+    PRECISIONS.iter().find_map(|&bits| {
+        let ends = enclosed(op, e.negative, e.mantissa as u64, e.exponent, bits)?;
+        let [low, high] = ends.map(|(negative, magnitude, exponent)| {
+            scaled(negative, &magnitude, exponent).and_then(|x| x.round(fmt, Rnd::Rn))
+        });
+        low.filter(|_| low == high)
+    })
+}
+
+/// A double rounded to a format.
+fn rounded(fmt: Fmt, y: f64) -> Option<u64> {
+    super::decode(Fmt::F64, y.to_bits()).encode(fmt, Rnd::Rn)
+}
+
+/// A number of many bits.
+pub(super) fn scaled(negative: bool, magnitude: &BigUint, exponent: i64) -> Option<Exact> {
+    let bits = magnitude.bits();
+    if bits == 0 {
+        return None;
+    }
+    let cut = bits.saturating_sub(120);
+    let mantissa = (magnitude >> cut).to_u128()?;
+    Some(Exact {
+        negative,
+        mantissa,
+        exponent: i32::try_from(exponent + cut as i64).ok()?,
+        sticky: magnitude.trailing_zeros().is_some_and(|z| z < cut),
+    })
+}
+
+/// One by the square root of a positive number of at most 64 bits.
+pub fn inverse_root(x: Exact) -> Exact {
+    let odd = x.exponent & 1;
+    let m = BigUint::from(x.mantissa) << odd as usize;
+    let one = BigUint::one() << SCALE as usize;
+    let root = (&one / &m).sqrt();
+    let sticky = &root * &root * &m != one;
+    Exact {
+        negative: false,
+        mantissa: root.to_u128().unwrap_or(u128::MAX),
+        exponent: -SCALE / 2 - (x.exponent - odd) / 2,
+        sticky,
+    }
+}

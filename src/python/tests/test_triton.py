@@ -1,0 +1,105 @@
+"""Triton functions, without a GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import volta
+from volta import arg
+
+pytest.importorskip("triton")
+
+import triton_kernels_under_test as kernels
+
+
+def softmax_args(n: int, rows: int = 2) -> list[object]:
+    return [arg.input("f32", (rows, n)), arg.output("f32", (rows, n)), n]
+
+
+def test_a_function_is_compiled_for_its_arguments() -> None:
+    k = volta.triton(kernels.softmax, *softmax_args(48), grid=(2,), B=64, num_warps=1)
+    assert k.entry == "softmax"
+    assert k.names == ("x", "y", "n")
+    assert ".target sm_80" in k.ptx
+    assert (k.args[2], k.grid) == (48, (2,))
+    k = volta.triton(kernels.softmax, *softmax_args(48), grid=(2,), B=64, num_warps=1, arch=90)
+    assert ".target sm_90" in k.ptx
+
+
+def test_two_functions() -> None:
+    def make(function: object) -> volta.Kernel:
+        return volta.triton(function, *softmax_args(20), grid=(2,), B=32, num_warps=1)
+
+    r = volta.check(make(kernels.softmax), make(kernels.softmax_unscaled))
+    assert r.verdict == "equivalent", str(r)
+    r = volta.check(make(kernels.softmax), make(kernels.softmax_unmasked))
+    assert r.verdict == "not-equivalent", str(r)
+    example = r.counterexample
+    assert example is not None
+    assert example.output == "y"
+    assert example.inputs["x"].shape == (2, 20)
+
+
+def test_every_configuration() -> None:
+    found = volta.triton_configs(kernels.tuned, *softmax_args(40, 1), grid=lambda meta: (1,))
+    assert [k.split(",")[0] for k in found] == ["B: 64", "B: 128"]
+    first, *rest = found.values()
+    for other in rest:
+        r = volta.check(first, other)
+        assert r.verdict == "equivalent", str(r)
+
+
+def test_wrapped_functions() -> None:
+    k = volta.triton(kernels.wrapped, *softmax_args(100, 1), grid=(1,), num_warps=1)
+    direct = volta.triton(kernels.softmax, *softmax_args(100, 1), grid=(1,), num_warps=1, B=128)
+    assert k.ptx == direct.ptx
+
+
+def test_specialised_arguments() -> None:
+    # A 1 is a constant of the kernel and no parameter of it.
+    k = volta.triton(kernels.copy_then_scale, arg.input("f32", 32), arg.output("f32", 32), 1, 2.0, grid=(1,), B=32, num_warps=1)
+    assert k.names == ("x", "y", "factor")
+    assert k.args[2] == 2.0
+
+
+def test_errors_name_what_is_wrong() -> None:
+    with pytest.raises(volta.CompileError, match="undefined_name"):
+        volta.triton(kernels.broken, *softmax_args(32), grid=(1,), B=32)
+    with pytest.raises(volta.CompileError, match="nope"):
+        volta.triton(kernels.softmax, *softmax_args(32), grid=(1,), B=32, nope=3)
+    with pytest.raises(volta.InputError, match="4 arguments"):
+        volta.triton(kernels.softmax, *softmax_args(32), 32, 1, grid=(1,))
+    with pytest.raises(volta.InputError, match="Triton"):
+        volta.triton(len, grid=(1,))
+
+
+def test_numpy_arrays() -> None:
+    x = np.zeros((2, 20), np.float16)
+    k = volta.triton(kernels.softmax, x, x.copy(), 20, grid=(2,), B=32, num_warps=1)
+    assert "ld.global.b16" in k.ptx
+
+
+def test_recorded_launches() -> None:
+    def wrapper(x: volta.recording.Fake) -> volta.recording.Fake:
+        y = x.new_empty(x.shape)
+        kernels.wrapped[lambda meta: (x.shape[0],)](x, y, x.shape[1], num_warps=1)
+        return y
+
+    with volta.record() as calls:
+        wrapper(volta.fake(2, 20))
+    kernel = calls.only()
+    assert kernel.grid == (2,)
+    assert {k: arg.text(v) for k, v in kernel.args.items() if k < 3} == {0: "in:f32[2,20]", 1: "out:f32[2,20]", 2: "20"}
+    assert volta.race(kernel).verdict == "clean"
+    reference = volta.triton(kernels.softmax, *softmax_args(20), grid=(2,), B=32, num_warps=1)
+    assert volta.check(reference, kernel).ok
+
+    with volta.record() as calls:
+        x = volta.fake(2, 20, role="inout")
+        kernels.softmax[(2,)](x, x, 20, B=32)
+    assert calls[0].alias == {"1": "0"}
+    with pytest.raises(volta.InputError, match="alias"):
+        calls.only()
+    assert kernels.softmax.run.__name__ == "run"
+    assert "recording" not in kernels.softmax.run.__module__

@@ -1,0 +1,51 @@
+"""Triton kernels for the tests; a module of its own, since Triton reads the source of a function from its file."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+CONFIGS = [triton.Config({"B": 64}, num_warps=1), triton.Config({"B": 128}, num_warps=2)]
+
+
+@triton.jit
+def softmax(x, y, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * n + i, mask=i < n, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(y + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+
+@triton.jit
+def softmax_unscaled(x, y, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * n + i, mask=i < n, other=-float("inf"))
+    e = tl.exp(v)
+    tl.store(y + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+
+@triton.jit
+def softmax_unmasked(x, y, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, B)
+    v = tl.load(x + row * n + i, mask=i < n, other=0.0)
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(y + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+
+tuned = triton.autotune(configs=CONFIGS, key=["n"])(softmax)
+wrapped = triton.heuristics({"B": lambda args: 64 if args["n"] <= 64 else 128})(softmax)
+
+
+@triton.jit
+def broken(x, y, n, B: tl.constexpr):
+    tl.store(y + tl.arange(0, B), undefined_name)  # noqa: F821
+
+
+@triton.jit
+def copy_then_scale(x, y, n, factor, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)

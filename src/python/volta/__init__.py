@@ -1,0 +1,62 @@
+"""volta proves that a GPU kernel computes what its reference computes, or shows the input, race or deadlock that says otherwise.
+
+    import volta
+
+    r = volta.check(reference, optimized, args=[volta.arg.input("f32", (4,)), volta.arg.output("f32", (4,))], block=4)
+    r.verdict           # "equivalent" | "not-equivalent" | "defective" | "unknown"
+    r.counterexample    # its inputs as NumPy arrays
+
+No GPU is needed.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from . import arg, recording
+from .api import Prepared, check, explain, prepare, race
+from .errors import CompileError, Error, InputError, NotProved, ServerError
+from .kernels import Formula, Kernel, formula, ptx
+from .nvcc import cuda
+from .recording import Recording, fake, record
+from .results import Counterexample, Finding, Result, Site
+from .trace import function
+from .triton_kernels import every as triton_configs
+from .triton_kernels import triton
+from .verification import verify
+
+try:
+    __version__ = metadata.version("volta-prover")
+except metadata.PackageNotFoundError:  # A checkout that is on the path, not installed.
+    __version__ = "0"
+
+__all__ = [
+    "CompileError",
+    "Counterexample",
+    "Error",
+    "Finding",
+    "Formula",
+    "InputError",
+    "Kernel",
+    "NotProved",
+    "Prepared",
+    "Recording",
+    "Result",
+    "ServerError",
+    "Site",
+    "arg",
+    "check",
+    "cuda",
+    "explain",
+    "fake",
+    "formula",
+    "function",
+    "prepare",
+    "ptx",
+    "race",
+    "record",
+    "recording",
+    "triton",
+    "triton_configs",
+    "verify",
+]

@@ -1,0 +1,201 @@
+"""Arguments of kernels: arrays by what they are, numbers as they are.
+
+    volta.arg.input("f32", (4, 128))        read only
+    volta.arg.output("f32", (4, 128))       written; has no content before
+    volta.arg.inout("f32", (4, 128))        both
+    volta.arg.scratch("f32", (4,))          not compared
+    volta.arg.zeros("s32", (1,))            starts at zero
+    volta.arg.known(array)                  an array whose contents are given
+
+NumPy arrays and tensors give their type, shape and strides, and no contents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError
+
+_ALIASES = {
+    "float16": "f16",
+    "half": "f16",
+    "fp16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float": "f32",
+    "fp32": "f32",
+    "float64": "f64",
+    "double": "f64",
+    "fp64": "f64",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "fp8e4nv": "e4m3",
+    "fp8e5": "e5m2",
+    "bool": "u8",
+    "int": "s32",
+    **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
+    **{f"i{n}": f"s{n}" for n in (8, 16, 32, 64)},
+}
+_NUMPY: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": np.float32,
+    "f32": np.float32,
+    "f64": np.float64,
+    "e4m3": np.float32,
+    "e5m2": np.float32,
+    **{f"s{n}": getattr(np, f"int{n}") for n in (8, 16, 32, 64)},
+    **{f"u{n}": getattr(np, f"uint{n}") for n in (8, 16, 32, 64)},
+}
+
+
+def type_name(dtype: object) -> str:
+    """The program's word for an element type: of NumPy, of torch, of Triton, or the word itself."""
+    if isinstance(dtype, np.dtype):
+        text = dtype.name
+    elif isinstance(dtype, type) and issubclass(dtype, np.generic):
+        text = np.dtype(dtype).name
+    else:
+        text = str(dtype).rsplit(".", 1)[-1]
+    name = _ALIASES.get(text, text)
+    if name not in _NUMPY:
+        raise InputError(f"`{dtype}` is no element type; one of {', '.join(_NUMPY)}")
+    return name
+
+
+def numpy_type(name: str) -> Any:
+    """The NumPy type that holds values of an element type (a wider one where NumPy has none)."""
+    return _NUMPY.get(name, np.float64)
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that a pointer parameter points to: `strides` in elements where it is not row-major and dense."""
+
+    type: str
+    shape: tuple[int, ...]
+    role: str | None = None
+    strides: tuple[int, ...] | None = None
+    contents: str | None = None
+    name: str | None = None
+
+    def text(self) -> str:
+        """It as the command line writes it."""
+        role = f"{self.role}:" if self.role else ""
+        out = f"{role}{self.type}[{','.join(map(str, self.shape or (1,)))}]"
+        if self.strides is not None:
+            out += f"/strides[{','.join(map(str, self.strides))}]"
+        return out if self.contents is None else f"{out}={self.contents}"
+
+    def named(self, name: str) -> Array:
+        """The same array under a name for formulas and reports."""
+        return replace(self, name=name)
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+
+Scalar = int | float
+Arg = Array | Scalar
+
+
+def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], contents: str | None = None) -> Array:
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in sizes):
+        raise InputError(f"a shape has no negative sizes: {sizes}")
+    return Array(type_name(dtype), sizes, role, contents=contents)
+
+
+def input(dtype: object, shape: int | tuple[int, ...]) -> Array:
+    """An array that a kernel reads."""
+    return _make("in", dtype, shape)
+
+
+def output(dtype: object, shape: int | tuple[int, ...]) -> Array:
+    """An array that a kernel writes, without content before."""
+    return _make("out", dtype, shape)
+
+
+def inout(dtype: object, shape: int | tuple[int, ...]) -> Array:
+    """An array that a kernel reads and writes."""
+    return _make("inout", dtype, shape)
+
+
+def scratch(dtype: object, shape: int | tuple[int, ...]) -> Array:
+    """An array that a kernel uses, and that is not compared."""
+    return _make("scratch", dtype, shape)
+
+
+def zeros(dtype: object, shape: int | tuple[int, ...]) -> Array:
+    """An array that starts at zero and is compared."""
+    return _make("inout", dtype, shape, "0")
+
+
+def known(array: object, role: str = "in") -> Array:
+    """An array with the contents of a NumPy array or of a tensor on the CPU."""
+    values: npt.NDArray[Any] = np.asarray(array)
+    flat = ",".join(_number(v) for v in values.ravel().tolist())
+    return Array(type_name(values.dtype), values.shape, role, contents=f"[{flat}]")
+
+
+def _number(v: object) -> str:
+    if isinstance(v, bool):
+        return str(int(v))
+    return repr(v)
+
+
+def is_array(value: object) -> bool:
+    """Whether a value stands for an array: one of ours, of NumPy, or a tensor."""
+    return isinstance(value, (Array, np.ndarray)) or (
+        hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
+    )
+
+
+def coerce(value: object) -> Arg:
+    """An argument from whatever stands for one."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        size = value.dtype.itemsize
+        dense = value.flags["C_CONTIGUOUS"]
+        strides = None if dense else tuple(s // size for s in value.strides)
+        return Array(type_name(value.dtype), value.shape, strides=strides)
+    if is_array(value):
+        return _tensor(value)
+    raise InputError(f"{value!r} is no argument: a number, an array, a tensor or one of volta.arg")
+
+
+def _tensor(value: Any) -> Array:
+    shape = tuple(int(n) for n in value.shape)
+    strides: tuple[int, ...] | None = None
+    stride = getattr(value, "stride", None)
+    if callable(stride):
+        strides = tuple(int(n) for n in stride())
+        dense, step = True, 1
+        for n, s in zip(reversed(shape), reversed(strides)):
+            dense = dense and (n == 1 or s == step)
+            step *= n
+        strides = None if dense else strides
+    return Array(type_name(value.dtype), shape, strides=strides)
+
+
+def text(value: Arg) -> str:
+    """An argument as the command line writes it."""
+    if isinstance(value, Array):
+        return value.text()
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)

@@ -1,0 +1,29 @@
+"""Errors of this package: one family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Error(Exception):
+    """Anything that this package raises by itself."""
+
+
+class InputError(Error):
+    """A request that makes no sense: a file, a kernel, a binding, a launch. `details` is the program's JSON of it."""
+
+    def __init__(self, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.details = details or {}
+
+
+class CompileError(Error):
+    """A compiler rejected a kernel; the message is the compiler's."""
+
+
+class ServerError(Error):
+    """The program could not be found or started, or it ended."""
+
+
+class NotProved(Error, AssertionError):
+    """What was to be proved was refuted or is open; the message is the report."""

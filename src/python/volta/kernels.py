@@ -1,0 +1,147 @@
+"""What can be compared: PTX, CUDA, Triton, formulas and functions, each as one class."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import arg
+from .errors import InputError
+from .server import text_of
+
+Grid = int | Sequence[int]
+
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.S)
+_PARAM = re.compile(r"\.param\s+[^,]*?([\w$]+)\s*(?:\[[^\]]*\])?\s*(?:,|$)", re.S)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel as PTX, with what is known of its launch.
+
+    `names` are the parameters' names in order, for reports and formulas. `args`, by position, and `grid` are bound by
+    whatever made the kernel; parameters that a compiler added are among them.
+    """
+
+    ptx: str
+    name: str
+    entry: str | None = None
+    names: tuple[str, ...] = ()
+    args: Mapping[int, arg.Arg] = field(default_factory=dict)
+    grid: Grid | None = None
+    block: Grid | None = None
+    dynamic_shared: int | None = None
+
+    def request(self) -> dict[str, Any]:
+        """It as a request has it."""
+        return {"text": self.ptx, "name": self.name}
+
+    def parameters(self) -> list[str]:
+        """The names that PTX gives the parameters of the entry."""
+        entries = _ENTRY.findall(re.sub(r"//[^\n]*", "", self.ptx))
+        if self.entry is not None:
+            named = [e for e in entries if e[0] == self.entry]
+            entries = named or [e for e in entries if self.entry in e[0]]
+        return _PARAM.findall(entries[0][1].strip()) if entries else []
+
+    def __repr__(self) -> str:
+        return f"<volta.Kernel {self.name}{'' if self.entry is None else ': ' + self.entry}>"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula, such as `y[i,j] = sum(k: a[i,k]*b[k,j])`."""
+
+    text: str
+
+    def request(self) -> dict[str, Any]:
+        """It as a request has it."""
+        return {"formula": self.text}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A plain function of arrays: it takes the inputs, then the numbers that its signature names, and returns the outputs."""
+
+    function: Callable[..., Any]
+
+
+Reference = Kernel | Formula | Function
+
+
+def ptx(source: str | Path, entry: str | None = None, name: str | None = None) -> Kernel:
+    """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several."""
+    if isinstance(source, Path) or ("\n" not in source and ".entry" not in source):
+        path = Path(source)
+        return Kernel(text_of(path), name or str(path), entry)
+    return Kernel(source, name or "kernel.ptx", entry)
+
+
+def formula(text: str) -> Formula:
+    """A formula; its arrays are named as the arguments are."""
+    return Formula(text)
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a text is PTX, by its first directive."""
+    return re.search(r"^\s*\.version\s+\d", text, re.M) is not None
+
+
+def coerce(value: object, **launch: Any) -> Reference:
+    """A kernel, formula or function from whatever stands for one."""
+    if isinstance(value, (Kernel, Formula, Function)):
+        return value
+    if isinstance(value, Path):
+        if value.suffix in (".cu", ".cuh"):
+            from .nvcc import cuda
+
+            return cuda(value, timeout=launch.get("compile_timeout", 120))
+        return ptx(value)
+    if isinstance(value, str):
+        if is_ptx(value):
+            return ptx(value)
+        if "__global__" in value:
+            from .nvcc import cuda
+
+            return cuda(value, timeout=launch.get("compile_timeout", 120))
+        if "\n" not in value and value.endswith((".ptx", ".cu")):
+            return coerce(Path(value), **launch)
+        raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
+    if _is_jit(value):
+        from .triton_kernels import triton
+
+        args, grid = launch.get("args"), launch.get("grid")
+        names = None if not isinstance(args, Mapping) else args
+        given: list[Any] = list(names.values() if names is not None else args or [])
+        return triton(value, *given, grid=(1,) if grid is None else grid)
+    if callable(value):
+        return Function(value)
+    raise InputError(f"{value!r} is no kernel, formula or function")
+
+
+def _is_jit(value: object) -> bool:
+    seen = 0
+    while seen < 16:
+        if type(value).__module__.startswith("triton.runtime"):
+            return True
+        if not hasattr(value, "fn"):
+            return False
+        value, seen = value.fn, seen + 1
+    return False
+
+
+def grid_of(grid: Grid) -> list[int]:
+    """A grid or block as a list."""
+    out = [grid] if isinstance(grid, int) else [int(n) for n in grid]
+    if not 1 <= len(out) <= 3 or any(n < 1 for n in out):
+        raise InputError(f"a grid or block is one to three positive numbers, not {grid!r}")
+    return out
+
+
+def count(grid: Grid) -> int:
+    """Number of CTAs of a grid, or of threads of a block."""
+    return math.prod(grid_of(grid))

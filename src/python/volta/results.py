@@ -1,0 +1,300 @@
+"""Answers, typed: what the program says in JSON, with counterexamples as NumPy arrays."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import arg
+from .errors import NotProved
+
+Verdict = Literal["equivalent", "clean", "not-equivalent", "defective", "unknown"]
+Category = Literal[
+    "proved", "compile", "syntax", "launch", "race", "deadlock", "memory", "wrong-values", "denied", "limit", "unknown"
+]
+
+#: Where a defect belongs.
+_CATEGORIES: dict[str, Category] = {
+    "data-race": "race",
+    "deadlock": "deadlock",
+    "barrier-misuse": "deadlock",
+    "out-of-bounds": "memory",
+    "uninitialized-read": "memory",
+    "misaligned-access": "memory",
+    "lifetime": "memory",
+    "assertion": "wrong-values",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place: in the PTX, and in the source that it was compiled from where the compiler says so."""
+
+    file: str
+    line: int
+    text: str
+    threads: tuple[tuple[int, ...], ...]
+    source: tuple[str, int] | None
+
+    @classmethod
+    def of(cls, site: Mapping[str, Any]) -> Site:
+        """From JSON."""
+        source = site.get("source")
+        return cls(
+            str(site.get("file", "")),
+            int(site.get("line", 0)),
+            str(site.get("text", "")),
+            tuple(tuple(t) for t in site.get("threads", [])),
+            (str(source["file"]), int(source["line"])) if source else None,
+        )
+
+    def __str__(self) -> str:
+        file, line = self.source or (self.file, self.line)
+        return f"{file}:{line}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect, a warning, or a reason for `unknown`."""
+
+    kind: str
+    message: str
+    kernel: str | None
+    count: int
+    sites: tuple[Site, ...]
+    hint: str | None = None
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Finding:
+        """From JSON."""
+        return cls(
+            str(entry["kind"]),
+            str(entry["message"]),
+            entry.get("kernel"),
+            int(entry.get("count", 1)),
+            tuple(Site.of(s) for s in entry.get("sites", [])),
+            entry.get("hint"),
+        )
+
+    def __str__(self) -> str:
+        where = f" at {self.sites[0]}" if self.sites else ""
+        return f"{self.kind}{where}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An input on which an output differs.
+
+    `inputs` are NumPy arrays by name; elements that play no part are 0. `reference` and `optimized` are the values of
+    `output[element]`; `optimized` is None where the kernel does not write it.
+    """
+
+    output: str
+    element: tuple[int, ...]
+    reference: float | None
+    optimized: float | None
+    inputs: dict[str, npt.NDArray[Any]]
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.output}[{', '.join(map(str, self.element))}]"
+        lines = [f"{place}: reference {self.reference}, optimized {self.optimized}"]
+        lines += [f"  {name} = {np.array2string(array, threshold=64)}" for name, array in self.inputs.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names and arrays of the parameters, by the names that PTX gives them: the program's reports use those."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    arrays: Mapping[str, arg.Array] = field(default_factory=dict)
+
+    def name(self, ptx: str) -> str:
+        """The name of a parameter for people."""
+        return self.names.get(ptx, ptx)
+
+    def replace(self, text: str) -> str:
+        """A text with those names."""
+        # Expressions leave out what all names begin with.
+        short = {p[p.rindex("param_") :]: n for p, n in self.names.items() if "param_" in p}
+        known = {**short, **self.names}
+        if not known:
+            return text
+        words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        return re.sub(rf"(?<![\w$])(?:{words})(?![\w$])", lambda m: known[m[0]], text)
+
+
+@dataclass(frozen=True)
+class Result:
+    """An answer. `report` is the program's JSON, `text` its report for people; `print(result)` prints that."""
+
+    verdict: Verdict
+    report: dict[str, Any]
+    text: str
+    names: Names = Names()
+    category_: Category | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True only if it is proved (and nothing of it is denied)."""
+        return self.verdict in ("equivalent", "clean") and not self.denied
+
+    def __bool__(self) -> bool:
+        raise TypeError("a result is neither true nor false: ask result.ok (True only if proved) or result.verdict")
+
+    @property
+    def defects(self) -> list[Finding]:
+        """Races, deadlocks, memory errors."""
+        return [Finding.of(e) for e in self.report.get("defects", [])]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """What is suspect and refutes nothing."""
+        return [Finding.of(e) for e in self.report.get("warnings", [])]
+
+    @property
+    def unknown(self) -> list[Finding]:
+        """Every reason why it could not be shown."""
+        return [Finding.of(e) for e in self.report.get("unknown", [])]
+
+    @property
+    def denied(self) -> list[str]:
+        """Kinds of warnings that were denied and found."""
+        return list(self.report.get("denied", []))
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the answer takes for granted."""
+        listed = self.report.get("assumptions", [])
+        return [a if isinstance(a, str) else str(a.get("message", a)) for a in listed]
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """The input that tells the kernels apart."""
+        found = self.report.get("counterexample")
+        if not found:
+            return None
+        return Counterexample(
+            self.names.name(str(found["output"])),
+            tuple(found.get("element") or ()),
+            _value(found.get("reference")),
+            _value(found.get("optimized")),
+            _inputs(found.get("inputs", {}), self.names),
+            str(found.get("message", "")),
+        )
+
+    @property
+    def category(self) -> Category:
+        """One word for statistics."""
+        if self.category_ is not None:
+            return self.category_
+        if self.verdict == "defective":
+            return next((_CATEGORIES[d.kind] for d in self.defects if d.kind in _CATEGORIES), "wrong-values")
+        if self.verdict == "not-equivalent":
+            return "wrong-values"
+        if self.denied:
+            return "denied"
+        if self.verdict == "unknown":
+            kinds = {u.kind for u in self.unknown}
+            return "limit" if kinds == {"limit"} else "unknown"
+        return "proved"
+
+    @property
+    def reward(self) -> float | None:
+        """1.0 proved, 0.0 refuted, None not known."""
+        if self.category == "proved":
+            return 1.0
+        return None if self.category in ("unknown", "limit") else 0.0
+
+    @property
+    def hint(self) -> str:
+        """One sentence for whoever wrote the candidate."""
+        if self.category == "proved":
+            return "Proved."
+        if self.defects:
+            return self.names.replace(str(self.defects[0]))
+        example = self.counterexample
+        if example is not None:
+            return self.names.replace(example.message or str(example).splitlines()[0]) + "."
+        if self.unknown:
+            return self.names.replace(str(self.unknown[0]))
+        return self.text.strip().splitlines()[0] if self.text.strip() else self.verdict
+
+    def raise_unless_proved(self, *, allow_unknown: bool = False) -> Result:
+        """This result if it is proved; else raises `NotProved`, whose message is the report."""
+        if self.ok or (allow_unknown and self.verdict == "unknown" and not self.denied):
+            return self
+        raise NotProved(str(self))
+
+    def __str__(self) -> str:
+        text = self.names.replace(self.text.rstrip())
+        example = self.counterexample
+        if example is None or not example.inputs:
+            return text
+        return f"{text}\n\ncounterexample:\n{example}"
+
+    def __repr__(self) -> str:
+        return f"<volta.Result {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        colour = {True: "#1a7f37", False: "#cf222e"}[self.ok] if self.verdict != "unknown" else "#9a6700"
+        return (
+            f'<div><b style="color:{colour}">{html.escape(self.verdict)}</b>'
+            f'<pre style="white-space:pre-wrap">{html.escape(str(self))}</pre></div>'
+        )
+
+
+def failed(category: Category, message: str, kind: str = "syntax") -> Result:
+    """The result of a candidate that could not be judged because of itself."""
+    entry = {"kernel": "optimized", "kind": kind, "message": message, "count": 1, "sites": []}
+    report = {"verdict": "unknown", "unknown": [entry], "defects": [], "warnings": []}
+    return Result("unknown", report, message, category_=category)
+
+
+def _value(value: Any) -> float | None:
+    if not isinstance(value, Mapping):
+        return None if value is None else float(value)
+    approx = value.get("approx")
+    try:
+        return float(value.get("text", "nan") if approx is None else approx)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _number(value: Any, is_float: bool) -> float | int:
+    text = str(value.get("text", "")) if isinstance(value, Mapping) else str(value)
+    if not is_float and re.fullmatch(r"-?\d+", text):
+        return int(text)  # Beyond 2^53 a float would be another number.
+    number = _value(value)
+    number = float("nan") if number is None else number
+    return number if is_float else int(number)
+
+
+def _inputs(inputs: Mapping[str, Any], names: Names) -> dict[str, npt.NDArray[Any]]:
+    out: dict[str, npt.NDArray[Any]] = {
+        names.name(ptx): np.zeros(array.shape, dtype=arg.numpy_type(array.type))
+        for ptx, array in names.arrays.items()
+        if array.role in ("in", "inout") and array.contents is None
+    }
+    for ptx, elements in inputs.items():
+        array = names.arrays.get(ptx)
+        places = [tuple(e.get("element") or (0,)) for e in elements]
+        if array is not None and all(len(p) == len(array.shape) for p in places):
+            shape: tuple[int, ...] = array.shape
+        else:
+            rank = max(map(len, places), default=1)
+            shape = tuple(max(p[i] if i < len(p) else 0 for p in places) + 1 for i in range(rank))
+        kind = arg.type_name(elements[0]["type"]) if elements and elements[0].get("type") else "f64"
+        values = np.zeros(shape, dtype=arg.numpy_type(kind))
+        for place, e in zip(places, elements):
+            if len(place) == len(shape) and all(i < n for i, n in zip(place, shape)):
+                values[place] = _number(e["value"], values.dtype.kind == "f")
+        out[names.name(ptx)] = values
+    return out

@@ -1,0 +1,238 @@
+"""Triton functions to PTX without a GPU.
+
+Triton asks a driver for the device to compile for, and its `warmup` compiles for arguments without launching. So a
+driver stands in that names an architecture and can do nothing else, and tensors stand in that have a type and an
+address, which is all that a kernel is specialised by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import arg
+from .errors import CompileError, InputError
+from .kernels import Grid, Kernel
+
+GridLike = Grid | Callable[[dict[str, Any]], Grid]
+
+#: Types as Triton names them.
+_DTYPES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    **{f"s{n}": f"int{n}" for n in (8, 16, 32, 64)},
+    **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+}
+
+_lock = threading.RLock()
+
+
+class Tensor:
+    """A stand-in for a tensor: what Triton looks at to compile for it."""
+
+    def __init__(self, array: arg.Array) -> None:
+        self.array = array
+        self.dtype = _DTYPES[array.type]
+        self.shape = array.shape
+
+    def data_ptr(self) -> int:
+        """An address that is aligned as allocators align."""
+        return 1 << 20
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements."""
+        steps = list(self.array.strides or [])
+        if not steps:
+            step = 1
+            for n in reversed(self.shape):
+                steps.insert(0, step)
+                step *= n
+        return tuple(steps) if dim is None else steps[dim]
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return self.array.elements
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return int("".join(c for c in self.dtype.split("_")[0] if c.isdigit())) // 8
+
+
+def _driver(arch: int) -> Any:
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.driver import DriverBase
+
+    class Driver(DriverBase):  # type: ignore[misc]
+        """Names a device, and has none."""
+
+        def __init__(self) -> None:
+            pass
+
+        @classmethod
+        def is_active(cls) -> bool:
+            return True
+
+        def map_python_to_cpp_type(self, ty: str) -> str:
+            return ty
+
+        def get_current_target(self) -> Any:
+            return GPUTarget("cuda", arch, 32)
+
+        def get_active_torch_device(self) -> Any:
+            raise CompileError("there is no device: the kernel is compiled, not run")
+
+        def get_benchmarker(self) -> Any:
+            raise CompileError("there is no device: configurations cannot be measured")
+
+        def get_device_interface(self) -> Any:
+            raise CompileError("there is no device: the kernel is compiled, not run")
+
+        def get_current_device(self) -> int:
+            # Functions keep what they compiled by device: one for each architecture.
+            return 100_000 + arch
+
+        def set_current_device(self, device: int) -> None:
+            pass
+
+        def get_current_stream(self, device: int) -> int:
+            return 0
+
+    return Driver()
+
+
+@contextlib.contextmanager
+def without_gpu(arch: int) -> Iterator[None]:
+    """Inside, Triton compiles for an architecture and finds no device."""
+    from triton.runtime.driver import driver
+
+    with _lock:
+        before = driver._active
+        driver.set_active(_driver(arch))
+        try:
+            yield
+        finally:
+            driver._active = before
+
+
+def unwrap(fn: Any) -> tuple[Any, list[Any]]:
+    """The compiled function under its wrappers (autotuners, heuristics, others with an `fn`), and these from outside."""
+    from triton.runtime.jit import JITFunction
+
+    wrappers = []
+    while not isinstance(fn, JITFunction):
+        wrappers.append(fn)
+        if not hasattr(fn, "fn") or len(wrappers) > 16:
+            raise InputError(f"{fn!r} is no Triton function")
+        fn = fn.fn
+    return fn, wrappers
+
+
+def configurations(fn: Any) -> list[Any]:
+    """The configurations of an autotuned function; `[None]` for any other."""
+    found = next((w.configs for w in unwrap(fn)[1] if hasattr(w, "configs")), None)
+    return list(found) if found else [None]
+
+
+def triton(
+    fn: Any,
+    *args: Any,
+    grid: GridLike,
+    num_warps: int | None = None,
+    num_stages: int | None = None,
+    arch: int = 80,
+    config: Any = 0,
+    **constexprs: Any,
+) -> Kernel:
+    """A kernel from a Triton function, with the arguments and the grid of a launch.
+
+    `args` and `constexprs` are those of `fn[grid](*args, **constexprs)`, arrays by what they are. Of an autotuned function
+    `config` chooses a configuration by its number, or is one. No GPU is needed.
+    Raises `CompileError` with Triton's message.
+    """
+    function, wrappers = unwrap(fn)
+    names = [p.name for p in function.params]
+    if len(args) > len(names):
+        raise InputError(f"{function.__name__} takes {len(names)} arguments, not {len(args)}")
+    bound = dict(zip(names, args)) | constexprs
+    options: dict[str, Any] = {k: v for k, v in [("num_warps", num_warps), ("num_stages", num_stages)] if v is not None}
+    for wrapper in wrappers:
+        if hasattr(wrapper, "configs"):
+            chosen = wrapper.configs[config] if isinstance(config, int) else config
+            bound |= chosen.all_kwargs()
+        elif hasattr(wrapper, "values") and isinstance(wrapper.values, Mapping):
+            for name, value in wrapper.values.items():
+                bound[name] = value(dict(bound))
+    options |= {k: bound.pop(k) for k in list(bound) if k not in names}
+    arrays = {k: arg.coerce(v) if arg.is_array(v) else v for k, v in bound.items()}
+    stand_ins = {k: Tensor(v) if isinstance(v, arg.Array) else v for k, v in arrays.items()}
+    extents = grid(dict(stand_ins)) if callable(grid) else grid
+    compiled = _compile(function, stand_ins, options, arch)
+    return _kernel(function, compiled, arrays, extents, arch)
+
+
+def _compile(function: Any, values: Mapping[str, Any], options: Mapping[str, Any], arch: int) -> Any:
+    with without_gpu(arch):
+        try:
+            compiled = function.warmup(**values, grid=(1,), **options)
+        except (InputError, CompileError):
+            raise
+        except Exception as e:
+            raise CompileError(f"{function.__name__}: Triton says\n{e}") from e
+        return compiled.result() if hasattr(compiled, "result") else compiled
+
+
+def _kernel(function: Any, compiled: Any, arrays: Mapping[str, Any], grid: Grid, arch: int) -> Kernel:
+    signature: Mapping[str, Any] = compiled.src.signature
+    kept = [name for name, kind in signature.items() if kind != "constexpr"]
+    flat = [name for name in kept if isinstance(signature[name], (tuple, list))]
+    if flat:
+        raise CompileError(f"{function.__name__}: arguments that are tuples ({', '.join(flat)}) are not supported")
+    bound: dict[int, arg.Arg] = {}
+    for position, name in enumerate(kept):
+        if name not in arrays:
+            raise InputError(f"{function.__name__} needs an argument for `{name}`")
+        if str(signature[name]).startswith("tensordesc"):
+            raise CompileError(f"{function.__name__}: `{name}` is a tensor descriptor, which is not supported yet")
+        bound[position] = arg.coerce(arrays[name])
+    kernel = Kernel(
+        ptx=compiled.asm["ptx"],
+        name=f"{function.__name__}.ptx",
+        entry=compiled.metadata.name,
+        names=tuple(kept),
+        args=bound,
+        grid=grid,
+        dynamic_shared=int(compiled.metadata.shared),
+    )
+    hidden = kernel.parameters()[len(kept) :]
+    for position in range(len(kept), len(kept) + len(hidden)):
+        # Memory that Triton itself asks for: nothing outside of the kernel sees it.
+        size = max(int(getattr(compiled.metadata, "global_scratch_size", 0) or 0), 1)
+        bound[position] = arg.scratch("u8", (size * _count(grid),))
+    return kernel
+
+
+def _count(grid: Grid) -> int:
+    from .kernels import count
+
+    return count(grid)
+
+
+def every(fn: Any, *args: Any, grid: GridLike, arch: int = 80, **constexprs: Any) -> dict[str, Kernel]:
+    """The kernels of all configurations of an autotuned function, by the configuration's text."""
+    found: Sequence[Any] = configurations(fn)
+    return {
+        "" if config is None else str(config): triton(
+            fn, *args, grid=grid, arch=arch, config=0 if config is None else config, **constexprs
+        )
+        for config in found
+    }

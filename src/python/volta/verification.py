@@ -1,0 +1,138 @@
+"""`@volta.verify`: what a kernel must compute, written beside it; pytest checks it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from . import api
+from .errors import InputError
+from .kernels import Kernel
+from .results import Result
+from .triton_kernels import configurations, triton
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One size and one configuration of a kernel."""
+
+    size: Mapping[str, int]
+    config: int
+
+    @property
+    def id(self) -> str:
+        """A name for it."""
+        size = "-".join(f"{k}={v}" for k, v in self.size.items())
+        return "-".join(p for p in (size, f"config{self.config}" if self.config else "") if p) or "launch"
+
+
+@dataclass
+class Verification:
+    """What `verify` was told about a kernel."""
+
+    kernel: Any
+    reference: Any
+    args: Callable[..., api.Args]
+    grid: Any
+    block: Any
+    sizes: Sequence[Mapping[str, int]]
+    configs: Literal["all", "first"]
+    timeout: float | None
+    allow_unknown: bool
+    arch: int
+    options: dict[str, Any]
+    name: str
+    constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] = field(default_factory=dict)
+
+    def cases(self) -> Iterator[Case]:
+        """Every size with every configuration."""
+        count = len(configurations(self.kernel)) if self.is_triton else 1
+        for size in self.sizes:
+            for config in range(count if self.configs == "all" else 1):
+                yield Case(size, config)
+
+    @property
+    def is_triton(self) -> bool:
+        """Whether the kernel is a Triton function."""
+        from .kernels import _is_jit
+
+        return _is_jit(self.kernel)
+
+    def check(self, case: Case, timeout: float | None = None) -> Result:
+        """Checks one case."""
+        args = self.args(**case.size)
+        options = self.options
+        limit = timeout if timeout is not None else self.timeout
+        if not self.is_triton:
+            grid = self.grid(**case.size) if callable(self.grid) else self.grid
+            return api.check(self.reference, self.kernel, args=args, grid=grid, block=self.block, timeout=limit, **options)
+        values = list(args.values()) if isinstance(args, Mapping) else list(args)
+        given = self.constexprs(**case.size) if callable(self.constexprs) else self.constexprs
+        kernel: Kernel = triton(self.kernel, *values, grid=self._grid(case), arch=self.arch, config=case.config, **dict(given))
+        return api.check(self.reference, kernel, args=args, timeout=limit, **options)
+
+    def _grid(self, case: Case) -> Any:
+        if not callable(self.grid):
+            return self.grid
+        names = self.grid.__code__.co_varnames[: self.grid.__code__.co_argcount] if hasattr(self.grid, "__code__") else ()
+        size = {k: v for k, v in case.size.items() if k in names}
+        return (lambda meta: self.grid(**size, meta=meta)) if "meta" in names else self.grid(**size)
+
+
+#: Everything that was decorated in this process, by the module that did it.
+registry: dict[str, list[Verification]] = {}
+
+
+def verify(
+    reference: Any,
+    *,
+    args: Callable[..., api.Args],
+    grid: Any = (1,),
+    block: Any = None,
+    sizes: Sequence[Mapping[str, int]] = ({},),
+    configs: Literal["all", "first"] = "all",
+    constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] | None = None,
+    timeout: float | None = None,
+    allow_unknown: bool = False,
+    arch: int = 80,
+    **options: Any,
+) -> Callable[[K], K]:
+    """Says what a kernel must compute; the kernel is returned unchanged.
+
+    `args` and `grid` are functions of the names in `sizes`; `grid` may take `meta` as well, the bound arguments. pytest runs one
+    test for each size and autotune configuration.
+    """
+    if not sizes:
+        raise InputError("`sizes` is empty: nothing would be checked")
+
+    module = str(sys._getframe(1).f_globals.get("__name__", ""))
+
+    def decorate(kernel: K) -> K:
+        inner: Any = kernel
+        name = getattr(inner, "__name__", None) or getattr(getattr(inner, "base_fn", None), "__name__", None)
+        if isinstance(kernel, Kernel):
+            name = kernel.entry or kernel.name
+        registry.setdefault(module, []).append(
+            Verification(
+                kernel=kernel,
+                reference=reference,
+                args=args,
+                grid=grid,
+                block=block,
+                sizes=sizes,
+                configs=configs,
+                timeout=timeout,
+                allow_unknown=allow_unknown,
+                arch=arch,
+                options=options,
+                name=str(name or type(inner).__name__),
+                constexprs=constexprs or {},
+            )
+        )
+        return kernel
+
+    return decorate

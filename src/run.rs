@@ -1,0 +1,273 @@
+//! `volta run`: a kernel executed on numbers.
+//!
+//! The pipeline of `race`, with every input known: parse, lower, resolve, execute the CTAs one after the other with
+//! the machine's arithmetic ([`crate::number`]), and show what the arrays hold then. The schedule is round robin, one of
+//! those that a launch allows; races and memory errors of the run are found as in `race`.
+//!
+//! Not claimed: the bits of approximations and of matrix instructions on a given device, and anything about
+//! other inputs.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
+use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
+use crate::decide;
+use crate::grid::{Subject, numbers};
+use crate::input::{self, Files};
+use crate::report::precision::{Rounds, precision};
+use crate::report::values::Values;
+use crate::report::{self, Answer, Failure, Report, Verdict};
+use crate::sim::numbers::Memory;
+use crate::sim::{Outcome, Side, WarningKind};
+use crate::spec::binding::Key;
+use crate::spec::launch::Selection;
+use crate::spec::{self, Array, Layers, Origin, Resolved, Role, Setup, Value, Which, npy};
+use crate::term::ArrayId;
+
+/// A kernel that was executed.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    /// What was found.
+    pub report: Report,
+    /// What its outputs hold.
+    pub outputs: Vec<Values>,
+    /// The array behind each parameter, by position.
+    arrays: Vec<(u32, String, usize)>,
+}
+
+/// Executes one kernel as the layers of settings say.
+pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
+    let start = Instant::now();
+    let options = layers.options()?;
+    let spec = input::spec(layers, Which::Kernel, files, Some(options.seed))?;
+    let limits = limits(&options, start);
+    let lowered = input::lower(files, &spec)?;
+    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let parsed = Instant::now();
+    require_values(&setup)?;
+    setup.kernels[0].launch.numbers = true;
+
+    let resolved = &setup.kernels[0];
+    let deciding = decide::Options {
+        limits,
+        ..decide::Options::default()
+    };
+    let subject = Subject {
+        kernel: &lowered.kernel,
+        resolved,
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding: &deciding,
+    };
+    let ranks = match resolved.selection {
+        Selection::Given => vec![resolved.launch.rank()],
+        Selection::All => numbers::all_ranks(&subject).map_err(|n| {
+            let message = format!("the grid has {n} CTAs, too many to run: choose one with --cta");
+            Failure::new(ErrorKind::Launch, message)
+        })?,
+    };
+    let (mut covered, memory) = numbers::in_order(&subject, &ranks);
+    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    covered.outcome.defects.extend(races);
+    let simulated = Instant::now();
+    if options.strict {
+        let strict = make_strict(&mut covered.outcome);
+        covered.outcome.defects.extend(strict);
+    }
+    let notes = order_notes(&mut covered.outcome);
+    let ran = ran(&spec, &lowered, resolved);
+    let mut found = Found::default();
+    found.add(ran, &lowered, &covered.outcome);
+    found.warnings.extend(ran.warnings(&notes));
+    found.warnings.extend(ran.partial(&covered));
+    let outputs = outputs(&setup, &covered.outcome, memory.as_ref());
+    if memory.is_none() && found.defects.is_empty() && found.unknown.is_empty() {
+        let kind = UnknownKind::NondeterministicValue;
+        let message = "something that is not known reaches an array";
+        found
+            .unknown
+            .push(answer::Finding::new(Part::Kernel, kind, message));
+    }
+    let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
+        (false, _) => Verdict::Defective,
+        (true, false) => Verdict::Unknown,
+        (true, true) => Verdict::Ran,
+    };
+    let arrays = parameters(&setup, resolved, &outputs);
+    let written = outputs.iter().map(Values::written).collect();
+    let mut report = Report {
+        verdict,
+        defects: found.defects,
+        warnings: found.warnings,
+        unknown: found.unknown,
+        outputs: Outputs::Written(written),
+        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+        precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
+        ..report::begin(Command::Run, vec![ran.describe(&covered)], &options)
+    };
+    report.stats.seconds = times(start, parsed, simulated);
+    report.deny(&options.deny);
+    Ok(Executed {
+        report,
+        outputs,
+        arrays,
+    })
+}
+
+impl From<Executed> for Answer {
+    fn from(e: Executed) -> Answer {
+        let mut answer = Answer::from(e.report);
+        for o in &e.outputs {
+            answer.text.push('\n');
+            answer.text.push_str(&o.table());
+        }
+        answer
+    }
+}
+
+impl Executed {
+    /// Writes outputs to `.npy` files, each named by its parameter.
+    pub fn save(&self, wanted: &[(Key, PathBuf)]) -> Result<(), Failure> {
+        for (key, path) in wanted {
+            let mut arrays = self.arrays.iter();
+            let named = arrays.find(|(position, name, _)| key.names(*position, name));
+            let Some((_, _, output)) = named else {
+                let message = format!(
+                    "--save names no output: `{}` is bound as none (out: or inout:)",
+                    key.show()
+                );
+                return Err(Failure::new(ErrorKind::Binding, message));
+            };
+            let values = &self.outputs[*output];
+            let (bytes, _) = values.bytes();
+            let file = npy::write(values.elem, &values.shape, &bytes);
+            std::fs::write(path, file).map_err(|e| {
+                Failure::new(ErrorKind::File, format!("cannot write `{}`: {e}", path.display()))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// True if an array is known before the launch, or need not be.
+fn is_ready(a: &Array) -> bool {
+    match a.origin {
+        Origin::Pointer => a.initial.is_some() || matches!(a.role, Some(Role::Out | Role::Scratch)),
+        // A scalar is asked for by its flag, a variable has its initialiser.
+        Origin::Scalar | Origin::Global | Origin::Const => true,
+    }
+}
+
+/// Every input needs contents, every scalar a value.
+fn require_values(setup: &Setup) -> Result<(), Failure> {
+    let resolved = &setup.kernels[0];
+    let mut missing: Vec<(u32, String)> = Vec::new();
+    for field in &resolved.bindings.fields {
+        let (Value::Pointer(id) | Value::Map(id, _)) = field.value else {
+            continue;
+        };
+        let a = &resolved.arrays[id];
+        let known = a.extent.is_some() && !a.shape.is_empty() && a.elem.is_some();
+        if known && is_ready(a) {
+            continue;
+        }
+        let mut flags = resolved.bindings.flags.iter();
+        let flag = flags.find(|f| (f.start..f.start + f.bytes).contains(&field.offset));
+        let flag = flag.map_or(String::new(), |f| f.at(field.offset));
+        let text = match (known, a.elem) {
+            (true, Some(elem)) => {
+                let dims: Vec<String> = a.shape.iter().map(u64::to_string).collect();
+                let role = if a.role == Some(Role::In) {
+                    "in:"
+                } else {
+                    "inout:"
+                };
+                format!("{flag}={role}{}[{}]=CONTENTS", elem.name(), dims.join(","))
+            }
+            _ => format!("{flag}=in:TYPE[N]=CONTENTS (or out:TYPE[N])"),
+        };
+        missing.push((field.offset, format!("`{}` with {text}", a.name)));
+    }
+    for u in &resolved.without_value {
+        missing.push((u32::MAX, format!("`{}` with {}=VALUE", u.name, u.flag)));
+    }
+    missing.sort();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = missing.into_iter().map(|m| m.1).collect();
+    let message = format!(
+        "`run` needs to know every input; bind {} (CONTENTS: a number, [a,b,...], iota, @FILE.npy, normal, uniform)",
+        list.join(", ")
+    );
+    Err(Failure::new(ErrorKind::Contents, message))
+}
+
+/// What depends on an order that other schedules change is no reason for `unknown` here: the values are those of
+/// the schedule that was run.
+fn order_notes(outcome: &mut Outcome) -> Vec<crate::sim::Finding<WarningKind>> {
+    let unknowns = std::mem::take(&mut outcome.unknowns);
+    let is_order = |k| k == UnknownKind::NondeterministicValue;
+    let has_values = !unknowns.iter().any(|u| !is_order(u.kind));
+    let (order, rest) = unknowns
+        .into_iter()
+        .partition(|u| has_values && is_order(u.kind) && u.sites.len() > 1);
+    outcome.unknowns = rest;
+    let order: Vec<crate::sim::Finding<UnknownKind>> = order;
+    let note = |u: crate::sim::Finding<UnknownKind>| crate::sim::Finding {
+        kind: WarningKind::Note,
+        message: format!("{}; the values are those of one schedule", u.message),
+        count: u.count,
+        sites: u.sites,
+    };
+    order.into_iter().map(note).collect()
+}
+
+/// True if an array is an output: what is bound so, and what the kernel writes of the rest.
+fn is_output(a: &Array, written: bool) -> bool {
+    match (a.origin, a.role) {
+        (Origin::Pointer, Some(Role::Out | Role::InOut)) => true,
+        (Origin::Pointer, Some(Role::In) | None) => written,
+        (_, Some(Role::Scratch)) | (Origin::Scalar | Origin::Const | Origin::Global, _) => false,
+    }
+}
+
+/// What the outputs hold.
+fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> Vec<Values> {
+    let arrays = setup.arrays.0.iter().enumerate();
+    let written = |i: usize| outcome.writes.contains_key(&ArrayId(i as u32));
+    let chosen = arrays.filter(|(i, a)| is_output(a, written(*i)));
+    let values = chosen.filter_map(|(i, a)| {
+        let (elem, memory) = (a.elem?, memory?);
+        let count: u64 = a.shape.iter().product();
+        let size = elem.bytes();
+        let bytes = memory.bytes(ArrayId(i as u32), count * size);
+        let element = |part: &[Option<u8>]| {
+            part.iter()
+                .rev()
+                .try_fold(0, |v, b| Some(v << 8 | u64::from((*b)?)))
+        };
+        Some(Values {
+            name: a.name.clone(),
+            elem,
+            shape: a.shape.clone(),
+            elements: bytes.chunks(size as usize).map(element).collect(),
+        })
+    });
+    values.collect()
+}
+
+/// Position, name and output of each parameter that is one.
+fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u32, String, usize)> {
+    let fields = resolved.bindings.fields.iter();
+    let of = |f: &spec::Field| {
+        let (Value::Pointer(id) | Value::Map(id, _)) = f.value else {
+            return None;
+        };
+        let name = &setup.arrays[id].name;
+        let output = outputs.iter().position(|o| o.name == *name)?;
+        Some((f.param, name.clone(), output))
+    };
+    fields.filter_map(of).collect()
+}

@@ -1,0 +1,55 @@
+//! Answers as lines.
+
+use serde_json::{Map, Value, json};
+
+use crate::answer::{Command, ErrorKind, Finding, Part, UnknownKind};
+use crate::report::{self, Answer, Failure, Report};
+use crate::spec::Options;
+
+/// An answer to a request that cannot be understood or carried out.
+pub fn refused(id: &Value, failure: &Failure) -> String {
+    let object = report::json::failure(None, failure);
+    json!({"id": id, "ok": false, "error": object.error}).to_string()
+}
+
+/// An answer with a report, and with the texts that were asked for.
+pub fn reported(id: &Value, report: Report, formats: &[String]) -> Result<String, Failure> {
+    let answer = Answer::from(report);
+    let mut texts = Map::new();
+    for format in formats {
+        let text = match format.as_str() {
+            "human" => anstream::adapter::strip_str(&answer.text).to_string(),
+            "json" => report::json::text(&answer.report),
+            "sarif" => format!("{:#}\n", report::sarif::report(&answer)),
+            "junit" => report::junit::report(&answer),
+            "html" => report::html::report(&answer),
+            _ => {
+                let why = format!("`{format}` is no format: human, json, sarif, junit or html");
+                return Err(Failure::new(ErrorKind::Usage, why));
+            }
+        };
+        texts.insert(format.clone(), Value::String(text));
+    }
+    let mut out = json!({"id": id, "ok": true, "result": answer.report});
+    if !texts.is_empty() {
+        out["texts"] = Value::Object(texts);
+    }
+    Ok(out.to_string())
+}
+
+/// The report of a run that something ended from outside.
+pub fn ended(command: Command, why: String) -> Report {
+    let part = match command {
+        Command::Check => Part::Pair,
+        Command::Race | Command::Run => Part::Kernel,
+    };
+    let mut report = report::begin(command, Vec::new(), &Options::default());
+    report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];
+    report
+}
+
+/// True for an answer that carries what was asked for.
+pub fn is_ok(line: &str) -> bool {
+    let object: Result<Value, _> = serde_json::from_str(line);
+    object.is_ok_and(|o| o["ok"] == true)
+}

@@ -1,0 +1,242 @@
+//! What a client can ask for, as it stands in a line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::report::Failure;
+use crate::spec::limits::DEFAULT_TIMEOUT;
+
+use super::handles::{Handles, Prepared};
+
+/// A line that was read: its id, and the request or what is wrong with it.
+pub struct Line {
+    /// A number or a string; null where the line gives none.
+    pub id: Value,
+    /// The request.
+    pub request: Result<Request, Failure>,
+}
+
+/// A request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Request {
+    /// Reads a reference, for many checks.
+    Prepare(Box<Prepare>),
+    /// Compares two kernels.
+    Check(Box<Check>),
+    /// Looks at one kernel.
+    Race(Box<Race>),
+    /// Asks who answers.
+    Version {},
+    /// Ends another request.
+    Cancel {
+        /// Its id.
+        target: Value,
+    },
+    /// Gives a handle back.
+    Release {
+        /// The handle.
+        handle: String,
+    },
+}
+
+/// Keys of a manifest.
+pub type Launch = Map<String, Value>;
+
+/// `prepare`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prepare {
+    /// The reference.
+    pub reference: Kernel,
+    /// Its launch, and whatever holds for every check against it.
+    #[serde(default)]
+    pub launch: Launch,
+    /// Seconds.
+    timeout: Option<f64>,
+}
+
+/// `check`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// A prepared reference.
+    pub handle: Option<String>,
+    /// Or the reference itself.
+    pub reference: Option<Kernel>,
+    /// The optimized kernel.
+    pub optimized: Kernel,
+    /// Launch and bindings, above those of the handle.
+    #[serde(default)]
+    pub launch: Launch,
+    /// Seconds.
+    timeout: Option<f64>,
+    /// Units of work.
+    budget: Option<u64>,
+    /// Formats that come as texts beside the object.
+    #[serde(default)]
+    formats: Vec<String>,
+}
+
+/// `race`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Race {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Launch and bindings.
+    #[serde(default)]
+    pub launch: Launch,
+    /// Seconds.
+    timeout: Option<f64>,
+    /// Units of work.
+    budget: Option<u64>,
+    /// Formats that come as texts beside the object.
+    #[serde(default)]
+    formats: Vec<String>,
+}
+
+/// What can be said of every verdict that is asked for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct How {
+    /// Seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+    /// Units of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+    /// Formats that come as texts beside the object.
+    #[serde(default)]
+    pub formats: Vec<String>,
+}
+
+/// A kernel: a file, or a text with the name that reports give it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<PathBuf>,
+    /// PTX.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// A name for the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+/// Where a kernel's text is.
+pub enum Origin<'a> {
+    /// In a file.
+    File(&'a Path),
+    /// Here, with its name.
+    Text(&'a str, &'a str),
+}
+
+impl Kernel {
+    /// A text with its name.
+    pub fn text(text: String, name: String) -> Kernel {
+        Kernel {
+            path: None,
+            text: Some(text),
+            name: Some(name),
+        }
+    }
+
+    /// Where its text is; `role` names a text that has no name.
+    pub fn origin<'a>(&'a self, role: &'a str) -> Result<Origin<'a>, Failure> {
+        let name = self.name.as_deref();
+        let why = match (&self.path, &self.text) {
+            // A name with a NUL is that of a text in a worker, and of no file.
+            (Some(path), None) if path.as_os_str().as_encoded_bytes().contains(&0) => {
+                "no path has a NUL in it"
+            }
+            (Some(path), None) if name.is_none() => return Ok(Origin::File(path)),
+            (None, Some(text)) => return Ok(Origin::Text(text, name.unwrap_or(role))),
+            _ => "a kernel is {\"path\": ...} or {\"text\": ..., \"name\": ...}",
+        };
+        Err(Failure::new(ErrorKind::Usage, format!("{role}: {why}")))
+    }
+}
+
+impl Line {
+    /// Reads a line.
+    pub fn parse(line: &[u8]) -> Line {
+        let refuse = |id, why: String| Line {
+            id,
+            request: Err(Failure::new(ErrorKind::Usage, why)),
+        };
+        let mut object = match serde_json::from_slice(line) {
+            Ok(Value::Object(object)) => object,
+            Ok(_) => return refuse(Value::Null, "a request is one JSON object a line".into()),
+            Err(e) => return refuse(Value::Null, format!("this line is no JSON: {e}")),
+        };
+        let id = object.remove("id").unwrap_or(Value::Null);
+        if !matches!(id, Value::Null | Value::Number(_) | Value::String(_)) {
+            return refuse(Value::Null, "`id` is a number or a string".into());
+        }
+        match serde_json::from_value(Value::Object(object)) {
+            Ok(request) => Line {
+                id,
+                request: Ok(request),
+            },
+            Err(e) => refuse(id, e.to_string()),
+        }
+    }
+}
+
+impl Check {
+    /// The reference that its handle names, if it names one.
+    pub fn prepared(&self, handles: &mut Handles) -> Result<Option<Arc<Prepared>>, Failure> {
+        match (&self.handle, &self.reference) {
+            (Some(handle), None) => handles.get(handle).map(Some),
+            (None, Some(_)) => Ok(None),
+            _ => {
+                let why = "a check takes either `handle` or `reference`";
+                Err(Failure::new(ErrorKind::Usage, why))
+            }
+        }
+    }
+}
+
+impl Request {
+    /// Its word, and what it says of the answer; `None` for what no worker does.
+    pub fn how(&self) -> Option<(&'static str, How)> {
+        let how = |timeout, budget, formats: &[String]| How {
+            timeout,
+            budget,
+            formats: formats.to_vec(),
+        };
+        match self {
+            Request::Prepare(p) => Some(("prepare", how(p.timeout, None, &[]))),
+            Request::Check(c) => Some(("check", how(c.timeout, c.budget, &c.formats))),
+            Request::Race(r) => Some(("race", how(r.timeout, r.budget, &r.formats))),
+            Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
+        }
+    }
+
+    /// What it says of the launch.
+    pub fn launch(&self) -> Option<&Launch> {
+        match self {
+            Request::Prepare(p) => Some(&p.launch),
+            Request::Check(c) => Some(&c.launch),
+            Request::Race(r) => Some(&r.launch),
+            Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
+        }
+    }
+}
+
+impl How {
+    /// The time that a request may take; a value that makes no sense is refused by the worker.
+    pub fn limit(&self, launches: &[&Launch]) -> Duration {
+        let of = |l: &&Launch| l.get("timeout").and_then(Value::as_f64);
+        let seconds = self.timeout.or_else(|| launches.iter().rev().find_map(of));
+        seconds
+            .and_then(|s| Duration::try_from_secs_f64(s).ok())
+            .unwrap_or(DEFAULT_TIMEOUT)
+    }
+}

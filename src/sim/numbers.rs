@@ -1,0 +1,297 @@
+//! Execution on numbers: floats of known bits give known bits, as the machine computes them.
+//!
+//! The problem: over the reals a float operation builds a term; `run` wants what a machine writes. The way: the
+//! same simulator, in which an operation whose operands are all known bits is computed by [`crate::number`]. What
+//! is not known (a clock, bytes that were never written) stays what it is elsewhere, so that nothing is claimed of it.
+//!
+//! Memory outlives a CTA here: the CTAs of a grid run one after the other, in the order of their ranks, each on
+//! what those before it left. That is one of the orders that a launch allows; where it matters, `grid::between` finds a
+//! race.
+
+use std::sync::Arc;
+
+use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, NumTy, Op, Rnd, Src};
+use crate::number::{self, Float, Narrowing};
+use crate::term::{Term, TermId};
+
+use super::machine::Machine;
+use super::memory::{Region, RegionKind};
+use super::value::{Val, Values};
+use super::warp::{LANES, lanes};
+
+/// The arrays as CTAs before this one left them; none before the first.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Vec<Region>>);
+
+impl Memory {
+    /// What a CTA leaves; `None` if some of it is not known.
+    fn of(mut regions: Vec<Region>, values: &mut Values) -> Option<Memory> {
+        let known = regions.iter_mut().all(|r| r.keep_known(values));
+        known.then(|| Memory(Arc::new(regions)))
+    }
+
+    /// The bytes of an array from its first one, and which of them hold something.
+    pub fn bytes(&self, array: crate::term::ArrayId, count: u64) -> Vec<Option<u8>> {
+        let region = self.0.iter().find(|r| r.kind == RegionKind::Array(array));
+        (0..count)
+            .map(|at| region.and_then(|r| r.known_byte(at)))
+            .collect()
+    }
+}
+
+impl Machine<'_> {
+    /// Starts from what other CTAs left.
+    pub(super) fn start_from(&mut self, memory: &Memory) {
+        for old in memory.0.iter() {
+            let same = self.regions.iter_mut().find(|r| r.kind == old.kind);
+            if let Some(region) = same {
+                *region = old.clone();
+                region.begin();
+            }
+        }
+    }
+
+    /// The arrays, once the CTA has ended.
+    pub(super) fn left(&mut self) -> Option<Memory> {
+        let arrays = self.regions.drain(..);
+        let arrays = arrays.filter(|r| matches!(r.kind, RegionKind::Array(_)));
+        Memory::of(arrays.collect(), &mut self.values)
+    }
+
+    /// Computes a float operation in the lanes whose operands are known; gives these lanes.
+    pub(super) fn float_numbers(&mut self, w: usize, exec: u32, op: &Op) -> u32 {
+        let Op::Float {
+            op,
+            fmt,
+            src_fmt,
+            lanes: parts,
+            mods,
+            dst,
+            src,
+        } = op
+        else {
+            return 0;
+        };
+        let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
+        if known == 0 {
+            return 0;
+        }
+        let words = src.map(|s: Src| self.words(w, s));
+        let formats = (*fmt, *src_fmt);
+        let (mut out, mut done) = ([0; LANES], 0);
+        for lane in lanes(known) {
+            let given = [0, 1, 2].map(|i| words[i][lane]);
+            if let Some(bits) = packed(*op, formats, *parts, mods, given) {
+                out[lane] = bits;
+                done |= 1 << lane;
+            }
+        }
+        self.warps[w].set_words(*dst, done, &out);
+        done
+    }
+
+    /// A conversion of known bits, as the destination register holds it.
+    pub(super) fn cvt_number(&self, op: &Op, bits: u64) -> Option<Val> {
+        let Op::Cvt {
+            from,
+            to,
+            rnd,
+            sat,
+            satfinite,
+            relu,
+            ftz,
+            dst,
+            ..
+        } = op
+        else {
+            return None;
+        };
+        let how = Narrowing {
+            rnd: *rnd,
+            sat: *sat,
+            satfinite: *satfinite,
+            relu: *relu,
+            ftz: *ftz,
+        };
+        let width = self.width(*dst);
+        Some(Val::Conc(match (*from, *to) {
+            (NumTy::Float(f), NumTy::Float(t)) => {
+                number::float_to_float(f, t, &how, low(bits, f.bits()))?
+            }
+            (NumTy::Float(f), NumTy::Int(t)) => {
+                let n = number::float_to_int(f, t, &how, low(bits, f.bits()));
+                super::int::cvt_int(t, t, false, n, width)
+            }
+            (NumTy::Int(f), NumTy::Float(t)) => {
+                number::int_to_float(f, t, &how, low(bits, f.width.into()))?
+            }
+            (NumTy::Int(_), NumTy::Int(_)) => return None,
+        }))
+    }
+}
+
+/// The low bits of a word.
+fn low(bits: u64, n: u32) -> u64 {
+    bits & (u64::MAX >> (64 - n))
+}
+
+/// An operation on each of the numbers that are packed into words.
+fn packed(
+    op: FloatOp,
+    (fmt, src_fmt): (Fmt, Fmt),
+    parts: u8,
+    mods: &FloatMods,
+    words: [u64; 3],
+) -> Option<u64> {
+    if parts == 1 {
+        return number::operation(op, (fmt, src_fmt), mods, words);
+    }
+    let bits = fmt.bits();
+    (0..u32::from(parts)).try_fold(0, |out, i| {
+        let part = words.map(|x| low(x >> (i * bits), bits));
+        let r = number::operation(op, (fmt, src_fmt), mods, part)?;
+        Some(out | r << (i * bits))
+    })
+}
+
+impl Values {
+    /// A float of a format, where its bits are known.
+    pub(super) fn known_float(&self, v: Val, fmt: Fmt) -> Option<Float> {
+        match v {
+            Val::Conc(bits) if self.numbers => Some(number::decode(fmt, low(bits, fmt.bits()))),
+            _ => None,
+        }
+    }
+
+    /// A float of known bits rounded to a narrow format, and packed floats of one to those of another.
+    pub(super) fn narrow_number(
+        &self,
+        (from, to): (Fmt, Fmt),
+        how: &Narrowing,
+        v: Val,
+    ) -> Option<u64> {
+        match v {
+            Val::Conc(bits) if self.numbers => {
+                number::float_to_float(from, to, how, low(bits, from.bits()))
+            }
+            _ => None,
+        }
+    }
+
+    /// An operand of a matrix instruction as it reads it: of tf32 the bits below its fraction are ignored.
+    pub(super) fn matrix_bits(&self, v: Val, ty: MatTy) -> Val {
+        match (v, ty) {
+            (Val::Conc(bits), MatTy::Float(Fmt::Tf32)) if self.numbers => Val::Conc(bits & !0x1fff),
+            _ => v,
+        }
+    }
+
+    /// The sum of an accumulator and of products, where all of them are known.
+    pub(super) fn total(&self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Option<Val> {
+        if !self.numbers {
+            return None;
+        }
+        let c = match c {
+            Val::Real(_, t) => self.constant_float(t)?,
+            v => self.known_float(v, fmt)?,
+        };
+        let products: Option<Vec<(Float, Float)>> = products
+            .iter()
+            .map(|&(x, y)| Some((self.constant_float(x)?, self.constant_float(y)?)))
+            .collect();
+        number::total(fmt, c, &products?).map(Val::Conc)
+    }
+
+    /// A term that is a known number.
+    fn constant_float(&self, t: TermId) -> Option<Float> {
+        use crate::number::Value;
+        let float = |negative, value| Some(Float { negative, value });
+        match self.store.get(t) {
+            Term::Const(c) => {
+                let q = self.store.constant(c);
+                let negative = num_traits::Signed::is_negative(q);
+                let (n, d) = (q.numer().magnitude(), q.denom().magnitude());
+                if n.bits() == 0 {
+                    return float(false, Value::Zero);
+                }
+                let zeros = n.trailing_zeros().unwrap_or(0);
+                let mantissa = u64::try_from(n >> zeros).ok()?;
+                // Every float is an integer by a power of two.
+                let power = d.bits().checked_sub(1)?;
+                if d.trailing_zeros() != Some(power) {
+                    return None;
+                }
+                let exponent = i32::try_from(zeros as i64 - power as i64).ok()?;
+                float(negative, Value::Finite { mantissa, exponent })
+            }
+            Term::Inf { neg } => float(neg, Value::Infinite),
+            Term::Undefined => float(false, Value::Nan),
+            _ => None,
+        }
+    }
+
+    /// What an atomic on floats leaves.
+    pub(super) fn atomic_number(
+        &self,
+        op: crate::kernel::AtomOp,
+        (fmt, parts): (Fmt, u8),
+        [old, b]: [Val; 2],
+    ) -> Option<Val> {
+        use crate::kernel::AtomOp;
+        let (Val::Conc(x), Val::Conc(y), true) = (old, b, self.numbers) else {
+            return None;
+        };
+        let op = match op {
+            AtomOp::Add => FloatOp::Add,
+            AtomOp::Min => FloatOp::Min,
+            AtomOp::Max => FloatOp::Max,
+            _ => return None,
+        };
+        let mods = FloatMods {
+            rnd: Rnd::Rn,
+            ..FloatMods::default()
+        };
+        packed(op, (fmt, fmt), parts, &mods, [x, y, 0]).map(Val::Conc)
+    }
+
+    /// The float extremum of two lanes.
+    pub(super) fn lane_extremum(
+        &self,
+        op: FloatOp,
+        fmt: Fmt,
+        [abs, nan]: [bool; 2],
+        v: [Val; 2],
+    ) -> Option<Val> {
+        let [Val::Conc(x), Val::Conc(y)] = v else {
+            return None;
+        };
+        let mods = FloatMods {
+            abs,
+            nan,
+            ..FloatMods::default()
+        };
+        let r = self
+            .numbers
+            .then(|| number::operation(op, (fmt, fmt), &mods, [x, y, 0]));
+        r.flatten().map(Val::Conc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_computed_apart() {
+        let mods = FloatMods::default();
+        // 1 + 2 and -1 + 1 in f16.
+        let r = packed(
+            FloatOp::Add,
+            (Fmt::F16, Fmt::F16),
+            2,
+            &mods,
+            [0xbc00_3c00, 0x3c00_4000, 0],
+        );
+        assert_eq!(r, Some(0x4200));
+    }
+}
