@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use crate::answer::{
-    self, Assumption, Command, Outputs, DefectKind, Finding, Part, UnknownKind, Values, WarningKind,
+    self, Assumption, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values, WarningKind,
 };
 use crate::decide;
 use crate::explain::{self, Counterexample, Decision};

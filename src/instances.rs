@@ -68,7 +68,10 @@ fn side_by_side(
                 .build();
             let result = match pool {
                 Ok(pool) => pool.install(|| judge(i)),
-                Err(e) => Err(Failure::new(ErrorKind::Internal, format!("cannot start threads: {e}"))),
+                Err(e) => Err(Failure::new(
+                    ErrorKind::Internal,
+                    format!("cannot start threads: {e}"),
+                )),
             };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done[i] = Some(result);
@@ -113,10 +116,15 @@ pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
         }
     }
     let Some((at, worst)) = worst else {
-        return Err(Failure::new(ErrorKind::Usage, "there is no instance to run"));
+        return Err(Failure::new(
+            ErrorKind::Usage,
+            "there is no instance to run",
+        ));
     };
     let mut report = worst.report.clone();
-    let mut denied: Vec<WarningKind> = answers().flat_map(|(_, a)| a.report.denied.clone()).collect();
+    let mut denied: Vec<WarningKind> = answers()
+        .flat_map(|(_, a)| a.report.denied.clone())
+        .collect();
     denied.sort_unstable();
     denied.dedup();
     report.denied = denied;

@@ -73,7 +73,10 @@ fn main() -> ExitCode {
                 Err(Failure::new(ErrorKind::Internal, message))
             })
         }
-        Err(e) => Err(Failure::new(ErrorKind::Internal, format!("cannot start threads: {e}"))),
+        Err(e) => Err(Failure::new(
+            ErrorKind::Internal,
+            format!("cannot start threads: {e}"),
+        )),
     };
     let outputs = Outputs::of(cli.command.output());
     let written = result.and_then(|(done, code)| {
@@ -218,7 +221,8 @@ fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(Done, u8), Failure> 
             &cli.command
         }
         _ => {
-            return Err(Failure::new(ErrorKind::Usage,
+            return Err(Failure::new(
+                ErrorKind::Usage,
                 "this command takes one size at a time",
             ));
         }
@@ -256,10 +260,7 @@ fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(Done, u8), Failure> 
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
-            Ok((
-                Done::Text(String::from_utf8_lossy(&out).into_owned()),
-                0,
-            ))
+            Ok((Done::Text(String::from_utf8_lossy(&out).into_owned()), 0))
         }
         Command::Man { command } => Ok((Done::Text(manual(command.as_deref())?), 0)),
         Command::Schema => Ok((Done::Text(schema::text()), 0)),
@@ -356,7 +357,12 @@ fn manual(command: Option<&str>) -> Result<String, Failure> {
     };
     let mut out = Vec::new();
     let done = clap_mangen::Man::new(page).render(&mut out);
-    done.map_err(|e| Failure::new(ErrorKind::File, format!("cannot write the manual page: {e}")))?;
+    done.map_err(|e| {
+        Failure::new(
+            ErrorKind::File,
+            format!("cannot write the manual page: {e}"),
+        )
+    })?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 

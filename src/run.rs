@@ -143,7 +143,10 @@ impl Executed {
             let (bytes, _) = values.bytes();
             let file = npy::write(values.elem, &values.shape, &bytes);
             std::fs::write(path, file).map_err(|e| {
-                Failure::new(ErrorKind::File, format!("cannot write `{}`: {e}", path.display()))
+                Failure::new(
+                    ErrorKind::File,
+                    format!("cannot write `{}`: {e}", path.display()),
+                )
             })?;
         }
         Ok(())

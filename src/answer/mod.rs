@@ -19,7 +19,9 @@ pub mod precision;
 pub mod schema;
 pub mod verdict;
 
-pub use compare::{Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written};
+pub use compare::{
+    Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
+};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};

@@ -18,8 +18,8 @@ use crate::check::check;
 use crate::input::Files;
 use crate::instances::{self, Part};
 use crate::race::race;
-use crate::run;
 use crate::report::{Answer, EXIT_ERROR, Failure};
+use crate::run;
 use crate::spec::{Layers, Settings, Which, limits};
 
 pub mod cache;

@@ -53,20 +53,30 @@ progress{width:6rem;accent-color:var(--good)}";
 
 /// The page of a check or a race.
 pub fn report(answer: &Answer) -> String {
-    let title = format!("volta {}: {}", answer.report.command.name(), answer.report.verdict.name());
+    let title = format!(
+        "volta {}: {}",
+        answer.report.command.name(),
+        answer.report.verdict.name()
+    );
     let mut files = Files::default();
-    page(&title, html! {
-        h1 { (verdict(&answer.report)) }
-        (whole(answer, &mut files))
-    })
+    page(
+        &title,
+        html! {
+            h1 { (verdict(&answer.report)) }
+            (whole(answer, &mut files))
+        },
+    )
 }
 
 /// The page of a usage or input error.
 pub fn failure(command: &str, failure: &Failure) -> String {
-    page(&format!("volta {command}: error"), html! {
-        h1 { span.v.bad { "error" } }
-        pre { (plain(&failure.render())) }
-    })
+    page(
+        &format!("volta {command}: error"),
+        html! {
+            h1 { span.v.bad { "error" } }
+            pre { (plain(&failure.render())) }
+        },
+    )
 }
 
 /// The page of a manifest.
@@ -74,36 +84,39 @@ pub fn gate(g: &GateReport) -> String {
     let failed = g.entries.len() - g.passed();
     let class = if failed == 0 { "good" } else { "bad" };
     let mut files = Files::default();
-    page("volta gate", html! {
-        h1 { span.v.(class) { (g.passed()) " passed, " (failed) " failed" } }
-        div.wide { table {
-            tr { th { "entry" } th { "verdict" } th { "expected" } th.n { "time" } }
-            @for (i, e) in g.entries.iter().enumerate() {
-                @let verdict = e.result.as_ref().map_or("error", |a| a.report.verdict.name());
-                tr {
-                    td { a href={ "#e" (i) } { (e.name) } }
-                    td class=(if e.ok { "good" } else { "bad" }) { (verdict) }
-                    td { (e.expect) }
-                    td.n { (show_time(e.time)) }
-                }
-            }
-        } }
-        @for (i, e) in g.entries.iter().enumerate() {
-            details id={ "e" (i) } open[!e.ok] {
-                summary {
-                    (e.name)
-                    @if let Some(why) = &e.why { ": " span.bad { (why) } }
-                }
-                @match &e.result {
-                    Ok(answer) => {
-                        h2 { (verdict(&answer.report)) }
-                        (whole(answer, &mut files))
+    page(
+        "volta gate",
+        html! {
+            h1 { span.v.(class) { (g.passed()) " passed, " (failed) " failed" } }
+            div.wide { table {
+                tr { th { "entry" } th { "verdict" } th { "expected" } th.n { "time" } }
+                @for (i, e) in g.entries.iter().enumerate() {
+                    @let verdict = e.result.as_ref().map_or("error", |a| a.report.verdict.name());
+                    tr {
+                        td { a href={ "#e" (i) } { (e.name) } }
+                        td class=(if e.ok { "good" } else { "bad" }) { (verdict) }
+                        td { (e.expect) }
+                        td.n { (show_time(e.time)) }
                     }
-                    Err(failure) => { div.wide { pre { (plain(&failure.render())) } } }
+                }
+            } }
+            @for (i, e) in g.entries.iter().enumerate() {
+                details id={ "e" (i) } open[!e.ok] {
+                    summary {
+                        (e.name)
+                        @if let Some(why) = &e.why { ": " span.bad { (why) } }
+                    }
+                    @match &e.result {
+                        Ok(answer) => {
+                            h2 { (verdict(&answer.report)) }
+                            (whole(answer, &mut files))
+                        }
+                        Err(failure) => { div.wide { pre { (plain(&failure.render())) } } }
+                    }
                 }
             }
-        }
-    })
+        },
+    )
 }
 
 fn page(title: &str, body: Markup) -> String {
@@ -211,9 +224,13 @@ fn kernels(r: &Report) -> Markup {
 }
 
 fn counterexample(c: &Counterexample) -> Markup {
-    let inputs = c.inputs.iter().flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
+    let inputs = c
+        .inputs
+        .iter()
+        .flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
     let all = inputs.clone().count();
-    let value = |v: &Option<crate::answer::Value>| v.as_ref().map_or("-".to_string(), |v| v.text.clone());
+    let value =
+        |v: &Option<crate::answer::Value>| v.as_ref().map_or("-".to_string(), |v| v.text.clone());
     html! {
         h2 { "Counterexample" }
         p { (c.message) }
@@ -344,7 +361,10 @@ fn picture(sites: &[Site]) -> Markup {
     // Steps are counted in each CTA: those of different ones are set side by side at the places.
     let apart = shown.iter().any(|s| s.cta != first.cta);
     let columns: Vec<Column> = shown.iter().map(|s| Column::new(s, apart)).collect();
-    let times: BTreeSet<i64> = columns.iter().flat_map(|c| c.steps.keys().copied()).collect();
+    let times: BTreeSet<i64> = columns
+        .iter()
+        .flat_map(|c| c.steps.keys().copied())
+        .collect();
     html! {
         div.wide { table.time {
             tr {
@@ -368,7 +388,12 @@ fn picture(sites: &[Site]) -> Markup {
 
 /// A place: its line in the source with the lines around it, and the line of the PTX.
 fn site(s: &Site, files: &mut Files) -> Markup {
-    let threads: Vec<String> = s.threads.iter().take(NAMED).map(|t| format!("({})", triple(t))).collect();
+    let threads: Vec<String> = s
+        .threads
+        .iter()
+        .take(NAMED)
+        .map(|t| format!("({})", triple(t)))
+        .collect();
     html! {
         div.site {
             code { (s.file) ":" (s.line) }

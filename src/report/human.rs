@@ -166,7 +166,6 @@ fn claim(r: &Report) -> &'static str {
             "executed on numbers, under one schedule, without race, deadlock or memory error"
         }
         Verdict::Unknown => "nothing is claimed; each reason is below",
-        Verdict::Unknown => "nothing is claimed; each reason is below",
     }
 }
 

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::kernel::Options as Asked;
 use crate::answer::{
-    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs, Part,
-    Precision, RunCounts, Schema, Scope, Site, SourceLine, UnknownKind, WarningKind, schema,
+    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs,
+    Part, Precision, RunCounts, Schema, Scope, Site, SourceLine, UnknownKind, WarningKind, schema,
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};

@@ -156,7 +156,10 @@ impl Server {
                 Ok(0) | Err(_) => break,
                 Ok(n) if n as u64 == LONGEST_LINE && line.last() != Some(&b'\n') => {
                     let why = format!("a line is longer than {LONGEST_LINE} bytes");
-                    self.say(&answer::refused(&Value::Null, &Failure::new(ErrorKind::Usage, why)));
+                    self.say(&answer::refused(
+                        &Value::Null,
+                        &Failure::new(ErrorKind::Usage, why),
+                    ));
                     if !skip_line(&mut input) {
                         break;
                     }

@@ -154,7 +154,10 @@ impl<'a> Slot<'a> {
     /// Runs a request in a worker; the answer as a line.
     pub fn run(&mut self, work: &Work, prepared: Option<&Arc<Prepared>>) -> String {
         let Some((command, how)) = work.request.how() else {
-            return answer::refused(&work.id, &Failure::new(ErrorKind::Usage, "no worker does this"));
+            return answer::refused(
+                &work.id,
+                &Failure::new(ErrorKind::Usage, "no worker does this"),
+            );
         };
         let launches = [prepared.map(|p| &p.launch), work.request.launch()];
         let launches: Vec<&Launch> = launches.into_iter().flatten().collect();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answer::ErrorKind;
 use crate::report::Failure;
 use crate::spec::limits::DEFAULT_TIMEOUT;
 

@@ -170,7 +170,8 @@ impl Worker {
             return Ok(key);
         }
         let kernel = reference.kernel.as_ref();
-        let kernel = kernel.ok_or_else(|| Failure::new(ErrorKind::Usage, "the reference is missing"))?;
+        let kernel =
+            kernel.ok_or_else(|| Failure::new(ErrorKind::Usage, "the reference is missing"))?;
         let (path, file) = put(kernel, "reference", "reference", files)?;
         if let (Some(handle), Some(file)) = (&reference.handle, file) {
             self.prepared.insert(handle.clone(), file);

@@ -34,9 +34,11 @@ impl Machine<'_> {
     ) -> Result<(Vec<TermId>, Vec<TermId>), Stop> {
         let chunks = usize::from(scale.chunks);
         if scale.fmt == Fmt::E4m3 {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
+            self.found.assumptions.insert(
+                AssumptionKind::Machine.says(
                     "the highest bit of a scale factor of `.ue4m3` is zero, as its format says",
-                ));
+                ),
+            );
         }
         let size = depth / chunks;
         let (byte, pair) = self.selected(w, pc, &scale.a, chunks, 2)?;

@@ -172,8 +172,10 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         };
         self.tensor.held.push((first, columns, pc, w));
-        self.found.assumptions.insert(AssumptionKind::Machine
-                .says("tcgen05.alloc gives the lowest free columns of tensor memory"));
+        self.found.assumptions.insert(
+            AssumptionKind::Machine
+                .says("tcgen05.alloc gives the lowest free columns of tensor memory"),
+        );
         self.tensor_manage(w, pc, first, columns)?;
         Ok(first)
     }

@@ -61,8 +61,10 @@ impl Machine<'_> {
     /// `setmaxnreg`. That registers suffice is for the launch to see to.
     pub fn set_registers(&mut self, w: usize, pc: Pc, registers: (u32, bool)) -> Result<(), Stop> {
         self.whole_warpgroup(w, pc)?;
-        self.found.assumptions.insert(AssumptionKind::Scheduling
-                .says("registers suffice for each `setmaxnreg`, which waits for them otherwise"));
+        self.found.assumptions.insert(
+            AssumptionKind::Scheduling
+                .says("registers suffice for each `setmaxnreg`, which waits for them otherwise"),
+        );
         self.products.warps[w].issued.push(Alike {
             pc,
             registers: Some(registers),

@@ -413,8 +413,10 @@ impl Machine<'_> {
             return Ok(());
         }
         if self.prov.dynamic == Some(base) && self.kernel.shared.is_empty() {
-            self.found.assumptions.insert(AssumptionKind::Alignment
-                    .says("dynamic shared memory begins at a multiple of 1024 bytes"));
+            self.found.assumptions.insert(
+                AssumptionKind::Alignment
+                    .says("dynamic shared memory begins at a multiple of 1024 bytes"),
+            );
             return Ok(());
         }
         let site = self.site(pc, w, 1 << lane, "accesses it");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{Deserializer, Error as _, IgnoredAny};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -693,6 +693,27 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_string(),
     }
+}
+
+/// The word that stands for every kind of warning.
+const EVERY_WARNING: &str = "warnings";
+
+/// The kinds of warnings that a word of `deny` names.
+pub fn denied(word: &str) -> Result<Vec<WarningKind>, SpecError> {
+    if word == EVERY_WARNING {
+        return Ok(WarningKind::ALL.to_vec());
+    }
+    if let Some(kind) = WarningKind::parse(word) {
+        return Ok(vec![kind]);
+    }
+    let mut words = WarningKind::words();
+    words.push(EVERY_WARNING);
+    let near = match kinds::near(word, &words).as_slice() {
+        [] => String::new(),
+        near => format!(" (near: {})", near.join(", ")),
+    };
+    let word = word.to_string();
+    Err(SpecError::UnknownKind { word, near })
 }
 
 fn block(threads: Option<u32>, block: Option<Triple>) -> Result<Option<[u32; 3]>, SpecError> {

@@ -138,8 +138,10 @@ impl Machine<'_> {
             beyond |= off > size;
         }
         if beyond {
-            self.found.assumptions.insert(AssumptionKind::AddressSpace
-                    .says("no array lies within 2^40 bytes of the end of the address space"));
+            self.found.assumptions.insert(
+                AssumptionKind::AddressSpace
+                    .says("no array lies within 2^40 bytes of the end of the address space"),
+            );
         }
         true
     }

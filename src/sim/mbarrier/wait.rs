@@ -74,8 +74,10 @@ impl Machine<'_> {
                 let parity = self.number(w, lane, pc, *s)?;
                 if parity > 1 {
                     // The manual names 0 and 1 only, but compilers extend a single bit by its sign.
-                    self.found.assumptions.insert(AssumptionKind::Machine
-                            .says("a phase parity other than 0 and 1 means its lowest bit"));
+                    self.found.assumptions.insert(
+                        AssumptionKind::Machine
+                            .says("a phase parity other than 0 and 1 means its lowest bit"),
+                    );
                 }
                 let parity = parity & 1;
                 // Of the current phase and the one before, the one with this parity.
