@@ -23,7 +23,7 @@ fn rounds(bencher: Bencher, rounds: u32) {
            threads = 1024
            args = {{ "1" = "{rounds}" }}"#
     );
-    let mut settings = Settings::parse(&text).expect("valid settings");
+    let mut settings: Settings = toml::from_str(&text).expect("valid settings");
     settings.rebase(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels"));
     let spec = Layers(&[&settings])
         .kernel(Which::Kernel)

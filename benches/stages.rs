@@ -42,7 +42,7 @@ const LIMITS: Limits = Limits {
 
 impl Pair {
     fn open(text: &str) -> Pair {
-        let mut settings = Settings::parse(text).expect("valid settings");
+        let mut settings: Settings = toml::from_str(text).expect("valid settings");
         settings.rebase(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels"));
         let layers = [&settings];
         let spec = |which| Layers(&layers).kernel(which).expect("a kernel");

@@ -35,11 +35,11 @@ fn main() -> ExitCode {
     let sets = MANIFESTS.map(|m| mutants::pairs(&base.join("kernels").join(m), MOST));
     let mut work = Vec::new();
     let mut pairs = String::new();
-    for (defaults, set) in &sets {
+    for set in &sets {
         for pair in set {
             let list = pair.choose(each);
             let _ = writeln!(pairs, "{} {:016x} {}", pair.name, pair.stamp(), list.len());
-            work.extend(list.into_iter().map(|m| (defaults, pair, m)));
+            work.extend(list.into_iter().map(|m| (pair, m)));
         }
     }
     let folder = std::env::temp_dir().join(format!("volta-mutants-{}", std::process::id()));
@@ -47,9 +47,9 @@ fn main() -> ExitCode {
     let fates: Vec<(Fate, f64)> = work
         .par_iter()
         .enumerate()
-        .map(|(i, (defaults, pair, mutant))| {
+        .map(|(i, (pair, mutant))| {
             let file = folder.join(format!("{i}.ptx"));
-            let r = mutants::judge(defaults, pair, mutant, &file, POINTS);
+            let r = mutants::judge(pair, mutant, &file, POINTS);
             std::fs::remove_file(&file).ok();
             r
         })
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     let mut table = Table::default();
     let mut families: BTreeMap<String, BTreeMap<Fate, usize>> = BTreeMap::new();
     let mut open = String::new();
-    for ((_, pair, mutant), (fate, seconds)) in work.iter().zip(&fates) {
+    for ((pair, mutant), (fate, seconds)) in work.iter().zip(&fates) {
         *table.0.entry((mutant.kind, *fate)).or_default() += 1;
         *families
             .entry(pair.family())

@@ -553,7 +553,7 @@ fn proved(text: &str) -> Option<[BTreeMap<u64, u8>; 3]> {
         "kernel = \"k.ptx\"\nthreads = 1\ndynamic_shared = {DYNAMIC}\nargs = {{ {} }}",
         args.join(", ")
     );
-    let settings = Settings::parse(&settings).expect("settings");
+    let settings: Settings = toml::from_str(&settings).expect("settings");
     let spec = Layers(&[&settings])
         .kernel(Which::Kernel)
         .expect("a kernel");

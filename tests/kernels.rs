@@ -58,8 +58,8 @@ fn each_kernel_equals_itself() {
     let text = std::fs::read_to_string(base.join("volta.toml")).expect("a manifest");
     let manifest = Manifest::parse(&text, &base).expect("a valid manifest");
     let mut seen = BTreeSet::new();
-    let mut pairs: Vec<Settings> = Vec::new();
-    for entry in &manifest.check {
+    let mut pairs: Vec<[Settings; 2]> = Vec::new();
+    for [defaults, entry] in manifest.check.iter().flat_map(|e| &e.instances) {
         if entry.expect.as_deref() != Some("equivalent") {
             continue;
         }
@@ -69,16 +69,16 @@ fn each_kernel_equals_itself() {
             // A pairing is one of different kernels.
             twice.map.clear();
             if seen.insert(format!("{twice:?}").replace(&format!("{:?}", twice.name), "")) {
-                pairs.push(twice);
+                pairs.push([defaults.clone(), twice]);
             }
         }
     }
     let files = Files::new();
     let wrong: Vec<String> = pairs
         .par_iter()
-        .filter_map(|pair| {
+        .filter_map(|[defaults, pair]| {
             let what = format!("{:?} of {:?}", pair.reference.as_ref()?.file, pair.name);
-            match check(Layers(&[&manifest.defaults, pair]), &files) {
+            match check(Layers(&[defaults, pair]), &files) {
                 Ok(report) if report.verdict == Verdict::Equivalent => None,
                 Ok(report) => Some(format!("{what}: {}", report.verdict.name())),
                 Err(failure) => Some(format!("{what}: {}", failure.message())),

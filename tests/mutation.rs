@@ -53,14 +53,14 @@ fn changed_kernels_are_judged_as_the_table_says() {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     let sets = MANIFESTS.map(|m| mutants::pairs(&base.join(m), MOST));
     let mut work = Vec::new();
-    for (defaults, set) in &sets {
+    for set in &sets {
         for pair in set {
             // A kernel that has changed since has no row here.
             let Some((stamp, count)) = listed.pairs.get(&pair.name) else {
                 continue;
             };
             if *stamp == format!("{:016x}", pair.stamp()) {
-                work.extend(pair.choose(*count).into_iter().map(|m| (defaults, pair, m)));
+                work.extend(pair.choose(*count).into_iter().map(|m| (pair, m)));
             }
         }
     }
@@ -71,16 +71,16 @@ fn changed_kernels_are_judged_as_the_table_says() {
     let fates: Vec<(Fate, f64)> = sample
         .par_iter()
         .enumerate()
-        .map(|(i, (defaults, pair, mutant))| {
+        .map(|(i, (pair, mutant))| {
             let file = folder.join(format!("{i}.ptx"));
-            let judged = mutants::judge(defaults, pair, mutant, &file, POINTS);
+            let judged = mutants::judge(pair, mutant, &file, POINTS);
             std::fs::remove_file(&file).ok();
             judged
         })
         .collect();
     let mut table = Table::default();
     let mut wrong = String::new();
-    for ((_, pair, mutant), (fate, seconds)) in sample.iter().zip(fates) {
+    for ((pair, mutant), (fate, seconds)) in sample.iter().zip(fates) {
         *table.0.entry((mutant.kind, fate)).or_default() += 1;
         let key = (pair.name.clone(), mutant.to_string());
         // What a busy machine does not finish is no verdict.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use volta::input::{self, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Outcome, Side};
-use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
+use volta::spec::{self, Entry, KernelSpec, Layers, Limits, Manifest, Settings, Which};
 use volta::{decide, explain, grid};
 
 const MANIFESTS: [&str; 5] = [
@@ -38,10 +38,14 @@ fn cases(files: &Files) -> Vec<Case> {
         let text = std::fs::read_to_string(folder.join(name)).expect("a manifest");
         let manifest = Manifest::parse(&text, &folder).expect("a valid manifest");
         let pairs = [Which::Reference, Which::Optimized];
-        let checks = manifest.check.iter().map(|s| (s, &pairs[..]));
-        let races = manifest.race.iter().map(|s| (s, &[Which::Kernel][..]));
-        for (settings, sides) in checks.chain(races) {
-            let layers = [&manifest.defaults, settings];
+        let instances = |e: &[Entry]| -> Vec<[Settings; 2]> {
+            e.iter().flat_map(|e| e.instances.clone()).collect()
+        };
+        let (checks, races) = (instances(&manifest.check), instances(&manifest.race));
+        let checks = checks.iter().map(|s| (s, &pairs[..]));
+        let races = races.iter().map(|s| (s, &[Which::Kernel][..]));
+        for ([defaults, settings], sides) in checks.chain(races) {
+            let layers = [defaults, settings];
             for &which in sides {
                 let spec = Layers(&layers).kernel(which).expect("a valid entry");
                 let key = format!("{spec:?}");

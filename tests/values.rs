@@ -224,8 +224,8 @@ fn run(text: &str, threads: usize) -> Result<Run, String> {
     let module = ptx::parse(&source).map_err(|e| shown(Diagnostic::from(&e[0])))?;
     let entry = kernel::select_entry(&module, None).expect("one entry");
     let lowered = kernel::lower(&module, &source, entry).map_err(|e| shown(e[0].diagnostic()))?;
-    let settings =
-        Settings::parse(&format!("kernel = \"k.ptx\"\nthreads = {threads}")).expect("settings");
+    let settings = format!("kernel = \"k.ptx\"\nthreads = {threads}");
+    let settings: Settings = toml::from_str(&settings).expect("settings");
     let spec = Layers(&[&settings])
         .kernel(Which::Kernel)
         .expect("a kernel");

@@ -141,5 +141,12 @@ fn one(a: &mut Array, b: &Array) -> Result<(), SpecError> {
     a.extent = a.extent.or(b.extent);
     // Both are said of one base, so that the larger one holds.
     a.align = a.align.max(b.align);
+    if a.pointers.is_some() && b.pointers.is_some() && a.pointers != b.pointers {
+        return Err(SpecError::TwoContents {
+            reference: a.name.clone(),
+            optimized: b.name.clone(),
+        });
+    }
+    a.pointers = a.pointers.take().or(b.pointers.clone());
     Ok(())
 }

@@ -136,6 +136,11 @@ fn fits(a: &Array, ranges: &[(u64, u64)]) -> Result<(), String> {
             "`{name}` has no shape: bind it, e.g. as out:f32[4,128]"
         ));
     }
+    let elements: u64 = a.shape.iter().product();
+    let bytes = a.elem.map_or(1, |e| e.bytes());
+    if a.extent != elements.checked_mul(bytes) {
+        return Err(format!("the rows of `{name}` have gaps between them"));
+    }
     if a.shape.len() != ranges.len() {
         let (n, m) = (a.shape.len(), ranges.len());
         return Err(format!(

@@ -443,3 +443,46 @@ fn arrays_of_pointers_lead_to_buffers() {
     let (code, object) = run(&["gate", manifest, "--no-cache"], "");
     assert_eq!(code, 0, "{object}");
 }
+
+#[test]
+fn every_format_tells_of_the_instances() {
+    let [right, wrong] = pair("sizes-formats");
+    let text = |format: &str| {
+        let more = format!("{SIZED} --for n=3,4 --format {format}");
+        let args: Vec<&str> = ["check", &right, &wrong]
+            .into_iter()
+            .chain(more.split_whitespace())
+            .collect();
+        String::from_utf8(volta(&args).stdout).expect("text")
+    };
+    let human = text("human");
+    assert!(
+        human.starts_with("not-equivalent: 1 of 2 instances"),
+        "{human}"
+    );
+    assert!(human.contains("n = 4\n"), "{human}");
+    let junit = text("junit");
+    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
+    assert!(
+        junit.contains("(n = 3)") && junit.contains("(n = 4)"),
+        "{junit}"
+    );
+    let sarif: Value = serde_json::from_str(&text("sarif")).expect("JSON");
+    let results = &sarif["runs"][0]["results"];
+    let texts: Vec<&str> = results
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|r| r["message"]["text"].as_str())
+        .collect();
+    assert!(texts.iter().any(|t| t.starts_with("n = 4: ")), "{texts:?}");
+    assert!(
+        !texts.iter().any(|t| t.starts_with("n = 3: k_y")),
+        "{texts:?}"
+    );
+    let html = text("html");
+    assert!(
+        html.contains("n = 3: equivalent") && html.contains("n = 4: not-equivalent"),
+        "{html}"
+    );
+}

@@ -306,14 +306,15 @@ pub fn mutants(text: &str, random: &mut Random) -> Vec<Mutant> {
 /// A pair whose optimized kernel is to be changed.
 pub struct Pair {
     pub name: String,
-    pub settings: Settings,
+    /// Of every entry, and its own.
+    pub settings: [Settings; 2],
     pub text: String,
 }
 
 impl Pair {
     /// The family: the folder of the optimized kernel.
     pub fn family(&self) -> String {
-        let file = self.settings.optimized.as_ref();
+        let file = self.settings[1].optimized.as_ref();
         let file = file.and_then(|s| s.file.as_ref());
         let folder = file.and_then(|f| f.parent()?.file_name());
         folder.map_or(String::new(), |f| f.to_string_lossy().into_owned())
@@ -353,19 +354,20 @@ pub const MANIFESTS: [&str; 3] = ["volta.toml", "nn.toml", "triton.toml"];
 
 /// The pairs of a manifest that are to be equivalent, with at most so many lines of the optimized
 /// kernel times threads.
-pub fn pairs(manifest: &Path, most: usize) -> (Settings, Vec<Pair>) {
+pub fn pairs(manifest: &Path, most: usize) -> Vec<Pair> {
     let base = manifest.parent().expect("a folder");
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let manifest = Manifest::parse(&text, base).expect("a valid manifest");
     let mut out = Vec::new();
-    for entry in manifest.check {
+    for settings in manifest.check.into_iter().flat_map(|e| e.instances) {
+        let [defaults, entry] = &settings;
         if entry.expect.as_deref() != Some("equivalent") {
             continue;
         }
         let file = entry.optimized.as_ref().and_then(|s| s.file.clone());
         let text = file.and_then(|f| std::fs::read_to_string(f).ok());
         let text = text.expect("a kernel");
-        let spec = Layers(&[&manifest.defaults, &entry]).kernel(Which::Optimized);
+        let spec = Layers(&[defaults, entry]).kernel(Which::Optimized);
         let block = spec
             .ok()
             .and_then(|s| s.launch.block)
@@ -377,29 +379,23 @@ pub fn pairs(manifest: &Path, most: usize) -> (Settings, Vec<Pair>) {
         out.push(Pair {
             name: entry.name.clone().unwrap_or_default(),
             text,
-            settings: entry,
+            settings,
         });
     }
-    (manifest.defaults, out)
+    out
 }
 
 /// Judges a mutant, which is written to `file`.
 ///
 /// One that is judged equivalent is evaluated at so many points.
-pub fn judge(
-    defaults: &Settings,
-    pair: &Pair,
-    mutant: &Mutant,
-    file: &PathBuf,
-    points: u64,
-) -> (Fate, f64) {
+pub fn judge(pair: &Pair, mutant: &Mutant, file: &PathBuf, points: u64) -> (Fate, f64) {
     std::fs::write(file, &mutant.text).expect("a scratch file");
-    let mut settings = pair.settings.clone();
+    let [defaults, mut settings] = pair.settings.clone();
     if let Some(side) = &mut settings.optimized {
         side.file = Some(file.clone());
     }
     settings.timeout = Some(TIMEOUT);
-    let layers = [defaults, &settings];
+    let layers = [&defaults, &settings];
     let files = Files::new();
     let start = std::time::Instant::now();
     let fate = match check(Layers(&layers), &files) {
