@@ -143,7 +143,8 @@ impl Command {
             | Command::Man { .. }
             | Command::Serve(_)
             | Command::ServeWorker(_)
-            | Command::Schema => return None,
+            | Command::Schema
+            | Command::Explain { .. } => return None,
         };
         Some(Question {
             settings,
