@@ -9,65 +9,79 @@
 
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use crate::answer::{
-    self, Assumption, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values, WarningKind,
+    self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
+    WarningKind,
 };
 use crate::decide;
 use crate::explain::{self, Counterexample, Decision};
-use crate::grid::{Subject, scope};
-use crate::input::{self, Files, Lowered};
+use crate::formula;
+use crate::grid::{Subject, scope, select};
+use crate::input::{self, Files, Lowered, Written};
+use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::term::ArrayId;
 use crate::trial;
 
-/// Compares two kernels as the layers of settings say.
+/// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let specs = [
-        input::spec(layers, Which::Reference, files, None)?,
-        input::spec(layers, Which::Optimized, files, None)?,
-    ];
+    let formula = match layers.formula()? {
+        Some(text) => Some(Written::read(&text)?),
+        None => None,
+    };
+    let sides: &[Which] = match formula {
+        Some(_) => &[Which::Optimized],
+        None => &[Which::Reference, Which::Optimized],
+    };
+    let specs = sides
+        .iter()
+        .map(|&side| input::spec(layers, side, files, None));
+    let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
     let limits = limits(&options, start);
 
-    let (reference, optimized) = rayon::join(
-        || input::lower(files, &specs[0]),
-        || input::lower(files, &specs[1]),
-    );
-    let lowered = [reference?, optimized?];
-    let pair = [
-        (&lowered[0].kernel, &specs[0]),
-        (&lowered[1].kernel, &specs[1]),
-    ];
-    let mut setup = spec::resolve(&pair, &options.map)?;
+    let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
+    let lowered: Vec<Result<Lowered, Failure>> = lowered.collect();
+    let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
+    let kernels = lowered.iter().zip(&specs);
+    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
+    let mut setup = spec::resolve(&kernels, &options.map)?;
     let parsed = Instant::now();
 
     let asked = Asked {
+        formula: formula.as_ref(),
         specs: &specs,
         lowered: &lowered,
         options: &options,
         limits,
         times: (start, parsed),
     };
-    let (report, needs_trees) = asked.compared(&setup);
+    let (report, needs_trees) = asked.compared(&setup)?;
     if !needs_trees || limits.reached().is_some() {
         return Ok(report);
     }
     // Bits of computed numbers decide something: again, with numbers that remember how they were made.
     let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    let same = text(&lowered[0]) == text(&lowered[1]);
+    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
     for (i, k) in setup.kernels.iter_mut().enumerate() {
         k.launch.trees = Some(if same { 0 } else { i as u32 });
     }
-    Ok(asked.compared(&setup).0)
+    Ok(asked.compared(&setup)?.0)
 }
 
 /// A pair that is compared, apart from the bindings.
 struct Asked<'a> {
-    specs: &'a [KernelSpec; 2],
-    lowered: &'a [Lowered; 2],
+    /// The reference, if it is no kernel.
+    formula: Option<&'a Written>,
+    /// The kernels, a reference that is one first.
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
     options: &'a Options,
     limits: Limits,
     /// When it began, and when the files were read.
@@ -98,22 +112,25 @@ impl Simulated {
 impl Asked<'_> {
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
-    fn compared(&self, setup: &Setup) -> (Report, bool) {
+    fn compared(&self, setup: &Setup) -> Result<(Report, bool), Failure> {
         let deciding = decide::Options {
             limits: self.limits,
             exact_constants: self.options.exact_constants,
             probabilistic: self.options.probabilistic,
             ..decide::Options::default()
         };
-        let subject = |(i, side): (usize, Side)| Subject {
+        let subject = |i: usize| Subject {
             kernel: &self.lowered[i].kernel,
             resolved: &setup.kernels[i],
-            side,
+            side: match self.specs[i].which {
+                Which::Optimized => Side::Optimized,
+                Which::Reference | Which::Kernel => Side::Reference,
+            },
             arrays: &setup.arrays,
             deciding: &deciding,
         };
-        let subjects = [(0, Side::Reference), (1, Side::Optimized)].map(subject);
-        let (mut simulated, [reference, optimized]) = self.simulated(setup, scope::run(&subjects));
+        let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
+        let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
         let (decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
@@ -142,7 +159,40 @@ impl Asked<'_> {
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
         let report = self.report(setup, simulated, decision, told_apart);
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
-        (report, if is_open { otherwise } else { whatever })
+        Ok((report, if is_open { otherwise } else { whatever }))
+    }
+
+    /// Runs the kernels where they are compared, and expands the formula there.
+    fn run(&self, subjects: &[Subject]) -> Result<scope::Scope, Failure> {
+        match (self.formula, subjects) {
+            (None, [reference, optimized]) => Ok(scope::run(&[*reference, *optimized])),
+            (Some(written), [kernel]) => {
+                scope::against(kernel, |wanted| self.expanded(written, kernel, wanted))
+            }
+            _ => Err(Failure::new(
+                ErrorKind::Internal,
+                "a check is of two kernels, or of one and a formula",
+            )),
+        }
+    }
+
+    /// The elements of the formula: all, or those that are asked for.
+    fn expanded(
+        &self,
+        written: &Written,
+        kernel: &Subject,
+        wanted: Option<&select::Elements>,
+    ) -> Result<Outcome, Failure> {
+        let is_wanted = |array: ArrayId, off: u64, bytes: u64| {
+            wanted.is_none_or(|w| {
+                let list = w.get(&array).map_or(&[][..], |list| list);
+                let next = list.partition_point(|r| r.1 <= off);
+                list.get(next).is_some_and(|r| r.0 < off + bytes)
+            })
+        };
+        let of = (kernel.kernel, kernel.resolved, &self.options.sizes);
+        formula::expand(&written.formula, of, &is_wanted, self.limits)
+            .map_err(|troubles| input::wrong(&written.source, &troubles))
     }
 
     /// What the runs found, and what each left.
@@ -152,7 +202,12 @@ impl Asked<'_> {
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
         let mut i = 0;
+        let mut formula = self.formula;
         let runs = scope.kernels.map(|covered| {
+            if formula.take().is_some() {
+                found.add_formula(&covered.outcome);
+                return covered.outcome;
+            }
             let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             found.warnings.extend(ran.partial(&covered));
@@ -187,10 +242,11 @@ impl Asked<'_> {
     /// Tries known inputs on a pair.
     fn tried(
         &self,
-        subjects: &[Subject<'_>; 2],
+        subjects: &[Subject<'_>],
         reference: &Clean,
         optimized: &Outcome,
     ) -> Option<trial::Found> {
+        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
         let ran = ran(&self.specs[1], &self.lowered[1], subjects[1].resolved);
         trial::run(*subjects, reference, optimized, ran)
     }
@@ -199,10 +255,11 @@ impl Asked<'_> {
     /// the runs, so that they are made once more.
     fn tried_again(
         &self,
-        subjects: &[Subject<'_>; 2],
+        subjects: &[Subject<'_>],
         simulated: &Simulated,
         decision: &Decision,
     ) -> Option<trial::Found> {
+        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
         let unknown = &simulated.found.unknown;
         // Where numbers remember how they were made, nothing more can be known of all inputs.
         let is_last = subjects[0].resolved.launch.trees.is_some() || !simulated.needs_trees(false);
@@ -260,6 +317,12 @@ impl Asked<'_> {
             precision: simulated.precision,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
+        if let Some(f) = self.formula {
+            let formula = f.source.text.clone();
+            report
+                .subjects
+                .put(Part::Reference, answer::Subject::Formula { formula });
+        }
         report.stats.decision = counts;
         report.stats.seconds = times(start, parsed, simulated.ended);
         report.deny(&self.options.deny);
@@ -359,6 +422,16 @@ impl Found {
                 self.assumptions.push(a.clone());
             }
         }
+    }
+
+    /// Adds what is not known of a formula.
+    fn add_formula(&mut self, outcome: &Outcome) {
+        self.assumptions.extend(outcome.assumptions.iter().cloned());
+        self.unknown
+            .extend(outcome.unknowns.iter().map(|u| Finding {
+                count: u.count,
+                ..Finding::new(Part::Reference, u.kind, &u.message)
+            }));
     }
 
     /// What known inputs show stands for all that is open; the input, if it tells outputs apart.

@@ -133,7 +133,10 @@ impl Command {
     /// What it asks about kernels, if that is one question.
     pub fn question(&self) -> Option<Question<'_>> {
         let (settings, bind, files) = match self {
-            Command::Check(a) => (a.settings(), &a.bind, vec![&*a.reference, &*a.optimized]),
+            Command::Check(a) => {
+                let files = a.files.iter().map(PathBuf::as_path);
+                (a.settings(), &a.bind, files.collect())
+            }
             Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
@@ -178,10 +181,12 @@ pub struct Question<'a> {
 /// `volta check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// PTX of the reference.
-    pub reference: PathBuf,
-    /// PTX of the optimized kernel.
-    pub optimized: PathBuf,
+    /// PTX of the reference and of the optimized kernel; with --formula of the optimized kernel alone.
+    #[arg(required = true, num_args = 1..=2, value_names = ["REF.ptx", "OPT.ptx"])]
+    pub files: Vec<PathBuf>,
+    /// What the kernel should compute, e.g. 'y[i] = 2*x[i]', or @FILE: the reference instead of a kernel.
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub formula: Option<String>,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -570,8 +575,23 @@ impl CheckArgs {
     /// The flags as a layer of settings.
     pub fn settings(&self) -> Result<Settings, String> {
         let p = &self.pair;
-        let mut reference = Side::path(&self.reference);
-        let mut optimized = Side::path(&self.optimized);
+        let (mut reference, mut optimized) = match (&self.formula, self.files.as_slice()) {
+            (None, [a, b]) => (Side::path(a), Side::path(b)),
+            (Some(_), [b]) => (Side::default(), Side::path(b)),
+            (None, _) => {
+                let message =
+                    "a check takes two files, REF.ptx and OPT.ptx, or --formula and one file";
+                return Err(message.to_string());
+            }
+            (Some(_), _) => {
+                let message = "with --formula a check takes one file: the formula is the reference";
+                return Err(message.to_string());
+            }
+        };
+        if self.formula.is_some() && p.is_about_reference() {
+            let message = "a formula is not launched: --ref-* flags and --map are for two kernels";
+            return Err(message.to_string());
+        }
         reference.own.entry = p.ref_entry.clone();
         optimized.own.entry = p.opt_entry.clone();
         (reference.own.block, optimized.own.block) = (p.ref_block, p.opt_block);
@@ -582,12 +602,26 @@ impl CheckArgs {
         reference.own.args = table("--ref-arg", &p.ref_arg)?;
         optimized.own.args = table("--opt-arg", &p.opt_arg)?;
         Ok(Settings {
-            reference: Some(reference),
+            reference: self.formula.is_none().then_some(reference),
+            formula: self.formula.clone(),
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
+    }
+}
+
+impl PairArgs {
+    /// True if something is said of the reference alone, or of how it is paired.
+    fn is_about_reference(&self) -> bool {
+        self.ref_entry.is_some()
+            || self.ref_block.is_some()
+            || self.ref_grid.is_some()
+            || self.ref_cta.is_some()
+            || self.ref_dynamic_shared.is_some()
+            || !self.ref_arg.is_empty()
+            || !self.map.is_empty()
     }
 }
 

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
+use crate::formula::{self, Formula, Trouble};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
-use crate::spec::{KernelSpec, Layers, Which};
+use crate::spec::{FormulaText, KernelSpec, Layers, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -194,6 +195,38 @@ pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
             Err(Failure::at(ErrorKind::Syntax, &source, diagnostics))
         }
     }
+}
+
+/// A formula with its text.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The text.
+    pub source: Arc<Source>,
+    /// Its tree.
+    pub formula: Formula,
+}
+
+impl Written {
+    /// Reads a formula.
+    pub fn read(text: &FormulaText) -> Result<Written, Failure> {
+        let source = match text {
+            FormulaText::File(path) => self::text(path)?,
+            FormulaText::Text(text) => {
+                let source = Source::new("formula", text.as_str());
+                Arc::new(source.map_err(|e| Failure::new(ErrorKind::Formula, e.to_string()))?)
+            }
+        };
+        match formula::parse(&source.text) {
+            Ok(formula) => Ok(Written { source, formula }),
+            Err(troubles) => Err(wrong(&source, &troubles)),
+        }
+    }
+}
+
+/// What is wrong with a formula.
+pub fn wrong(source: &Arc<Source>, troubles: &[Trouble]) -> Failure {
+    let found = troubles.iter().map(Diagnostic::from).collect();
+    Failure::at(ErrorKind::Formula, source, found).about(Part::Formula)
 }
 
 /// A kernel with what its text gave rise to.

@@ -38,6 +38,7 @@
 //! * [`number`]: floats as a machine has them, bits to bits.
 //! * [`term`]: the values, a hash-consed DAG over reals, bits and booleans, and an evaluator that
 //!   shares no code with the normaliser.
+//! * [`formula`]: a line of mathematics to the same outcome as a run.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
 //! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
@@ -67,6 +68,7 @@ pub mod decide;
 pub mod diag;
 pub mod dump;
 pub mod explain;
+pub mod formula;
 pub mod gate;
 pub mod grid;
 pub mod input;

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         .build();
     let result = match pool {
         Ok(pool) => {
-            let work = AssertUnwindSafe(|| pool.install(|| run(&lines, panicked)));
+            let work = AssertUnwindSafe(|| pool.install(|| run(&lines)));
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
@@ -215,7 +215,7 @@ fn to_stdout(text: &str) -> Result<(), Failure> {
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(Done, u8), Failure> {
+fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
     let command = match lines {
         [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
             &cli.command
@@ -236,13 +236,7 @@ fn run(lines: &[Line], panicked: &Mutex<String>) -> Result<(Done, u8), Failure> 
         Command::Gate(a) => run_gate(a),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
-            let what = || {
-                panicked
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone()
-            };
-            serve::worker::run(a.memory_limit, &what);
+            serve::worker::work(a.memory_limit);
             Ok((Done::Text(String::new()), 0))
         }
         Command::Init(a) => {

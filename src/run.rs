@@ -81,8 +81,8 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     found.add(ran, &lowered, &covered.outcome);
     found.warnings.extend(ran.warnings(&notes));
     found.warnings.extend(ran.partial(&covered));
-    let outputs = outputs(&setup, &covered.outcome, memory.as_ref());
-    if memory.is_none() && found.defects.is_empty() && found.unknown.is_empty() {
+    let (outputs, open) = outputs(&setup, &covered.outcome, memory.as_ref());
+    if open && found.defects.is_empty() && found.unknown.is_empty() {
         let kind = UnknownKind::NondeterministicValue;
         let message = "something that is not known reaches an array";
         found
@@ -172,7 +172,7 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
         };
         let a = &resolved.arrays[id];
         let known = a.extent.is_some() && !a.shape.is_empty() && a.elem.is_some();
-        if known && is_ready(a) {
+        if known && is_ready(a) || resolved.unread.contains(&field.offset) {
             continue;
         }
         let mut flags = resolved.bindings.flags.iter();
@@ -236,16 +236,17 @@ fn is_output(a: &Array, written: bool) -> bool {
     }
 }
 
-/// What the outputs hold.
-fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> Vec<Values> {
+/// What the outputs hold; true with it if something in them is not known.
+fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Values>, bool) {
     let arrays = setup.arrays.0.iter().enumerate();
     let written = |i: usize| outcome.writes.contains_key(&ArrayId(i as u32));
     let chosen = arrays.filter(|(i, a)| is_output(a, written(*i)));
-    let values = chosen.filter_map(|(i, a)| {
-        let (elem, memory) = (a.elem?, memory?);
+    let chosen: Vec<(usize, &Array)> = chosen.collect();
+    let values = chosen.iter().filter_map(|&(i, a)| {
+        let elem = a.elem?;
         let count: u64 = a.shape.iter().product();
         let size = elem.bytes();
-        let bytes = memory.bytes(ArrayId(i as u32), count * size);
+        let bytes = memory?.bytes(ArrayId(i as u32), count * size)?;
         let element = |part: &[Option<u8>]| {
             part.iter()
                 .rev()
@@ -258,7 +259,9 @@ fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> Vec<Val
             elements: bytes.chunks(size as usize).map(element).collect(),
         })
     });
-    values.collect()
+    let values: Vec<Values> = values.collect();
+    let open = values.len() < chosen.len();
+    (values, open)
 }
 
 /// Position, name and output of each parameter that is one.

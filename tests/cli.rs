@@ -7,6 +7,10 @@ use serde_json::Value;
 
 #[path = "cli/bindings.rs"]
 mod bindings;
+#[path = "cli/contents.rs"]
+mod contents;
+#[path = "cli/formulas.rs"]
+mod formulas;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -186,6 +186,16 @@ fn each_operation_answers() {
     let answer = server.ask(&race);
     assert_eq!(answer["result"]["verdict"], "clean", "{answer}");
 
+    let contents = json!({"threads": 4, "args": {"0": "in:f32[4]=0", "1": "out:f32[4]"}});
+    let run = json!({"id": "x", "op": "run", "kernel": path(NAIVE), "launch": contents});
+    let answer = server.ask(&run);
+    assert_eq!(answer["result"]["verdict"], "ran", "{answer}");
+    assert_eq!(
+        answer["result"]["outputs"][0]["values"],
+        json!([0.25, 0.25, 0.25, 0.25]),
+        "{answer}"
+    );
+
     assert_eq!(
         server.ask(&json!({"id": 4, "op": "release", "handle": handle}))["ok"],
         true
@@ -299,6 +309,26 @@ fn errors_are_answers() {
             "other",
         ),
         (json!({"id": 1, "op": "cancel", "target": 99}), "99"),
+        (
+            json!({"id": 1, "op": "race", "kernel": {"formula": "y[i] = x[i]"}}),
+            "reference",
+        ),
+        (
+            json!({"id": 1, "op": "prepare", "reference": {"formula": "@file"}}),
+            "file",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"for": {"n": [1]}}}),
+            "`for`",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"formula": "y[i] = 0"}}),
+            "`formula`",
+        ),
+        (
+            json!({"id": 1, "op": "race", "kernel": path(NAIVE), "launch": {"kernel": {"file": ONLINE}}}),
+            "`kernel`",
+        ),
         (json!({"id": 1, "op": "release", "handle": "x"}), "`x`"),
     ];
     for (request, needle) in &bad {
@@ -383,6 +413,13 @@ fn workers_are_replaced() {
             "{name}: {answer}"
         );
     }
+    // A new worker gets the reference with its first request, even one that is refused.
+    signal("-KILL", &server.workers()[0]);
+    std::thread::sleep(Duration::from_millis(100));
+    let mut refused = check.clone();
+    refused["launch"] = json!({"thread": 3});
+    assert_eq!(server.ask(&refused)["ok"], false);
+    assert_eq!(server.ask(&check)["result"]["verdict"], "equivalent");
     // One that does not even look at its limits any more.
     signal("-STOP", &server.workers()[0]);
     let mut limited = check.clone();

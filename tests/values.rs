@@ -219,6 +219,11 @@ struct Run {
 }
 
 fn run(text: &str, threads: usize) -> Result<Run, String> {
+    run_on(text, threads, false)
+}
+
+/// The same, with floats of known bits computed as the machine does if `numbers`.
+fn run_on(text: &str, threads: usize, numbers: bool) -> Result<Run, String> {
     let source = Arc::new(Source::new("row", text.to_string()).expect("short"));
     let shown = |d: Diagnostic| d.render(&source, false);
     let module = ptx::parse(&source).map_err(|e| shown(Diagnostic::from(&e[0])))?;
@@ -231,6 +236,10 @@ fn run(text: &str, threads: usize) -> Result<Run, String> {
         .expect("a kernel");
     let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[]).expect("bindings");
     let resolved = &setup.kernels[0];
+    let launch = spec::Launch {
+        numbers,
+        ..resolved.launch.clone()
+    };
     let array = |param: u32| {
         let field = resolved.bindings.fields.iter().find(|f| f.param == param);
         match field.map(|f| f.value) {
@@ -244,7 +253,7 @@ fn run(text: &str, threads: usize) -> Result<Run, String> {
     };
     let outcome = sim::run(
         &lowered.kernel,
-        &resolved.launch,
+        &launch,
         &resolved.bindings,
         &resolved.arrays,
         Side::Reference,
@@ -583,4 +592,57 @@ fn values_are_those_of_the_tables() {
         let kept = fs::read_to_string(&path).unwrap_or_default();
         assert!(kept == listed, "values/symbolic.txt is stale:\n{listed}");
     }
+}
+
+/// On numbers every row is the bits of the table, rounded results and infinities too; a NaN is any NaN.
+#[test]
+fn numbers_are_those_of_the_tables() {
+    let only = std::env::var("VOLTA_VALUES").unwrap_or_default();
+    let all: Vec<Section> = sections()
+        .into_iter()
+        .filter(|s| format!("{}: {}", s.file, s.text).contains(&only))
+        .flat_map(pieces)
+        .collect();
+    let wrong: Vec<String> = all
+        .par_iter()
+        .flat_map_iter(
+            |section| match run_on(&lanes(section, false), section.rows.len(), true) {
+                Ok(run) => differing(section, &run),
+                Err(why) => vec![format!("{}: `{}`: {why}", section.file, section.text)],
+            },
+        )
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(200)].join("\n")
+    );
+}
+
+/// The rows of which a run on numbers gives other bits than the table.
+fn differing(section: &Section, run: &Run) -> Vec<String> {
+    let store = &run.outcome.store;
+    let mut wrong = Vec::new();
+    for (i, row) in section.rows.iter().enumerate() {
+        for (k, expected) in row.outs.iter().enumerate() {
+            let Some(expected) = expected else { continue };
+            let at = 8 * (i * section.outs.len() + k) as u64;
+            let (mut low, mut bits, mut known) = (0, 0, true);
+            for (width, t) in parts(run, at, stored_bytes(&section.outs[k])) {
+                match store.as_bits(t) {
+                    Some(b) => bits |= b << low,
+                    None => known = false,
+                }
+                low += width;
+            }
+            if !known || bits != *expected {
+                wrong.push(format!(
+                    "{}:{}: `{}` of {:x?} gives {bits:x} (known: {known}) in {}, not {expected:x}",
+                    section.file, row.line, section.text, row.ins, section.outs[k],
+                ));
+            }
+        }
+    }
+    wrong
 }

@@ -10,13 +10,11 @@ extern "C" __global__ void ENTRY(const float *x, float *y, int n) {
         __threadfence_block();
         y[0] = x[0];
     }
-#elif defined(FOUND)
-    if (x[i] > 0.0f) y[0] = 1.0f;
-#elif defined(WHERE)
-    if (x[i] > 0.0f) y[0] = (float)i;
-#elif defined(BOUND)
-    if (i < n) y[0] = 1.0f;
-#elif defined(BOUND_WHERE)
-    if (i < n) y[0] = (float)i;
+#elif defined(LAST)
+    if (threadIdx.x == 0) {
+        y[0] = 0.0f;
+        __threadfence_block();
+        y[0] = x[i];
+    }
 #endif
 }

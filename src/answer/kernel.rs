@@ -100,6 +100,19 @@ impl Scope {
     }
 }
 
+/// One side of a command.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Subject {
+    /// A kernel.
+    Kernel(KernelAnswer),
+    /// A formula.
+    Formula {
+        /// Its text.
+        formula: String,
+    },
+}
+
 /// A kernel that was run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KernelAnswer {

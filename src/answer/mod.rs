@@ -25,7 +25,7 @@ pub use compare::{
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides};
+pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
@@ -78,9 +78,9 @@ pub struct Report {
     pub instances: Vec<Instance>,
     /// What the answer speaks of.
     pub scope: Scope,
-    /// The kernels.
+    /// The kernels, or the formula that is the reference.
     #[serde(flatten)]
-    pub kernels: Sides<KernelAnswer>,
+    pub subjects: Sides<Subject>,
     /// What they were run with.
     pub inputs: Inputs,
     /// What is wrong.
@@ -162,6 +162,22 @@ pub struct Seconds {
 }
 
 impl Report {
+    /// The kernels, the reference first.
+    pub fn kernels(&self) -> impl Iterator<Item = (Part, &KernelAnswer)> {
+        self.subjects.iter().filter_map(|(part, s)| match s {
+            Subject::Kernel(k) => Some((part, k)),
+            Subject::Formula { .. } => None,
+        })
+    }
+
+    /// The formula that is the reference.
+    pub fn formula(&self) -> Option<&str> {
+        self.subjects.iter().find_map(|(_, s)| match s {
+            Subject::Kernel(_) => None,
+            Subject::Formula { formula } => Some(formula.as_str()),
+        })
+    }
+
     /// The exit status of the contract.
     pub fn exit(&self) -> u8 {
         match self.verdict.exit() {

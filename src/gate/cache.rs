@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::key;
 use crate::answer::UnknownKind;
-use crate::input::{self, Files};
+use crate::input::{self, Files, Written};
 use crate::report::{Answer, Report};
 use crate::spec::{Layers, Which};
 
@@ -56,7 +56,7 @@ impl Cache {
         })
     }
 
-    /// The key of a check (of two kernels) or a race; `None` if something cannot be read.
+    /// The key of a check (of two kernels, or of one and a formula) or a race; `None` if something cannot be read.
     pub fn key(&self, layers: Layers, sides: &[Which], files: &Files) -> Option<String> {
         let mut hash = Sha256::new();
         let mut add = |part: &str| {
@@ -66,7 +66,18 @@ impl Cache {
         add(FORMAT);
         add(&self.executable);
         add(&format!("{:?}", layers.options().ok()?));
+        let formula = match sides.contains(&Which::Reference) {
+            true => layers.formula().ok()?,
+            false => None,
+        };
+        if let Some(formula) = &formula {
+            add("formula");
+            add(&Written::read(formula).ok()?.source.text);
+        }
         for &side in sides {
+            if formula.is_some() && side == Which::Reference {
+                continue;
+            }
             let spec = input::spec(layers, side, files, None).ok()?;
             add(&files.open(&spec.file).ok()?.source.text);
             add(&format!("{spec:?}"));

@@ -55,7 +55,8 @@ pub enum Meeting {
     Combine(Kind),
     /// Plain writes, whose values are to be compared.
     Same(Record, Record),
-    /// Plain writes of bytes that one of the CTAs wrote with several values: they differ if these do.
+    /// Plain writes of bytes that one of the CTAs wrote with several values: a race where the last ones differ, and open
+    /// where they do not.
     Changed(Record, Record),
     /// A finding: memory says nothing.
     Conflict,

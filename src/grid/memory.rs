@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
 use crate::sim::race::Kind;
-use crate::sim::{Change, Outcome, Writes};
+use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings, Role};
 use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
@@ -61,8 +61,6 @@ pub struct Memory {
     pub equal: BTreeMap<(Pc, Pc, bool), Equal>,
     /// Elements whose initial content is not known, so that their updates cannot be joined.
     pub lost: Vec<(ArrayId, u64)>,
-    /// What a CTA wrote to an element first, and then.
-    changes: BTreeMap<(ArrayId, u64), (TermId, TermId)>,
     fresh: u32,
     any: bool,
 }
@@ -233,21 +231,13 @@ impl Memory {
             store,
             fresh,
             writes,
-            footprint,
             ..
         } = outcome;
-        let first = |c: &Change| Some(((c.array, c.start), c.values?));
-        let changes = footprint.changes().filter_map(first);
         if !std::mem::replace(&mut self.any, true) {
-            self.changes.extend(changes);
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
             return;
         }
         let map = self.store.import_shifted(&store, self.fresh);
-        for (key, (x, y)) in changes {
-            let values = (map[x.0 as usize], map[y.0 as usize]);
-            self.changes.entry(key).or_insert(values);
-        }
         self.fresh = self.fresh.wrapping_add(fresh);
         for (array, pieces) in writes {
             let mut mine: Vec<&Overlap> = overlaps.iter().filter(|o| o.array == array).collect();
@@ -265,19 +255,6 @@ impl Memory {
 
     /// Adds the pieces of an array in which this CTA meets others.
     fn join(&mut self, array: ArrayId, pieces: Writes, overlaps: &[&Overlap], initials: Initials) {
-        for o in overlaps {
-            if let Meeting::Changed(earlier, later) = o.what {
-                let here = self.changes.range((array, o.start)..(array, o.end));
-                let pair = |(&(array, off), &values): (&(ArrayId, u64), &(TermId, TermId))| Pair {
-                    array,
-                    off,
-                    values,
-                    real: self.store.takes_made(values.0, values.1),
-                    records: (earlier, later),
-                };
-                self.pairs.extend(here.map(pair));
-            }
-        }
         let Memory { store, writes, .. } = self;
         let there = writes.entry(array).or_default();
         // Each element is joined once, however many instructions of the CTA updated it.
@@ -285,7 +262,7 @@ impl Memory {
         for o in overlaps {
             let elem = match o.what {
                 Meeting::Combine(Kind::Atomic { ty, .. }) => ty.bits() as u64 / 8,
-                Meeting::Same(_, later) => later.elem.max(1) as u64,
+                Meeting::Same(_, later) | Meeting::Changed(_, later) => later.elem.max(1) as u64,
                 _ => continue,
             };
             let first = o.start / elem * elem;
@@ -301,11 +278,13 @@ impl Memory {
                     continue;
                 };
                 let agreement = match o.what {
-                    Meeting::Same(..) => store.agreement(x, y),
+                    Meeting::Same(..) | Meeting::Changed(..) => store.agreement(x, y),
                     _ => Agreement::Same,
                 };
                 match o.what {
-                    Meeting::Same(earlier, later) if agreement == Agreement::Open => {
+                    Meeting::Same(earlier, later) | Meeting::Changed(earlier, later)
+                        if agreement == Agreement::Open =>
+                    {
                         self.pairs.push(Pair {
                             array,
                             off: at,

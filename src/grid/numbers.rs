@@ -11,7 +11,7 @@ use crate::term::ArrayId;
 
 use super::{Covered, MAX_CTAS, Subject, Whole};
 
-/// Runs the CTAs of these ranks, which ascend; with what they leave in memory, if all of it is known.
+/// Runs the CTAs of these ranks, which ascend; with what they leave in memory.
 pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
     let arrays = 0..subject.arrays.0.len() as u32;
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
@@ -40,8 +40,9 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
         // Reads of every array are noted, so that none is missed.
         let _ = whole.add(rank, outcome, accesses);
         match &ended {
-            Some(left) => memory = left.clone(),
-            None => break,
+            Some(left) if left.is_known() => memory = left.clone(),
+            // The next CTA would find something that is not known.
+            _ => break,
         }
     }
     whole.out.whole = done as u64 == subject.resolved.launch.ctas();

@@ -12,6 +12,7 @@ use super::select::{self, Elements};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
 use crate::kernel::{Kernel, Op, Space};
+use crate::sim::Outcome;
 use crate::spec::launch::Selection;
 
 /// Both kernels, run where they are compared.
@@ -70,6 +71,39 @@ pub fn run(subjects: &[Subject; 2]) -> Scope {
         kernels: [a, b],
         coverage: [coverage(whole_a), coverage(whole_b)],
     }
+}
+
+/// Runs a kernel against a reference that is no kernel, of which `expand` gives the elements that are asked for, or
+/// all. What the kernel writes leads where a flag names a CTA.
+pub fn against<E>(
+    subject: &Subject,
+    expand: impl FnOnce(Option<&Elements>) -> Result<Outcome, E>,
+) -> Result<Scope, E> {
+    let whole = |outcome: Outcome| Covered {
+        terms: outcome.store.len() as u64,
+        outcome,
+        ctas: Vec::new(),
+        whole: true,
+    };
+    if subject.resolved.selection == Selection::All || subject.resolved.launch.ctas() == 1 {
+        // What is wrong with a formula is known before a kernel is run.
+        let reference = whole(expand(None)?);
+        let kernel = all(subject);
+        let coverage = [Coverage::WholeGrid, coverage(kernel.whole)];
+        let kernels = [reference, kernel];
+        return Ok(Scope { kernels, coverage });
+    }
+    let led = cover(subject, &[subject.resolved.launch.rank()]);
+    let wanted = select::elements(&led, subject.arrays);
+    let mut reference = whole(expand(Some(&wanted))?);
+    let (mut kernel, complete) = complete(subject, Some(led), &wanted);
+    for k in [&mut reference, &mut kernel] {
+        select::restrict(k, &wanted, subject.arrays);
+    }
+    Ok(Scope {
+        kernels: [reference, kernel],
+        coverage: [Coverage::WholeGrid, coverage(complete)],
+    })
 }
 
 fn coverage(whole: bool) -> Coverage {

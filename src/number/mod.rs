@@ -312,7 +312,7 @@ impl Exact {
             Rnd::Rz => false,
             _ => return None,
         };
-        Some((top + i32::from(up)).clamp(-127, 127) as u64 + 127 & 0xff)
+        Some(((top + i32::from(up)).clamp(-127, 127) + 127) as u64)
     }
 }
 

@@ -11,6 +11,7 @@
 //! where the second is what that format's arithmetic makes of the number step by step (`twins.rs`). Every reading that was used is reported as an assumption. Not claimed: that the author of
 //! the kernel meant it.
 
+mod exact;
 mod forms;
 mod number;
 mod separate;
@@ -248,8 +249,12 @@ impl Reading for Readings {
             .cloned()
             .collect();
         let mut out = Readings::default();
+        let exact = exact::numbers(store, roots, &constants);
         for q in &constants {
-            let pattern = format(q).and_then(|fmt| read(q, fmt, simple));
+            let pattern = format(q).and_then(|fmt| {
+                let written = || read(q, fmt, simple);
+                exact::read(q, fmt, &exact).or_else(written)
+            });
             let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
         }

@@ -210,7 +210,10 @@ fn kernels(r: &Report) -> Markup {
     html! {
         div.wide { table.kernels {
             tr { th {} th { "kernel" } th { "block" } th { "grid" } th { "CTAs covered" } }
-            @for (part, k) in r.kernels.iter() {
+            @if let Some(formula) = r.formula() {
+                tr { td { "reference" } td { code { (formula) } } td {} td {} td {} }
+            }
+            @for (part, k) in r.kernels() {
                 tr {
                     td { (part.name()) }
                     td { code { (k.name()) } " " span.dim { (k.file) } }

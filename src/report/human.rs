@@ -30,6 +30,9 @@ const GROUPS: usize = 4;
 /// CTAs that are named.
 const CTAS: usize = 6;
 
+/// Lines of a formula that are shown behind its first.
+const FORMULA: usize = 20;
+
 /// Places of one kind of rounding that are shown.
 const PLACES: usize = 3;
 
@@ -62,7 +65,14 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if let (Verdict::Defective, Some(values)) = (r.verdict, r.values) {
         writeln!(out, "values: {}", values.name())?;
     }
-    for (part, k) in r.kernels.iter() {
+    if let Some(text) = r.formula() {
+        let mut lines = text.trim().lines();
+        writeln!(out, "  reference  {}", visible(lines.next().unwrap_or("")))?;
+        for line in lines.take(FORMULA) {
+            writeln!(out, "             {}", visible(line))?;
+        }
+    }
+    for (part, k) in r.kernels() {
         write_kernel(out, part, k, r.scope.of(part))?;
         let bound = match part {
             Part::Reference => &r.inputs.bindings.reference,
@@ -155,12 +165,18 @@ pub fn style(verdict: Verdict) -> Style {
 /// What the verdict says, in words.
 fn claim(r: &Report) -> &'static str {
     match r.verdict {
+        Verdict::Equivalent if r.formula().is_some() => {
+            "the kernel computes what the formula says, without race, deadlock or memory error"
+        }
         Verdict::Equivalent => {
             "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
         }
         Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
+        Verdict::NotEquivalent if r.formula().is_some() => {
+            "the kernel computes something else than the formula says"
+        }
         Verdict::NotEquivalent => "the kernels compute different outputs",
-        Verdict::Defective if r.kernels.iter().count() > 1 => "a kernel has a defect",
+        Verdict::Defective if r.kernels().count() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",
         Verdict::Ran => {
             "executed on numbers, under one schedule, without race, deadlock or memory error"

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use crate::answer::kernel::Options as Asked;
 use crate::answer::{
     self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs,
-    Part, Precision, RunCounts, Schema, Scope, Site, SourceLine, UnknownKind, WarningKind, schema,
+    Part, Precision, RunCounts, Schema, Scope, Site, SourceLine, Subject, UnknownKind, WarningKind,
+    schema,
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
@@ -101,7 +102,7 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         inputs.launch.put(k.part, k.launched);
         inputs.bindings.put(k.part, k.bound);
         stats.kernels.put(k.part, k.counts);
-        sides.put(k.part, k.kernel);
+        sides.put(k.part, Subject::Kernel(k.kernel));
     }
     Report {
         schema: Schema::V2,
@@ -110,7 +111,7 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         verdict: Verdict::Unknown,
         values: None,
         scope,
-        kernels: sides,
+        subjects: sides,
         inputs,
         defects: Vec::new(),
         warnings: Vec::new(),

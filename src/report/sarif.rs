@@ -165,10 +165,12 @@ impl Scribe<'_> {
 
 /// The kernels of a report, the optimized one first: the place of what is about no line.
 fn entries(report: &Report) -> Vec<Value> {
-    let k = &report.kernels;
-    let all = [&k.optimized, &k.kernel, &k.reference];
-    let there = all.into_iter().flatten();
-    there.map(|k| place(&k.file, (k.line, 1), 1)).collect()
+    let mut all: Vec<Value> = report
+        .kernels()
+        .map(|(_, k)| place(&k.file, (k.line, 1), 1))
+        .collect();
+    all.reverse();
+    all
 }
 
 /// The line of the source, or of the PTX where there is none.

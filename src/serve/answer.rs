@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Command, ErrorKind, Finding, Part, UnknownKind};
+use crate::answer::{Command, ErrorKind, Finding, Part, Schema, UnknownKind};
 use crate::report::{self, Answer, Failure, Report};
 use crate::spec::Options;
 
@@ -12,20 +12,36 @@ pub fn refused(id: &Value, failure: &Failure) -> String {
     json!({"id": id, "ok": false, "error": object.error}).to_string()
 }
 
-/// An answer with a report, and with the texts that were asked for.
-pub fn reported(id: &Value, report: Report, formats: &[String]) -> Result<String, Failure> {
-    let answer = Answer::from(report);
+/// An error of a request itself.
+pub fn usage(why: impl Into<String>) -> Failure {
+    Failure::new(ErrorKind::Usage, why)
+}
+
+/// An answer without a verdict to a request that something ended.
+pub fn ended_early(id: &Value, why: &str) -> String {
+    refused(id, &Failure::new(ErrorKind::Limit, why))
+}
+
+/// The answer to `version`.
+pub fn version(id: &Value) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let result = json!({"volta": version, "schema": Schema::V2});
+    json!({"id": id, "ok": true, "version": version, "result": result}).to_string()
+}
+
+/// An answer with a result, and with the texts that were asked for.
+pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<String, Failure> {
     let mut texts = Map::new();
     for format in formats {
         let text = match format.as_str() {
             "human" => anstream::adapter::strip_str(&answer.text).to_string(),
             "json" => report::json::text(&answer.report),
-            "sarif" => format!("{:#}\n", report::sarif::report(&answer)),
-            "junit" => report::junit::report(&answer),
-            "html" => report::html::report(&answer),
+            "sarif" => format!("{:#}\n", report::sarif::report(answer)),
+            "junit" => report::junit::report(answer),
+            "html" => report::html::report(answer),
             _ => {
                 let why = format!("`{format}` is no format: human, json, sarif, junit or html");
-                return Err(Failure::new(ErrorKind::Usage, why));
+                return Err(usage(why));
             }
         };
         texts.insert(format.clone(), Value::String(text));

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::answer::ErrorKind;
 use crate::input;
 use crate::report::Failure;
 
+use super::answer;
 use super::request::{Kernel, Launch, Origin, Prepare};
 
 /// Most references that are held.
@@ -31,19 +31,19 @@ impl Prepared {
     /// Reads a reference.
     pub fn new(handle: String, p: &Prepare) -> Result<Prepared, Failure> {
         let reference = match p.reference.origin("reference")? {
-            Origin::Text(..) => p.reference.clone(),
+            Origin::Text(..) | Origin::Formula(_) => p.reference.clone(),
             Origin::File(path) => {
                 let source = input::text(path)?;
                 Kernel::text(source.text.to_string(), source.name.clone())
             }
         };
         let bytes = match reference.origin("reference")? {
-            Origin::Text(text, _) => text.len(),
+            Origin::Text(text, _) | Origin::Formula(text) => text.len(),
             Origin::File(_) => 0,
         };
         if bytes > MOST_BYTES {
             let why = format!("a reference of {bytes} bytes is too long to be held");
-            return Err(Failure::new(ErrorKind::Usage, why));
+            return Err(answer::usage(why));
         }
         Ok(Prepared {
             handle,
@@ -106,7 +106,7 @@ impl Handles {
                 ),
                 false => format!("there is no handle `{handle}`"),
             };
-            Failure::new(ErrorKind::Usage, why)
+            answer::usage(why)
         })
     }
 }

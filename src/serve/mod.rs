@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::answer::{ErrorKind, Schema};
 use crate::report::Failure;
 use crate::spec::limits;
 
@@ -156,10 +155,7 @@ impl Server {
                 Ok(0) | Err(_) => break,
                 Ok(n) if n as u64 == LONGEST_LINE && line.last() != Some(&b'\n') => {
                     let why = format!("a line is longer than {LONGEST_LINE} bytes");
-                    self.say(&answer::refused(
-                        &Value::Null,
-                        &Failure::new(ErrorKind::Usage, why),
-                    ));
+                    self.say(&answer::refused(&Value::Null, &answer::usage(why)));
                     if !skip_line(&mut input) {
                         break;
                     }
@@ -182,12 +178,7 @@ impl Server {
             Err(failure) => return refuse(&failure),
         };
         let prepared = match &request {
-            Request::Version {} => {
-                let version = env!("CARGO_PKG_VERSION");
-                let result = json!({"volta": version, "schema": Schema::V2});
-                let line = json!({"id": id, "ok": true, "version": version, "result": result});
-                return self.say(&line.to_string());
-            }
+            Request::Version {} => return self.say(&answer::version(&id)),
             Request::Release { handle } => {
                 return match self.state().handles.release(handle) {
                     Ok(()) => self.say(&json!({"id": id, "ok": true}).to_string()),
@@ -199,7 +190,7 @@ impl Server {
                     true => self.say(&json!({"id": id, "ok": true}).to_string()),
                     false => {
                         let why = format!("no request {target} is under way");
-                        refuse(&Failure::new(ErrorKind::Usage, why))
+                        refuse(&answer::usage(why))
                     }
                 };
             }
@@ -207,7 +198,7 @@ impl Server {
                 Ok(prepared) => prepared,
                 Err(failure) => return refuse(&failure),
             },
-            Request::Prepare(_) | Request::Race(_) => None,
+            Request::Prepare(_) | Request::Race(_) | Request::Run(_) => None,
         };
         let work = Arc::new(Work {
             id,

@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::answer::ErrorKind;
 use crate::report::Failure;
 use crate::spec::limits;
 
@@ -154,10 +153,7 @@ impl<'a> Slot<'a> {
     /// Runs a request in a worker; the answer as a line.
     pub fn run(&mut self, work: &Work, prepared: Option<&Arc<Prepared>>) -> String {
         let Some((command, how)) = work.request.how() else {
-            return answer::refused(
-                &work.id,
-                &Failure::new(ErrorKind::Usage, "no worker does this"),
-            );
+            return answer::refused(&work.id, &answer::usage("no worker does this"));
         };
         let launches = [prepared.map(|p| &p.launch), work.request.launch()];
         let launches: Vec<&Launch> = launches.into_iter().flatten().collect();
@@ -220,7 +216,7 @@ fn job(
         drop = dropped;
         Reference {
             handle: Some(p.handle.clone()),
-            kernel: (!is_held).then(|| p.reference.clone()),
+            kernel: (!is_held || p.reference.is_formula()).then(|| p.reference.clone()),
             launch: p.launch.clone(),
         }
     };
@@ -236,7 +232,9 @@ fn job(
             });
             (Some(check.optimized.clone()), check.launch.clone())
         }
-        Request::Race(race) => (Some(race.kernel.clone()), race.launch.clone()),
+        Request::Race(alone) | Request::Run(alone) => {
+            (Some(alone.kernel.clone()), alone.launch.clone())
+        }
         _ => (None, Launch::new()),
     };
     let job = Job {
@@ -248,5 +246,5 @@ fn job(
         how: how.clone(),
         drop,
     };
-    serde_json::to_string(&job).map_err(|e| Failure::new(ErrorKind::Internal, e.to_string()))
+    serde_json::to_string(&job).map_err(|e| answer::usage(e.to_string()))
 }

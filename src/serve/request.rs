@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::answer::ErrorKind;
 use crate::report::Failure;
 use crate::spec::limits::DEFAULT_TIMEOUT;
 
+use super::answer;
 use super::handles::{Handles, Prepared};
 
 /// A line that was read: its id, and the request or what is wrong with it.
@@ -30,7 +30,9 @@ pub enum Request {
     /// Compares two kernels.
     Check(Box<Check>),
     /// Looks at one kernel.
-    Race(Box<Race>),
+    Race(Box<Alone>),
+    /// Executes one kernel on numbers.
+    Run(Box<Alone>),
     /// Asks who answers.
     Version {},
     /// Ends another request.
@@ -83,10 +85,10 @@ pub struct Check {
     formats: Vec<String>,
 }
 
-/// `race`.
+/// `race` or `run`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Race {
+pub struct Alone {
     /// The kernel.
     pub kernel: Kernel,
     /// Launch and bindings.
@@ -115,7 +117,7 @@ pub struct How {
     pub formats: Vec<String>,
 }
 
-/// A kernel: a file, or a text with the name that reports give it.
+/// A kernel: a file, or a text with the name that reports give it. A reference may be a formula.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
@@ -128,10 +130,16 @@ pub struct Kernel {
     /// A name for the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// A formula in the place of a kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    formula: Option<String>,
 }
 
 /// Where a kernel's text is.
 pub enum Origin<'a> {
+    /// It is a formula.
+    Formula(&'a str),
+
     /// In a file.
     File(&'a Path),
     /// Here, with its name.
@@ -145,22 +153,32 @@ impl Kernel {
             path: None,
             text: Some(text),
             name: Some(name),
+            formula: None,
         }
+    }
+
+    /// True for a formula.
+    pub fn is_formula(&self) -> bool {
+        self.formula.is_some()
     }
 
     /// Where its text is; `role` names a text that has no name.
     pub fn origin<'a>(&'a self, role: &'a str) -> Result<Origin<'a>, Failure> {
         let name = self.name.as_deref();
-        let why = match (&self.path, &self.text) {
+        let why = match (&self.path, &self.text, &self.formula) {
+            (None, None, Some(formula)) if formula.starts_with('@') => {
+                "the text of a formula belongs here, not the file that holds it"
+            }
+            (None, None, Some(formula)) if name.is_none() => return Ok(Origin::Formula(formula)),
             // A name with a NUL is that of a text in a worker, and of no file.
-            (Some(path), None) if path.as_os_str().as_encoded_bytes().contains(&0) => {
+            (Some(path), None, None) if path.as_os_str().as_encoded_bytes().contains(&0) => {
                 "no path has a NUL in it"
             }
-            (Some(path), None) if name.is_none() => return Ok(Origin::File(path)),
-            (None, Some(text)) => return Ok(Origin::Text(text, name.unwrap_or(role))),
+            (Some(path), None, None) if name.is_none() => return Ok(Origin::File(path)),
+            (None, Some(text), None) => return Ok(Origin::Text(text, name.unwrap_or(role))),
             _ => "a kernel is {\"path\": ...} or {\"text\": ..., \"name\": ...}",
         };
-        Err(Failure::new(ErrorKind::Usage, format!("{role}: {why}")))
+        Err(answer::usage(format!("{role}: {why}")))
     }
 }
 
@@ -169,7 +187,7 @@ impl Line {
     pub fn parse(line: &[u8]) -> Line {
         let refuse = |id, why: String| Line {
             id,
-            request: Err(Failure::new(ErrorKind::Usage, why)),
+            request: Err(answer::usage(why)),
         };
         let mut object = match serde_json::from_slice(line) {
             Ok(Value::Object(object)) => object,
@@ -198,7 +216,7 @@ impl Check {
             (None, Some(_)) => Ok(None),
             _ => {
                 let why = "a check takes either `handle` or `reference`";
-                Err(Failure::new(ErrorKind::Usage, why))
+                Err(answer::usage(why))
             }
         }
     }
@@ -215,7 +233,8 @@ impl Request {
         match self {
             Request::Prepare(p) => Some(("prepare", how(p.timeout, None, &[]))),
             Request::Check(c) => Some(("check", how(c.timeout, c.budget, &c.formats))),
-            Request::Race(r) => Some(("race", how(r.timeout, r.budget, &r.formats))),
+            Request::Race(a) => Some(("race", how(a.timeout, a.budget, &a.formats))),
+            Request::Run(a) => Some(("run", how(a.timeout, a.budget, &a.formats))),
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }
@@ -225,7 +244,7 @@ impl Request {
         match self {
             Request::Prepare(p) => Some(&p.launch),
             Request::Check(c) => Some(&c.launch),
-            Request::Race(r) => Some(&r.launch),
+            Request::Race(a) | Request::Run(a) => Some(&a.launch),
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }

@@ -7,18 +7,17 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::answer::{Command, ErrorKind};
+use crate::answer::Command;
 use crate::diag::Source;
 use crate::input::{self, File, Files};
-use crate::report::{Failure, Report};
-use crate::spec::manifest::Side;
+use crate::report::{Answer, Failure};
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
-use crate::{check, race};
+use crate::{check, race, run};
 
 use super::answer;
 use super::request::{How, Kernel, Launch, Origin};
@@ -59,12 +58,17 @@ pub struct Reference {
 /// What a worker holds.
 #[derive(Default)]
 struct Worker {
-    prepared: HashMap<String, Arc<File>>,
+    prepared: HashMap<String, Result<Arc<File>, Failure>>,
 }
 
 /// Runs the jobs of the standard input, within this much memory.
-pub fn run(memory: Option<u64>, panicked: &dyn Fn() -> String) {
+pub fn work(memory: Option<u64>) {
     limits::limit_process(memory);
+    let panicked: Arc<Mutex<String>> = Arc::default();
+    let seen = panicked.clone();
+    panic::set_hook(Box::new(move |info| {
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+    }));
     let (jobs, next) = mpsc::channel();
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines() {
@@ -85,10 +89,11 @@ pub fn run(memory: Option<u64>, panicked: &dyn Fn() -> String) {
         let work = panic::catch_unwind(AssertUnwindSafe(|| worker.answer(&job)));
         let survived = work.is_ok();
         let line = work.unwrap_or_else(|_| {
+            let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
             lost(
                 &job.id,
                 &job.command,
-                &format!("internal error: {}", panicked()),
+                &format!("internal error: {what}"),
                 &job.how,
             )
         });
@@ -104,10 +109,12 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
     let command = match command {
         "check" => Command::Check,
         "race" => Command::Race,
-        _ => return answer::refused(id, &Failure::new(ErrorKind::Internal, why)),
+        "run" => Command::Run,
+        _ => return answer::ended_early(id, why),
     };
     let report = answer::ended(command, format!("{why}, nothing is claimed"));
-    answer::reported(id, report, &how.formats).unwrap_or_else(|f| answer::refused(id, &f))
+    answer::reported(id, &Answer::from(report), &how.formats)
+        .unwrap_or_else(|f| answer::refused(id, &f))
 }
 
 fn say(line: &str) -> io::Result<()> {
@@ -121,6 +128,16 @@ impl Worker {
         for handle in &job.drop {
             self.prepared.remove(handle);
         }
+        // The server counts on it from now on, whatever becomes of this job.
+        if let Some(Reference {
+            handle: Some(handle),
+            kernel: Some(kernel),
+            ..
+        }) = &job.reference
+            && let Ok(Origin::Text(text, name)) = kernel.origin("reference")
+        {
+            self.prepared.insert(handle.clone(), parsed(text, name));
+        }
         self.result(job)
             .unwrap_or_else(|f| answer::refused(&job.id, &f))
     }
@@ -128,60 +145,66 @@ impl Worker {
     fn result(&mut self, job: &Job) -> Result<String, Failure> {
         let files = Files::new();
         let mut base = Settings::default();
-        let mut own = settings(&job.launch)?;
+        let mut own = settings(named(&job.launch)?)?;
         own.timeout = job.how.timeout.or(own.timeout);
         if let Some(reference) = &job.reference {
-            base = settings(&reference.launch)?;
-            own.reference.get_or_insert_default().file = Some(self.reference(reference, &files)?);
+            let mut launch = named(&reference.launch)?;
+            match reference.formula()? {
+                // It takes the place of all that a manifest says of a kernel.
+                Some(formula) => {
+                    let side = json!({ "formula": formula });
+                    if let Some(other) = launch.insert("reference".into(), side) {
+                        let why = format!("launch: a formula is not launched with {other}");
+                        return Err(answer::usage(why));
+                    }
+                }
+                None => {
+                    let path = self.reference(reference, &files)?;
+                    own.reference.get_or_insert_default().file = Some(path);
+                }
+            }
+            base = settings(launch)?;
         }
         if let Some(kernel) = &job.kernel {
             let (side, role) = match job.command.as_str() {
-                "race" => (&mut own.kernel, "kernel"),
-                _ => (&mut own.optimized, "optimized"),
+                "check" => (&mut own.optimized, "optimized"),
+                _ => (&mut own.kernel, "kernel"),
             };
-            side.get_or_insert_default().file = Some(put(kernel, role, role, &files)?.0);
+            side.get_or_insert_default().file = Some(put(kernel, role, &files)?);
         }
         let layers = [&base, &own];
         let layers = Layers(&layers);
-        let report = match job.command.as_str() {
-            "check" => check::check(layers, &files)?,
-            "race" => race::race(layers, &files)?,
+        let answer = match job.command.as_str() {
+            "check" => Answer::from(check::check(layers, &files)?),
+            "race" => Answer::from(race::race(layers, &files)?),
+            "run" => Answer::from(run::run(layers, &files)?),
             _ => return self.prepare(job, layers, &files),
         };
-        reported(job, report)
+        answer::reported(&job.id, &answer, &job.how.formats)
     }
 
     /// Reads a reference as every check against it will.
     fn prepare(&self, job: &Job, layers: Layers, files: &Files) -> Result<String, Failure> {
-        input::lower(files, &layers.kernel(Which::Reference)?)?;
         let handle = job.reference.as_ref().and_then(|r| r.handle.as_ref());
+        let formula = job.reference.as_ref().map(Reference::formula);
+        if formula.transpose()?.flatten().is_none() {
+            input::lower(files, &layers.kernel(Which::Reference)?)?;
+        }
         Ok(json!({"id": job.id, "ok": true, "handle": handle}).to_string())
     }
 
     /// Puts the text of a reference among the files; the name that it has there.
-    fn reference(&mut self, reference: &Reference, files: &Files) -> Result<PathBuf, Failure> {
-        let held = |worker: &Worker| {
-            let file = worker.prepared.get(reference.handle.as_ref()?)?;
-            Some(file.clone())
-        };
-        if let Some(file) = held(self) {
+    fn reference(&self, reference: &Reference, files: &Files) -> Result<PathBuf, Failure> {
+        let handle = reference.handle.as_ref();
+        if let Some(file) = handle.and_then(|h| self.prepared.get(h)) {
             let key = key("reference");
-            files.insert(&key, Ok(file));
+            files.insert(&key, file.clone());
             return Ok(key);
         }
         let kernel = reference.kernel.as_ref();
-        let kernel =
-            kernel.ok_or_else(|| Failure::new(ErrorKind::Usage, "the reference is missing"))?;
-        let (path, file) = put(kernel, "reference", "reference", files)?;
-        if let (Some(handle), Some(file)) = (&reference.handle, file) {
-            self.prepared.insert(handle.clone(), file);
-        }
-        Ok(path)
+        let kernel = kernel.ok_or_else(|| answer::usage("the reference is missing"))?;
+        put(kernel, "reference", files)
     }
-}
-
-fn reported(job: &Job, report: Report) -> Result<String, Failure> {
-    answer::reported(&job.id, report, &job.how.formats)
 }
 
 /// A name that no file has.
@@ -189,39 +212,62 @@ fn key(role: &str) -> PathBuf {
     PathBuf::from(format!("\0{role}"))
 }
 
-/// Puts a kernel among the files: its name there, and its tree where it came as text.
-fn put(
-    kernel: &Kernel,
-    role: &str,
-    name: &str,
-    files: &Files,
-) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
-    match kernel.origin(name)? {
-        Origin::File(path) => Ok((path.to_path_buf(), None)),
+fn parsed(text: &str, name: &str) -> Result<Arc<File>, Failure> {
+    let source = Source::new(name, text).map_err(|e| answer::usage(e.to_string()))?;
+    input::parse(Arc::new(source))
+}
+
+/// Puts a kernel among the files; its name there.
+fn put(kernel: &Kernel, role: &str, files: &Files) -> Result<PathBuf, Failure> {
+    match kernel.origin(role)? {
+        Origin::File(path) => Ok(path.to_path_buf()),
         Origin::Text(text, name) => {
-            let source = Source::new(name, text);
-            let source = source.map_err(|e| Failure::new(ErrorKind::File, e.to_string()))?;
-            let file = input::parse(Arc::new(source));
             let key = key(role);
-            files.insert(&key, file.clone());
-            Ok((key, Some(file?)))
+            files.insert(&key, parsed(text, name));
+            Ok(key)
+        }
+        Origin::Formula(_) => {
+            let why = format!("{role}: only a reference can be a formula");
+            Err(answer::usage(why))
         }
     }
 }
 
-/// Keys of a manifest, which name no file: a request has its kernels in places of their own.
-fn settings(launch: &Launch) -> Result<Settings, Failure> {
-    let refuse = |why: String| Failure::new(ErrorKind::Usage, format!("launch: {why}"));
-    let settings: Settings =
-        serde_json::from_value(Value::Object(launch.clone())).map_err(|e| refuse(e.to_string()))?;
-    if let Some(key) = ENTRY_KEYS.iter().find(|k| launch.contains_key(**k)) {
-        return Err(refuse(format!("`{key}` belongs in a manifest")));
+impl Reference {
+    /// Its text, if it is a formula.
+    fn formula(&self) -> Result<Option<&str>, Failure> {
+        let origin = self.kernel.as_ref().map(|k| k.origin("reference"));
+        Ok(match origin.transpose()? {
+            Some(Origin::Formula(formula)) => Some(formula),
+            Some(Origin::File(_) | Origin::Text(..)) | None => None,
+        })
     }
-    let sides = [&settings.kernel, &settings.reference, &settings.optimized];
-    let names_file = |side: &Option<Side>| side.as_ref().is_some_and(|s| s.file.is_some());
-    if sides.into_iter().any(names_file) {
-        let why = "a kernel is a key of the request, not of `launch`";
-        return Err(refuse(why.into()));
+}
+
+/// Further keys that a manifest has and a request has not: it has its kernels in places of their own and is one instance.
+const NOT_HERE: [&str; 3] = ["denied", "for", "formula"];
+
+/// Keys of a manifest, none of which says where a kernel is.
+fn named(launch: &Launch) -> Result<Launch, Failure> {
+    let refuse = |why: String| Err(answer::usage(format!("launch: {why}")));
+    let mut strange = ENTRY_KEYS.iter().chain(&NOT_HERE);
+    if let Some(key) = strange.find(|key| launch.contains_key(**key)) {
+        return refuse(format!("`{key}` belongs in a manifest"));
     }
-    Ok(settings)
+    for side in ["kernel", "reference", "optimized"] {
+        let own = match launch.get(side) {
+            None => continue,
+            Some(Value::Object(own)) => own,
+            Some(_) => return refuse(format!("`{side}` is a key of the request itself")),
+        };
+        if own.contains_key("file") || own.contains_key("formula") {
+            return refuse(format!("what `{side}` is, the request itself says"));
+        }
+    }
+    Ok(launch.clone())
+}
+
+fn settings(launch: Launch) -> Result<Settings, Failure> {
+    let read = serde_json::from_value(Value::Object(launch));
+    read.map_err(|e| answer::usage(format!("launch: {e}")))
 }

@@ -93,7 +93,7 @@ impl Machine<'_> {
                 }
             }
         }
-        if self.by_value.on() {
+        if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
         Ok(self
@@ -113,12 +113,7 @@ impl Machine<'_> {
             let (start, end) = (offs[lane], offs[lane] + size);
             let r = &self.regions[region.0 as usize];
             if (start..end).any(|at| r.was_written(at, 1)) {
-                self.footprint.change(Change {
-                    array,
-                    start,
-                    end,
-                    values: None,
-                });
+                self.footprint.change(Change { array, start, end });
             }
         }
     }
@@ -146,7 +141,7 @@ impl Machine<'_> {
             && used == u32::MAX
             && kind == Kind::Read
             && !self.unused.has(pc)
-            && !self.by_value.has(pc)
+            && !self.order.by_value.has(pc)
             && let Some(landing) = self.uniform(w, exec, access.space, addr, size, &mut offs)
         {
             let region = landing.region;
@@ -246,7 +241,7 @@ impl Machine<'_> {
                     }
                     self.values.choose(&options, access.ty.bits() as u8)
                 };
-                let v = match self.by_value.has(pc) {
+                let v = match self.order.by_value.has(pc) {
                     true => {
                         let t = &targets[i];
                         let at = (j == i + 1).then_some((t.region, t.off as u64 + byte as u64));

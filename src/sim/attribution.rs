@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::clock::{Clocks, Tick};
 use super::machine::{Machine, SHARED, Stop};
+use super::order::Order;
 use super::place::Target;
 use super::race::{By, Conflict, Finding, Kind, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
@@ -204,13 +205,17 @@ impl Machine<'_> {
     /// Lists the assumption if a warp loads rows that it stored, or stores rows that it loaded, and nothing else
     /// orders all its lanes.
     pub(super) fn note_rows(&mut self, w: usize, rows: &[Target], form: MatrixForm, stores: bool) {
-        if !self.rows.on {
+        let Order {
+            rows: known,
+            clocks,
+            ..
+        } = &mut self.order;
+        if !known.on {
             return;
         }
-        let clocks = &self.order.clocks;
         let (shape, warp) = (clocks.shape(), w as u32);
         let offsets = rows.iter().map(|t| t.off).collect();
-        let last = self.rows.last.entry((w, (form, offsets))).or_default();
+        let last = known.last.entry((w, (form, offsets))).or_default();
         let unordered = |at: Tick| {
             let all = shape.members(warp);
             lanes(all).any(|l| {

@@ -10,8 +10,8 @@
 //! store a value that is made from the unknown; any other write of these bytes, and any other read of them
 //! by the threads, undoes the claim.
 //!
-//! Made from it: the unknown stands below the value on all sides of its selects, and two contents of it, all else
-//! fixed, give two different values. `v - v` is not.
+//! Made from it: the unknown stands below the value on all sides of its selects, no choice stands beside it as a factor,
+//! and two contents of it, all else fixed, give two different values, whatever the signs of the inputs. `v - v` is not.
 //!
 //! Sound: reads are compared with all later writes by their own list, which forgets nothing; what the shadow finds beside
 //! them (earlier writes, other accesses) stays a race.
@@ -21,19 +21,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Tid;
 use super::clock::{Clocks, Tick};
 use super::machine::{Machine, RegionId};
+use super::order::Order;
 use super::race::Kind;
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use crate::kernel::Pc;
 use crate::term::eval::{Cone, Inputs};
 use crate::term::rebuild::rebuild;
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{Sort, Term, TermId, TermStore};
 
 /// Reads that are listed, and values that are looked at, before the claim is given up.
 const MAX_READS: usize = 1 << 16;
-const MAX_TESTS: usize = 1 << 12;
+const MAX_TESTS: usize = 1 << 10;
 /// Terms below a value that is looked at.
-const MAX_TERMS: usize = 1 << 14;
+const MAX_TERMS: usize = 1 << 12;
 
 /// An element that a thread of interest read.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,8 @@ pub struct ByValue {
     listed: usize,
     /// Elements that the current store writes unordered after a read: lane, offset, the unknown that was read.
     waiting: Vec<(usize, u64, u32)>,
-    tests: usize,
+    /// Values that were looked at, and what was found.
+    tested: FxHashMap<(TermId, u32), bool>,
     failed: bool,
 }
 
@@ -142,7 +144,7 @@ impl Machine<'_> {
         for pc in by_value.instructions() {
             self.classes[pc.0 as usize] = super::plain::Class::General;
         }
-        self.by_value = by_value;
+        self.order.by_value = by_value;
     }
 
     /// An access is made, whose values are not known yet.
@@ -154,11 +156,13 @@ impl Machine<'_> {
         (size, count): (u32, u32),
         (kind, cond): (Kind, bool),
     ) {
-        let plain = kind == Kind::Write && !cond && self.order.agent.is_none();
-        let by_value = &mut self.by_value;
+        let is_copied = self.order.agent.is_some();
+        let Order {
+            by_value, clocks, ..
+        } = &mut self.order;
         by_value.failed |= !by_value.waiting.is_empty();
         by_value.waiting.clear();
-        let clocks = &self.order.clocks;
+        let plain = kind == Kind::Write && !cond && !is_copied;
         for lane in lanes(mask) {
             let me = Tid((w * LANES + lane) as u32);
             for k in 0..count {
@@ -189,12 +193,12 @@ impl Machine<'_> {
         bits: u8,
     ) -> Option<Val> {
         let me = Tid((w * LANES + lane) as u32);
-        if !self.by_value.loads.get(&pc)?.contains(&me) {
+        if !self.order.by_value.loads.get(&pc)?.contains(&me) {
             return None;
         }
         let serial = self.fresh;
         let v = Val::Bits(self.fresh_bits(bits));
-        let by_value = &mut self.by_value;
+        let by_value = &mut self.order.by_value;
         let Some((region, off)) = place else {
             by_value.failed = true;
             return Some(v);
@@ -212,47 +216,87 @@ impl Machine<'_> {
 
     /// The value that a lane stores to an element, where reads wait for it.
     pub(super) fn check_made(&mut self, lane: usize, off: u64, v: Val, bits: u8) {
-        let by_value = &mut self.by_value;
+        let by_value = &mut self.order.by_value;
         let here = |p: &&(usize, u64, u32)| (p.0, p.1) == (lane, off);
         let mine: Vec<u32> = by_value.waiting.iter().filter(here).map(|p| p.2).collect();
         by_value.waiting.retain(|p| (p.0, p.1) != (lane, off));
         for serial in mine {
-            self.by_value.tests += 1;
             let t = self.values.bits(v, bits);
-            let fine =
-                self.by_value.tests <= MAX_TESTS && is_made_of(&self.values.store, t, serial);
-            self.by_value.failed |= !fine;
+            let fine = match self.order.by_value.tested.get(&(t, serial)) {
+                Some(&known) => known,
+                None => {
+                    self.order.by_value.tested.len() < MAX_TESTS
+                        && is_made_of(&self.values.store, t, serial)
+                }
+            };
+            self.order.by_value.tested.insert((t, serial), fine);
+            self.order.by_value.failed |= !fine;
         }
     }
 }
 
-/// Contents of an unknown that are compared, by their place in [`content`].
-const PAIRS: [(usize, usize); 4] = [(0, 1), (2, 3), (0, 4), (0, 5)];
-
 /// Is a value made from an unknown, whatever else it depends on?
 fn is_made_of(store: &TermStore, t: TermId, serial: u32) -> bool {
     let terms = store.reachable(&[t]);
-    if terms.len() > MAX_TERMS {
+    if terms.len() > MAX_TERMS || !carries(store, &terms, serial) {
         return false;
     }
-    let mut below: FxHashMap<TermId, bool> = FxHashMap::default();
-    for &t in &terms {
-        let of = |c: TermId| below.get(&c).copied().unwrap_or(false);
-        let is = match store.get(t) {
+    let differ = |signs: Signs| {
+        let mut pairs = PAIRS.iter();
+        pairs.any(|&pair| differs(store, t, serial, pair, signs))
+    };
+    [Signs::Plus, Signs::Minus, Signs::Both]
+        .into_iter()
+        .all(differ)
+}
+
+/// Does an unknown stand below the last of some terms so that no choice beside it can take it away? Children come
+/// before their parents.
+fn carries(store: &TermStore, terms: &[TermId], serial: u32) -> bool {
+    // Whether the unknown is carried, and whether anything is chosen below.
+    let mut marks: FxHashMap<TermId, (bool, bool)> = FxHashMap::default();
+    for &t in terms {
+        let of = |c: TermId| marks.get(&c).copied().unwrap_or_default();
+        let factors = |a: TermId, b: TermId| {
+            let (a, b) = (of(a), of(b));
+            a.0 && !b.1 || b.0 && !a.1
+        };
+        let mut children = Vec::new();
+        store.children(t, |c| children.push(c));
+        let mut chooses = children.iter().any(|&c| of(c).1);
+        let carried = match store.get(t) {
             Term::Fresh { serial: s, .. } => s == serial,
-            Term::Select(_, a, b) | Term::BitsSelect(_, a, b) => of(a) && of(b),
+            Term::Select(_, a, b) | Term::BitsSelect(_, a, b) => {
+                chooses = true;
+                of(a).0 && of(b).0
+            }
+            Term::Add(a, b) => of(a).0 || of(b).0,
+            Term::Sum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                pairs.iter().any(|[a, b]| factors(TermId(*a), TermId(*b)))
+            }
+            // A truth value that became a number is a choice.
+            _ if matches!(store.sort(t), Sort::Bool) => {
+                chooses = true;
+                false
+            }
             _ => {
-                let mut any = false;
-                store.children(t, |c| any |= of(c));
-                any
+                let choices = children.iter().filter(|c| of(**c).1).count();
+                let alone = |c: &TermId| choices == usize::from(of(*c).1);
+                children.iter().any(|c| of(*c).0 && alone(c))
             }
         };
-        below.insert(t, is);
+        marks.insert(t, (carried, chooses));
     }
-    below.get(&t) == Some(&true)
-        && PAIRS
-            .iter()
-            .any(|&(a, b)| differs(store, t, serial, (a, b)))
+    terms.last().is_some_and(|t| marks[t].0)
+}
+
+/// The signs of the inputs at which values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signs {
+    Plus,
+    Minus,
+    Both,
 }
 
 /// Numbers that an unknown of so many bits may hold: 1, 3, -7, -9, 4096 and -4096 as floats.
@@ -265,8 +309,17 @@ fn content(width: u8, which: usize) -> u64 {
     }
 }
 
+/// Contents of an unknown that are compared, by their place in [`content`].
+const PAIRS: [(usize, usize); 4] = [(0, 1), (2, 3), (0, 4), (0, 5)];
+
 /// Do two contents of an unknown give two values at one input?
-fn differs(store: &TermStore, t: TermId, serial: u32, (a, b): (usize, usize)) -> bool {
+fn differs(
+    store: &TermStore,
+    t: TermId,
+    serial: u32,
+    (a, b): (usize, usize),
+    signs: Signs,
+) -> bool {
     let mut into = TermStore::new();
     let roots: Vec<TermId> = [a, b]
         .iter()
@@ -288,19 +341,18 @@ fn differs(store: &TermStore, t: TermId, serial: u32, (a, b): (usize, usize)) ->
             Term::Bytes { array, off, width } => (array, off, width),
             _ => continue,
         };
-        // Between 1 and 2, and not all alike.
+        // From 1 to 2 without the sign, and not all alike.
         let mixed = off.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
         let spread = if bits >= 32 {
             mixed << (bits - 26)
         } else {
             mixed & 0x7f
         };
-        inputs.set(
-            array,
-            off,
-            bits / 8,
-            content(bits, 0) | spread & ((1 << (bits - 10).min(52)) - 1),
-        );
+        let odd = mixed & 1 == 1;
+        let minus = signs == Signs::Minus || signs == Signs::Both && odd;
+        let sign = u64::from(minus) << (bits - 1);
+        let spread = spread & ((1 << bits.saturating_sub(10).min(52)) - 1);
+        inputs.set(array, off, bits / 8, content(bits, 0) | sign | spread);
     }
     let constants = cone.constants(&into);
     let values = cone.approximate(&into, &constants, &inputs, &mut Vec::new());

@@ -17,7 +17,7 @@ use super::race::Kind;
 use super::warp::{LANES, lanes};
 use super::{Step, Tid};
 use crate::kernel::Pc;
-use crate::term::{ArrayId, TermId};
+use crate::term::ArrayId;
 
 /// Bytes that a word of a fine bitmap stands for.
 const WORD: u64 = 64;
@@ -146,8 +146,6 @@ pub struct Change {
     pub start: u64,
     /// The byte after the last.
     pub end: u64,
-    /// What was there, and what took its place the first time, if that is known.
-    pub values: Option<(TermId, TermId)>,
 }
 
 /// Bytes that one instruction touched in one array.

@@ -66,8 +66,6 @@ pub struct Machine<'k> {
     pub products: super::wgmma::Products,
     /// Tensor memory.
     pub tensor: super::tensor_memory::TensorMemory,
-    /// Rows of matrices that were loaded and stored.
-    pub rows: super::attribution::Rows,
     /// Opaque fragments.
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
@@ -130,8 +128,6 @@ pub struct Machine<'k> {
     pub budget: u32,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
-    /// Racing loads of which the racing writes may be made.
-    pub by_value: super::by_value::ByValue,
     /// Serials of the values that they got.
     pub unused_serials: FxHashSet<u32>,
     /// Choices of a schedule that is not round robin.
@@ -307,19 +303,7 @@ impl<'k> Machine<'k> {
                 }
             }
         }
-        for (i, a) in arrays.0.iter().enumerate() {
-            let own = region_of(ArrayId(i as u32));
-            for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {
-                let at = to.map_or(0, |(a, add)| base(region_of(a)).wrapping_add(add));
-                let region = &mut regions[own.0 as usize];
-                region.preset(off, &at.to_le_bytes());
-                let Some((a, _)) = to else { continue };
-                let of = prov.of_array(region_of(a));
-                for (word, p) in (off / 4..).zip(prov.halves(of, Some(at))) {
-                    region.set_prov(word, p, None);
-                }
-            }
-        }
+        super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
         let n_warps = threads.div_ceil(LANES as u32);
         let warps = (0..n_warps)
             .map(|w| {
@@ -363,7 +347,6 @@ impl<'k> Machine<'k> {
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
             tensor: super::tensor_memory::TensorMemory::new(kernel),
-            rows: super::attribution::Rows::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: super::barrier::Barriers::new(),
@@ -377,7 +360,6 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             unused: Default::default(),
-            by_value: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,
             trace: None,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, NumTy, Op, Rnd, Src};
 use crate::number::{self, Float, Narrowing};
-use crate::term::{Term, TermId};
+use crate::term::{ArrayId, Term, TermId};
 
 use super::machine::Machine;
 use super::memory::{Region, RegionKind};
@@ -21,28 +21,49 @@ use super::warp::{LANES, lanes};
 
 /// The arrays as CTAs before this one left them; none before the first.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Arc<Vec<Region>>);
+pub struct Memory {
+    regions: Arc<Vec<Region>>,
+    /// Arrays to which something was written that is not known.
+    open: Vec<ArrayId>,
+}
 
 impl Memory {
-    /// What a CTA leaves; `None` if some of it is not known.
-    fn of(mut regions: Vec<Region>, values: &mut Values) -> Option<Memory> {
-        let known = regions.iter_mut().all(|r| r.keep_known(values));
-        known.then(|| Memory(Arc::new(regions)))
+    /// What a CTA leaves.
+    fn of(mut regions: Vec<Region>, values: &mut Values) -> Memory {
+        let mut open = Vec::new();
+        for r in &mut regions {
+            let known = r.keep_known(values);
+            if let (false, RegionKind::Array(a)) = (known, r.kind) {
+                open.push(a);
+            }
+        }
+        Memory {
+            regions: Arc::new(regions),
+            open,
+        }
     }
 
-    /// The bytes of an array from its first one, and which of them hold something.
-    pub fn bytes(&self, array: crate::term::ArrayId, count: u64) -> Vec<Option<u8>> {
-        let region = self.0.iter().find(|r| r.kind == RegionKind::Array(array));
-        (0..count)
-            .map(|at| region.and_then(|r| r.known_byte(at)))
-            .collect()
+    /// True if everything that was written is known.
+    pub fn is_known(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The bytes of an array from its first one, none where nothing is; `None` if some are not known.
+    pub fn bytes(&self, array: ArrayId, count: u64) -> Option<Vec<Option<u8>>> {
+        if self.open.contains(&array) {
+            return None;
+        }
+        let mut regions = self.regions.iter();
+        let region = regions.find(|r| r.kind == RegionKind::Array(array));
+        let byte = |at| region.and_then(|r| r.known_byte(at));
+        Some((0..count).map(byte).collect())
     }
 }
 
 impl Machine<'_> {
     /// Starts from what other CTAs left.
     pub(super) fn start_from(&mut self, memory: &Memory) {
-        for old in memory.0.iter() {
+        for old in memory.regions.iter() {
             let same = self.regions.iter_mut().find(|r| r.kind == old.kind);
             if let Some(region) = same {
                 *region = old.clone();
@@ -52,7 +73,7 @@ impl Machine<'_> {
     }
 
     /// The arrays, once the CTA has ended.
-    pub(super) fn left(&mut self) -> Option<Memory> {
+    pub(super) fn left(&mut self) -> Memory {
         let arrays = self.regions.drain(..);
         let arrays = arrays.filter(|r| matches!(r.kind, RegionKind::Array(_)));
         Memory::of(arrays.collect(), &mut self.values)
@@ -200,6 +221,13 @@ impl Values {
             .map(|&(x, y)| Some((self.constant_float(x)?, self.constant_float(y)?)))
             .collect();
         number::total(fmt, c, &products?).map(Val::Conc)
+    }
+
+    /// A real as a register holds it: on numbers, as its bits.
+    pub(super) fn real_number(&self, fmt: Fmt, t: TermId) -> Val {
+        let known = self.numbers.then(|| self.constant_float(t)).flatten();
+        let bits = known.and_then(|x| x.encode(fmt, Rnd::Rn));
+        bits.map_or(Val::Real(fmt, t), Val::Conc)
     }
 
     /// A term that is a known number.

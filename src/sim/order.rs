@@ -11,7 +11,8 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Inst, Kernel, Op, Pc};
 use crate::term::ArrayId;
 
-use super::attribution::{self, Held, View};
+use super::attribution::{self, Held, Rows, View};
+use super::by_value::ByValue;
 use super::clock::{Clocks, Shape};
 use super::machine::{Machine, RegionId, SHARED, Stop, region_of};
 use super::proxy::Through;
@@ -48,6 +49,10 @@ pub struct Order {
     pub by: By,
     /// Shared memory under the other attribution.
     pub held: Option<Held>,
+    /// Rows of matrices that were loaded and stored.
+    pub rows: Rows,
+    /// Racing loads of which the racing writes may be made.
+    pub by_value: ByValue,
 }
 
 /// A word that is written and read through the non-coherent cache: writer, reader.
@@ -76,6 +81,8 @@ impl Order {
         let clocks = Clocks::new(Shape::new(threads)?);
         Some(Order {
             held: Held::new(kernel, &clocks),
+            rows: Rows::new(kernel),
+            by_value: ByValue::default(),
             clocks,
             shadows: (0..regions).map(|_| None).collect(),
             report: Report::default(),

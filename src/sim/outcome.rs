@@ -170,7 +170,7 @@ pub struct Outcome {
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
-    /// On numbers: what the arrays hold now, if all of it is known.
+    /// On numbers: what the arrays hold now.
     pub memory: Option<super::numbers::Memory>,
     /// Warp, lanes and instruction of each step in the order of execution, if asked for.
     pub trace: Vec<(u32, u32, Pc)>,

@@ -452,7 +452,7 @@ impl Machine<'_> {
                 "memory that was never written is read; the value is never used".into()
             });
         }
-        out.memory = keeps_memory.then(|| self.left()).flatten();
+        out.memory = keeps_memory.then(|| self.left());
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();

@@ -53,7 +53,7 @@ impl Machine<'_> {
                 let region = landing.region;
                 let found =
                     self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
-                let simple = found.is_empty() && !self.by_value.on();
+                let simple = found.is_empty() && !self.order.by_value.on();
                 if simple && kind == Kind::Write && self.is_plain(region) {
                     self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
                     return Ok(());
@@ -109,7 +109,7 @@ impl Machine<'_> {
                     })
                 };
                 let raw = v;
-                if self.by_value.on() {
+                if self.order.by_value.on() {
                     self.check_made(lane, at, v, (elem * 8) as u8);
                 }
                 let v = match cond {
@@ -162,7 +162,6 @@ impl Machine<'_> {
         let RegionKind::Array(array) = r.kind else {
             return;
         };
-        let whole = (0..u64::from(bytes)).all(|i| r.was_written(at + i, 1));
         let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
         let width = (bytes * 8) as u8;
         let values = (self.values.bits(old, width), self.values.bits(v, width));
@@ -171,7 +170,6 @@ impl Machine<'_> {
                 array,
                 start: at,
                 end: at + u64::from(bytes),
-                values: whole.then_some(values),
             });
         }
     }

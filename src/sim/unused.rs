@@ -124,7 +124,7 @@ impl Machine<'_> {
         Ended {
             before: report.findings().all(is_before),
             races: report.findings().count(),
-            made: self.by_value.holds(),
+            made: self.order.by_value.holds(),
             racing: all.then(|| readers.collect()),
             unknowns: std::mem::take(&mut self.unused_serials),
         }

@@ -451,7 +451,7 @@ impl Machine<'_> {
                 };
                 let t = values[row * cols as usize + col];
                 let v = match m.what.ty {
-                    MatTy::Float(f) | MatTy::Packed(f) => Val::Real(f, t),
+                    MatTy::Float(f) | MatTy::Packed(f) => self.values.real_number(f, t),
                     MatTy::Int { .. } => self.values.of_bits(t),
                 };
                 let region = &mut self.regions[line.region.0 as usize];

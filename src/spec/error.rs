@@ -17,6 +17,8 @@ pub enum SpecError {
         "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
     )]
     NoFile { which: &'static str },
+    #[error("the reference is given twice: it is either a formula or a kernel, once")]
+    TwoReferences,
     #[error("`{kernel}` has no .reqntid: give its block with {flag}{hint}")]
     NoBlock {
         kernel: String,
@@ -206,7 +208,7 @@ impl SpecError {
             | BadDynamicShared { .. } => ErrorKind::Launch,
             Contents { .. } | TwoContents { .. } => ErrorKind::Contents,
             BadName { .. } | BadPointers { .. } | BadOnly { .. } => ErrorKind::Binding,
-            UnknownKind { .. } | BadTimeout { .. } => ErrorKind::Usage,
+            TwoReferences | UnknownKind { .. } | BadTimeout { .. } => ErrorKind::Usage,
             NoFile { .. } => ErrorKind::Manifest,
             BadArg { .. }
             | BadMap { .. }

@@ -6,29 +6,30 @@
 //! what is said about both. The keys of the tables are the flags without their dashes.
 
 use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
-use toml::Spanned;
-use toml::de::DeValue;
 
 use crate::answer::{Part, WarningKind, kinds};
 
-use super::binding::{Arg, ArgValue, ArrayDecl, Key};
+use super::SpecError;
+use super::binding::{Arg, ArgValue, ArrayDecl, Key, stream_of};
 use super::contents::Sources;
 use super::launch::{LaunchSpec, triple};
 use super::limits::DEFAULT_TIMEOUT;
 use super::names;
 use super::only::Only;
 use super::pointers;
-use super::sizes::{Sizes, template};
-use super::{SpecError, TomlError};
+use super::sizes::Sizes;
 
+mod entries;
 mod loose;
+
+pub(super) use entries::entry_key;
+pub use entries::{ENTRY_KEYS, Entry, Manifest};
 
 /// Everything that can be said about a check or a race.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -42,6 +43,8 @@ pub struct Settings {
     pub reference: Option<Side>,
     /// The optimized kernel of a check.
     pub optimized: Option<Side>,
+    /// The formula that is the reference of a check, or `@` and the file that holds it.
+    pub formula: Option<String>,
     /// The verdict that an entry must get.
     pub expect: Option<String>,
     /// Kinds of defects that must be found.
@@ -121,6 +124,8 @@ pub struct Settings {
 pub struct Side {
     /// The PTX file.
     pub file: Option<PathBuf>,
+    /// The formula that stands in the place of a kernel.
+    pub formula: Option<FormulaText>,
     /// The rest.
     pub own: SideSettings,
 }
@@ -131,6 +136,8 @@ pub struct Side {
 pub struct SideSettings {
     /// The PTX file.
     file: Option<PathBuf>,
+    /// The formula that stands in the place of a kernel.
+    formula: Option<String>,
     /// Name of the entry function.
     pub entry: Option<String>,
     /// Number of threads.
@@ -147,6 +154,25 @@ pub struct SideSettings {
     /// Extent of dynamic shared memory.
     #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
     pub dynamic_shared: Option<u64>,
+}
+
+/// A formula as it is written, or the file that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormulaText {
+    /// The text itself.
+    Text(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl FormulaText {
+    /// Reads `TEXT` or `@FILE`.
+    pub fn parse(text: &str) -> FormulaText {
+        match text.strip_prefix('@') {
+            Some(path) => FormulaText::File(PathBuf::from(path)),
+            None => FormulaText::Text(text.to_string()),
+        }
+    }
 }
 
 /// Three extents; missing ones are 1.
@@ -257,10 +283,43 @@ impl<'de> Deserialize<'de> for Side {
                 let inner = serde::de::value::MapAccessDeserializer::new(map);
                 let mut own = SideSettings::deserialize(inner)?;
                 let file = own.file.take();
-                Ok(Side { file, own })
+                let formula = own.formula.take();
+                if formula.is_some() && (file.is_some() || !own.is_empty()) {
+                    return Err(A::Error::custom(
+                        "a table with `formula` has no other key: a formula is not launched",
+                    ));
+                }
+                let formula = formula.as_deref().map(FormulaText::parse);
+                Ok(Side { file, formula, own })
             }
         }
         d.deserialize_any(Visitor)
+    }
+}
+
+impl SideSettings {
+    /// True if nothing is said.
+    fn is_empty(&self) -> bool {
+        let SideSettings {
+            file,
+            formula,
+            entry,
+            threads,
+            block,
+            grid,
+            cta,
+            args,
+            dynamic_shared,
+        } = self;
+        file.is_none()
+            && formula.is_none()
+            && entry.is_none()
+            && threads.is_none()
+            && block.is_none()
+            && grid.is_none()
+            && cta.is_none()
+            && args.is_empty()
+            && dynamic_shared.is_none()
     }
 }
 
@@ -269,125 +328,18 @@ impl Side {
     pub fn path(path: impl Into<PathBuf>) -> Side {
         Side {
             file: Some(path.into()),
+            formula: None,
             own: SideSettings::default(),
         }
-    }
-}
-
-/// A manifest.
-#[derive(Clone, Debug, Default)]
-pub struct Manifest {
-    /// Manifests whose entries are run as well, each with its own defaults; their paths are
-    /// relative to this one.
-    pub include: Vec<Spanned<PathBuf>>,
-    /// Pairs to check.
-    pub check: Vec<Entry>,
-    /// Kernels to look at alone.
-    pub race: Vec<Entry>,
-}
-
-/// An entry of a manifest.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its instances, at least one: the settings of every entry that does not say otherwise, below its own.
-    pub instances: Vec<[Settings; 2]>,
-    /// Where it stands in the text.
-    pub place: Range<usize>,
-}
-
-impl Entry {
-    /// What it says of the entry itself.
-    pub fn head(&self) -> &Settings {
-        &self.instances[0][1]
-    }
-}
-
-/// What a manifest holds beside settings.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Rest {
-    include: Vec<Spanned<PathBuf>>,
-}
-
-/// The keys that only an entry of a manifest can hold.
-pub const ENTRY_KEYS: [&str; 4] = ["name", "expect", "defects", "denied"];
-
-/// The first key that only an entry of a manifest can hold, and its value.
-pub(super) fn entry_key<'v, 't>(
-    settings: &'v DeValue<'t>,
-) -> Option<(&'static str, &'v template::Node<'t>)> {
-    let table = settings.as_table()?;
-    let mut keys = ENTRY_KEYS.into_iter();
-    keys.find_map(|key| Some((key, table.get(key)?)))
-}
-
-/// Most instances of the entries of one manifest.
-const MOST_INSTANCES: usize = 100_000;
-
-impl Manifest {
-    /// Reads a manifest; paths in it become relative to `base`.
-    pub fn parse(text: &str, base: &Path) -> Result<Manifest, TomlError> {
-        let mut table = template::table(text)?;
-        let mut take = |key| template::take(table.get_mut(), key);
-        let defaults = take("defaults");
-        let entries = [take("check"), take("race")];
-        let defaults = match defaults {
-            Some(node) => node,
-            None => Spanned::new(0..0, DeValue::Table(Default::default())),
-        };
-        if let Some((key, place)) = entry_key(defaults.get_ref()) {
-            let message = format!("`{key}` belongs in an entry, not in [defaults]");
-            return Err(template::at(message, place));
-        }
-        let lower = template::lists(defaults.get_ref())?;
-        let (mut lists, mut count) = ([Vec::new(), Vec::new()], 0);
-        for (entries, out) in entries.into_iter().zip(&mut lists) {
-            let Some(entries) = entries else { continue };
-            let DeValue::Array(all) = entries.get_ref() else {
-                let message = "an entry stands below [[check]] or [[race]]".to_string();
-                return Err(template::at(message, &entries));
-            };
-            for entry in all.iter() {
-                let refuse = |message| template::at(message, entry);
-                let lists = template::lists(entry.get_ref())?.over(&lower);
-                let sizes = lists.combinations().map_err(refuse)?;
-                count += sizes.len();
-                if count > MOST_INSTANCES {
-                    return Err(refuse(format!("more than {MOST_INSTANCES} instances")));
-                }
-                let mut instances = Vec::new();
-                for sizes in sizes {
-                    let mut layers = [&defaults, entry].map(|t| template::filled(t, &sizes));
-                    for layer in layers.iter_mut().flatten() {
-                        let layer: &mut Settings = layer;
-                        layer.rebase(base);
-                        layer.sizes = sizes.clone();
-                    }
-                    let [below, own] = layers;
-                    let (mut below, own) = (below?, own?);
-                    below.is_default = true;
-                    instances.push([below, own]);
-                }
-                out.push(Entry {
-                    instances,
-                    place: entry.span(),
-                });
-            }
-        }
-        let Rest { include } =
-            template::read(Spanned::new(0..0, DeValue::Table(table.into_inner())))?;
-        let [check, race] = lists;
-        Ok(Manifest {
-            include,
-            check,
-            race,
-        })
     }
 }
 
 impl Settings {
     /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
+        if let Some(file) = self.formula.as_ref().and_then(|f| f.strip_prefix('@')) {
+            self.formula = Some(format!("@{}", base.join(file).display()));
+        }
         let args = self.args.values_mut();
         let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         let own = own
@@ -400,6 +352,9 @@ impl Settings {
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
         for side in sides.into_iter().flatten() {
             if let Some(file) = &mut side.file {
+                *file = base.join(&file);
+            }
+            if let Some(FormulaText::File(file)) = &mut side.formula {
                 *file = base.join(&file);
             }
         }
@@ -571,6 +526,24 @@ impl Layers<'_> {
         pairs.map(read).collect()
     }
 
+    /// The formula that is the reference, if it is no kernel: of the highest layer that says which.
+    pub fn formula(self) -> Result<Option<FormulaText>, SpecError> {
+        let mut out = None;
+        for s in self.0 {
+            let side = s.reference.as_ref();
+            let own = side.and_then(|r| r.formula.clone());
+            let flag = s.formula.as_deref().map(FormulaText::parse);
+            let file = side.is_some_and(|r| r.file.is_some());
+            match (own, flag, file) {
+                (None, None, false) => {}
+                (None, None, true) => out = None,
+                (Some(f), None, false) | (None, Some(f), false) => out = Some(f),
+                _ => return Err(SpecError::TwoReferences),
+            }
+        }
+        Ok(out)
+    }
+
     /// The sizes of the instance.
     pub fn sizes(self) -> Sizes {
         let named = self.0.iter().rev().find(|l| !l.sizes.is_empty());
@@ -665,17 +638,16 @@ impl KernelSpec {
     /// Finds what the contents of arrays are.
     pub fn load(&mut self, from: Sources) -> Result<(), SpecError> {
         let args = self.args.iter_mut().map(|arg| match &mut arg.value {
-            ArgValue::Array(decl) => Some((&arg.text, decl)),
+            ArgValue::Array(decl) => Some((&arg.text, decl, arg.key.stream())),
             _ => None,
         });
         let buffers = self.buffers.iter_mut();
-        let buffers = buffers.map(|(name, decl)| Some((&*name, decl)));
-        for (i, array) in args.chain(buffers).enumerate() {
-            let Some((text, decl)) = array else { continue };
+        let buffers = buffers.map(|(name, decl)| Some((&*name, decl, stream_of(name))));
+        for (text, decl, stream) in args.chain(buffers).flatten() {
             let Some(mut contents) = decl.contents.take() else {
                 continue;
             };
-            let loaded = contents.load(decl, i as u64, from);
+            let loaded = contents.load(decl, stream, from);
             loaded.map_err(|why| SpecError::Contents {
                 text: shortened(text),
                 why,
@@ -741,101 +713,4 @@ fn arg(key: &str, value: &str, layer: usize, own: bool) -> Result<Arg, SpecError
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = r#"
-        [defaults]
-        threads = 128
-        args = { "0" = "in:f32[4]" }
-        [[check]]
-        name = "a"
-        reference = { file = "x/r.ptx", entry = "r" }
-        optimized = { file = "o.ptx", block = [4, 1, 1], args = { "2" = 4 } }
-        threads = 4
-        args = { "1" = "out:f32[4]", "3" = 0.5 }
-        [[race]]
-        kernel = "k.ptx"
-        expect = "defective"
-        defects = ["data-race"]
-    "#;
-
-    #[test]
-    fn layers_and_sides() {
-        let m = Manifest::parse(TEXT, Path::new("base")).expect("valid");
-        let [below, own] = &m.check[0].instances[0];
-        let layers = [below, own];
-        let layers = Layers(&layers);
-        let r = layers.kernel(Which::Reference).expect("valid");
-        let o = layers.kernel(Which::Optimized).expect("valid");
-        assert_eq!(r.file, Path::new("base/x/r.ptx"));
-        assert_eq!(r.launch.block, Some([4, 1, 1]));
-        assert_eq!(r.args.len(), 3);
-        assert_eq!(o.args.len(), 4);
-        assert_eq!(o.args[3].text, "2=4");
-        assert!(o.args[3].own);
-        assert_eq!(m.race[0].head().defects, ["data-race"]);
-    }
-
-    #[test]
-    fn unknown_keys_have_a_place() {
-        let e = Manifest::parse("[[check]]\nthread = 4\n", Path::new("")).expect_err("unknown");
-        assert!(e.message.contains("thread"), "{}", e.message);
-        assert_eq!(e.span.map(|s| s.start), Some(10));
-        let text = "[[race]]\nkernel = { file = \"a\", blok = 3 }\n";
-        let e = Manifest::parse(text, Path::new("")).expect_err("unknown");
-        assert!(e.message.contains("blok"), "{}", e.message);
-        assert!(e.span.is_some());
-    }
-
-    #[test]
-    fn entries_have_an_instance_for_each_size() {
-        let text = r#"
-            [defaults]
-            for = { n = "1..3" }
-            threads = "{n}"
-            timeout = "{n*2}"
-            [[race]]
-            name = "r{n}"
-            kernel = "k{n}.ptx"
-            for = { m = [4, "6..8"] }
-            grid = ["{m}", 2]
-            args = { "0" = "in:f32[{n*m}]" }
-            map = ["1 = 2", "3=4+8"]
-            alias = { "0" = "1" }
-            [[race]]
-            kernel = "plain{.ptx"
-            for = { n = 5 }
-        "#;
-        let m = Manifest::parse(text, Path::new("")).expect_err("a brace is not closed");
-        assert_eq!(
-            &text[m.span.map_or(0..0, |s| s.start as usize..s.end as usize)],
-            "\"plain{.ptx\""
-        );
-        let m = Manifest::parse(&text.replace("plain{.", "plain."), Path::new("")).expect("valid");
-        assert_eq!(m.race[0].instances.len(), 6);
-        let [below, own] = &m.race[0].instances[4];
-        assert_eq!(
-            (own.sizes.to_string(), below.threads),
-            ("m = 7, n = 1".into(), Some(1))
-        );
-        assert_eq!(
-            (below.timeout, own.grid),
-            (Some(2.0), Some(Triple([7, 2, 1])))
-        );
-        assert_eq!(own.args["0"].0, "in:f32[7]");
-        assert_eq!(own.name.as_deref(), Some("r{n}"));
-        assert_eq!(own.map[1], ("3".to_string(), "4+8".to_string()));
-        assert_eq!(m.race[1].instances.len(), 1);
-    }
-
-    #[test]
-    fn threads_and_block_clash_in_one_layer() {
-        let text = "[[race]]\nthreads = 4\nblock = [2, 2]\nkernel = \"k\"";
-        let m = Manifest::parse(text, Path::new("")).expect("valid");
-        assert!(matches!(
-            Layers(&[m.race[0].head()]).kernel(Which::Kernel),
-            Err(SpecError::ThreadsAndBlock)
-        ));
-    }
-}
+mod tests;

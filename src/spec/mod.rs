@@ -35,7 +35,9 @@ mod usage;
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;
-pub use manifest::{ENTRY_KEYS, Entry, KernelSpec, Layers, Manifest, Options, Settings, Which};
+pub use manifest::{
+    ENTRY_KEYS, Entry, FormulaText, KernelSpec, Layers, Manifest, Options, Settings, Which,
+};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
 pub use sizes::{Lists, Sizes};

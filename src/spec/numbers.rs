@@ -6,7 +6,7 @@ use super::fit::Bound;
 use super::names::Names;
 use super::pair::Draft;
 use super::pairing::Target;
-use super::{ElemTy, Value};
+use super::{ElemTy, Field, Value};
 
 /// A number that some bytes of a parameter were bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,21 @@ impl Draft<'_> {
             }
         }
         out
+    }
+
+    /// The offsets of what no load reads.
+    pub(super) fn unread(&self) -> Vec<u32> {
+        let reads = |f: &&Field| {
+            let p = f.param as usize;
+            let start = self
+                .kernel
+                .params
+                .get(p)
+                .map_or(0, |param| f.offset - param.offset);
+            self.uses.inside(p, start, start + f.bytes).next().is_some()
+        };
+        let unread = self.fields.iter().filter(|f| !reads(f));
+        unread.map(|f| f.offset).collect()
     }
 
     /// The integers without a value that can decide something, or with `all` every number without a value that is

@@ -47,6 +47,8 @@ pub struct Resolved {
     pub numbers: Vec<Number>,
     /// Integers without a value that decide something.
     pub unbound: Vec<Unbound>,
+    /// Offsets in the parameter space of what no load reads.
+    pub unread: Vec<u32>,
     /// All numbers without a value that are read.
     pub without_value: Vec<Unbound>,
     /// The arrays as this kernel sees them: ids are those of the pair, extents and roles its own.
@@ -354,6 +356,13 @@ impl Table {
             });
         }
         merged.initial = merged.initial.take().or(contents);
+        // What lies behind known contents is no zero.
+        if merged.initial.is_some() && merged.extent.is_some_and(|e| e != decl.extent) {
+            return Err(SpecError::Contents {
+                text: names.first().cloned().unwrap_or_default(),
+                why: "the two kernels see the array with different extents".into(),
+            });
+        }
         merged.role = merged.role.or(decl.role);
         merged.elem = Some(decl.elem);
         // A map may see the array in another shape than the other kernel does.
@@ -370,6 +379,9 @@ impl Table {
             view[i].shape = shape.clone();
             view[i].align = least;
             view[i].initial = initial.clone();
+            if initial.is_some() {
+                view[i].extent = view[i].extent.or(Some(decl.extent));
+            }
             if s == side {
                 view[i].role = decl.role;
                 view[i].extent = Some(decl.extent);
@@ -432,12 +444,14 @@ impl Table {
             let numbers = draft.numbers(side, &self.names);
             let unbound = draft.unbound(side, &self.names, false);
             let without_value = draft.unbound(side, &self.names, true);
+            let unread = draft.unread();
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
                 numbers,
                 unbound,
                 without_value,
+                unread,
                 launch: draft.spec.launch.resolve(draft.kernel, flag)?,
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {

@@ -72,10 +72,17 @@ fn entry(text: &str) -> Result<Entry, String> {
         Some((name, offset)) => (name, offset.trim().parse().map_err(|_| bad())?),
         None => (text, 0),
     };
-    match name.trim() {
-        "" => Err(bad()),
-        name => Ok(Some((name.to_string(), offset))),
+    let name = name.trim();
+    match is_name(name) {
+        true => Ok(Some((name.to_string(), offset))),
+        false => Err(bad()),
     }
+}
+
+/// Whether a text can be the name of a buffer.
+fn is_name(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !text.is_empty() && text.chars().all(word)
 }
 
 /// Where an entry of an array of pointers lies, and where it points to: an array and an offset in it,
@@ -151,8 +158,7 @@ pub(super) fn buffer(name: &str, text: &str) -> Result<(String, ArrayDecl), Spec
         why,
     };
     let name = name.trim();
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.is_empty() || !name.chars().all(word) {
+    if !is_name(name) {
         return Err(bad(format!("`{name}` is no name for a buffer")));
     }
     let decl = parse(text.trim())

@@ -60,6 +60,11 @@ kinds! {
             "For example not within 2^40 bytes of its end, so that an index cannot wrap.",
             "p + n < p"
         }
+        Saturation "saturation" {
+            "An integer of a formula that is beyond the type of its element is read as the nearest number of that type.",
+            "Integers of a formula have no bounds; those of an array do.",
+            "volta check --formula 'y[i] = 1000 * x[i]' k.ptx --arg 1=out:u8[64]"
+        }
         LeftOut "left-out" {
             "Elements of an output are not compared.",
             "Said by --only; the message names what is compared.",

@@ -55,6 +55,11 @@ kinds! {
             "As many values as elements are needed, each one that its type can hold.",
             "volta run k.ptx --arg '0=in:f32[4]=[1,2,3]'"
         }
+        Limit "limit" {
+            "A request of a server ended before it had an answer.",
+            "Its time ran out, it was cancelled, or its process died; only requests without a verdict end so.",
+            "{\"id\": 7, \"op\": \"prepare\", ...}        cancelled by another request"
+        }
         Internal "internal" {
             "volta itself failed, and claims nothing.",
             "This is a mistake in volta, not in the input; please report it with the files.",

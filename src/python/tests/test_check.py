@@ -71,6 +71,17 @@ def test_race() -> None:
     assert volta.race(TWICE, args=args, block=8).verdict == "clean"
 
 
+def test_run() -> None:
+    x = np.array([1.5, -2, 0, 3, 4, 5, 6, np.inf], np.float32)
+    y = volta.run(TWICE, x[:7], volta.arg.output("f32", 7), block=7)
+    np.testing.assert_array_equal(y, 2 * x[:7])
+    assert y.dtype == np.float32
+    with pytest.raises(volta.NotProved, match="out-of-bounds"):
+        volta.run(TWICE, x[:7], volta.arg.output("f32", 7), block=8)
+    with pytest.raises(volta.InputError, match="CONTENTS"):
+        volta.run(TWICE, volta.arg.input("f32", 7), volta.arg.output("f32", 7), block=7)
+
+
 def test_sizes() -> None:
     args = lambda n: [volta.arg.input("f32", n), volta.arg.output("f32", n)]  # noqa: E731
     r = volta.check(TWICE, TWICE, args=args, sizes=[{"n": 8}, {"n": 4}], block=4)

@@ -41,6 +41,16 @@ def test_two_functions() -> None:
     assert example.inputs["x"].shape == (2, 20)
 
 
+def test_parameters_are_paired_by_name() -> None:
+    x, y, n = softmax_args(20)
+    first = volta.triton(kernels.softmax, x, y, n, grid=(2,), B=32, num_warps=1)
+    other = volta.triton(kernels.softmax_other_order, n, y, x, grid=(2,), B=32, num_warps=1)
+    assert volta.check(first, other).verdict == "equivalent"
+    swapped = volta.triton(kernels.softmax_other_order, n, x, y, grid=(2,), B=32, num_warps=1)
+    with pytest.raises(volta.InputError, match="bound as"):
+        volta.check(first, swapped)
+
+
 def test_every_configuration() -> None:
     found = volta.triton_configs(kernels.tuned, *softmax_args(40, 1), grid=lambda meta: (1,))
     assert [k.split(",")[0] for k in found] == ["B: 64", "B: 128"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import metadata
 
 from . import arg, recording
-from .api import Prepared, check, explain, prepare, race
+from .api import Prepared, check, explain, prepare, race, run
 from .errors import CompileError, Error, InputError, NotProved, ServerError
 from .kernels import Formula, Kernel, formula, ptx
 from .nvcc import cuda
@@ -56,6 +56,7 @@ __all__ = [
     "race",
     "record",
     "recording",
+    "run",
     "triton",
     "triton_configs",
     "verify",

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from . import arg, kernels, server
-from .errors import CompileError, InputError
+from .errors import CompileError, InputError, NotProved
 from .kernels import Formula, Function, Grid, Kernel, Reference
 from .results import Names, Result, failed
 
@@ -82,13 +84,21 @@ class Call:
         return Names({p: n for p, n in zip(parameters, people) if p != n}, arrays)
 
 
-def _pairs(call: Call, reference: Kernel, optimized: Kernel) -> dict[str, str]:
-    """Pairs of parameters by name, where both kernels name theirs and the positions differ."""
-    if not reference.names or not optimized.names:
+def _pairs(reference: Kernel, optimized: Kernel) -> dict[str, str]:
+    """Pairs of parameters by name, where both kernels name theirs and differ; arrays that are left, in order."""
+    if not reference.names or not optimized.names or reference.names == optimized.names:
         return {}
     places = {n: i for i, n in enumerate(optimized.names)}
-    pairs = {str(i): str(places[n]) for i, n in enumerate(reference.names) if n in places}
-    return {} if all(k == v for k, v in pairs.items()) else pairs
+    pairs = {i: places[n] for i, n in enumerate(reference.names) if n in places}
+
+    def left(kernel: Kernel, paired: set[int]) -> list[int]:
+        bound = kernel.args.get
+        return [i for i in range(len(kernel.names)) if i not in paired and isinstance(bound(i), arg.Array)]
+
+    rest = left(reference, set(pairs)), left(optimized, set(pairs.values()))
+    if len(rest[0]) == len(rest[1]):
+        pairs |= dict(zip(*rest))
+    return {str(k): str(v) for k, v in pairs.items()}
 
 
 def _resolve(reference: Reference, optimized: Kernel, call: Call) -> Kernel | Formula:
@@ -186,6 +196,46 @@ def race(
     return _result(server.ask(request), call.report_names(subject))
 
 
+def run(
+    kernel: object,
+    *args: object,
+    grid: Grid | None = None,
+    block: Grid | None = None,
+    dynamic_shared: int | None = None,
+    timeout: float | None = None,
+    **options: Any,
+) -> Any:
+    """Executes a kernel on numbers, without a GPU: its outputs as NumPy arrays, one alone or a tuple in order.
+
+    NumPy arrays among `args` are inputs with their contents; outputs are `volta.arg.output(...)`.
+    Raises `NotProved` with the report where the run has a race or a memory error, or is not possible.
+    """
+    given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
+    subject = kernels.coerce(kernel, args=given, grid=grid)
+    if not isinstance(subject, Kernel):
+        raise InputError("only a kernel can be executed")
+    call = Call(given, grid, block, dynamic_shared)
+    request: Json = {
+        "op": "run",
+        "kernel": subject.request(),
+        "launch": {**_options(options), "kernel": call.side(subject)},
+        "formats": ["human"],
+    }
+    if timeout is not None:
+        request["timeout"] = timeout
+    result = _result(server.ask(request), call.report_names(subject))
+    if result.verdict != "ran":
+        raise NotProved(str(result))
+    out = tuple(_array(o) for o in result.report["outputs"])
+    return out[0] if len(out) == 1 else out
+
+
+def _array(output: Json) -> Any:
+    kind = arg.numpy_type(arg.type_name(output["type"]))
+    convert = float if np.dtype(kind).kind == "f" else int
+    return np.array([convert(v) for v in output["values"]], dtype=kind).reshape(output["shape"])
+
+
 class Prepared:
     """A reference that many candidates are checked against; `volta.prepare` makes it."""
 
@@ -224,7 +274,7 @@ class Prepared:
         named = optimized
         if isinstance(reference, Kernel):
             named = reference
-            launch["map"] = _pairs(self.call, reference, optimized)
+            launch["map"] = _pairs(reference, optimized)
         else:
             launch["names"] = {str(i): n for i, n in enumerate(self.call.parameter_names(optimized))}
         out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"]}

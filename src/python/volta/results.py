@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import arg
 from .errors import NotProved
 
-Verdict = Literal["equivalent", "clean", "not-equivalent", "defective", "unknown"]
+Verdict = Literal["equivalent", "clean", "ran", "not-equivalent", "defective", "unknown"]
 Category = Literal[
     "proved", "compile", "syntax", "launch", "race", "deadlock", "memory", "wrong-values", "denied", "limit", "unknown"
 ]

@@ -573,7 +573,8 @@ def _arg_extreme(name: str) -> Callable[..., Traced]:
 
         def element(index: Index) -> str:
             place = (*index[:at], k, *index[at:])
-            return f"min({k} in 0..{source.shape[at]} if {source.at(place)} = {best.at(index)} : {k})"
+            first = f"min({k} in 0..{source.shape[at]} if {source.at(place)} = {best.at(index)} : {k})"
+            return f"floor({first})"
 
         return a._trace.define(best.shape, element, "int")
 

@@ -9,7 +9,8 @@ use crate::spec::{Arrays, Launch, Origin};
 use crate::term::ArrayId;
 
 use super::super::machine::{LOCAL, PARAM, RegionId, SHARED, base, region_of};
-use super::provenance::{Base, Provenances};
+use super::super::memory::Region;
+use super::provenance::{Base, BaseId, Prov, Provenances};
 
 /// Allocations begin at multiples of two to this.
 const ALLOCATED: u8 = 8;
@@ -84,4 +85,43 @@ pub fn bases(
         });
     }
     all
+}
+
+impl Provenances {
+    /// Notes that the alignment of the bases of a linear value decided something.
+    pub fn use_alignment(&mut self, p: Prov) {
+        let terms = self.terms(p).unwrap_or(&[]);
+        let assumed = terms.iter().any(|&(b, _)| self.base(b).allocated);
+        let said = terms.iter().map(|t| t.0).filter(|&b| self.base(b).said);
+        let said: Vec<BaseId> = said.collect();
+        self.used_alignment |= assumed;
+        self.used_said.extend(said);
+    }
+
+    /// Bytes of the largest access that is aligned wherever the object lies, if the user says how that
+    /// is aligned; what nobody says is an assumption.
+    pub fn most(&self, id: BaseId) -> u32 {
+        let b = self.base(id);
+        match b.said {
+            true => 1 << b.align,
+            false => u32::MAX,
+        }
+    }
+}
+
+/// Puts the pointers that arrays hold before the launch into their regions.
+pub fn preset_pointers(arrays: &Arrays, regions: &mut [Region], prov: &mut Provenances) {
+    for (i, a) in arrays.0.iter().enumerate() {
+        let own = region_of(ArrayId(i as u32));
+        for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {
+            let at = to.map_or(0, |(a, add)| base(region_of(a)).wrapping_add(add));
+            let region = &mut regions[own.0 as usize];
+            region.preset(off, &at.to_le_bytes());
+            let Some((a, _)) = to else { continue };
+            let of = prov.of_array(region_of(a));
+            for (word, p) in (off / 4..).zip(prov.halves(of, Some(at))) {
+                region.set_prov(word, p, None);
+            }
+        }
+    }
 }

@@ -363,16 +363,6 @@ impl Provenances {
         each.min().unwrap_or(64).min(64) as u8
     }
 
-    /// Notes that the alignment of the bases of a linear value decided something.
-    pub fn use_alignment(&mut self, p: Prov) {
-        let terms = self.terms(p).unwrap_or(&[]);
-        let assumed = terms.iter().any(|&(b, _)| self.base(b).allocated);
-        let said = terms.iter().map(|t| t.0).filter(|&b| self.base(b).said);
-        let said: Vec<BaseId> = said.collect();
-        self.used_alignment |= assumed;
-        self.used_said.extend(said);
-    }
-
     /// The object that a linear value points to, with its offset, if it is an address in some
     /// space: one base, beside a window.
     pub fn pointed(&self, p: Prov, number: u64) -> Option<(BaseId, i64)> {
@@ -486,16 +476,6 @@ impl Provenances {
             spare: self.spare(id),
             most: self.most(id),
         })
-    }
-
-    /// Bytes of the largest access that is aligned wherever the object lies, if the user says how that
-    /// is aligned; what nobody says is an assumption.
-    pub fn most(&self, id: BaseId) -> u32 {
-        let b = self.base(id);
-        match b.said {
-            true => 1 << b.align,
-            false => u32::MAX,
-        }
     }
 
     /// The bytes of an object as offsets of its region.

@@ -1,0 +1,213 @@
+//! Integers that depend on data: bits in two's complement with the range of what they denote.
+//!
+//! A kernel computes integers in registers of 32 and 64 bits, and so does this: in 32 where the range of the result
+//! fits, so that equal computations are equal terms, else in 64. Beyond that an integer is a real. Ranges are those
+//! of the element types and grow with each operation; no result wraps.
+
+use super::ast::Cmp;
+use super::integer::Op;
+use crate::term::{BitsOp, ICmp, TermId, TermStore};
+
+/// An integer in 32 or 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub bits: TermId,
+    pub width: u8,
+    /// The least and the largest value.
+    pub lo: i128,
+    pub hi: i128,
+}
+
+/// The width of the registers that hold a range.
+fn width(lo: i128, hi: i128) -> Option<u8> {
+    let fits = |least: i128, most: i128| least <= lo && hi <= most;
+    match () {
+        () if fits(i32::MIN.into(), i32::MAX.into()) => Some(32),
+        () if fits(i64::MIN.into(), i64::MAX.into()) => Some(64),
+        () => None,
+    }
+}
+
+impl Word {
+    /// An element of a type; `None` for unsigned integers of 64 bits.
+    pub fn element(s: &mut TermStore, bits: TermId, of: u8, signed: bool) -> Option<Word> {
+        let (lo, hi) = super::range(of, signed);
+        let width = width(lo, hi)?;
+        let bits = match signed {
+            true => s.sign_extend(bits, width),
+            false => s.zero_extend(bits, width),
+        };
+        Some(Word {
+            bits,
+            width,
+            lo,
+            hi,
+        })
+    }
+
+    /// A known integer.
+    pub fn known(s: &mut TermStore, v: i64) -> Word {
+        let (lo, hi) = (v.into(), v.into());
+        let width = width(lo, hi).unwrap_or(64);
+        Word {
+            bits: s.bits(width, v as u64),
+            width,
+            lo,
+            hi,
+        }
+    }
+
+    /// The real that it is.
+    pub fn real(self, s: &mut TermStore) -> TermId {
+        s.of_int(true, self.bits)
+    }
+
+    fn widened(self, s: &mut TermStore, width: u8) -> TermId {
+        s.sign_extend(self.bits, width)
+    }
+
+    /// The same in as few bits as its range needs.
+    fn narrowed(self, s: &mut TermStore) -> Word {
+        match width(self.lo, self.hi) {
+            Some(width) if width < self.width => Word {
+                bits: s.extract(self.bits, 0, width),
+                width,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// The result of an operation; `None` where 64 bits may not hold it, or for a division by what may not be
+    /// positive.
+    pub fn combine(s: &mut TermStore, a: Word, b: Word, op: Op) -> Option<Word> {
+        let corners = |f: fn(i128, i128) -> i128| {
+            let all = [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)];
+            let lo = all.iter().copied().min().unwrap_or(0);
+            (lo, all.into_iter().max().unwrap_or(0))
+        };
+        let (lo, hi) = match op {
+            Op::Add => (a.lo + b.lo, a.hi + b.hi),
+            Op::Sub => (a.lo - b.hi, a.hi - b.lo),
+            Op::Mul => corners(|x, y| x * y),
+            Op::Max => (a.lo.max(b.lo), a.hi.max(b.hi)),
+            Op::Min => (a.lo.min(b.lo), a.hi.min(b.hi)),
+            Op::Div | Op::Rem if b.lo <= 0 => return None,
+            Op::Div => corners(|x, y| x.div_euclid(y)),
+            Op::Rem => (0, b.hi - 1),
+        };
+        let width = width(lo, hi)?.max(a.width).max(b.width);
+        let (x, y) = (a.widened(s, width), b.widened(s, width));
+        let bits = match op {
+            Op::Add => s.bits_op(BitsOp::Add, x, y),
+            Op::Sub => {
+                let minus = s.bits(width, u64::MAX);
+                let y = s.bits_op(BitsOp::Mul, y, minus);
+                s.bits_op(BitsOp::Add, x, y)
+            }
+            Op::Mul => s.bits_op(BitsOp::Mul, x, y),
+            Op::Max | Op::Min => {
+                let p = s.icmp(ICmp::SLt, x, y);
+                match op {
+                    Op::Max => s.select(p, y, x),
+                    _ => s.select(p, x, y),
+                }
+            }
+            Op::Div | Op::Rem => divided(s, (x, y), (a, b), op, width),
+        };
+        let out = Word {
+            bits,
+            width,
+            lo,
+            hi,
+        };
+        Some(out.narrowed(s))
+    }
+
+    /// One of two, by a condition.
+    pub fn select(s: &mut TermStore, p: TermId, a: Word, b: Word) -> Word {
+        let width = a.width.max(b.width);
+        let (x, y) = (a.widened(s, width), b.widened(s, width));
+        Word {
+            bits: s.select(p, x, y),
+            width,
+            lo: a.lo.min(b.lo),
+            hi: a.hi.max(b.hi),
+        }
+    }
+
+    /// Whether a comparison holds.
+    pub fn compare(s: &mut TermStore, a: Word, b: Word, sign: Cmp) -> TermId {
+        let width = a.width.max(b.width);
+        let (x, y) = (a.widened(s, width), b.widened(s, width));
+        match sign {
+            Cmp::Eq => s.icmp(ICmp::Eq, x, y),
+            Cmp::Ne => {
+                let p = s.icmp(ICmp::Eq, x, y);
+                s.not(p)
+            }
+            Cmp::Lt => s.icmp(ICmp::SLt, x, y),
+            Cmp::Le => s.icmp(ICmp::SLe, x, y),
+            Cmp::Gt => s.icmp(ICmp::SLt, y, x),
+            Cmp::Ge => s.icmp(ICmp::SLe, y, x),
+        }
+    }
+
+    /// The bits of an integer type, with the nearest value of the type where it is beyond; true if it may be.
+    pub fn stored(self, s: &mut TermStore, of: u8, signed: bool) -> (TermId, bool) {
+        let (lo, hi) = super::range(of, signed);
+        if lo <= self.lo && self.hi <= hi {
+            let bits = s.sign_extend(self.bits, of);
+            return (bits, false);
+        }
+        let real = self.real(s);
+        (s.clamp(of, signed, real), true)
+    }
+}
+
+/// A quotient or a remainder, rounded down, by a positive denominator.
+fn divided(
+    s: &mut TermStore,
+    (x, y): (TermId, TermId),
+    (a, b): (Word, Word),
+    op: Op,
+    width: u8,
+) -> TermId {
+    let power = (b.lo == b.hi)
+        .then(|| b.lo as u64)
+        .filter(|v| v.is_power_of_two());
+    if let Some(v) = power {
+        return match op {
+            Op::Div => {
+                let shift = s.bits(width, v.trailing_zeros().into());
+                s.bits_op(BitsOp::AShr, x, shift)
+            }
+            _ => {
+                let mask = s.bits(width, v - 1);
+                s.bits_op(BitsOp::And, x, mask)
+            }
+        };
+    }
+    if a.lo >= 0 {
+        let op = if op == Op::Div {
+            BitsOp::UDiv
+        } else {
+            BitsOp::URem
+        };
+        return s.bits_op(op, x, y);
+    }
+    let (r, zero) = (s.bits_op(BitsOp::SRem, x, y), s.bits(width, 0));
+    let below = s.icmp(ICmp::SLt, r, zero);
+    match op {
+        Op::Div => {
+            let q = s.bits_op(BitsOp::SDiv, x, y);
+            let minus = s.bits(width, u64::MAX);
+            let less = s.bits_op(BitsOp::Add, q, minus);
+            s.select(below, less, q)
+        }
+        _ => {
+            let more = s.bits_op(BitsOp::Add, r, y);
+            s.select(below, more, r)
+        }
+    }
+}

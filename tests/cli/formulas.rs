@@ -1,0 +1,126 @@
+//! Formulas as references: what they prove, what they refute, and what is wrong with them.
+
+use serde_json::Value;
+
+use super::{json, scratch, volta};
+
+/// A check of the matrix product of the kernels against a formula.
+fn product(formula: &str, more: &str) -> (i32, Value) {
+    let bound = "kernels/formulas/matmul.ptx --block 4,8 --grid 2 --name 0=a --name 1=b --name 2=v --name 3=c \
+        --name 4=n --name 5=k --arg a=in:f32[8,8] --arg b=inout:f32[8,8] --arg v=0 --arg c=out:f32[8,8] --arg n=8 --arg k=8";
+    let mut args = vec!["check", "--json", "--formula", formula];
+    args.extend(bound.split_whitespace());
+    args.extend(more.split_whitespace());
+    let output = volta(&args);
+    (output.status.code().unwrap_or(-1), json(&output))
+}
+
+#[test]
+fn a_formula_is_the_reference() {
+    let text = "c[i,j] = sum(l: a[i,l]*b[l,j]) # as it should be";
+    let (code, report) = product(text, "");
+    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(report["verdict"], "equivalent");
+    assert_eq!(report["reference"]["formula"], text);
+    assert_eq!(report["outputs"][0]["proved"], 64);
+    let (code, report) = product("c[i,j] = sum(l: a[i,l]*b[j,l])", "");
+    assert_eq!(code, 1, "{report:#}");
+    let example = &report["counterexample"];
+    assert_eq!(example["output"], "c");
+    assert!(example["inputs"]["a"].is_array() && example["inputs"]["b"].is_array());
+}
+
+#[test]
+fn a_formula_stands_in_a_file_and_knows_sizes() {
+    let file = scratch(
+        "formula-file",
+        "product",
+        b"c[i,j] = sum(l in 0..m: a[i,l]*b[l,j])\n",
+    );
+    let text = format!("@{}", file.display());
+    let (code, report) = product(&text, "--for m=8");
+    assert_eq!(code, 0, "{report:#}");
+    let (code, report) = product(&text, "--for m=7,8");
+    assert_eq!(code, 1, "{report:#}");
+}
+
+#[test]
+fn one_cta_is_compared_with_its_elements() {
+    let (code, report) = product("c[i,j] = sum(l: a[i,l]*b[l,j])", "--cta 1");
+    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(report["outputs"][0]["elements"], 32);
+}
+
+#[test]
+fn an_output_that_the_formula_lacks_differs() {
+    let (code, report) = product("b[i,j] = b[i,j]", "");
+    assert_eq!(
+        (code, &report["verdict"]),
+        (1, &Value::from("not-equivalent")),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn wrong_formulas_are_input_errors_with_a_place() {
+    let cases = [
+        ("c[i,j] = a[i,j", "expected `]`", 15),
+        ("c[i,j] = aa[i,j]", "`aa` is no array", 10),
+        ("c[i,j] = a[i,t]", "`t` is no index, size or scalar", 14),
+        ("c[i,j] = a[i]", "`a` has 2 dimensions, not 1", 10),
+        (
+            "c[i,j] = c[i,j]",
+            "`c` is bound `out:`, so that it cannot be read",
+            10,
+        ),
+        (
+            "a[i,j] = 1",
+            "`a` is bound `in:`, so that it cannot be defined",
+            1,
+        ),
+        (
+            "c[i,j] = a[i,j+1]",
+            "index 8 of dimension 1 of `a` leaves its 8 elements where j = 7",
+            14,
+        ),
+        ("c[i,j] = a[i,j/(k-8)]", "division of integers by 0", 14),
+        ("c[i,j] = sum(t: i)", "nothing gives the range of `t`", 14),
+        (
+            "c[i,j] = h[i] where h[t] = h[t]",
+            "`h` is defined by itself",
+            28,
+        ),
+        ("c[i,j] = 1; c[i,j] = 2", "`c` is defined twice", 13),
+        (
+            "c[i,j] = h[] where h[] = 1 where h[] = 2",
+            "`h` is defined twice",
+            34,
+        ),
+        (
+            "c[i,j] = b[] where b[] = 1",
+            "`b` is an array of the kernel already",
+            20,
+        ),
+        ("c[i,j] = a[i,j] + a[i,sqrt(j)]", "needs an integer", 23),
+    ];
+    for (formula, message, column) in cases {
+        let (code, report) = product(formula, "");
+        let error = &report["error"];
+        let text = error["message"].as_str().unwrap_or("");
+        assert!(code == 2 && text.contains(message), "{formula}: {report:#}");
+        assert_eq!(error["sites"][0]["column"], column, "{formula}");
+    }
+    let guarded = "c[i,j] = sum(l: a[i,l]*b[l,j]) + (if j + 1 < 8 then 0*a[i,j+1] else 0)";
+    let (code, report) = product(guarded, "");
+    assert_eq!(code, 0, "{report:#}");
+}
+
+#[test]
+fn a_formula_and_a_kernel_are_one_reference_too_many() {
+    let (code, _) = product("c[i,j] = 1", "kernels/formulas/matmul.ptx");
+    assert_eq!(code, 2);
+    let (code, _) = product("c[i,j] = 1", "--formula c[i,j]=2");
+    assert_eq!(code, 2);
+    let (code, _) = product("c[i,j] = 1", "--ref-block 8");
+    assert_eq!(code, 2);
+}
