@@ -133,7 +133,8 @@ impl Outputs {
         })
     }
 
-    /// What a command line asks for that is wrong in some other place.
+    /// What a command line asks for that is wrong in some other place. A name with an expression of `--for` is none
+    /// yet.
     fn guessed(args: &[String]) -> Outputs {
         let mut out = Outputs::default();
         for (i, arg) in args.iter().enumerate() {
@@ -144,6 +145,7 @@ impl Outputs {
             match (name, value) {
                 ("--json", _) => out.format = Format::Json,
                 ("--format", Some(v)) => out.format = Format::parse(v).unwrap_or(out.format),
+                (_, Some(v)) if v.contains('{') => {}
                 ("--output", Some(v)) => out.file = Some(PathBuf::from(v)),
                 ("--also", Some(v)) => out.also.extend(cli::also(v)),
                 _ => {}

@@ -13,10 +13,9 @@ use crate::answer::{
     Assumption, Counterexample, Finding, Kind, Output, Part, Precision, Report, Seconds, Site,
     SourceLine, Step,
 };
-use crate::diag::visible;
 use crate::gate::GateReport;
 
-use super::escape::plain;
+use super::escape::{harmless, plain};
 use super::human::show_time;
 use super::{Answer, Failure, Verdict};
 
@@ -126,15 +125,13 @@ fn page(title: &str, body: Markup) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
-                title { (visible(title)) }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body { (body) }
         }
     };
-    // Characters that HTML forbids, and those that turn the direction of text, are shown by their numbers.
-    let lines: Vec<_> = page.0.lines().map(visible).collect();
-    lines.join("\n") + "\n"
+    harmless(&page.0) + "\n"
 }
 
 fn verdict(r: &Report) -> Markup {
@@ -233,7 +230,7 @@ fn counterexample(c: &Counterexample) -> Markup {
         .flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
     let all = inputs.clone().count();
     let value =
-        |v: &Option<crate::answer::Value>| v.as_ref().map_or("-".to_string(), |v| v.text.clone());
+        |v: &Option<crate::answer::Value>| v.as_ref().map_or("none".to_string(), |v| v.text.clone());
     html! {
         h2 { "Counterexample" }
         p { (c.message) }
