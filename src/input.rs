@@ -26,12 +26,15 @@ pub struct File {
 
 type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
 
+/// The bytes of a file, or why it cannot be read.
+type Bytes = Result<Arc<[u8]>, String>;
+
 /// Files by path: one that is named twice is read and parsed once.
 #[derive(Debug, Default)]
 pub struct Files {
     slots: Mutex<HashMap<PathBuf, Slot>>,
     /// Files of contents, or why they cannot be read.
-    contents: Mutex<HashMap<PathBuf, Result<Arc<[u8]>, String>>>,
+    contents: Mutex<HashMap<PathBuf, Bytes>>,
     /// Paths that the user gave on the command line, who may name a pipe.
     given: HashSet<PathBuf>,
 }

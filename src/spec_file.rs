@@ -16,6 +16,9 @@ use crate::spec::{Lists, Settings, Sizes, TomlError};
 /// Files of one specification.
 const MOST: usize = 100;
 
+/// Where an include stands.
+type Place = (Arc<Source>, Span);
+
 /// A specification and what it includes, the lowest layer first.
 #[derive(Clone, Debug, Default)]
 pub struct SpecFile(Vec<Arc<Source>>);
@@ -24,7 +27,7 @@ impl SpecFile {
     /// Reads a file and those that it includes.
     pub fn read(path: &Path) -> Result<SpecFile, Failure> {
         let mut files: Vec<(PathBuf, Arc<Source>)> = Vec::new();
-        let mut wanted: Vec<(PathBuf, Option<(Arc<Source>, Span)>)> = vec![(path.into(), None)];
+        let mut wanted: Vec<(PathBuf, Option<Place>)> = vec![(path.into(), None)];
         while let Some((path, by)) = wanted.pop() {
             let refuse = |why: String| match &by {
                 Some((source, span)) => {

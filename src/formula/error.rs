@@ -224,7 +224,7 @@ fn list(known: &[String]) -> String {
 #[error("{problem}")]
 pub struct Trouble {
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
     /// Where.
     pub span: Span,
     /// A second place, with what it is.
@@ -237,7 +237,7 @@ impl Trouble {
     /// An error at a place.
     pub(super) fn new(problem: Problem, span: Span) -> Trouble {
         Trouble {
-            problem,
+            problem: Box::new(problem),
             span,
             other: None,
             help: None,

@@ -174,7 +174,7 @@ fn divided(
     width: u8,
 ) -> TermId {
     let power = (b.lo == b.hi)
-        .then(|| b.lo as u64)
+        .then_some(b.lo as u64)
         .filter(|v| v.is_power_of_two());
     if let Some(v) = power {
         return match op {

@@ -125,7 +125,7 @@ impl Layout {
     /// The magnitude of an infinity, or of the largest number where there is none.
     fn largest(self) -> u64 {
         match self.top {
-            Top::Special => ((1 << self.exponent) - 1 << self.fraction) - 1,
+            Top::Special => (((1 << self.exponent) - 1) << self.fraction) - 1,
             Top::OneNan => self.mask() - 1,
             Top::Numbers => self.mask(),
         }

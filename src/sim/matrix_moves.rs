@@ -111,9 +111,9 @@ impl Machine<'_> {
             for b in (0..4).step_by(piece) {
                 targets.clear();
                 let mut row_of = [0; LANES];
-                for lane in 0..LANES {
+                for (lane, of_lane) in row_of.iter_mut().enumerate() {
                     let (row, byte) = place(form, lane, r, b);
-                    row_of[lane] = row;
+                    *of_lane = row;
                     let mut target = rows[row];
                     target.lane = lane;
                     if narrow.is_none() {

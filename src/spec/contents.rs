@@ -44,7 +44,7 @@ pub struct Sources<'a> {
 impl fmt::Debug for Contents {
     /// The bytes by their hash: results are kept under this text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hash = self.bytes.as_ref().map(|b| Sha256::digest(b));
+        let hash = self.bytes.as_ref().map(Sha256::digest);
         f.debug_tuple("Contents")
             .field(&self.text)
             .field(&hash)

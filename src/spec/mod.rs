@@ -162,6 +162,9 @@ pub enum Origin {
     Const,
 }
 
+/// A part of an array: a range for each dimension, ends excluded.
+pub type Part = Vec<(u64, u64)>;
+
 /// One array of the pair.
 #[derive(Clone, Debug)]
 pub struct Array {
@@ -184,7 +187,7 @@ pub struct Array {
     /// Its bytes before the launch where an initialiser or its contents say them, alike in all kernels; zeros follow.
     pub initial: Option<Arc<[u8]>>,
     /// The parts that are compared, by a range for each dimension; all of it if there are none.
-    pub only: Option<Arc<[Vec<(u64, u64)>]>>,
+    pub only: Option<Arc<[Part]>>,
 }
 
 impl Array {

@@ -327,7 +327,8 @@ fn an_alignment_is_that_of_the_binding() {
     let (code, _) = with("/align3", "");
     assert_eq!(code, 2);
     // Bits of the address that the alignment does not tell decide nothing.
-    let low = text.replace("ld.global.v4.f32", "and.b64 %rd6, %rd1, 31; cvt.u32.u64 %r2, %rd6; st.global.u32 [%rd5], %r2;\n  ld.global.v4.f32");
+    let low = "and.b64 %rd6, %rd1, 31; cvt.u32.u64 %r2, %rd6; st.global.u32 [%rd5], %r2;\n  ret;";
+    let low = text.replace("ret;", low);
     let path = scratch("align", "low.ptx", low.as_bytes());
     let path = path.to_str().expect("a name in UTF-8");
     let reference = scratch(
@@ -399,12 +400,8 @@ fn arrays_of_pointers_lead_to_buffers() {
         (1, Some("not-equivalent")),
         "{object}"
     );
-    assert!(
-        object["counterexample"]["inputs"]
-            .to_string()
-            .contains("[16]"),
-        "{object}"
-    );
+    let read = &object["counterexample"]["inputs"]["c"][0]["element"][0];
+    assert!(read.as_u64() >= Some(16), "{object}");
     // Two entries that are one pointer, and null.
     assert_eq!(check(&twice, "[$a,$b,$b]").0, 0);
     assert_eq!(check(&twice, "[$a,0,0]").0, 0);

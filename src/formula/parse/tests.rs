@@ -152,11 +152,11 @@ fn nesting_is_bounded() {
     ] {
         let deep = format!("y[] = {}1{}", open.repeat(5000), close.repeat(5000));
         let errors = parse(&deep).expect_err("too deep");
-        assert!(matches!(errors[0].problem, Problem::TooDeep), "{open}");
+        assert!(matches!(*errors[0].problem, Problem::TooDeep), "{open}");
     }
     let powers = format!("y[] = x{}", "^2".repeat(5000));
     assert!(matches!(
-        parse(&powers).expect_err("too deep")[0].problem,
+        *parse(&powers).expect_err("too deep")[0].problem,
         Problem::TooDeep
     ));
     // A long chain nests nowhere.
