@@ -229,8 +229,9 @@ fn counterexample(c: &Counterexample) -> Markup {
         .iter()
         .flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
     let all = inputs.clone().count();
-    let value =
-        |v: &Option<crate::answer::Value>| v.as_ref().map_or("none".to_string(), |v| v.text.clone());
+    let value = |v: &Option<crate::answer::Value>| {
+        v.as_ref().map_or("none".to_string(), |v| v.text.clone())
+    };
     html! {
         h2 { "Counterexample" }
         p { (c.message) }
