@@ -60,8 +60,13 @@ fn main() -> ExitCode {
 /// The median time of a stage in seconds.
 fn median(runs: &[&EntryResult], stage: &str) -> f64 {
     let seconds = |e: &&EntryResult| {
-        let answer = e.result.as_ref().ok()?;
-        answer.object["stats"]["seconds"][stage].as_f64()
+        let times = e.result.as_ref().ok()?.report.stats.seconds;
+        Some(match stage {
+            "parse" => times.parse,
+            "simulate" => times.simulate,
+            "decide" => times.decide,
+            _ => times.total,
+        })
     };
     let mut times: Vec<f64> = runs.iter().filter_map(seconds).collect();
     times.sort_by(f64::total_cmp);

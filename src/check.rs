@@ -11,15 +11,19 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::answer::{
+    self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
+    WarningKind,
+};
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
 use crate::kernel::Kernel;
-use crate::report::precision::{Precision, Rounds};
-use crate::report::{Entry, Failure, KernelReport, Kind, Ran, Report, Times, Verdict};
-use crate::sim::{self, Clean, DefectKind, Outcome, Side, UnknownKind, WarningKind};
+use crate::report::precision::{Rounds, precision};
+use crate::report::{self, Described, Failure, Ran, Report, Verdict};
+use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::trial;
@@ -87,8 +91,8 @@ struct Asked<'a> {
 /// A pair that was run, with what is left to be decided of it.
 struct Simulated {
     found: Found,
-    kernels: Vec<KernelReport>,
-    precision: Precision,
+    kernels: Vec<Described>,
+    precision: answer::Precision,
     /// Something that differs by rounding alone stands for one number.
     merged: bool,
     /// Rounding may turn a test over.
@@ -184,7 +188,7 @@ impl Asked<'_> {
                 scope::against(kernel, |wanted| self.expanded(written, kernel, wanted))
             }
             _ => Err(Failure::new(
-                "internal",
+                ErrorKind::Internal,
                 "a check is of two kernels, or of one and a formula",
             )),
         }
@@ -228,16 +232,19 @@ impl Asked<'_> {
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
-            if self.options.strict {
-                make_strict(&mut outcome);
-            }
+            // What `--strict` makes defects leaves the values known, so that they are still compared.
+            let strict = match self.options.strict {
+                true => make_strict(&mut outcome),
+                false => Vec::new(),
+            };
             found.add(ran, &self.lowered[i], &outcome);
+            found.defects.extend(ran.defects(&strict));
             rounds.push(Rounds::of(ran, &outcome));
             i += 1;
             outcome
         });
-        let precision = Precision::new(&rounds, self.options.precision);
-        found.warnings.extend(precision.notes());
+        let (precision, narrower) = precision(&rounds, self.options.precision);
+        found.warnings.extend(narrower);
         let simulated = Simulated {
             found,
             kernels,
@@ -302,38 +309,52 @@ impl Asked<'_> {
             }
             _ => Verdict::Unknown,
         };
+        let proved = decision.as_ref().map(|d| d.verdict) == Some(explain::Verdict::Equivalent);
+        let counts = decision.as_ref().map(|d| (&d.counts).into());
         let chance = decision.as_ref().and_then(|d| d.chance);
-        let (outputs, counterexample, counts) = match decision {
-            Some(d) => (d.outputs, d.counterexample.or(told_apart), Some(d.counts)),
-            None => (Vec::new(), told_apart, None),
+        let (outputs, counterexample) = match decision {
+            Some(d) => (d.outputs, d.counterexample.or(told_apart)),
+            None => (Vec::new(), told_apart),
+        };
+        let values = match &counterexample {
+            Some(_) => Values::Different,
+            None if proved && found.unknown.is_empty() => Values::Equal,
+            None => Values::Unknown,
         };
         let (start, parsed) = self.times;
-        Report {
-            command: "check",
+        let mut report = Report {
             verdict,
-            formula: self.formula.map(|f| f.source.text.clone()),
-            kernels: simulated.kernels,
+            values: Some(values),
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,
-            counterexample,
-            outputs,
+            counterexample: counterexample.map(Into::into),
+            outputs: Outputs::Compared(outputs.iter().map(Into::into).collect()),
+            probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
-            chance,
-            counts,
-            times: times(start, parsed, simulated.ended),
+            ..report::begin(Command::Check, simulated.kernels, self.options)
+        };
+        if let Some(f) = self.formula {
+            let formula = f.source.text.clone();
+            report
+                .subjects
+                .put(Part::Reference, answer::Subject::Formula { formula });
         }
+        report.stats.decision = counts;
+        report.stats.seconds = times(start, parsed, simulated.ended);
+        report.deny(&self.options.deny);
+        report
     }
 }
 
 /// True if it is open because of the bits of a computed number.
-fn is_loose(unknown: &Entry) -> bool {
-    unknown.kind == UnknownKind::BitsOfRounded.name()
+fn is_loose(unknown: &Finding<UnknownKind>) -> bool {
+    unknown.kind == UnknownKind::BitsOfRounded
 }
 
 /// What the answer rests on: that of the bindings first, each once.
-pub(crate) fn assumptions(mut first: Vec<String>, then: Vec<String>) -> Vec<String> {
+pub(crate) fn assumptions(mut first: Vec<Assumption>, then: Vec<Assumption>) -> Vec<Assumption> {
     for a in then {
         if !first.contains(&a) {
             first.push(a);
@@ -351,81 +372,69 @@ pub(crate) fn limits(options: &Options, start: Instant) -> Limits {
 }
 
 /// Times of the stages from the moments between them, the last stage ending now.
-pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> Times {
+pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> answer::Seconds {
     let now = Instant::now();
-    Times {
-        parse: parsed - start,
-        simulate: simulated - parsed,
-        decide: now - simulated,
-        total: now - start,
+    answer::Seconds {
+        parse: (parsed - start).as_secs_f64(),
+        simulate: (simulated - parsed).as_secs_f64(),
+        decide: (now - simulated).as_secs_f64(),
+        total: (now - start).as_secs_f64(),
     }
 }
 
 /// A kernel that was run.
-pub(crate) fn ran<'a>(spec: &KernelSpec, lowered: &'a Lowered, resolved: &'a Resolved) -> Ran<'a> {
+pub(crate) fn ran<'a>(
+    spec: &'a KernelSpec,
+    lowered: &'a Lowered,
+    resolved: &'a Resolved,
+) -> Ran<'a> {
     Ran {
-        which: spec.which,
+        spec,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
         resolved,
     }
 }
 
-/// Under `--strict`, unordered writes of equal values are data races.
-pub(crate) fn make_strict(outcome: &mut Outcome) {
-    make_defects(outcome, is_strict);
+/// Takes the warnings that `--strict` makes defects out of an outcome, as defects.
+pub(crate) fn make_strict(outcome: &mut Outcome) -> Vec<sim::Finding<DefectKind>> {
+    take_defects(outcome, |k| k.named().is_strict())
 }
 
-/// Makes data races of the warnings of some kinds.
-pub(crate) fn make_defects(outcome: &mut Outcome, kinds: impl Fn(WarningKind) -> bool) {
+/// Takes the warnings of some kinds out of an outcome, as data races.
+pub(crate) fn take_defects(
+    outcome: &mut Outcome,
+    kinds: impl Fn(sim::WarningKind) -> bool,
+) -> Vec<sim::Finding<DefectKind>> {
     let warnings = std::mem::take(&mut outcome.warnings);
-    for w in warnings {
-        if kinds(w.kind) {
-            outcome.defects.push(sim::Finding {
-                kind: DefectKind::DataRace,
-                message: w.message,
-                count: w.count,
-                sites: w.sites,
-            });
-        } else {
-            outcome.warnings.push(w);
-        }
-    }
-}
-
-/// True for warnings that `--strict` makes defects.
-fn is_strict(kind: WarningKind) -> bool {
-    match kind {
-        WarningKind::SameValueWrite
-        | WarningKind::RealEqualWrite
-        | WarningKind::RealEqualRace
-        | WarningKind::UnusedRead
-        | WarningKind::OrderedByValue
-        | WarningKind::MissingFence => true,
-        WarningKind::WriteToInput
-        | WarningKind::UninitializedRead
-        | WarningKind::UnknownOpcode
-        | WarningKind::Residual
-        | WarningKind::Note => false,
-    }
+    let (defects, warnings) = warnings.into_iter().partition(|w| kinds(w.kind));
+    outcome.warnings = warnings;
+    let defect = |w: sim::Finding<sim::WarningKind>| sim::Finding {
+        kind: DefectKind::DataRace,
+        message: w.message,
+        count: w.count,
+        sites: w.sites,
+    };
+    let defects: Vec<_> = defects;
+    defects.into_iter().map(defect).collect()
 }
 
 /// Everything that the runs and the decision found, in the order of the kernels.
 #[derive(Default)]
 pub(crate) struct Found {
-    pub defects: Vec<Entry>,
-    pub warnings: Vec<Entry>,
-    pub unknown: Vec<Entry>,
-    pub assumptions: Vec<String>,
+    pub defects: Vec<Finding<DefectKind>>,
+    pub warnings: Vec<Finding<WarningKind>>,
+    pub unknown: Vec<Finding<UnknownKind>>,
+    pub assumptions: Vec<Assumption>,
 }
 
 impl Found {
     /// Adds the findings of one run.
     pub fn add(&mut self, ran: Ran, lowered: &Lowered, outcome: &Outcome) {
         self.warnings.extend(lowered.warnings.iter().cloned());
-        self.defects.extend(ran.entries(&outcome.defects));
-        self.warnings.extend(ran.entries(&outcome.warnings));
-        self.unknown.extend(ran.entries(&outcome.unknowns));
+        self.defects.extend(ran.defects(&outcome.defects));
+        self.warnings.extend(ran.warnings(&outcome.warnings));
+        self.unknown.extend(ran.unknowns(&outcome.unknowns));
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());
@@ -436,14 +445,11 @@ impl Found {
     /// Adds what is not known of a formula.
     fn add_formula(&mut self, outcome: &Outcome) {
         self.assumptions.extend(outcome.assumptions.iter().cloned());
-        self.unknown.extend(outcome.unknowns.iter().map(|u| Entry {
-            kernel: Some(Which::Reference),
-            kind: u.kind.name(),
-            message: u.message.clone(),
-            count: u.count,
-            sites: Vec::new(),
-            difference: None,
-        }));
+        self.unknown
+            .extend(outcome.unknowns.iter().map(|u| Finding {
+                count: u.count,
+                ..Finding::new(Part::Reference, u.kind, &u.message)
+            }));
     }
 
     /// What known inputs show stands for all that is open; the input, if it tells outputs apart.
@@ -463,19 +469,13 @@ impl Found {
     }
 
     fn add_decision(&mut self, d: &Decision) {
-        let entry = |kind, message: &String, count| Entry {
-            kernel: None,
-            kind,
-            message: message.clone(),
-            count,
-            sites: Vec::new(),
-            difference: None,
-        };
-        let warnings = d.warnings.iter().map(|(k, m)| entry(k.name(), m, 1));
-        self.warnings.extend(warnings);
-        let unknown = d.unknowns.iter().map(|u| Entry {
+        let warnings = d.warnings.iter();
+        let warning = |(k, m): &(sim::WarningKind, String)| Finding::new(Part::Pair, k.named(), m);
+        self.warnings.extend(warnings.map(warning));
+        let unknown = d.unknowns.iter().map(|u| Finding {
             difference: u.difference.clone(),
-            ..entry(u.kind.name(), &u.message, u.count)
+            count: u.count,
+            ..Finding::new(Part::Pair, u.kind, &u.message)
         });
         self.unknown.extend(unknown);
         for a in &d.assumptions {

@@ -9,29 +9,70 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
+use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
-use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
+use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
 
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
-#[command(name = "volta", version, about)]
+#[command(name = "volta", version, about, after_help = EXAMPLES, max_term_width = 120)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  volta check naive.ptx fast.ptx --threads 128 --grid 8 --arg 2=1024
+  volta race kernel.ptx --threads 256 --arg 0=in:f32[1024] --deny warnings
+  volta gate volta.toml --also sarif=volta.sarif --also html=volta.html
+  volta explain data-race
+
+Exit status:
+  0  proved: equivalent, clean; every entry of a manifest got what it must get
+  1  refuted: not-equivalent, defective; or a warning that --deny names
+  2  usage or input error
+  3  unknown";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  volta check naive.ptx fast.ptx --threads 128
+  volta check naive.ptx fast.ptx --ref-block 32 --opt-block 128 --opt-grid 4 --arg 0=in:f32[64,64] --arg 1=out:f32[64]
+  volta check naive.ptx fast.ptx --threads 128 --arg 2=1024 --deny narrower,partial-grid --json
+
+Exit status: 0 equivalent, 1 not-equivalent or defective or denied, 2 input error, 3 unknown";
+
+const RACE_EXAMPLES: &str = "\
+Examples:
+  volta race kernel.ptx --threads 256
+  volta race kernel.ptx --entry reduce --block 16,16 --grid 4,4 --dynamic-shared 4096 --arg n=1024
+  volta race kernel.ptx --threads 256 --strict --also html=report.html
+
+Exit status: 0 clean, 1 defective or denied, 2 input error, 3 unknown";
+
+const GATE_EXAMPLES: &str = "\
+Examples:
+  volta init kernels/*.ptx > volta.toml
+  volta gate volta.toml
+  volta gate volta.toml --shard 1/4 --also sarif=volta.sarif --also junit=volta.xml
+
+Exit status: 0 every entry got its `expect`, 1 one did not or has something denied, 2 a bad manifest or input";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Are the two kernels equivalent?
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
     /// Is this kernel free of races, deadlocks and memory errors?
+    #[command(after_help = RACE_EXAMPLES)]
     Race(Box<RaceArgs>),
     /// Execute a kernel on numbers, without a GPU.
     Run(Box<RunArgs>),
     /// Run every check and race of a manifest.
+    #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
     /// Answer requests as JSON lines on the standard input and output, for harnesses.
     Serve(ServeArgs),
@@ -54,6 +95,11 @@ pub enum Command {
     },
     /// Print the JSON Schema of --format json.
     Schema,
+    /// What a kind of finding, warning, unknown, assumption or error means, with an example.
+    Explain {
+        /// Its word; all words if none is given.
+        kind: Option<String>,
+    },
 }
 
 impl Command {
@@ -71,6 +117,7 @@ impl Command {
             Command::Completions { .. } => "completions",
             Command::Man { .. } => "man",
             Command::Schema => "schema",
+            Command::Explain { .. } => "explain",
         }
     }
 
@@ -99,7 +146,8 @@ impl Command {
             | Command::Man { .. }
             | Command::Serve(_)
             | Command::ServeWorker(_)
-            | Command::Schema => return None,
+            | Command::Schema
+            | Command::Explain { .. } => return None,
         };
         Some(Question {
             settings,
@@ -204,6 +252,9 @@ pub struct GateArgs {
     /// Where results are cached.
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
+    /// Only the I-th of N parts of the entries, by a hash of their names: an entry keeps its part when others come.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
     /// Show time, memory and counts of each entry.
     #[arg(long)]
     pub stats: bool,
@@ -393,6 +444,12 @@ pub struct OutputArgs {
     /// Write the report to a file.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the report in another format too (repeatable).
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also)]
+    pub also: Vec<(Format, PathBuf)>,
+    /// Kinds of warnings that make the exit status 1; `warnings` is all of them.
+    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = warning_kind)]
+    pub deny: Vec<String>,
     /// Number of threads that volta uses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -412,9 +469,10 @@ impl OutputArgs {
 }
 
 /// Formats of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Text for people.
+    #[default]
     Human,
     /// One JSON object.
     Json,
@@ -424,6 +482,33 @@ pub enum Format {
     Junit,
     /// A page.
     Html,
+}
+
+impl Format {
+    /// The format of a word.
+    pub fn parse(word: &str) -> Result<Format, String> {
+        Format::from_str(word, false)
+    }
+}
+
+/// `FORMAT=FILE`.
+pub fn also(text: &str) -> Result<(Format, PathBuf), String> {
+    match text.split_once('=') {
+        Some((format, file)) if !file.is_empty() => {
+            let formats = "human, json, sarif, junit or html";
+            let format = Format::parse(format);
+            let format = format.map_err(|_| format!("the format is none of {formats}"))?;
+            Ok((format, PathBuf::from(file)))
+        }
+        _ => Err("it is FORMAT=FILE, e.g. sarif=volta.sarif".to_string()),
+    }
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let numbers = text.split_once('/');
+    let numbers = numbers.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    let shard = numbers.and_then(|(part, of)| Shard::new(part, of));
+    shard.ok_or_else(|| "it is I/N, with I from 1 to N, e.g. 2/8".to_string())
 }
 
 fn save_text(text: &str) -> Result<(Key, PathBuf), String> {
@@ -440,6 +525,12 @@ fn extents(text: &str) -> Result<Triple, String> {
 
 fn indices(text: &str) -> Result<Cta, String> {
     triple(text, 0).map(Cta)
+}
+
+fn warning_kind(text: &str) -> Result<String, String> {
+    let word = text.trim();
+    denied(word).map_err(|e| e.to_string())?;
+    Ok(word.to_string())
 }
 
 fn arg_text(text: &str) -> Result<(String, ArgText), String> {
@@ -597,6 +688,7 @@ fn settings(
         wmma_layout: bind.wmma_layout.clone(),
         timeout: output.and_then(|o| o.timeout),
         memory_limit: output.and_then(|o| o.memory_limit),
+        deny: output.map_or_else(Vec::new, |o| o.deny.clone()),
         ..Settings::default()
     })
 }

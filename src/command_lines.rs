@@ -42,7 +42,12 @@ pub fn read(argv: &[OsString]) -> Result<Vec<Line>, Error> {
     for sizes in all {
         let argv = filled(argv, &sizes).map_err(refuse)?;
         let cli = Cli::try_parse_from(argv)?;
-        let to = |line: &Line| line.cli.command.output().map(|o| o.output.clone());
+        let to = |line: &Line| {
+            line.cli
+                .command
+                .output()
+                .map(|o| (o.output.clone(), o.also.clone()))
+        };
         let line = Line { sizes, cli };
         if out.first().is_some_and(|first| to(first) != to(&line)) {
             return Err(refuse(

@@ -126,7 +126,7 @@ fn bounded(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// Marks, embeddings, overrides and isolates of direction, and separators of lines and paragraphs.
-fn is_directional(c: char) -> bool {
+pub(crate) fn is_directional(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -494,7 +494,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for (i, &x) in a.iter().enumerate() {

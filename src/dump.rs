@@ -4,11 +4,12 @@
 use std::fmt::Write;
 use std::time::Instant;
 
+use crate::answer::Kind;
 use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
 use crate::norm::Normalizer;
 use crate::ptx;
-use crate::report::{Failure, Kind};
+use crate::report::Failure;
 use crate::sim::{self, Outcome, Side};
 use crate::spec::{self, Arrays, Layers, Origin, Which};
 use crate::term::show::{Bounds, show};

@@ -6,11 +6,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning};
 use crate::ptx::{self, Function, Id, Module};
-use crate::report::{Entry, Failure, SiteReport};
+use crate::report::Failure;
 use crate::spec::contents::Sources;
 use crate::spec::{FormulaText, KernelSpec, Layers, Which};
 
@@ -162,7 +163,10 @@ fn no_file(path: &Path, about: &Metadata) -> Failure {
 
 fn refuse(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     let path = path.display().to_string();
-    Failure::new("", format!("cannot read `{}`: {why}", visible(&path)))
+    Failure::new(
+        ErrorKind::File,
+        format!("cannot read `{}`: {why}", visible(&path)),
+    )
 }
 
 /// Reads a text file that is named by anyone.
@@ -172,7 +176,8 @@ pub fn text(path: &Path) -> Result<Arc<Source>, Failure> {
 
 fn source(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Failure> {
     let name = path.display().to_string();
-    let source = Source::from_bytes(name, bytes).map_err(|e| Failure::new("", e.to_string()))?;
+    let source = Source::from_bytes(name, bytes)
+        .map_err(|e| Failure::new(ErrorKind::File, e.to_string()))?;
     Ok(Arc::new(source))
 }
 
@@ -190,7 +195,7 @@ pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
         Ok(module) => Ok(Arc::new(File { source, module })),
         Err(errors) => {
             let diagnostics = errors.iter().map(Diagnostic::from).collect();
-            Err(Failure::at(&source, diagnostics))
+            Err(Failure::at(ErrorKind::Syntax, &source, diagnostics))
         }
     }
 }
@@ -211,7 +216,7 @@ impl Written {
             FormulaText::File(path) => self::text(path)?,
             FormulaText::Text(text) => {
                 let source = Source::new("formula", text.as_str());
-                Arc::new(source.map_err(|e| Failure::new("formula", e.to_string()))?)
+                Arc::new(source.map_err(|e| Failure::new(ErrorKind::Formula, e.to_string()))?)
             }
         };
         match formula::parse(&source.text) {
@@ -223,7 +228,8 @@ impl Written {
 
 /// What is wrong with a formula.
 pub fn wrong(source: &Arc<Source>, troubles: &[Trouble]) -> Failure {
-    Failure::at(source, troubles.iter().map(Diagnostic::from).collect())
+    let found = troubles.iter().map(Diagnostic::from).collect();
+    Failure::at(ErrorKind::Formula, source, found).about(Part::Formula)
 }
 
 /// A kernel with what its text gave rise to.
@@ -232,15 +238,16 @@ pub struct Lowered {
     /// The kernel.
     pub kernel: Kernel,
     /// Warnings about its text.
-    pub warnings: Vec<Entry>,
+    pub warnings: Vec<Finding<WarningKind>>,
 }
 
 /// The kernel that a specification names.
 pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
-    let file = files.open(&spec.file)?;
-    let mut lowered = lower_entry(&file, spec.entry.as_deref())?;
+    let part = spec.which.part();
+    let lower = || lower_entry(&*files.open(&spec.file)?, spec.entry.as_deref());
+    let mut lowered = lower().map_err(|e| e.about(part))?;
     for w in &mut lowered.warnings {
-        w.kernel = Some(spec.which);
+        w.kernel = part;
     }
     Ok(lowered)
 }
@@ -261,13 +268,9 @@ pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
 fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> {
     let lowered = kernel::lower(&file.module, &file.source, entry)
         .map_err(|errors| rejected(file, &errors))?;
-    let warning = |w: &LowerWarning| Entry {
-        kernel: None,
-        kind: w.code(),
-        message: w.to_string(),
-        count: 1,
-        sites: vec![SiteReport::new(&file.source, w.span(), "")],
-        difference: None,
+    let warning = |w: &LowerWarning| {
+        let site = Site::new(&file.source, w.span(), "");
+        Finding::new(Part::Kernel, w.kind(), w.to_string()).at(vec![site])
     };
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),
@@ -277,5 +280,6 @@ fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> 
 
 fn rejected(file: &File, errors: &[LowerError]) -> Failure {
     let diagnostics = errors.iter().map(LowerError::diagnostic).collect();
-    Failure::at(&file.source, diagnostics)
+    let kind = errors.first().map_or(ErrorKind::Syntax, LowerError::kind);
+    Failure::at(kind, &file.source, diagnostics)
 }

@@ -9,8 +9,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::{Map, Value, json};
-
+use crate::answer::{ErrorKind, GateResult, Instance, WarningKind};
 use crate::report::{Answer, Failure, Verdict, human, json as report};
 use crate::spec::Sizes;
 
@@ -69,7 +68,10 @@ fn side_by_side(
                 .build();
             let result = match pool {
                 Ok(pool) => pool.install(|| judge(i)),
-                Err(e) => Err(Failure::new("", format!("cannot start threads: {e}"))),
+                Err(e) => Err(Failure::new(
+                    ErrorKind::Internal,
+                    format!("cannot start threads: {e}"),
+                )),
             };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done[i] = Some(result);
@@ -81,7 +83,7 @@ fn side_by_side(
         }
     });
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let missing = || Err(Failure::new("internal", "an instance was lost"));
+    let missing = || Err(Failure::new(ErrorKind::Internal, "an instance was lost"));
     Ok(done
         .into_iter()
         .map(|r| r.unwrap_or_else(missing))
@@ -90,7 +92,7 @@ fn side_by_side(
 
 /// One answer for all instances of a command.
 pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
-    let instances: Vec<Value> = parts.iter().map(|p| instance(command, p)).collect();
+    let instances: Vec<Instance> = parts.iter().map(|p| instance(command, p)).collect();
     let failed = parts
         .iter()
         .find_map(|p| Some((&p.sizes, p.result.as_ref().err()?)));
@@ -109,48 +111,42 @@ pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
     };
     let mut worst: Option<(&Part, &Answer)> = None;
     for (part, answer) in answers() {
-        if worst.is_none_or(|(_, w)| rank(answer.verdict) > rank(w.verdict)) {
+        if worst.is_none_or(|(_, w)| rank(answer.report.verdict) > rank(w.report.verdict)) {
             worst = Some((part, answer));
         }
     }
     let Some((at, worst)) = worst else {
-        return Err(Failure::new("usage", "there is no instance to run"));
+        return Err(Failure::new(
+            ErrorKind::Usage,
+            "there is no instance to run",
+        ));
     };
-    let mut object = worst.object.clone();
-    if let Value::Object(map) = &mut object {
-        let denied =
-            answers().flat_map(|(_, a)| a.object["denied"].as_array().into_iter().flatten());
-        let mut kinds: Vec<&Value> = Vec::new();
-        for kind in denied {
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
-        if map.contains_key("denied") {
-            map.insert("denied".into(), json!(kinds));
-        }
-        map.insert("for".into(), json!(at.sizes.0));
-        map.insert("instances".into(), json!(instances));
-    }
+    let mut report = worst.report.clone();
+    let mut denied: Vec<WarningKind> = answers()
+        .flat_map(|(_, a)| a.report.denied.clone())
+        .collect();
+    denied.sort_unstable();
+    denied.dedup();
+    report.denied = denied;
+    report.sizes = at.sizes.0.clone();
+    report.instances = instances;
     Ok(Answer {
-        verdict: worst.verdict,
-        object,
         text: human::instances(&parts, at, worst),
+        report,
         cached: answers().all(|(_, a)| a.cached),
         parts,
     })
 }
 
-/// The object of one instance.
-fn instance(command: &str, part: &Part) -> Value {
-    let result = match &part.result {
-        Ok(answer) => answer.object.clone(),
-        Err(failure) => report::failure(Some(command), failure),
-    };
-    let mut out = Map::new();
-    out.insert("for".into(), json!(part.sizes.0));
-    out.insert("result".into(), result);
-    Value::Object(out)
+/// One instance as it is reported.
+fn instance(command: &str, part: &Part) -> Instance {
+    Instance {
+        sizes: part.sizes.0.clone(),
+        result: match &part.result {
+            Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
+            Err(failure) => GateResult::Error(report::failure(Some(command), failure)),
+        },
+    }
 }
 
 /// The precedence of a verdict: the highest of several is that of all.

@@ -62,6 +62,7 @@
 //!   same bytes, but for its times, whatever the number of threads.
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
+pub mod answer;
 pub mod check;
 pub mod decide;
 pub mod diag;

@@ -11,12 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::CommandFactory;
-use clap::error::ErrorKind;
+use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use volta::answer::{ErrorKind, schema};
+use volta::gate::GateReport;
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::{self, Answer, EXIT_ERROR, Failure};
+use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::{check, dump, gate, instances, progress, race, serve, spec};
@@ -68,46 +70,176 @@ fn main() -> ExitCode {
             panic::catch_unwind(work).unwrap_or_else(|_| {
                 let what = panicked.lock().unwrap_or_else(PoisonError::into_inner);
                 let message = format!("internal error, nothing is claimed: {what}");
-                Err(Failure::new("internal", message))
+                Err(Failure::new(ErrorKind::Internal, message))
             })
         }
-        Err(e) => Err(Failure::new("", format!("cannot start threads: {e}"))),
+        Err(e) => Err(Failure::new(
+            ErrorKind::Internal,
+            format!("cannot start threads: {e}"),
+        )),
     };
-    let (text, code) = match result {
-        Ok(done) => done,
-        Err(failure) => return ExitCode::from(fail(&cli.command, &failure)),
+    let outputs = Outputs::of(cli.command.output());
+    let written = result.and_then(|(done, code)| {
+        outputs.write(|format| done.text(format))?;
+        Ok(code)
+    });
+    match written {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => ExitCode::from(outputs.fail(Some(cli.command.name()), &failure)),
+    }
+}
+
+/// What a command came to, before it is written in a format.
+enum Done {
+    Text(String),
+    Answer(Box<Answer>),
+    Gate(GateReport),
+}
+
+impl Done {
+    /// It in a format; a text has only one.
+    fn text(&self, format: Format) -> String {
+        use report::{html, human, json, junit, sarif};
+        match (self, format) {
+            (Done::Text(text), _) => text.clone(),
+            (Done::Answer(a), Format::Json) => json::text(&a.report),
+            (Done::Answer(a), Format::Sarif) => json::text(&sarif::report(a)),
+            (Done::Answer(a), Format::Junit) => junit::report(a),
+            (Done::Answer(a), Format::Html) => html::report(a),
+            (Done::Answer(a), Format::Human) => a.text.clone(),
+            (Done::Gate(g), Format::Json) => json::text(&json::gate(g)),
+            (Done::Gate(g), Format::Sarif) => json::text(&sarif::gate(g)),
+            (Done::Gate(g), Format::Junit) => junit::gate(g),
+            (Done::Gate(g), Format::Html) => html::gate(g),
+            (Done::Gate(g), Format::Human) => human::gate(g),
+        }
+    }
+}
+
+/// Where a result goes, and in which formats.
+#[derive(Default)]
+struct Outputs {
+    format: Format,
+    file: Option<PathBuf>,
+    also: Vec<(Format, PathBuf)>,
+}
+
+impl Outputs {
+    fn of(args: Option<&OutputArgs>) -> Outputs {
+        args.map_or_else(Outputs::default, |a| Outputs {
+            format: a.format(),
+            file: a.output.clone(),
+            also: a.also.clone(),
+        })
+    }
+
+    /// What a command line asks for that is wrong in some other place. A name with an expression of `--for` is none
+    /// yet.
+    fn guessed(args: &[String]) -> Outputs {
+        let mut out = Outputs::default();
+        for (i, arg) in args.iter().enumerate() {
+            let (name, value) = match arg.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (arg.as_str(), args.get(i + 1).map(String::as_str)),
+            };
+            match (name, value) {
+                ("--json", _) => out.format = Format::Json,
+                ("--format", Some(v)) => out.format = Format::parse(v).unwrap_or(out.format),
+                (_, Some(v)) if v.contains('{') => {}
+                ("--output", Some(v)) => out.file = Some(PathBuf::from(v)),
+                ("--also", Some(v)) => out.also.extend(cli::also(v)),
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// Writes a result in each format.
+    fn write(&self, text: impl Fn(Format) -> String) -> Result<(), Failure> {
+        for (format, path) in &self.also {
+            to_file(path, &text(*format))?;
+        }
+        match &self.file {
+            Some(path) => to_file(path, &text(self.format)),
+            None => to_stdout(&text(self.format)),
+        }
+    }
+
+    /// Writes a usage or input error in each format; the result is the exit status.
+    fn fail(&self, command: Option<&str>, failure: &Failure) -> u8 {
+        let text = |format| {
+            let name = command.unwrap_or("volta");
+            match format {
+                Format::Json => report::json::text(&report::json::failure(command, failure)),
+                Format::Sarif => report::json::text(&report::sarif::failure(failure)),
+                Format::Junit => report::junit::failure(name, failure),
+                Format::Html => report::html::failure(name, failure),
+                Format::Human => failure.render(),
+            }
+        };
+        let further = self.also.iter().map(|(f, path)| to_file(path, &text(*f)));
+        let first = match (self.format, &self.file) {
+            // People read errors where no file takes them.
+            (Format::Human, _) => None,
+            (format, Some(path)) => Some(to_file(path, &text(format))),
+            (format, None) => Some(to_stdout(&text(format))),
+        };
+        let unwritten = further.chain(first.clone()).find_map(Result::err);
+        if let Some(why) = &unwritten {
+            let _ = anstream::stderr().write_all(why.render().as_bytes());
+        }
+        if first.is_none() || unwritten.is_some() {
+            let _ = anstream::stderr().write_all(failure.render().as_bytes());
+        }
+        EXIT_ERROR
+    }
+}
+
+fn to_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let plain = anstream::adapter::strip_str(text).to_string();
+    let cannot = |e| {
+        let message = format!("cannot write `{}`: {e}", path.display());
+        Failure::new(ErrorKind::File, message)
     };
-    match emit(cli.command.output(), &text) {
-        Ok(()) => ExitCode::from(code),
-        Err(failure) => ExitCode::from(fail(&cli.command, &failure)),
+    std::fs::write(path, plain).map_err(cannot)
+}
+
+fn to_stdout(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that has seen enough is no failure.
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            let message = format!("cannot write the report: {e}");
+            Err(Failure::new(ErrorKind::File, message))
+        }
+        _ => Ok(()),
     }
 }
 
 /// Runs a command; the result is what to print and the exit status.
-fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
+fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
     let command = match lines {
         [Line { cli, .. }, rest @ ..] if rest.is_empty() || cli.command.question().is_some() => {
             &cli.command
         }
         _ => {
             return Err(Failure::new(
-                "usage",
+                ErrorKind::Usage,
                 "this command takes one size at a time",
             ));
         }
     };
-    let format = command.output().map_or(Format::Human, OutputArgs::format);
     match command {
         Command::Check(_) | Command::Race(_) | Command::Run(_) => {
             let answer = answer(lines, command.name())?;
-            let code = answer.verdict.exit();
-            Ok((show(answer, format), code))
+            let code = answer.exit();
+            Ok((Done::Answer(Box::new(answer)), code))
         }
-        Command::Gate(a) => run_gate(a, format),
+        Command::Gate(a) => run_gate(a),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
             serve::worker::work(a.memory_limit);
-            Ok((String::new(), 0))
+            Ok((Done::Text(String::new()), 0))
         }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
@@ -118,16 +250,23 @@ fn run(lines: &[Line]) -> Result<(String, u8), Failure> {
                     kernels.push((path.display().to_string(), kernel));
                 }
             }
-            Ok((spec::init::manifest(&kernels), 0))
+            Ok((Done::Text(spec::init::manifest(&kernels)), 0))
         }
-        Command::Dump(a) => run_dump(a, &lines[0].sizes),
+        Command::Dump(a) => Ok((Done::Text(run_dump(a, &lines[0].sizes)?), 0)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
-            Ok((String::from_utf8_lossy(&out).into_owned(), 0))
+            Ok((Done::Text(String::from_utf8_lossy(&out).into_owned()), 0))
         }
-        Command::Man { command } => manual(command.as_deref()),
-        Command::Schema => Ok((report::json::SCHEMA_TEXT.to_string(), 0)),
+        Command::Man { command } => Ok((Done::Text(manual(command.as_deref())?), 0)),
+        Command::Schema => Ok((Done::Text(schema::text()), 0)),
+        Command::Explain { kind } => {
+            let text = match kind {
+                Some(word) => explain::kind(word)?,
+                None => explain::list(),
+            };
+            Ok((Done::Text(text), 0))
+        }
     }
 }
 
@@ -141,7 +280,7 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let (question, sizes) = (&questions[i], &lines[i].sizes);
         let mut layers = specs.settings(question.spec, sizes)?;
         let flags = question.settings.clone();
-        let mut flags = flags.map_err(|message| Failure::new("usage", message))?;
+        let mut flags = flags.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
         flags.sizes = sizes.clone();
         layers.push(flags);
         Ok(layers)
@@ -152,13 +291,13 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let layers: Vec<&Settings> = layers.iter().collect();
         let layers = Layers(&layers);
         match &lines[i].cli.command {
-            Command::Check(_) => Ok(Answer::from(&check::check(layers, &files)?)),
+            Command::Check(_) => Ok(Answer::from(check::check(layers, &files)?)),
             Command::Run(a) => {
                 let executed = volta::run::run(layers, &files)?;
                 executed.save(&a.save)?;
-                Ok(Answer::from(&executed))
+                Ok(Answer::from(executed))
             }
-            _ => Ok(Answer::from(&race::race(layers, &files)?)),
+            _ => Ok(Answer::from(race::race(layers, &files)?)),
         }
     };
     // The memory limit of a command that does one thing is that of the process.
@@ -192,14 +331,14 @@ impl Specs {
         drop(known);
         if file.lists()?.names().any(|n| !sizes.0.contains_key(n)) {
             let message = "a spec file that --for chooses cannot have `for`";
-            return Err(Failure::new("spec", message));
+            return Err(Failure::new(ErrorKind::Manifest, message));
         }
         file.settings(sizes)
     }
 }
 
 /// The manual page of volta or of one of its commands.
-fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
+fn manual(command: Option<&str>) -> Result<String, Failure> {
     let mut all = Cli::command();
     all.build();
     let page = match command {
@@ -208,20 +347,25 @@ fn manual(command: Option<&str>) -> Result<(String, u8), Failure> {
             Some(c) => c.clone(),
             None => {
                 let message = format!("`{name}` is not a command; see volta --help");
-                return Err(Failure::new("usage", message));
+                return Err(Failure::new(ErrorKind::Usage, message));
             }
         },
     };
     let mut out = Vec::new();
     let done = clap_mangen::Man::new(page).render(&mut out);
-    done.map_err(|e| Failure::new("", format!("cannot write the manual page: {e}")))?;
-    Ok((String::from_utf8_lossy(&out).into_owned(), 0))
+    done.map_err(|e| {
+        Failure::new(
+            ErrorKind::File,
+            format!("cannot write the manual page: {e}"),
+        )
+    })?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Answers the requests of the standard input until it ends.
-fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
+fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
     let program = std::env::current_exe()
-        .map_err(|e| Failure::new("", format!("cannot find this program: {e}")))?;
+        .map_err(|e| Failure::new(ErrorKind::File, format!("cannot find this program: {e}")))?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = a.jobs.map_or(processors, usize::from);
     let options = serve::Options {
@@ -238,10 +382,10 @@ fn serve(a: &ServeArgs) -> Result<(String, u8), Failure> {
     } else {
         0
     };
-    Ok((String::new(), code))
+    Ok((Done::Text(String::new()), code))
 }
 
-fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
+fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     // Measurements are of work that is done.
     let cache = match (a.no_cache || a.stats, &a.cache_dir) {
         (true, _) => None,
@@ -252,10 +396,12 @@ fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
         filter: a.filter.clone(),
         fail_fast: a.fail_fast,
         stats: a.stats,
+        shard: a.shard,
         cache: cache.and_then(|dir| Cache::open(&dir)),
         over: Settings {
             timeout: a.output.timeout,
             memory_limit: a.output.memory_limit,
+            deny: a.output.deny.clone(),
             ..Settings::default()
         },
     };
@@ -269,17 +415,11 @@ fn run_gate(a: &GateArgs, format: Format) -> Result<(String, u8), Failure> {
     let report = gate::gate(&a.manifest, &request, &progress);
     bar.finish_and_clear();
     let report = report?;
-    let text = match format {
-        Format::Json => json_text(&report::json::gate(&report)),
-        Format::Sarif => json_text(&report::sarif::gate(&report)),
-        Format::Junit => report::junit::gate(&report),
-        Format::Html => report::html::gate(&report),
-        Format::Human => report::human::gate(&report),
-    };
-    Ok((text, report.exit()))
+    let code = report.exit();
+    Ok((Done::Gate(report), code))
 }
 
-fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<(String, u8), Failure> {
+fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<String, Failure> {
     let files = Files::given(a.files.iter().map(PathBuf::as_path));
     let entry = a.entry.as_deref();
     let mut out = String::new();
@@ -294,7 +434,7 @@ fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<(String, u8), Failure> {
             }
         }
         Stage::Trace | Stage::Terms | Stage::Canon => {
-            let usage = |message: &str| Failure::new("usage", message);
+            let usage = |message: &str| Failure::new(ErrorKind::Usage, message);
             let [path] = a.files.as_slice() else {
                 return Err(usage("this stage takes one file"));
             };
@@ -311,17 +451,7 @@ fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<(String, u8), Failure> {
             };
         }
     }
-    Ok((out, 0))
-}
-
-fn show(answer: Answer, format: Format) -> String {
-    match format {
-        Format::Json => json_text(&answer.object),
-        Format::Sarif => json_text(&report::sarif::report(&answer)),
-        Format::Junit => report::junit::report(&answer),
-        Format::Html => report::html::report(&answer),
-        Format::Human => answer.text,
-    }
+    Ok(out)
 }
 
 /// A bar on a terminal, nothing elsewhere.
@@ -352,68 +482,23 @@ fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-fn json_text(value: &serde_json::Value) -> String {
-    format!("{value:#}\n")
-}
-
-/// Writes a result to the file that was asked for or to the standard output.
-fn emit(output: Option<&OutputArgs>, text: &str) -> Result<(), Failure> {
-    match output.and_then(|o| o.output.as_deref()) {
-        Some(path) => {
-            let plain = anstream::adapter::strip_str(text).to_string();
-            std::fs::write(path, plain)
-                .map_err(|e| Failure::new("", format!("cannot write `{}`: {e}", path.display())))
-        }
-        None => {
-            let mut out = anstream::stdout().lock();
-            match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-                // A reader that has seen enough is no failure.
-                Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-                    Err(Failure::new("", format!("cannot write the report: {e}")))
-                }
-                _ => Ok(()),
-            }
-        }
-    }
-}
-
-/// Prints a usage or input error as the format asks; the result is the exit status.
-fn fail(command: &Command, failure: &Failure) -> u8 {
-    let (output, name) = (command.output(), command.name());
-    let text = match output.map_or(Format::Human, OutputArgs::format) {
-        Format::Json => json_text(&report::json::failure(Some(name), failure)),
-        Format::Sarif => json_text(&report::sarif::failure(failure)),
-        Format::Junit => report::junit::failure(name, failure),
-        Format::Html => report::html::failure(name, failure),
-        Format::Human => String::new(),
-    };
-    if text.is_empty() || emit(output, &text).is_err() {
-        let _ = anstream::stderr().write_all(failure.render().as_bytes());
-    }
-    EXIT_ERROR
-}
-
 /// Prints an error of the command line, or what `--help` and `--version` ask for.
 fn usage(e: &clap::Error) -> u8 {
-    if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    if matches!(e.kind(), Asked::DisplayHelp | Asked::DisplayVersion) {
         let _ = e.print();
         return 0;
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let json = args.iter().any(|a| a == "--json" || a == "--format=json")
-        || args
-            .windows(2)
-            .any(|w| w[0] == "--format" && w[1] == "json");
-    if json {
-        let known = ["check", "race", "run", "gate"];
-        let command = args.iter().find(|a| known.contains(&a.as_str()));
-        let text = e.to_string();
-        let message = text.trim().trim_start_matches("error: ");
-        let failure = Failure::new("usage", message);
-        let value = report::json::failure(command.map(String::as_str), &failure);
-        let _ = io::stdout().write_all(json_text(&value).as_bytes());
-    } else {
+    let outputs = Outputs::guessed(&args);
+    if outputs.format == Format::Human && outputs.also.is_empty() {
         let _ = e.print();
+        return EXIT_ERROR;
     }
-    EXIT_ERROR
+    let commands = Cli::command();
+    let known = |a: &&String| commands.find_subcommand(a.as_str()).is_some();
+    let command = args.iter().find(known);
+    let text = e.to_string();
+    let message = text.trim().trim_start_matches("error: ");
+    let failure = Failure::new(ErrorKind::Usage, message);
+    outputs.fail(command.map(String::as_str), &failure)
 }

@@ -5,12 +5,13 @@
 
 use std::time::Instant;
 
-use crate::check::{Found, assumptions, limits, make_defects, make_strict, ran, times};
+use crate::answer::Command;
+use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
-use crate::report::precision::{Precision, Rounds};
-use crate::report::{Failure, Report, Verdict};
+use crate::report::precision::{Rounds, precision};
+use crate::report::{self, Failure, Report, Verdict};
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
 use crate::spec::{self, Layers, Which};
@@ -53,10 +54,12 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     }
     let resolved = &setup.kernels[0];
     // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-    make_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    covered.outcome.defects.extend(races);
     let simulated = Instant::now();
     if options.strict {
-        make_strict(&mut covered.outcome);
+        let strict = make_strict(&mut covered.outcome);
+        covered.outcome.defects.extend(strict);
     }
     let ran = ran(&spec, &lowered, resolved);
     let mut found = Found::default();
@@ -71,20 +74,16 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Clean,
     };
-    Ok(Report {
-        command: "race",
+    let mut report = Report {
         verdict,
-        formula: None,
-        kernels: vec![ran.describe(&covered)],
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,
-        counterexample: None,
-        outputs: Vec::new(),
         assumptions: assumptions(setup.assumptions, found.assumptions),
-        precision: Precision::new(&[Rounds::of(ran, &covered.outcome)], options.precision),
-        chance: None,
-        counts: None,
-        times: times(start, parsed, simulated),
-    })
+        precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
+        ..report::begin(Command::Race, vec![ran.describe(&covered)], &options)
+    };
+    report.stats.seconds = times(start, parsed, simulated);
+    report.deny(&options.deny);
+    Ok(report)
 }

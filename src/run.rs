@@ -10,15 +10,16 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::check::{Found, assumptions, limits, make_defects, make_strict, ran, times};
+use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
+use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{Subject, numbers};
 use crate::input::{self, Files};
-use crate::report::precision::{Precision, Rounds};
+use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
-use crate::report::{Answer, Entry, Failure, Kind, Report, Verdict};
+use crate::report::{self, Answer, Failure, Report, Verdict};
 use crate::sim::numbers::Memory;
-use crate::sim::{Outcome, Side, UnknownKind, WarningKind};
+use crate::sim::{Outcome, Side, WarningKind};
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
 use crate::spec::{self, Array, Layers, Origin, Resolved, Role, Setup, Value, Which, npy};
@@ -63,31 +64,30 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         Selection::Given => vec![resolved.launch.rank()],
         Selection::All => numbers::all_ranks(&subject).map_err(|n| {
             let message = format!("the grid has {n} CTAs, too many to run: choose one with --cta");
-            Failure::new("launch", message)
+            Failure::new(ErrorKind::Launch, message)
         })?,
     };
     let (mut covered, memory) = numbers::in_order(&subject, &ranks);
-    make_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    covered.outcome.defects.extend(races);
     let simulated = Instant::now();
     if options.strict {
-        make_strict(&mut covered.outcome);
+        let strict = make_strict(&mut covered.outcome);
+        covered.outcome.defects.extend(strict);
     }
     let notes = order_notes(&mut covered.outcome);
     let ran = ran(&spec, &lowered, resolved);
     let mut found = Found::default();
     found.add(ran, &lowered, &covered.outcome);
-    found.warnings.extend(ran.entries(&notes));
+    found.warnings.extend(ran.warnings(&notes));
     found.warnings.extend(ran.partial(&covered));
     let (outputs, open) = outputs(&setup, &covered.outcome, memory.as_ref());
     if open && found.defects.is_empty() && found.unknown.is_empty() {
-        found.unknown.push(Entry {
-            kernel: Some(Which::Kernel),
-            kind: UnknownKind::NondeterministicValue.name(),
-            message: "something that is not known reaches an array".into(),
-            count: 1,
-            sites: Vec::new(),
-            difference: None,
-        });
+        let kind = UnknownKind::NondeterministicValue;
+        let message = "something that is not known reaches an array";
+        found
+            .unknown
+            .push(answer::Finding::new(Part::Kernel, kind, message));
     }
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
         (false, _) => Verdict::Defective,
@@ -95,22 +95,19 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         (true, true) => Verdict::Ran,
     };
     let arrays = parameters(&setup, resolved, &outputs);
-    let report = Report {
-        command: "run",
+    let written = outputs.iter().map(Values::written).collect();
+    let mut report = Report {
         verdict,
-        formula: None,
-        kernels: vec![ran.describe(&covered)],
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,
-        counterexample: None,
-        outputs: Vec::new(),
+        outputs: Outputs::Written(written),
         assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-        precision: Precision::new(&[Rounds::of(ran, &covered.outcome)], options.precision),
-        chance: None,
-        counts: None,
-        times: times(start, parsed, simulated),
+        precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
+        ..report::begin(Command::Run, vec![ran.describe(&covered)], &options)
     };
+    report.stats.seconds = times(start, parsed, simulated);
+    report.deny(&options.deny);
     Ok(Executed {
         report,
         outputs,
@@ -118,13 +115,9 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     })
 }
 
-impl From<&Executed> for Answer {
-    fn from(e: &Executed) -> Answer {
-        let mut answer = Answer::from(&e.report);
-        let outputs = e.outputs.iter().map(Values::json).collect();
-        if let Some(object) = answer.object.as_object_mut() {
-            object.insert("outputs".into(), outputs);
-        }
+impl From<Executed> for Answer {
+    fn from(e: Executed) -> Answer {
+        let mut answer = Answer::from(e.report);
         for o in &e.outputs {
             answer.text.push('\n');
             answer.text.push_str(&o.table());
@@ -144,13 +137,16 @@ impl Executed {
                     "--save names no output: `{}` is bound as none (out: or inout:)",
                     key.show()
                 );
-                return Err(Failure::new("binding", message));
+                return Err(Failure::new(ErrorKind::Binding, message));
             };
             let values = &self.outputs[*output];
             let (bytes, _) = values.bytes();
             let file = npy::write(values.elem, &values.shape, &bytes);
             std::fs::write(path, file).map_err(|e| {
-                Failure::new("file", format!("cannot write `{}`: {e}", path.display()))
+                Failure::new(
+                    ErrorKind::File,
+                    format!("cannot write `{}`: {e}", path.display()),
+                )
             })?;
         }
         Ok(())
@@ -208,7 +204,7 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
         "`run` needs to know every input; bind {} (CONTENTS: a number, [a,b,...], iota, @FILE.npy, normal, uniform)",
         list.join(", ")
     );
-    Err(Failure::new("contents", message))
+    Err(Failure::new(ErrorKind::Contents, message))
 }
 
 /// What depends on an order that other schedules change is no reason for `unknown` here: the values are those of

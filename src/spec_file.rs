@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::answer::{ErrorKind, Kind};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::Failure;
@@ -30,10 +31,10 @@ impl SpecFile {
         while let Some((path, by)) = wanted.pop() {
             let refuse = |why: String| match &by {
                 Some((source, span)) => {
-                    let d = Diagnostic::error("spec", why).label(*span, "");
-                    Failure::at(source, vec![d])
+                    let d = Diagnostic::error(ErrorKind::Manifest.name(), why).label(*span, "");
+                    Failure::at(ErrorKind::Manifest, source, vec![d])
                 }
-                None => Failure::new("spec", why),
+                None => Failure::new(ErrorKind::Manifest, why),
             };
             let source = match (input::text(&path), &by) {
                 (Ok(source), _) => source,
@@ -78,12 +79,12 @@ impl SpecFile {
     pub fn settings(&self, sizes: &Sizes) -> Result<Vec<Settings>, Failure> {
         let read = |source: &Arc<Source>| {
             let settings = parsed(source)?.settings(sizes);
-            settings.map_err(|e| Failure::toml(source, "spec", e))
+            settings.map_err(|e| Failure::toml(source, e))
         };
         self.0.iter().map(read).collect()
     }
 }
 
 fn parsed(source: &Arc<Source>) -> Result<Spec<'_>, Failure> {
-    Spec::parse(&source.text).map_err(|e: TomlError| Failure::toml(source, "spec", e))
+    Spec::parse(&source.text).map_err(|e: TomlError| Failure::toml(source, e))
 }

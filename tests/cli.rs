@@ -62,10 +62,11 @@ fn usage_errors_are_json_where_asked() {
         let output = volta(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let object = json(&output);
-        assert_eq!(object["schema"], "volta/1", "{args:?}");
+        assert_eq!(object["schema"], "volta/2", "{args:?}");
         assert_eq!(object["command"], args[0], "{args:?}");
         assert!(object["error"]["message"].is_string(), "{args:?}");
         assert!(object["error"]["sites"].is_array(), "{args:?}");
+        assert!(object["error"]["kind"].is_string(), "{args:?}");
         assert!(object["verdict"].is_null(), "{args:?}");
     }
 }
@@ -92,14 +93,17 @@ fn check_has_the_documented_shape() {
     let keys: Vec<&String> = object.as_object().expect("an object").keys().collect();
     let expected = [
         "schema",
+        "volta",
         "command",
         "verdict",
+        "values",
         "scope",
         "reference",
         "optimized",
         "inputs",
         "defects",
         "warnings",
+        "denied",
         "unknown",
         "counterexample",
         "outputs",
@@ -114,6 +118,12 @@ fn check_has_the_documented_shape() {
     assert_eq!(object["scope"]["reference_ctas"][0][0], 0);
     assert_eq!(object["outputs"][0]["elements"], 4);
     assert_eq!(object["outputs"][0]["proved"], 4);
+    let by = object["outputs"][0]["by"].as_object().expect("tactics");
+    assert_eq!(by.values().filter_map(Value::as_u64).sum::<u64>(), 4);
+    assert_eq!(object["values"], "equal");
+    assert_eq!(object["volta"], env!("CARGO_PKG_VERSION"));
+    let digest = object["inputs"]["files"][NAIVE].as_str().expect("a digest");
+    assert_eq!(digest.len(), 64);
 }
 
 #[test]
@@ -263,7 +273,7 @@ fn a_manifest_from_init_can_be_run() {
     let kernel = root().join("tests/golden/race/pass/barrier.ptx");
     let output = volta(&["init", kernel.to_str().expect("a name in UTF-8")]);
     assert_eq!(output.status.code(), Some(0));
-    let text = String::from_utf8_lossy(&output.stdout).replace("threads = 128", "threads = 32");
+    let text = String::from_utf8_lossy(&output.stdout).replace("# threads = N ", "threads = 32 ");
     let path = scratch("init", "volta.toml", text.as_bytes());
     let output = volta(&["gate", path.to_str().expect("a name in UTF-8")]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -334,4 +344,244 @@ fn damaged_files_do_not_panic() {
     }
     check("deep.ptx", "{".repeat(100_000).as_bytes());
     check("empty.ptx", b"");
+}
+
+#[test]
+fn errors_have_kinds() {
+    let text = std::fs::read_to_string(root().join(NAIVE)).expect("a kernel");
+    let one = scratch("kinds", "one.ptx", text.as_bytes());
+    let one = one.to_str().expect("a name in UTF-8");
+    let bad = scratch(
+        "kinds",
+        "bad.ptx",
+        b".version 9.0\n.target sm_80\n.entry ?\n",
+    );
+    let bad = bad.to_str().expect("a name in UTF-8");
+    let manifest = scratch("kinds", "bad.toml", b"[[check]]\nthread = 4\n");
+    let manifest = manifest.to_str().expect("a name in UTF-8");
+    for (args, kind, which) in [
+        (&["race", one][..], "launch", None),
+        (&["race", one, "--threads", "x"], "usage", None),
+        (
+            &["check", one, "no.ptx", "--threads", "4"],
+            "file",
+            Some("optimized"),
+        ),
+        (
+            &["check", bad, one, "--threads", "4"],
+            "syntax",
+            Some("reference"),
+        ),
+        (
+            &["race", one, "--threads", "4", "--entry", "none"],
+            "entry",
+            Some("kernel"),
+        ),
+        (
+            &["race", one, "--threads", "4", "--arg", "0=3"],
+            "binding",
+            None,
+        ),
+        (&["race", one, "--threads", "4096"], "launch", None),
+        (&["gate", manifest], "manifest", None),
+    ] {
+        let object = json(&volta(&[args, &["--json"]].concat()));
+        assert_eq!(object["error"]["kind"], kind, "{object}");
+        if let Some(which) = which {
+            assert_eq!(object["error"]["which"], which, "{object}");
+        }
+    }
+}
+
+const SAME_VALUE: &str = ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+    .reg .b64 %rd<2>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\nmov.u32 %r1, 7;\n\
+    st.global.u32 [%rd1], %r1;\nret;\n}\n";
+
+#[test]
+fn warnings_can_be_denied() {
+    let path = scratch("deny", "k.ptx", SAME_VALUE.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let race =
+        |more: &[&str]| volta(&[&["race", path, "--threads", "64", "--json"], more].concat());
+    assert_eq!(race(&[]).status.code(), Some(0));
+    for kinds in ["same-value-write", "warnings", "narrower,same-value-write"] {
+        let output = race(&["--deny", kinds]);
+        assert_eq!(output.status.code(), Some(1), "{kinds}");
+        let object = json(&output);
+        assert_eq!(object["verdict"], "clean");
+        assert_eq!(object["denied"], serde_json::json!(["same-value-write"]));
+    }
+    let output = race(&["--deny", "narrower"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(json(&output)["denied"], serde_json::json!([]));
+    let output = race(&["--deny", "same-value"]);
+    assert_eq!(output.status.code(), Some(2));
+    let object = json(&output);
+    assert_eq!(object["error"]["kind"], "usage");
+    let message = object["error"]["message"].as_str().expect("text");
+    assert!(message.contains("same-value-write"), "{message}");
+    // Denied comes before unknown, and after defects.
+    let output = race(&["--deny", "warnings", "--strict"]);
+    assert_eq!(json(&output)["verdict"], "defective");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn entries_deny_and_expect_what_is_denied() {
+    let path = scratch("denied", "k.ptx", SAME_VALUE.as_bytes());
+    let entry = |name: &str, more: &str| {
+        let path = path.display();
+        format!("[[race]]\nname = '{name}'\nkernel = '{path}'\nthreads = 64\n{more}")
+    };
+    let text = [
+        "[defaults]\ndeny = ['same-value-write']\n",
+        &entry("red", ""),
+        &entry("expected", "denied = ['same-value-write']\n"),
+        &entry("missing", "denied = ['same-value-write', 'narrower']\n"),
+        &entry("wrong", "deny = ['narower']\n"),
+    ]
+    .concat();
+    let manifest = scratch("denied", "volta.toml", text.as_bytes());
+    let output = volta(&[
+        "gate",
+        manifest.to_str().expect("a name in UTF-8"),
+        "--json",
+    ]);
+    // The wrong entry is an input error; the others are run all the same.
+    assert_eq!(output.status.code(), Some(2));
+    let object = json(&output);
+    let ok: Vec<&Value> = object["entries"]
+        .as_array()
+        .expect("entries")
+        .iter()
+        .map(|e| &e["ok"])
+        .collect();
+    assert_eq!(ok, [false, true, false, false]);
+    let error = &object["entries"][3]["result"]["error"];
+    assert_eq!(error["kind"], "manifest");
+    assert!(
+        error["message"]
+            .as_str()
+            .expect("text")
+            .contains("narrower"),
+        "{error}"
+    );
+}
+
+#[test]
+fn values_are_said_beside_a_defect() {
+    let path = scratch("values", "k.ptx", SAME_VALUE.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let other = scratch(
+        "values",
+        "o.ptx",
+        SAME_VALUE.replace("%r1, 7", "%r1, 8").as_bytes(),
+    );
+    let other = other.to_str().expect("a name in UTF-8");
+    let check = |optimized: &str| {
+        let args = [
+            "check",
+            path,
+            optimized,
+            "--threads",
+            "64",
+            "--strict",
+            "--json",
+        ];
+        let object = json(&volta(&args));
+        assert_eq!(object["verdict"], "defective");
+        object["values"].clone()
+    };
+    assert_eq!(check(path), "equal");
+    assert_eq!(check(other), "different");
+}
+
+#[test]
+fn one_run_writes_several_formats() {
+    let sarif = scratch("also", "volta.sarif", b"");
+    let page = scratch("also", "volta.html", b"");
+    let (s, p) = (
+        format!("sarif={}", sarif.display()),
+        format!("html={}", page.display()),
+    );
+    let output = volta(&[
+        "check",
+        NAIVE,
+        ONLINE,
+        "--threads",
+        "4",
+        "--json",
+        "--also",
+        &s,
+        "--also",
+        &p,
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(json(&output)["verdict"], "equivalent");
+    let read = |path: &Path| std::fs::read_to_string(path).expect("a report");
+    assert!(read(&sarif).contains("2.1.0"));
+    assert!(read(&page).starts_with("<!DOCTYPE html>"));
+    // An input error is written in each format as well.
+    let output = volta(&["gate", "no/such.toml", "--also", &s, "--nonsense"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(read(&sarif).contains("nonsense"));
+    let output = volta(&["gate", "no/such.toml", "--also", &p]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(read(&page).contains("no/such.toml"));
+    let output = volta(&["race", NAIVE, "--also", "pdf=x.pdf"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn shards_are_parts_of_a_manifest() {
+    let manifest = "kernels/races.toml";
+    let names = |shard: &str| {
+        let args = [
+            "gate",
+            manifest,
+            "--filter",
+            "reduction",
+            "--json",
+            "--shard",
+            shard,
+        ];
+        let output = volta(&args);
+        assert_eq!(output.status.code(), Some(0), "{shard}");
+        let object = json(&output);
+        let entries = object["entries"].as_array().expect("entries").iter();
+        entries
+            .map(|e| e["name"].to_string())
+            .collect::<Vec<String>>()
+    };
+    let all = names("1/1");
+    let mut parts: Vec<String> = ["1/3", "2/3", "3/3"].into_iter().flat_map(names).collect();
+    parts.sort();
+    let mut sorted = all.clone();
+    sorted.sort();
+    assert_eq!(parts, sorted);
+    for bad in ["0/3", "4/3", "1", "a/b", "1/0"] {
+        let output = volta(&["gate", manifest, "--shard", bad]);
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+}
+
+#[test]
+fn every_kind_can_be_explained() {
+    let list = volta(&["explain"]);
+    assert_eq!(list.status.code(), Some(0));
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let words = list
+        .lines()
+        .filter_map(|l| l.strip_prefix("  ")?.split_whitespace().next());
+    for word in words.step_by(7) {
+        let output = volta(&["explain", word]);
+        assert_eq!(output.status.code(), Some(0), "{word}");
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("Example:"),
+            "{word}"
+        );
+    }
+    let output = volta(&["explain", "data-rase"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("data-race"));
 }

@@ -52,6 +52,11 @@ fn validate(schema: &Value, s: &Value, v: &Value, at: &str) -> Result<(), String
         "enum",
         "const",
         "anyOf",
+        "oneOf",
+        "description",
+        "format",
+        "default",
+        "maximum",
         "minimum",
         "minItems",
         "maxItems",
@@ -66,7 +71,10 @@ fn validate(schema: &Value, s: &Value, v: &Value, at: &str) -> Result<(), String
             "the test does not know `{key}`"
         );
     }
-    if let Some(options) = s["anyOf"].as_array() {
+    for key in ["anyOf", "oneOf"] {
+        let Some(options) = s[key].as_array() else {
+            continue;
+        };
         let tried: Vec<_> = options.iter().map(|o| validate(schema, o, v, at)).collect();
         if tried.iter().all(Result::is_err) {
             return Err(format!("{at}: fits none of {tried:?}"));
@@ -233,7 +241,7 @@ fn other_formats_are_complete() {
         assert_eq!(junit.matches("<testcase").count() as u64, cases(&json));
         let html = with("html");
         let page = text(&html);
-        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
         for outside in ["<script", "src=", "http:", "https:", "@import", "url("] {
             assert!(!page.contains(outside), "{args:?}: {outside}");
         }
@@ -344,4 +352,143 @@ fn shells_and_the_manual() {
     let page = text(&run(&["man"]));
     assert!(page.contains(".TH volta") && page.contains("SUBCOMMANDS"));
     assert!(text(&run(&["man", "check"])).contains("all\\-ctas"));
+}
+
+/// What GitHub's documentation of code scanning asks of a SARIF file ("SARIF support for code scanning"): without it
+/// the upload is refused, or findings are not shown.
+fn code_scanning_takes(log: &Value) -> Result<(), String> {
+    let runs = log["runs"].as_array().ok_or("runs")?;
+    if log["version"] != "2.1.0" || log["$schema"].is_null() || runs.len() > 20 {
+        return Err("version, schema or number of runs".into());
+    }
+    let short = |v: &Value, most: usize| match v.as_str() {
+        Some(text) => (1..=most).contains(&text.len()),
+        None => false,
+    };
+    for run in runs {
+        let driver = &run["tool"]["driver"];
+        if !short(&driver["name"], 255) {
+            return Err("tool.driver.name".into());
+        }
+        let rules = driver["rules"].as_array().ok_or("rules")?;
+        for rule in rules {
+            let fits = short(&rule["id"], 255)
+                && short(&rule["name"], 255)
+                && short(&rule["shortDescription"]["text"], 1024)
+                && short(&rule["fullDescription"]["text"], 1024)
+                && rule["help"]["text"].is_string()
+                && rule["properties"]["tags"]
+                    .as_array()
+                    .is_none_or(|t| t.len() <= 20);
+            if !fits {
+                return Err(format!("{rule}"));
+            }
+        }
+        let results = run["results"].as_array().ok_or("results")?;
+        if results.len() > 25_000 || rules.len() > 25_000 {
+            return Err("too many".into());
+        }
+        for result in results {
+            let known = rules.iter().any(|r| r["id"] == result["ruleId"]);
+            let levels = ["none", "note", "warning", "error"];
+            let level = result["level"]
+                .as_str()
+                .is_some_and(|l| levels.contains(&l));
+            let places = result["locations"].as_array().ok_or("locations")?;
+            let related = result["relatedLocations"].as_array();
+            let all: Vec<&Value> = places.iter().chain(related.into_iter().flatten()).collect();
+            let placed = all.iter().all(|p| {
+                let physical = &p["physicalLocation"];
+                let uri = physical["artifactLocation"]["uri"].as_str();
+                let region = &physical["region"];
+                let from_one = |key: &str| region[key].as_u64().is_some_and(|n| n > 0);
+                uri.is_some_and(|u| !u.is_empty() && !u.contains([' ', '\\']))
+                    && ["startLine", "startColumn", "endLine", "endColumn"]
+                        .into_iter()
+                        .all(from_one)
+                    && region["endColumn"].as_u64() > region["startColumn"].as_u64()
+            });
+            let text = short(&result["message"]["text"], 1 << 20);
+            if !(known
+                && level
+                && text
+                && placed
+                && (1..=1000).contains(&all.len())
+                && !places.is_empty())
+            {
+                return Err(format!("{result}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn code_scanning_takes_every_log() {
+    // A red gate: an unmet entry without a finding, one with, one that cannot be run, one without a place.
+    let dir = folder("red");
+    let here = root().display();
+    let entries = format!(
+        "[defaults]\nthreads = 4\n\
+         [[check]]\nname = 'met'\nreference = '{here}/kernels/softmax/naive_4.ptx'\n\
+         optimized = '{here}/kernels/softmax/online_4.ptx'\nexpect = 'not-equivalent'\n\
+         [[check]]\nname = 'differs'\nreference = '{here}/kernels/softmax/naive_4.ptx'\n\
+         optimized = '{here}/kernels/softmax/online_4_no_rescale.ptx'\n\
+         [[race]]\nname = 'gone'\nkernel = 'no such.ptx'\n\
+         [[race]]\nname = 'partial'\nkernel = '{here}/kernels/softmax/naive_4.ptx'\ngrid = 2\ncta = 0\ndeny = ['partial-grid']\n"
+    );
+    let manifest = dir.join("volta.toml");
+    std::fs::write(&manifest, entries).expect("a file for the test");
+    let red = manifest.display().to_string();
+    let red = ["gate", &red];
+    for args in CALLS.iter().copied().chain([&red[..]]) {
+        let output = run(&[args, &["--format", "sarif"][..]].concat());
+        let log: Value = serde_json::from_str(&text(&output)).expect("SARIF is JSON");
+        code_scanning_takes(&log).unwrap_or_else(|why| panic!("{args:?}: {why}"));
+    }
+    let output = run(&[&red[..], &["--format", "sarif"]].concat());
+    let log: Value = serde_json::from_str(&text(&output)).expect("SARIF is JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let unmet: Vec<&Value> = results
+        .iter()
+        .filter(|r| r["ruleId"] == "unexpected-verdict")
+        .collect();
+    assert_eq!(unmet.len(), 3);
+    let region = &unmet[0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 3, "{}", unmet[0]);
+    // The check of the rules can fail.
+    let mut none = log.clone();
+    none["runs"][0]["results"][0]["locations"] = serde_json::json!([]);
+    assert!(code_scanning_takes(&none).is_err());
+}
+
+#[test]
+fn findings_stand_at_the_line_of_the_source() {
+    let output = run(&[
+        "race",
+        "kernels/reduction/step5.ptx",
+        "--threads",
+        "64",
+        "--format",
+        "sarif",
+    ]);
+    let log: Value = serde_json::from_str(&text(&output)).expect("SARIF is JSON");
+    let first = &log["runs"][0]["results"][0];
+    let uri = |p: &Value| {
+        p["physicalLocation"]["artifactLocation"]["uri"]
+            .as_str()
+            .map(str::to_string)
+    };
+    let at = uri(&first["locations"][0]).expect("a location");
+    assert!(at.ends_with(".cu"), "{first}");
+    let related = first["relatedLocations"]
+        .as_array()
+        .expect("related places");
+    assert!(
+        related
+            .iter()
+            .filter_map(uri)
+            .any(|u| u.ends_with("step5.ptx")),
+        "{first}"
+    );
 }

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use volta::answer::WarningKind;
 use volta::diag::{Diagnostic, Source};
 use volta::{kernel, ptx};
 
@@ -84,7 +85,11 @@ fn there_and_back(name: &str, text: &str) -> Result<String, String> {
             all.collect::<Vec<_>>().join("\n")
         })?;
         // A module of a newer compiler is noted, and the rest is asked of it all the same.
-        if let Some(warning) = lowered.warnings.iter().find(|w| w.code() != "note") {
+        if let Some(warning) = lowered
+            .warnings
+            .iter()
+            .find(|w| w.kind() != WarningKind::Note)
+        {
             return Err(warning.diagnostic().render(&source, false));
         }
     }

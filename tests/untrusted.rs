@@ -342,10 +342,12 @@ fn includes() {
     let message = || {
         let (code, object) = run(&dir, &["gate", "volta.toml"]);
         assert_eq!(code, 2);
-        object["error"]["message"]
-            .as_str()
-            .expect("text")
-            .to_string()
+        // What is wrong with one entry is said there.
+        let entries = object["entries"].as_array().into_iter().flatten();
+        let errors = entries.map(|e| &e["result"]["error"]);
+        let mut messages = errors.chain([&object["error"]]).map(|e| &e["message"]);
+        let first = messages.find_map(Value::as_str);
+        first.expect("an error").to_string()
     };
     write(
         "sub/b.toml",
@@ -389,7 +391,7 @@ fn a_narrower_format_is_noted() {
     let (code, object) = run(root, &["check", files[0], files[1], "--threads", "64"]);
     assert_eq!(code, 0);
     let notes = object["warnings"].as_array().expect("warnings");
-    let notes: Vec<&Value> = notes.iter().filter(|w| w["kind"] == "note").collect();
+    let notes: Vec<&Value> = notes.iter().filter(|w| w["kind"] == "narrower").collect();
     assert_eq!(notes.len(), 1);
     assert!(
         notes[0]["message"]

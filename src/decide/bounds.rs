@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::refute::cells;
 use super::refute::links::Links;
+use crate::answer::{Assumption, AssumptionKind};
 use crate::sim::gather::Gather;
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
 use crate::spec::Arrays;
@@ -317,7 +318,7 @@ pub(crate) struct Settled {
     /// What was not shown.
     pub unknowns: Vec<Finding<UnknownKind>>,
     /// What was taken for granted.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
 }
 
 /// Settles the reads of a pair.
@@ -425,9 +426,8 @@ pub(crate) fn settle(
         }
     }
     if known.wraps() {
-        out.assumptions.push(
-            "in the reference, no integer wraps on the way to a place that data choose".into(),
-        );
+        let said = "in the reference, no integer wraps on the way to a place that data choose";
+        out.assumptions.push(AssumptionKind::NoWrap.says(said));
     }
     out
 }
@@ -467,8 +467,8 @@ fn is_satisfiable(store: &TermStore, premises: &[TermId], arrays: &Arrays) -> bo
 }
 
 /// The arrays that a run reads where data choose, as assumptions about where that is.
-pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
+pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<Assumption> {
+    let mut out: Vec<Assumption> = Vec::new();
     for g in &run.gathers {
         let name = crate::explain::text::array_name(arrays, g.array);
         let extent = arrays.0.get(g.array.0 as usize).and_then(|a| a.extent);
@@ -476,6 +476,7 @@ pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<String> {
             Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
             None => format!("places in {name} that data choose lie in it"),
         };
+        let said = AssumptionKind::Place.says(said);
         if !out.contains(&said) {
             out.push(said);
         }

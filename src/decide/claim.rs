@@ -12,6 +12,7 @@ use super::prove::By;
 use super::refute::links::{self, Links};
 use super::refute::{cells, patterns};
 use super::ruling::{Ruling, Rulings, Why};
+use crate::answer::AssumptionKind;
 use crate::special::Survey;
 use crate::term::approx::Fast;
 use crate::term::eval::Cone;
@@ -84,7 +85,9 @@ impl Judge<'_> {
         let proved = proved.filter(|(_, r)| matches!(r, Ruling::Proved(p) if p.by != By::TERMS));
         let mut pairs = proved.flat_map(|(c, _)| self.partial(c));
         if pairs.any(|(a, b)| a != b && survey.has_poles(self.store, a, &mut canon)) {
-            rulings.assumptions.push(POLES.to_string());
+            rulings
+                .assumptions
+                .push(AssumptionKind::Defined.says(POLES));
         }
     }
 }

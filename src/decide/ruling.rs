@@ -6,6 +6,7 @@
 use super::goal::Only;
 use super::prove::{Failure, Proof, Proved};
 use super::refute::Found;
+use crate::answer::{Assumption, AssumptionKind};
 
 /// How an element was decided.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ pub(crate) struct Rulings {
     /// By element; after a refutation the others have none.
     pub of: Vec<Ruling>,
     /// Assumptions of the proofs.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     /// The error of proofs by evaluation at random points.
     pub chance: Option<Chance>,
     /// Inputs that were tried.
@@ -91,14 +92,14 @@ impl Chance {
     }
 
     /// What the answer takes for granted.
-    pub(crate) fn assumption(&self) -> String {
+    pub(crate) fn assumption(&self) -> Assumption {
         let s = if self.elements == 1 { "" } else { "s" };
-        format!(
+        AssumptionKind::Probability.says(format!(
             "{} element{s} are equal at {} random points modulo primes of 61 bits: the chance that one of \
              them differs all the same is at most {}",
             self.elements,
             self.points,
             self.bound()
-        )
+        ))
     }
 }

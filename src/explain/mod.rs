@@ -15,6 +15,7 @@ pub use types::*;
 
 use example::Examples;
 
+use crate::answer::AssumptionKind;
 use crate::decide::goal::Condition;
 use crate::decide::ruling::{Ruling, Why};
 use crate::decide::{self, Decided, Options};
@@ -78,8 +79,14 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
                 }
                 logarithms |= p.positive_logarithms;
                 proved += 1;
-                let output = decision.outputs.iter_mut().find(|o| o.array == c.array);
-                output.into_iter().for_each(|o| o.proved += c.elements());
+                let mut outputs = decision.outputs.iter_mut();
+                if let Some(o) = outputs.find(|o| o.array == c.array) {
+                    o.proved += c.elements();
+                    *o.by.entry(p.by.name).or_default() += c.elements() - c.alike;
+                    if c.alike > 0 {
+                        *o.by.entry("renaming").or_default() += c.alike;
+                    }
+                }
             }
             Ruling::Open(why) if refuted.is_none() => {
                 let (u, pair) = unresolved(decided, arrays, c, why);
@@ -102,7 +109,9 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
     decision.by_rounding = !decision.unknowns.is_empty() && of.all(Ruling::is_for_rounding);
     if logarithms {
         let sentence = "arguments of logarithms are positive, not 0";
-        decision.assumptions.push(sentence.to_string());
+        decision
+            .assumptions
+            .push(AssumptionKind::PositiveLogarithm.says(sentence));
     }
     if let Some((c, ruling)) = refuted {
         let examples = Examples::new(decided, arrays, options);
@@ -194,6 +203,7 @@ fn summary(conditions: &[Condition], arrays: &Arrays) -> Decision {
             name: text::array_name(arrays, c.array),
             elements: 0,
             proved: 0,
+            by: BTreeMap::new(),
         });
         o.elements += c.elements();
         elements += c.elements();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::answer::Assumption;
+pub use crate::answer::{Difference, Value as Shown};
 use crate::decide::Chance;
 use crate::sim::{UnknownKind, WarningKind};
 use crate::term::ArrayId;
@@ -15,17 +17,6 @@ pub enum Verdict {
     NotEquivalent,
     /// Neither.
     Unknown,
-}
-
-/// A value for people and for machines.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
-    /// The value as text: exact where it is short, else decimal digits that are all correct.
-    pub text: String,
-    /// The nearest double; `None` for what has none.
-    pub approx: Option<f64>,
-    /// The bits, where the value is an integer or raw bits.
-    pub bits: Option<u64>,
 }
 
 /// One input element of a counterexample.
@@ -69,17 +60,6 @@ pub struct Counterexample {
     pub inputs: Vec<InputValue>,
 }
 
-/// The smallest place at which the expressions of an element differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// What differs, as a sentence without a full stop.
-    pub message: String,
-    /// The reference's expression around it.
-    pub reference: String,
-    /// The optimized kernel's expression around it.
-    pub optimized: String,
-}
-
 /// A reason for `unknown`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
@@ -104,6 +84,8 @@ pub struct OutputSummary {
     pub elements: u64,
     /// Number of those that were proved equal (not all are tried once one is refuted).
     pub proved: u64,
+    /// How many of those each tactic proved, and how many are others with their inputs renamed.
+    pub by: BTreeMap<&'static str, u64>,
 }
 
 /// Counts of one decision.
@@ -135,7 +117,7 @@ pub struct Decision {
     /// Warnings, as sentences by kind.
     pub warnings: Vec<(WarningKind, String)>,
     /// What the proof took for granted.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     /// The error of proofs by evaluation, where there are any.
     pub chance: Option<Chance>,
     /// Counts.

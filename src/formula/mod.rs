@@ -31,6 +31,7 @@ use integer::Int;
 use resolve::{Program, Target};
 use symbols::Symbols;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::Kernel;
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::{ElemTy, Limits, Resolved, Sizes};
@@ -91,7 +92,8 @@ fn elements(program: &Program, wanted: Wanted, limits: Limits) -> Result<Outcome
     }
     if builder.saturates {
         let message = "an integer of the formula that is beyond the type of its element is read as the nearest number of that type";
-        out.assumptions.push(message.to_string());
+        out.assumptions
+            .push(AssumptionKind::Saturation.says(message));
     }
     out.store = builder.store;
     Ok(out)

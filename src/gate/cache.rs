@@ -13,18 +13,27 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, Mac};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::key;
+use crate::answer::UnknownKind;
 use crate::input::{self, Files, Written};
-use crate::report::{Answer, Verdict};
+use crate::report::{Answer, Report};
 use crate::spec::{Layers, Which};
 
-const FORMAT: &str = "volta-cache/2";
+const FORMAT: &str = "volta-cache/3";
 
 /// Bytes of a result that is read back.
 const LONGEST: u64 = 64 << 20;
+
+/// What is kept of an answer.
+#[derive(Serialize, Deserialize)]
+struct Body {
+    report: Report,
+    text: String,
+}
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -105,12 +114,10 @@ impl Cache {
         let body = entry["body"].as_str()?;
         let code = unhex(entry["mac"].as_str()?)?;
         self.code(key, body)?.verify_slice(&code).ok()?;
-        let body: Value = serde_json::from_str(body).ok()?;
-        let object = body.get("object")?.clone();
+        let body: Body = serde_json::from_str(body).ok()?;
         Some(Answer {
-            verdict: Verdict::parse(object["verdict"].as_str()?)?,
-            text: body["text"].as_str()?.to_string(),
-            object,
+            report: body.report,
+            text: body.text,
             cached: true,
             parts: Vec::new(),
         })
@@ -118,11 +125,17 @@ impl Cache {
 
     /// Keeps a result, if it is one that any run would come to.
     pub fn put(&self, key: &str, answer: &Answer) {
-        let mut reasons = answer.object["unknown"].as_array().into_iter().flatten();
-        if reasons.any(|u| u["kind"] == "limit") {
+        let mut reasons = answer.report.unknown.iter();
+        if reasons.any(|u| u.kind == UnknownKind::Limit) {
             return;
         }
-        let body = json!({"object": answer.object, "text": answer.text}).to_string();
+        let body = Body {
+            report: answer.report.clone(),
+            text: answer.text.clone(),
+        };
+        let Ok(body) = serde_json::to_string(&body) else {
+            return;
+        };
         let Some(mac) = self.code(key, &body) else {
             return;
         };

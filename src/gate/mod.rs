@@ -11,13 +11,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use serde_json::Value;
+use sha2::{Digest, Sha256};
 
+use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
 use crate::check::check;
 use crate::input::Files;
 use crate::instances::{self, Part};
 use crate::race::race;
 use crate::report::{Answer, EXIT_ERROR, Failure};
+use crate::run;
 use crate::spec::{Layers, Settings, Which, limits};
 
 pub mod cache;
@@ -28,11 +30,15 @@ mod plan;
 use cache::Cache;
 use plan::{Job, Plan};
 
+pub use plan::Place;
+
 /// What `gate` was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Only entries whose name holds this text.
     pub filter: Option<String>,
+    /// Only entries of this part.
+    pub shard: Option<Shard>,
     /// Stop after the first entry that fails.
     pub fail_fast: bool,
     /// Measure each entry alone.
@@ -43,11 +49,37 @@ pub struct Request {
     pub over: Settings,
 }
 
+/// One of several parts of a manifest, which machines run beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    part: u64,
+    of: u64,
+}
+
+impl Shard {
+    /// The part `part`, from 1, of `of`.
+    pub fn new(part: u64, of: u64) -> Option<Shard> {
+        (1..=of).contains(&part).then_some(Shard { part, of })
+    }
+
+    /// True if an entry belongs to it, which its name alone decides, so that a new entry moves no other.
+    fn has(self, name: &str) -> bool {
+        let digest = Sha256::digest(name.as_bytes());
+        let head = digest.iter().take(8);
+        let hash = head.fold(0, |n: u64, &byte| n << 8 | u64::from(byte));
+        hash % self.of == self.part - 1
+    }
+}
+
 /// The result of one entry.
 #[derive(Clone, Debug)]
 pub struct EntryResult {
     /// Its name.
     pub name: String,
+    /// Where the manifest has it.
+    pub manifest: Place,
+    /// A check or a race.
+    pub command: Command,
     /// The verdict that it must get.
     pub expect: String,
     /// Whether it did, with the defects that it must find.
@@ -95,7 +127,7 @@ pub fn gate(
     progress: &(dyn Fn(usize, usize, &str) + Sync),
 ) -> Result<GateReport, Failure> {
     let plan = Plan::read(path)?;
-    let mut jobs = plan.jobs()?;
+    let mut jobs = plan.jobs();
     let name = path.display();
     if let Some(filter) = &request.filter {
         jobs.retain(|j| j.name.contains(filter.as_str()));
@@ -105,7 +137,10 @@ pub fn gate(
             Some(filter) => format!("{name}: no entry has `{filter}` in its name"),
             None => format!("{name}: there is no [[check]] and no [[race]]"),
         };
-        return Err(Failure::new("manifest", message));
+        return Err(Failure::new(ErrorKind::Manifest, message));
+    }
+    if let Some(shard) = request.shard {
+        jobs.retain(|j| shard.has(&j.name));
     }
 
     let files = Files::new();
@@ -148,13 +183,18 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
     if request.stats {
         memory::reset_peak();
     }
-    let result = answer(job, request, files);
+    let result = match &job.refused {
+        Some(why) => Err(Failure::new(ErrorKind::Manifest, why)),
+        None => answer(job, request, files),
+    };
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),
         Ok(answer) => judge(answer, job),
     };
     EntryResult {
         name: job.name.clone(),
+        manifest: job.place.clone(),
+        command: job.command,
         expect: job.expect.to_string(),
         ok: why.is_none(),
         why,
@@ -167,12 +207,9 @@ fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
 /// Whether the memory limit cut an answer short.
 fn out_of_memory(answer: &Answer) -> bool {
     let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
-    let objects = parts.chain([answer]).map(|a| &a.object);
-    let mut reasons = objects.flat_map(|o| o["unknown"].as_array().into_iter().flatten());
-    reasons.any(|u| {
-        let message = u["message"].as_str().unwrap_or("");
-        u["kind"] == "limit" && message.contains("memory limit")
-    })
+    let reports = parts.chain([answer]).map(|a| &a.report);
+    let mut reasons = reports.flat_map(|r| &r.unknown);
+    reasons.any(|u| u.kind == UnknownKind::Limit && u.message.contains("memory limit"))
 }
 
 /// The answer about an entry, that of all its instances together.
@@ -195,7 +232,7 @@ fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure
         true => all.iter().map(part).collect(),
         false => all.par_iter().map(part).collect(),
     };
-    instances::merge(if job.is_check { "check" } else { "race" }, parts)
+    instances::merge(job.command.name(), parts)
 }
 
 /// The answer about one instance of an entry, computed unless it is known.
@@ -205,19 +242,19 @@ fn instance(
     cache: Option<&Cache>,
     files: &Files,
 ) -> Result<Answer, Failure> {
-    let sides: &[Which] = match job.is_check {
-        true => &[Which::Reference, Which::Optimized],
-        false => &[Which::Kernel],
+    let sides: &[Which] = match job.command {
+        Command::Check => &[Which::Reference, Which::Optimized],
+        Command::Race | Command::Run => &[Which::Kernel],
     };
     let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(known);
     }
-    let report = match job.is_check {
-        true => check(layers, files)?,
-        false => race(layers, files)?,
-    };
-    let answer = Answer::from(&report);
+    let answer = Answer::from(match job.command {
+        Command::Check => check(layers, files)?,
+        Command::Race => race(layers, files)?,
+        Command::Run => run::run(layers, files)?.report,
+    });
     if let Some((c, key)) = slot {
         c.put(&key, &answer);
     }
@@ -226,23 +263,32 @@ fn instance(
 
 /// Why an answer is not what the entry must get.
 fn judge(answer: &Answer, job: &Job) -> Option<String> {
-    let verdict = answer.verdict.name();
+    let report = &answer.report;
+    let verdict = report.verdict.name();
     if verdict != job.expect {
         return Some(format!("{verdict} instead of {}", job.expect));
     }
     let parts = answer.parts.iter().filter_map(|p| p.result.as_ref().ok());
-    let objects: Vec<&Value> = parts.chain([answer]).map(|a| &a.object).collect();
-    let defects = objects
+    let defects = parts.chain([answer]).flat_map(|a| &a.report.defects);
+    let head = job.entry.head();
+    let found = |kind: &String| defects.clone().any(|d| d.kind.name() == kind);
+    let missing = head.defects.iter().filter(|k| !found(k));
+    let missing: Vec<&str> = missing.map(String::as_str).collect();
+    if !missing.is_empty() {
+        return Some(format!("no {} was found", missing.join(", no ")));
+    }
+    let wanted = &head.denied;
+    let is_wanted = |k: &&WarningKind| wanted.iter().any(|w| w == k.name());
+    let stray = report.denied.iter().filter(|k| !is_wanted(k));
+    let stray: Vec<&str> = stray.map(|k| k.name()).collect();
+    if !stray.is_empty() {
+        return Some(format!("{} is denied", stray.join(", ")));
+    }
+    let denied = |w: &&String| report.denied.iter().any(|k| k.name() == *w);
+    let missing: Vec<&str> = wanted
         .iter()
-        .flat_map(|o| o["defects"].as_array().into_iter().flatten());
-    let found = |kind: &String| defects.clone().any(|d| d["kind"] == **kind);
-    let missing: Vec<&str> = job
-        .entry
-        .head()
-        .defects
-        .iter()
-        .filter(|k| !found(k))
+        .filter(|w| !denied(w))
         .map(String::as_str)
         .collect();
-    (!missing.is_empty()).then(|| format!("no {} was found", missing.join(", no ")))
+    (!missing.is_empty()).then(|| format!("no {} was denied", missing.join(", no ")))
 }

@@ -10,11 +10,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::answer::{Command, DefectKind, ErrorKind, Kind, Verdict};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
-use crate::report::{Failure, Kind};
-use crate::sim::DefectKind;
-use crate::spec::{Entry, Manifest};
+use crate::report::Failure;
+use crate::spec::manifest::denied;
+use crate::spec::{Entry, Manifest, Settings};
 
 /// Manifests of one plan.
 const MOST: usize = 1000;
@@ -24,8 +25,18 @@ pub struct Plan {
     files: Vec<Read>,
 }
 
+/// A line of a manifest.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The manifest as it was named.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+}
+
 struct Read {
     name: String,
+    source: Arc<Source>,
     manifest: Manifest,
 }
 
@@ -35,10 +46,14 @@ pub struct Job<'a> {
     pub name: String,
     /// The verdict that it must get.
     pub expect: &'a str,
+    /// The manifest and the line of the entry in it.
+    pub place: Place,
     /// A check or a race.
-    pub is_check: bool,
+    pub command: Command,
     /// What it says itself, for each of its instances.
     pub entry: &'a Entry,
+    /// Why it cannot be run.
+    pub refused: Option<String>,
 }
 
 /// A manifest that is to be read, and the place that names it.
@@ -63,10 +78,10 @@ impl Plan {
             let name = visible(&next.path.display().to_string()).into_owned();
             let refuse = |why: String| match &next.by {
                 Some((source, span)) => {
-                    let d = Diagnostic::error("manifest", why).label(*span, "");
-                    Failure::at(source, vec![d])
+                    let d = Diagnostic::error(ErrorKind::Manifest.name(), why).label(*span, "");
+                    Failure::at(ErrorKind::Manifest, source, vec![d])
                 }
-                None => Failure::new("manifest", why),
+                None => Failure::new(ErrorKind::Manifest, why),
             };
             let source = match (input::text(&next.path), &next.by) {
                 (Ok(source), _) => source,
@@ -87,8 +102,8 @@ impl Plan {
                 return Err(refuse(format!("include: more than {MOST} manifests")));
             }
             let base = next.path.parent().unwrap_or(Path::new(""));
-            let manifest = Manifest::parse(&source.text, base)
-                .map_err(|e| Failure::toml(&source, "manifest", e))?;
+            let manifest =
+                Manifest::parse(&source.text, base).map_err(|e| Failure::toml(&source, e))?;
             let mut way = next.way;
             way.push(real);
             // The last of a stack is read first.
@@ -103,92 +118,119 @@ impl Plan {
                     way: way.clone(),
                 }
             }));
-            files.push(Read { name, manifest });
+            files.push(Read {
+                name,
+                source,
+                manifest,
+            });
         }
         Ok(Plan { files })
     }
 
-    /// Every entry of every manifest.
-    pub fn jobs(&self) -> Result<Vec<Job<'_>>, Failure> {
+    /// Every entry of every manifest. One that is wrong is refused by itself, so that the others still run.
+    pub fn jobs(&self) -> Vec<Job<'_>> {
         let mut out = Vec::new();
         let mut places: HashMap<String, String> = HashMap::new();
-        for Read { name, manifest } in &self.files {
-            let refuse = |why| Failure::new("manifest", format!("{name}: {why}"));
-            for (job, place) in jobs(manifest).map_err(refuse)? {
+        for read in &self.files {
+            let name = &read.name;
+            for (mut job, place) in jobs(read) {
                 let here = format!("{name}: {place}");
+                let mut why = job.refused.take();
                 if let Some(first) = places.insert(job.name.clone(), here.clone()) {
-                    let why = "has the name of another entry; give it one of its own";
-                    let message = format!("{here} {why}, the first is {first}");
-                    return Err(Failure::new("manifest", message));
+                    why = Some(format!(
+                        "has the name of another entry; give it one of its own, the first is {first}"
+                    ));
                 }
+                job.refused = why.map(|why| format!("{here}: {why}"));
                 out.push(job);
             }
         }
-        Ok(out)
+        out
     }
 }
 
 /// The entries of one manifest, each with the words for its place.
-fn jobs(manifest: &Manifest) -> Result<Vec<(Job<'_>, String)>, String> {
-    let checks = manifest.check.iter().map(|e| (true, e));
-    let races = manifest.race.iter().map(|e| (false, e));
+fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
+    let manifest = &read.manifest;
+    let checks = manifest.check.iter().map(|e| (Command::Check, e));
+    let races = manifest.race.iter().map(|e| (Command::Race, e));
     let mut out = Vec::new();
-    for (number, (is_check, all)) in checks.chain(races).enumerate() {
+    for (index, (command, all)) in checks.chain(races).enumerate() {
         let entry = all.head();
-        let number = if is_check {
-            number + 1
-        } else {
-            number + 1 - manifest.check.len()
+        let number = match command {
+            Command::Check => index + 1,
+            Command::Race | Command::Run => index + 1 - manifest.check.len(),
         };
-        let kind = if is_check { "check" } else { "race" };
+        let kind = command.name();
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
         let name = visible(&name).into_owned();
         let place = format!("[[{kind}]] {number} (`{name}`)");
-        let (stray, verdicts): (_, &[&str]) = if is_check {
-            let stray = entry.kernel.is_some().then_some("kernel");
-            (
-                stray,
-                &["equivalent", "not-equivalent", "defective", "unknown"],
-            )
-        } else {
-            let reference = entry.reference.is_some().then_some("reference");
-            let optimized = entry.optimized.is_some().then_some("optimized");
-            (reference.or(optimized), &["clean", "defective", "unknown"])
-        };
-        if let Some(key) = stray {
-            return Err(format!("{place}: `{key}` is not a key of a [[{kind}]]"));
-        }
-        let expect = entry.expect.as_deref().unwrap_or(verdicts[0]);
-        if !verdicts.contains(&expect) {
-            let list = verdicts.join(", ");
-            return Err(format!(
-                "{place}: a {kind} cannot expect `{expect}`; it is one of {list}"
-            ));
-        }
-        if let Some(kind) = entry.defects.iter().find(|d| !is_defect(d)) {
-            return Err(format!("{place}: `{kind}` is not a kind of defect"));
-        }
+        let start = u32::try_from(all.place.start).unwrap_or(u32::MAX);
+        let by_default = verdicts(command)[0].name();
         let job = Job {
             name,
-            expect,
-            is_check,
+            expect: entry.expect.as_deref().unwrap_or(by_default),
+            place: Place {
+                file: read.source.name.clone(),
+                line: read.source.position(start).line,
+            },
+            command,
+            refused: problem(command, all),
             entry: all,
         };
         out.push((job, place));
     }
-    Ok(out)
+    out
 }
 
-fn is_defect(name: &str) -> bool {
-    use DefectKind::*;
-    let all = [
-        DataRace,
-        Deadlock,
-        BarrierMisuse,
-        OutOfBounds,
-        UninitializedRead,
-        MisalignedAccess,
-        Assertion,
-    ];
-    all.iter().any(|k| k.name() == name)
+/// The verdicts that a command can come to, the one that entries expect by default first.
+fn verdicts(command: Command) -> &'static [Verdict] {
+    use Verdict::*;
+    match command {
+        Command::Check => &[Equivalent, NotEquivalent, Defective, Unknown],
+        Command::Race => &[Clean, Defective, Unknown],
+        Command::Run => &[Ran, Defective, Unknown],
+    }
+}
+
+/// Why an entry cannot be run.
+fn problem(command: Command, all: &Entry) -> Option<String> {
+    let entry = all.head();
+    let kind = command.name();
+    let stray = match command {
+        Command::Check => entry.kernel.is_some().then_some("kernel"),
+        Command::Race | Command::Run => {
+            let reference = entry.reference.is_some().then_some("reference");
+            reference.or(entry.optimized.is_some().then_some("optimized"))
+        }
+    };
+    if let Some(key) = stray {
+        return Some(format!("`{key}` is not a key of a [[{kind}]]"));
+    }
+    let verdicts = verdicts(command).iter().map(|v| v.name());
+    if let Some(expect) = &entry.expect
+        && !verdicts.clone().any(|v| v == expect)
+    {
+        let list: Vec<&str> = verdicts.collect();
+        let list = list.join(", ");
+        return Some(format!(
+            "a {kind} cannot expect `{expect}`; it is one of {list}"
+        ));
+    }
+    if let Some(word) = entry
+        .defects
+        .iter()
+        .find(|d| DefectKind::parse(d).is_none())
+    {
+        let words: Vec<&str> = DefectKind::ALL.iter().map(|k| k.name()).collect();
+        let words = words.join(", ");
+        return Some(format!(
+            "`{word}` is not a kind of defect; it is one of {words}"
+        ));
+    }
+    let layers = all.instances.iter().flatten();
+    let denies = layers.flat_map(|s: &Settings| &s.deny);
+    let expected = entry.denied.iter();
+    let mut words = denies.chain(expected).map(|word| denied(word));
+    words.find_map(Result::err).map(|e| e.to_string())
 }

@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::answer::Assumption;
 use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
@@ -167,7 +168,7 @@ struct Whole<'a> {
     memory: Memory,
     out: Covered,
     stats: Stats,
-    assumptions: BTreeSet<String>,
+    assumptions: BTreeSet<Assumption>,
     gathers: sim::gather::Gathers,
 }
 

@@ -6,6 +6,17 @@ use super::error::LowerError;
 use crate::diag::Span;
 use crate::ptx::{Function, Id, Module};
 
+/// Bytes of a name that is demangled.
+const LONGEST_NAME: usize = 4096;
+
+/// The name of a function or a variable as its C++ source has it; `None` for a name of another language.
+pub fn demangled(symbol: &str) -> Option<String> {
+    if !symbol.starts_with("_Z") || symbol.len() > LONGEST_NAME {
+        return None;
+    }
+    cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()
+}
+
 /// The entry with this exact name, or the only one whose name holds it; without a name, the only
 /// entry of the module.
 pub fn select_entry(module: &Module, name: Option<&str>) -> Result<Id<Function>, LowerError> {

@@ -5,6 +5,7 @@
 
 use thiserror::Error;
 
+use crate::answer::{ErrorKind, Kind, WarningKind};
 use crate::diag::{Diagnostic, Span};
 use crate::ptx::EvalError;
 
@@ -198,6 +199,29 @@ impl LowerError {
         }
     }
 
+    /// The kind that reports name: whether an entry could not be chosen, or the code is not valid.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            LowerError::NoEntry
+            | LowerError::UnknownEntry { .. }
+            | LowerError::AmbiguousEntry { .. } => ErrorKind::Entry,
+            LowerError::Undeclared { .. }
+            | LowerError::UnknownLabel { .. }
+            | LowerError::Redeclared { .. }
+            | LowerError::WrongKind { .. }
+            | LowerError::WrongOperand { .. }
+            | LowerError::OperandType { .. }
+            | LowerError::Immediate { .. }
+            | LowerError::OperandCount { .. }
+            | LowerError::SpaceMismatch { .. }
+            | LowerError::Constant(_)
+            | LowerError::Size { .. }
+            | LowerError::Header { .. }
+            | LowerError::CallArity { .. }
+            | LowerError::ArgumentSize { .. } => ErrorKind::Syntax,
+        }
+    }
+
     /// The place, where there is one.
     pub fn span(&self) -> Option<Span> {
         match self {
@@ -272,11 +296,11 @@ pub enum LowerWarning {
 }
 
 impl LowerWarning {
-    /// Stable name of the kind.
-    pub fn code(&self) -> &'static str {
+    /// The kind that reports name.
+    pub fn kind(&self) -> WarningKind {
         match self {
-            LowerWarning::UnknownOpcode { .. } => "unknown-opcode",
-            LowerWarning::Newer { .. } => "note",
+            LowerWarning::UnknownOpcode { .. } => WarningKind::UnknownOpcode,
+            LowerWarning::Newer { .. } => WarningKind::Note,
         }
     }
 
@@ -289,7 +313,8 @@ impl LowerWarning {
 
     /// The message with its place.
     pub fn diagnostic(&self) -> Diagnostic {
-        let message = Diagnostic::warning(self.code(), self.to_string()).label(self.span(), "");
+        let message =
+            Diagnostic::warning(self.kind().name(), self.to_string()).label(self.span(), "");
         match self {
             LowerWarning::UnknownOpcode {
                 help: Some(help), ..

@@ -14,6 +14,9 @@ use crate::diag::{Span, nearest, visible};
 use crate::ptx;
 use crate::ptx::{Id, Instr, Name, Opcode, Type};
 
+/// Calls that a line is followed through; what is deeper is left out of reports.
+const MAX_FRAMES: usize = 32;
+
 impl<'a> Lowerer<'a> {
     /// Lowers one instruction: its guard, then the decoder of its family.
     pub(super) fn instruction(&mut self, id: Id<Instr>, span: Span) {
@@ -141,25 +144,40 @@ impl<'a> Lowerer<'a> {
     /// `.loc`: the source location of what follows.
     pub(super) fn location(&mut self, id: Id<ptx::Loc>) {
         let loc = &self.m[id];
-        // Inlined code is reported where it was called from only if its own place is unknown.
-        let (mut file, mut line) = (loc.file, loc.line);
-        if line == 0
-            && let Some(inlined) = &loc.inlined
-        {
-            (file, line) = (inlined.file, inlined.line);
+        if let Some(inlined) = loc.inlined {
+            let place = (loc.file, loc.line, loc.column);
+            self.inlined.entry(place).or_insert(inlined);
         }
-        if line == 0 {
+        let mut chain = vec![(loc.file, loc.line)];
+        let mut next = loc.inlined;
+        while let Some(call) = next.filter(|_| chain.len() < MAX_FRAMES) {
+            chain.push((call.file, call.line));
+            next = self
+                .inlined
+                .get(&(call.file, call.line, call.column))
+                .copied();
+        }
+        // Code whose own place is unknown is reported where it was called from.
+        chain.retain(|c| c.1 != 0);
+        if chain.is_empty() {
             self.loc = u32::MAX;
             return;
         }
         let next = self.k.locs.len() as u32;
-        let index = *self.locs.entry((file, line)).or_insert(next);
+        let index = *self.locs.entry(chain.clone()).or_insert(next);
         if index == next {
-            let path = self.files.get(&file).map(|path| self.m.text(*path));
-            self.k.locs.push(Loc {
-                file: visible(path.unwrap_or("")).into_owned(),
-                line,
+            let mut frames = chain.iter().map(|(file, line)| {
+                let path = self.files.get(file).map(|path| self.m.text(*path));
+                (visible(path.unwrap_or("")).into_owned(), *line)
             });
+            if let Some((file, line)) = frames.next() {
+                let inlined_from = frames.collect();
+                self.k.locs.push(Loc {
+                    file,
+                    line,
+                    inlined_from,
+                });
+            }
         }
         self.loc = index;
     }

@@ -12,6 +12,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::entry::demangled;
 use super::error::LowerError;
 use super::lower::Lowerer;
 use super::scope::{At, Binding, Place};
@@ -427,11 +428,7 @@ const MOST_GAPS: u32 = 48 << 10;
 /// `_ZZ6kernelPfE4tile`. Any other name is what it is.
 fn source_name(symbol: &str) -> String {
     let plain = || symbol.to_string();
-    let Some(path) = symbol
-        .starts_with("_Z")
-        .then(|| cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok())
-        .flatten()
-    else {
+    let Some(path) = demangled(symbol) else {
         return plain();
     };
     match path.rsplit("::").next() {

@@ -91,7 +91,9 @@ pub(super) struct Lowerer<'a> {
     pub used_bytes: Option<u32>,
     // The source location in force.
     pub loc: u32,
-    pub locs: FxHashMap<(u32, u32), u32>,
+    pub locs: FxHashMap<Vec<(u32, u32)>, u32>,
+    /// The call site that the code of each call site was itself inlined into.
+    pub inlined: FxHashMap<(u32, u32, u32), ptx::Inlined>,
     pub files: FxHashMap<u32, Name>,
 }
 
@@ -118,6 +120,7 @@ impl<'a> Lowerer<'a> {
             source,
             k: Kernel {
                 name: m.text(function.name).to_string(),
+                name_span: function.name_span,
                 source: Arc::clone(source),
                 sm: m.sm().map_or(0, |(sm, _)| sm),
                 params: Vec::new(),
@@ -163,6 +166,7 @@ impl<'a> Lowerer<'a> {
             used_bytes: None,
             loc: u32::MAX,
             locs: FxHashMap::default(),
+            inlined: FxHashMap::default(),
             files: files.collect(),
         }
     }

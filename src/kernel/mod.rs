@@ -73,7 +73,7 @@ mod tests;
 
 pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
-pub use entry::select_entry;
+pub use entry::{demangled, select_entry};
 pub use error::{LowerError, LowerWarning};
 pub use float_op::*;
 pub use int_op::*;
@@ -103,6 +103,8 @@ pub struct RegId(pub u32);
 pub struct Kernel {
     /// The entry's PTX name.
     pub name: String,
+    /// Where the file declares it.
+    pub name_span: Span,
     /// The PTX text that spans point into.
     pub source: Arc<Source>,
     /// `.target sm_XX`: the number XX.
@@ -160,6 +162,8 @@ pub struct Loc {
     pub file: String,
     /// 1-based line.
     pub line: u32,
+    /// File and line of the calls that it was inlined from, the nearest first.
+    pub inlined_from: Vec<(String, u32)>,
 }
 
 /// A kernel parameter.

@@ -25,6 +25,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use rustc_hash::FxHashMap;
 
 use super::Reading;
+use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Fmt;
 use crate::term::interval::Interval;
 use crate::term::rebuild::rebuild;
@@ -315,8 +316,8 @@ impl Reading for Readings {
         })
     }
 
-    /// The readings as sentences.
-    fn assumptions(&self) -> Vec<String> {
+    /// What the readings take for granted.
+    fn assumptions(&self) -> Vec<Assumption> {
         let sentence = |(q, r): (&BigRational, &Meant)| {
             let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
             let what = match bits {
@@ -330,7 +331,7 @@ impl Reading for Readings {
                     None => format!("the product of constants {}", show::number(q)),
                 },
             };
-            format!("{what} is read as {}", r.meaning.text())
+            AssumptionKind::Constant.says(format!("{what} is read as {}", r.meaning.text()))
         };
         self.map.iter().map(sentence).collect()
     }
@@ -448,13 +449,17 @@ fn folded(q: &BigRational) -> Option<Meant> {
 mod tests {
     use super::*;
 
+    fn sentences(all: Vec<Assumption>) -> Vec<String> {
+        all.into_iter().map(|a| a.message).collect()
+    }
+
     fn of(values: &[f64]) -> Vec<String> {
         let mut s = TermStore::new();
         let roots: Vec<TermId> = values
             .iter()
             .map(|&v| s.rational(BigRational::from_float(v).expect("finite")))
             .collect();
-        Readings::of(&s, &roots).assumptions()
+        sentences(Readings::of(&s, &roots).assumptions())
     }
 
     #[test]
@@ -484,7 +489,7 @@ mod tests {
         let mut s = TermStore::new();
         let root = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
         let t = s.rational(root.recip());
-        let got = Readings::of(&s, &[t]).assumptions();
+        let got = sentences(Readings::of(&s, &[t]).assumptions());
         let want = "the reciprocal of 0x3fb504f3 (1.4142135, f32) is read as sqrt(1/2)";
         assert_eq!(got, [want]);
         has(&[f(1.0 / 128f64.sqrt())], "is read as sqrt(1/128)");
@@ -538,7 +543,7 @@ mod tests {
         let root = BigRational::from_float(f32::from_bits(0x3fb5_04f4)).expect("finite");
         let other = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
         let roots = [s.rational(root), s.rational(other.recip())];
-        let got = Readings::of(&s, &roots).assumptions();
+        let got = sentences(Readings::of(&s, &roots).assumptions());
         assert_eq!(got.len(), 1, "{got:?}");
         assert!(got[0].starts_with("the reciprocal of 0x3fb504f3"));
         // Nor do the reciprocal of log2(e) and ln 2.

@@ -25,6 +25,7 @@ use num_traits::{One, Signed, Zero};
 use rustc_hash::FxHashMap;
 
 use super::Reading;
+use crate::answer::{Assumption, AssumptionKind};
 use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
 
@@ -189,7 +190,7 @@ impl Reading for Idioms {
     }
 
     /// What was recognised, as sentences.
-    fn assumptions(&self) -> Vec<String> {
+    fn assumptions(&self) -> Vec<Assumption> {
         let mut names: Vec<&str> = self
             .map
             .values()
@@ -198,7 +199,9 @@ impl Reading for Idioms {
         names.sort_unstable();
         names.dedup();
         let sentence = |name: &str| {
-            format!("the code of `{name}` of the CUDA library computes that function of the reals")
+            AssumptionKind::LibraryFunction.says(format!(
+                "the code of `{name}` of the CUDA library computes that function of the reals"
+            ))
         };
         names.into_iter().map(sentence).collect()
     }

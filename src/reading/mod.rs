@@ -4,6 +4,7 @@
 //! function as the function ([`functions`]). A reading holds for the whole pair, and each that was used
 //! is an assumption of the answer.
 
+use crate::answer::Assumption;
 use crate::term::{TermId, TermStore};
 
 pub(crate) mod constants;
@@ -20,6 +21,6 @@ pub(crate) trait Reading: Sized {
     /// The terms as they are read, in another store.
     fn apply(&self, from: &TermStore, roots: &[TermId], into: &mut TermStore) -> Vec<TermId>;
 
-    /// The readings as sentences.
-    fn assumptions(&self) -> Vec<String>;
+    /// What the readings take for granted.
+    fn assumptions(&self) -> Vec<Assumption>;
 }

@@ -1,26 +1,18 @@
-//! Text in XML and HTML, and paths in URIs.
+//! Text in HTML, and paths in URIs.
 
 use std::fmt::Write;
 
-/// Text as content or attribute value of XML and HTML. Characters that XML 1.0 cannot hold become
-/// the replacement character.
-pub fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' => out.push(c),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{7f}'..='\u{9f}') => {
-                out.push('\u{fffd}');
-            }
-            c => out.push(c),
-        }
-    }
-    out
+use crate::diag::is_directional;
+
+/// Text without the characters that HTML forbids and those that turn the direction of what follows: they become the
+/// replacement character.
+pub fn harmless(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\t' | '\n' => c,
+        c if c.is_control() || is_directional(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 /// A path as a URI reference (RFC 3986): relative as it is, absolute with the scheme `file`.
@@ -54,10 +46,7 @@ mod tests {
 
     #[test]
     fn special_characters() {
-        assert_eq!(
-            xml("a<b & \"c\"\u{1}"),
-            "a&lt;b &amp; &quot;c&quot;\u{fffd}"
-        );
+        assert_eq!(harmless("a\u{1}b\u{202e}\n"), "a\u{fffd}b\u{fffd}\n");
         assert_eq!(uri("a b/c%.ptx"), "a%20b/c%25.ptx");
         assert_eq!(uri("/x/ä"), "file:///x/%C3%A4");
     }

@@ -6,18 +6,23 @@ use std::fmt::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use indexmap::IndexMap;
 
+use crate::answer::{
+    Bound, Counterexample, Finding, KernelAnswer, Kind, Part, Precision, Report, RunCounts, Site,
+    Verdict,
+};
 use crate::diag::{Diagnostic, Severity, sentence, visible};
-use crate::explain::Counterexample;
 use crate::gate::{EntryResult, GateReport};
-use crate::instances::{Part, rank};
-use crate::spec::{Which, launch};
+use crate::instances;
+use crate::spec::launch;
 
-use super::precision::Precision;
-use super::{Answer, Entry, KernelReport, Report, SiteReport, Verdict};
+use super::Answer;
 
 /// Findings of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
+/// Findings of one cause that are named below its root.
+const FOLDED: usize = 6;
 /// Input elements of a counterexample that are shown.
 const INPUTS: usize = 24;
 /// Groups of threads of one place that are named.
@@ -42,43 +47,58 @@ pub fn report(r: &Report) -> String {
 }
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
-    let style = style(r.verdict);
-    write!(out, "{style}{}{style:#}: {}", r.verdict.name(), claim(r))?;
-    if let (Verdict::Equivalent, Some(chance)) = (r.verdict, &r.chance) {
+    let shade = style(r.verdict);
+    write!(out, "{shade}{}{shade:#}: {}", r.verdict.name(), claim(r))?;
+    if let (Verdict::Equivalent, Some(chance)) = (r.verdict, &r.probabilistic) {
         write!(
             out,
             "; with a probability of error of at most {}",
-            chance.bound()
+            chance.error
         )?;
     }
     writeln!(out)?;
-    if let Some(text) = &r.formula {
+    if !r.denied.is_empty() {
+        let red = style(Verdict::Defective);
+        let kinds: Vec<&str> = r.denied.iter().map(|k| k.name()).collect();
+        writeln!(out, "{red}denied{red:#}: {}", kinds.join(", "))?;
+    }
+    if let (Verdict::Defective, Some(values)) = (r.verdict, r.values) {
+        writeln!(out, "values: {}", values.name())?;
+    }
+    if let Some(text) = r.formula() {
         let mut lines = text.trim().lines();
         writeln!(out, "  reference  {}", visible(lines.next().unwrap_or("")))?;
         for line in lines.take(FORMULA) {
             writeln!(out, "             {}", visible(line))?;
         }
     }
-    for k in &r.kernels {
-        write_kernel(out, k)?;
+    for (part, k) in r.kernels() {
+        write_kernel(out, part, k, r.scope.of(part))?;
+        let bound = match part {
+            Part::Reference => &r.inputs.bindings.reference,
+            Part::Optimized => &r.inputs.bindings.optimized,
+            Part::Kernel | Part::Pair | Part::Formula => &r.inputs.bindings.kernel,
+        };
+        write_fields(out, bound.as_deref().unwrap_or_default())?;
     }
     if let Some(c) = &r.counterexample {
         write_counterexample(out, c)?;
     }
     write_outputs(out, r)?;
-    write_entries(out, &r.defects, Severity::Error)?;
-    write_entries(out, &r.unknown, Severity::Unknown)?;
-    write_entries(out, &r.warnings, Severity::Warning)?;
+    write_findings(out, &r.defects, Severity::Error)?;
+    write_findings(out, &r.unknown, Severity::Unknown)?;
+    write_findings(out, &r.warnings, Severity::Warning)?;
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
-            writeln!(out, "  - {}", sentence(a))?;
+            writeln!(out, "  - {}", sentence(&a.message))?;
         }
     }
-    let t = &r.times;
+    let t = &r.stats.seconds;
+    let show_time = |s: f64| show_time(Duration::try_from_secs_f64(s).unwrap_or_default());
     writeln!(
         out,
         "\ntime: {} (parse {}, simulate {}, decide {})",
@@ -93,11 +113,11 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
 const INSTANCES: usize = 8;
 
 /// The report of a command at several sizes: how many instances got which verdict, then the worst one.
-pub fn instances(parts: &[Part], at: &Part, worst: &Answer) -> String {
-    let (mut out, style) = (String::new(), style(worst.verdict));
-    let name = worst.verdict.name();
+pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer) -> String {
+    let (mut out, style) = (String::new(), style(worst.report.verdict));
+    let name = worst.report.verdict.name();
     let count = parts.len();
-    let same = |a: &Answer| a.verdict == worst.verdict;
+    let same = |a: &Answer| a.report.verdict == worst.report.verdict;
     let these = parts
         .iter()
         .filter(|p| p.result.as_ref().is_ok_and(same))
@@ -108,12 +128,12 @@ pub fn instances(parts: &[Part], at: &Part, worst: &Answer) -> String {
     for part in parts {
         let Ok(answer) = &part.result else { continue };
         let shown = part.sizes.to_string();
-        match by.iter_mut().find(|(v, _)| *v == answer.verdict) {
+        match by.iter_mut().find(|(v, _)| *v == answer.report.verdict) {
             Some((_, list)) => list.push(shown),
-            None => by.push((answer.verdict, vec![shown])),
+            None => by.push((answer.report.verdict, vec![shown])),
         }
     }
-    by.sort_by_key(|(v, _)| std::cmp::Reverse(rank(*v)));
+    by.sort_by_key(|(v, _)| std::cmp::Reverse(instances::rank(*v)));
     for (verdict, mut list) in by {
         let count = list.len();
         if count > INSTANCES {
@@ -145,18 +165,18 @@ pub fn style(verdict: Verdict) -> Style {
 /// What the verdict says, in words.
 fn claim(r: &Report) -> &'static str {
     match r.verdict {
-        Verdict::Equivalent if r.formula.is_some() => {
+        Verdict::Equivalent if r.formula().is_some() => {
             "the kernel computes what the formula says, without race, deadlock or memory error"
         }
         Verdict::Equivalent => {
             "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
         }
         Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
-        Verdict::NotEquivalent if r.formula.is_some() => {
+        Verdict::NotEquivalent if r.formula().is_some() => {
             "the kernel computes something else than the formula says"
         }
         Verdict::NotEquivalent => "the kernels compute different outputs",
-        Verdict::Defective if r.kernels.len() > 1 => "a kernel has a defect",
+        Verdict::Defective if r.kernels().count() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",
         Verdict::Ran => {
             "executed on numbers, under one schedule, without race, deadlock or memory error"
@@ -165,12 +185,11 @@ fn claim(r: &Report) -> &'static str {
     }
 }
 
-fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
-    let l = &k.launch;
-    let grid = launch::show(l.grid);
-    let covers = match k.ctas.as_slice() {
-        _ if k.whole && l.grid == [1; 3] => "its only CTA".to_string(),
-        all if k.whole => format!("all {} CTAs of the grid {grid}", all.len()),
+fn write_kernel(out: &mut String, part: Part, k: &KernelAnswer, ctas: &[[u32; 3]]) -> fmt::Result {
+    let grid = launch::show(k.grid);
+    let covers = match ctas {
+        _ if k.whole_grid && k.grid == [1; 3] => "its only CTA".to_string(),
+        all if k.whole_grid => format!("all {} CTAs of the grid {grid}", all.len()),
         [] => format!("no CTA of the grid {grid}"),
         &[one] => format!("CTA {} of the grid {grid}", launch::show(one)),
         some => {
@@ -185,24 +204,28 @@ fn write_kernel(out: &mut String, k: &KernelReport) -> fmt::Result {
     writeln!(
         out,
         "  {:<9}  {} `{}`, block {}, {covers}",
-        k.which.name(),
+        part.name(),
         k.file,
-        visible(&k.entry),
-        launch::show(l.block),
-    )?;
-    // The type of a field follows from the code, so that people see what it was taken for.
-    for n in k.numbers.iter().filter(|n| n.field) {
-        let (name, ty) = (visible(&n.label), n.ty.name());
-        writeln!(out, "             {name} is {ty}, bytes {}", n.hex())?;
+        visible(k.name()),
+        launch::show(k.block),
+    )
+}
+
+/// The type of a field follows from the code, so that people see what it was taken for.
+fn write_fields(out: &mut String, bound: &[Bound]) -> fmt::Result {
+    for n in bound.iter().filter(|n| n.field) {
+        let (name, at, ty) = (&n.name, n.offset, &n.r#type);
+        writeln!(out, "             {name}+{at} is {ty}, bytes {}", n.bytes)?;
     }
     Ok(())
 }
 
 fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
-    if r.outputs.is_empty() {
+    let outputs = r.outputs.compared();
+    if outputs.is_empty() {
         return Ok(());
     }
-    let names = r.outputs.iter().map(|o| visible(&o.name));
+    let names = outputs.iter().map(|o| visible(&o.name));
     let width = names.map(|name| name.chars().count()).max();
     let width = width.unwrap_or(0).max("output".len());
     writeln!(
@@ -210,7 +233,7 @@ fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
         "\n{BOLD}{:<width$}  {:>10}  {:>10}{BOLD:#}",
         "output", "elements", "proved"
     )?;
-    for o in &r.outputs {
+    for o in outputs {
         writeln!(
             out,
             "{:<width$}  {:>10}  {:>10}",
@@ -227,18 +250,15 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
         out,
         "\n{BOLD}precision{BOLD:#}: roundings to less than f32 on the way to an output, which the answer does not see"
     )?;
-    for (which, groups) in &p.kernels {
+    for (part, groups) in p.kernels.iter() {
         let none = if groups.is_empty() { "  none" } else { "" };
-        writeln!(out, "  {}{none}", which.name())?;
+        writeln!(out, "  {}{none}", part.name())?;
         for g in groups.iter().take(SHOWN) {
             let s = if g.instructions == 1 { "" } else { "s" };
             writeln!(
                 out,
                 "    {:<5} {}: {} instruction{s}, executed {} times",
-                g.fmt.name(),
-                g.what(),
-                g.instructions,
-                g.executions
+                g.format, g.what, g.instructions, g.executions
             )?;
             for site in g.sites.iter().take(PLACES) {
                 writeln!(out, "          {}", place(site))?;
@@ -253,62 +273,104 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
             writeln!(out, "    ... and {more} more (`--format json` has all)")?;
         }
     }
-    if p.kernels.len() > 1 {
-        let none = match p.more.is_empty() {
+    if p.kernels.iter().count() > 1 {
+        let none = match p.differences.is_empty() {
             true => "  in nothing",
             false => "",
         };
         writeln!(out, "  where the optimized kernel narrows more{none}")?;
     }
-    for m in &p.more {
+    for m in &p.differences {
         writeln!(out, "    - {} ({})", m.message, place(&m.site))?;
     }
     Ok(())
 }
 
 /// A place on one line.
-fn place(site: &SiteReport) -> String {
+fn place(site: &Site) -> String {
     let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
-    if let Some((file, line)) = &site.source {
+    if let Some(source) = &site.source {
+        let (file, line) = source.own();
         let _ = write!(out, ", from {file}:{line}");
     }
     out
 }
 
-fn write_entries(out: &mut String, entries: &[Entry], severity: Severity) -> fmt::Result {
-    for e in entries.iter().take(SHOWN) {
-        out.push('\n');
-        out.push_str(&entry(e, severity));
-        out.push('\n');
+/// Findings, each root with the others of its cause below it.
+fn write_findings<K: Kind>(
+    out: &mut String,
+    findings: &[Finding<K>],
+    severity: Severity,
+) -> fmt::Result {
+    let mut causes: IndexMap<&str, Vec<&Finding<K>>> = IndexMap::new();
+    for f in findings {
+        if let Some(cause) = &f.cause {
+            causes.entry(cause).or_default().push(f);
+        }
     }
-    if entries.len() > SHOWN {
+    let is_root = |f: &&Finding<K>| match &f.cause {
+        Some(cause) => std::ptr::eq(causes[cause.as_str()][0], *f),
+        None => true,
+    };
+    let roots: Vec<&Finding<K>> = findings.iter().filter(is_root).collect();
+    for f in roots.iter().take(SHOWN) {
+        writeln!(out, "\n{}", finding(f, severity))?;
+        let folded = f
+            .cause
+            .as_ref()
+            .map_or(&[][..], |c| &causes[c.as_str()][1..]);
+        write_folded(out, folded)?;
+    }
+    if roots.len() > SHOWN {
+        let more = roots.len() - SHOWN;
+        writeln!(out, "\n... and {more} more (`--format json` has all)")?;
+    }
+    Ok(())
+}
+
+/// Findings that share the cause of the one above them.
+fn write_folded<K: Kind>(out: &mut String, folded: &[&Finding<K>]) -> fmt::Result {
+    if folded.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  of the same cause:")?;
+    for f in folded.iter().take(FOLDED) {
+        let lines = f.sites.iter().map(|s| s.line.to_string());
+        let lines: Vec<String> = lines.collect();
+        let lines = match lines.is_empty() {
+            true => String::new(),
+            false => format!(", lines {}", lines.join(" and ")),
+        };
         writeln!(
             out,
-            "\n... and {} more (`--format json` has all)",
-            entries.len() - SHOWN
+            "  - {}: {}{lines}",
+            f.kind.name(),
+            sentence(&f.message)
         )?;
+    }
+    if folded.len() > FOLDED {
+        let more = folded.len() - FOLDED;
+        writeln!(out, "  - ... and {more} more (`--format json` has all)")?;
     }
     Ok(())
 }
 
 /// A finding with the lines that it is about.
-fn entry(e: &Entry, severity: Severity) -> String {
-    let mut message = e.message.clone();
-    if let Some(which @ (Which::Reference | Which::Optimized)) = e.kernel {
-        message = format!("{}: {message}", which.name());
-    }
+fn finding<K: Kind>(e: &Finding<K>, severity: Severity) -> String {
+    let mut message = format!("{}{}", e.kernel.prefix(), e.message);
     if e.count > 1 {
         let _ = write!(message, " ({} times)", e.count);
     }
-    let mut d = Diagnostic::new(severity, e.kind, message);
-    for site in &e.sites {
-        d = d.label(site.at.1, label(site));
+    let mut d = Diagnostic::new(severity, e.kind.name(), message);
+    let drawn = e.sites.iter().filter_map(|s| Some((s, s.at.as_ref()?)));
+    for (site, at) in drawn.clone() {
+        d = d.label(at.1, label(site));
     }
-    if let Some(help) = advice(e.kind) {
-        d = d.help(help);
+    if let Some(hint) = &e.hint {
+        d = d.help(hint);
     }
-    match e.sites.first() {
-        Some(site) => d.render(&site.at.0, true),
+    match drawn.clone().next() {
+        Some((_, (source, _))) => d.render(source, true),
         None => {
             let mut text = d.to_string();
             if let Some(help) = &d.help {
@@ -320,7 +382,7 @@ fn entry(e: &Entry, severity: Severity) -> String {
 }
 
 /// Which threads did what at a place, and the source line.
-fn label(site: &SiteReport) -> String {
+fn label(site: &Site) -> String {
     let groups = groups(&site.threads);
     let mut threads: Vec<String> = groups.iter().take(GROUPS).cloned().collect();
     if groups.len() > GROUPS {
@@ -340,7 +402,8 @@ fn label(site: &SiteReport) -> String {
         (false, false) => format!("{threads}: {}", site.what),
         _ => threads + &site.what,
     };
-    if let Some((file, line)) = &site.source {
+    if let Some(source) = &site.source {
+        let (file, line) = source.own();
         let comma = if out.is_empty() { "" } else { ", " };
         let _ = write!(out, "{comma}{file}:{line}");
     }
@@ -366,21 +429,6 @@ fn groups(threads: &[[u32; 3]]) -> Vec<String> {
     out
 }
 
-/// What a user can do about a kind of finding; where the message itself says it, nothing.
-fn advice(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "data-dependent-branch" | "data-dependent-address" => {
-            "bind integer parameters with --arg, or compare kernels whose control flow and addresses do not depend on the data"
-        }
-        "nothing-to-compare" => {
-            "check that both kernels write an array that is not bound `scratch:`"
-        }
-        "limit" => "give more with --timeout or --memory-limit, or check a smaller instance",
-        "same-value-write" | "real-equal-write" => "--strict counts this as a data race",
-        _ => return None,
-    })
-}
-
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
     if let Some(d) = &c.difference {
@@ -398,20 +446,17 @@ fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
         out,
         "  for the input (every element that is not named is 0)"
     )?;
-    for i in c.inputs.iter().take(INPUTS) {
-        writeln!(
-            out,
-            "    {} = {}",
-            indexed(&i.name, &i.element),
-            i.value.text
-        )?;
+    let inputs = c
+        .inputs
+        .iter()
+        .flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
+    let all = inputs.clone().count();
+    for (name, i) in inputs.take(INPUTS) {
+        writeln!(out, "    {} = {}", indexed(name, &i.element), i.value.text)?;
     }
-    if c.inputs.len() > INPUTS {
-        writeln!(
-            out,
-            "    ... and {} more (`--format json` has all)",
-            c.inputs.len() - INPUTS
-        )?;
+    if all > INPUTS {
+        let more = all - INPUTS;
+        writeln!(out, "    ... and {more} more (`--format json` has all)")?;
     }
     Ok(())
 }
@@ -484,7 +529,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
 
 fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fmt::Result {
     let verdict = match &e.result {
-        Ok(r) => r.verdict.name(),
+        Ok(r) => r.report.verdict.name(),
         Err(_) => "error",
     };
     let shade = style(if e.ok {
@@ -501,22 +546,18 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
         show_time(e.time)
     )?;
     if stats && let Ok(r) = &e.result {
-        let stats = &r.object["stats"];
-        let sum = |key: &str| {
-            let sides = ["kernel", "reference", "optimized"];
-            let counts = sides.iter().filter_map(|s| stats[*s][key].as_u64());
-            counts.sum::<u64>()
-        };
+        let stats = &r.report.stats;
+        let sum = |of: fn(&RunCounts) -> u64| stats.kernels.iter().map(|k| of(k.1)).sum::<u64>();
         let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
         write!(
             out,
             "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
             e.peak.map_or("-".into(), mib),
-            sum("thread_instructions"),
-            sum("terms"),
-            stats["decision"]["conditions"].as_u64().unwrap_or(0),
-            sum("barrier_arrivals"),
-            sum("warp_syncs"),
+            sum(|c| c.thread_instructions),
+            sum(|c| c.terms),
+            stats.decision.as_ref().map_or(0, |d| d.conditions),
+            sum(|c| c.barrier_arrivals),
+            sum(|c| c.warp_syncs),
         )?;
     }
     if !e.ok {

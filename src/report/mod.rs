@@ -1,22 +1,27 @@
-//! What a command found, in a form that every output format prints.
-//!
-//! A [`Report`] holds plain data: no terms, no indices into a kernel. Its order is fixed when it is
-//! assembled, so that every byte of an output but the times is the same for any number of threads.
+//! Answers as text: a formatter for each output format, and how runs and errors become answers.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::decide::Chance;
-use crate::diag::{Diagnostic, MOST_ERRORS, Source, Span};
-use crate::explain::{Counterexample, Counts, Difference, OutputSummary};
+use sha2::{Digest, Sha256};
+
+use crate::answer::kernel::Options as Asked;
+use crate::answer::{
+    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs,
+    Part, Precision, RunCounts, Schema, Scope, Site, SourceLine, Subject, UnknownKind, WarningKind,
+    schema,
+};
+use crate::diag::{Diagnostic, MOST_ERRORS, Source};
+use crate::explain::{Counterexample, OutputSummary};
 use crate::grid::Covered;
-use crate::instances::Part;
-use crate::kernel::Kernel;
-use crate::sim::{self, DefectKind, UnknownKind, WarningKind};
+use crate::instances;
+use crate::kernel::{self, Kernel};
+use crate::sim;
 use crate::spec::launch::Selection;
-use crate::spec::{Launch, Number, Resolved, SpecError, TomlError, Unbound, Which};
+use crate::spec::{KernelSpec, Launch, Number, Options, Resolved, SpecError, TomlError, Unbound};
 
+mod cause;
 pub mod escape;
+pub mod explain;
 pub mod html;
 pub mod human;
 pub mod json;
@@ -25,310 +30,227 @@ pub mod precision;
 pub mod sarif;
 pub mod values;
 
-/// Version of the shape of the JSON output.
-pub const SCHEMA: &str = "volta/1";
-
-/// The answer of a check or a race.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Both kernels compute the same.
-    Equivalent,
-    /// The kernel has no defect.
-    Clean,
-    /// There is a counterexample.
-    NotEquivalent,
-    /// A kernel has a defect.
-    Defective,
-    /// The kernel was executed on numbers.
-    Ran,
-    /// Nothing could be shown.
-    Unknown,
-}
-
-impl Verdict {
-    /// The word of the contract.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Equivalent => "equivalent",
-            Verdict::Clean => "clean",
-            Verdict::NotEquivalent => "not-equivalent",
-            Verdict::Defective => "defective",
-            Verdict::Ran => "ran",
-            Verdict::Unknown => "unknown",
-        }
-    }
-
-    /// The verdict of a word.
-    pub fn parse(name: &str) -> Option<Verdict> {
-        use Verdict::*;
-        let all = [Equivalent, Clean, NotEquivalent, Defective, Ran, Unknown];
-        all.into_iter().find(|v| v.name() == name)
-    }
-
-    /// The exit status of the contract.
-    pub fn exit(self) -> u8 {
-        match self {
-            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
-            Verdict::NotEquivalent | Verdict::Defective => 1,
-            Verdict::Unknown => 3,
-        }
-    }
-}
+pub use crate::answer::{Report, Verdict};
 
 /// Exit status of a usage or input error.
 pub const EXIT_ERROR: u8 = 2;
 
-/// The result of `check` or `race`.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// `check` or `race`.
-    pub command: &'static str,
-    /// The answer.
-    pub verdict: Verdict,
-    /// The formula that is the reference, if it is no kernel.
-    pub formula: Option<String>,
-    /// The kernels, the reference first.
-    pub kernels: Vec<KernelReport>,
-    /// Defects.
-    pub defects: Vec<Entry>,
-    /// Warnings.
-    pub warnings: Vec<Entry>,
-    /// Reasons for `unknown`.
-    pub unknown: Vec<Entry>,
-    /// The input that tells the kernels apart.
-    pub counterexample: Option<Counterexample>,
-    /// The arrays that were compared.
-    pub outputs: Vec<OutputSummary>,
-    /// What the answer takes for granted.
-    pub assumptions: Vec<String>,
-    /// Where the kernels round to narrow formats.
-    pub precision: precision::Precision,
-    /// What proofs by evaluation at random points may be wrong by, where there are any.
-    pub chance: Option<Chance>,
-    /// Counts of the decision.
-    pub counts: Option<Counts>,
-    /// Time of each stage.
-    pub times: Times,
-}
-
 /// A report as it is written: every output format is made from it, and it can be kept.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The object of the JSON format.
-    pub object: serde_json::Value,
+    /// What was found.
+    pub report: Report,
     /// The text for people, styled.
     pub text: String,
     /// True if it was not computed now.
     pub cached: bool,
     /// The instances, where the command was run at several sizes.
-    pub parts: Vec<Part>,
+    pub parts: Vec<instances::Part>,
 }
 
-impl From<&Report> for Answer {
-    fn from(r: &Report) -> Self {
+impl Answer {
+    /// The exit status of the contract.
+    pub fn exit(&self) -> u8 {
+        self.report.exit()
+    }
+}
+
+impl From<Report> for Answer {
+    fn from(report: Report) -> Self {
         Answer {
-            verdict: r.verdict,
-            object: json::report(r),
-            text: human::report(r),
+            text: human::report(&report),
+            report,
             cached: false,
             parts: Vec::new(),
         }
     }
 }
 
-/// What was run of one kernel.
+/// What a report says about a kernel that was run.
 #[derive(Clone, Debug)]
-pub struct KernelReport {
-    /// Its part in the command.
-    pub which: Which,
-    /// The file as it was named.
-    pub file: String,
-    /// The entry function.
-    pub entry: String,
-    /// The launch.
-    pub launch: Launch,
-    /// The numbers that its parameters were bound to.
-    pub numbers: Vec<Number>,
-    /// The CTAs that the answer covers.
-    pub ctas: Vec<[u32; 3]>,
-    /// True if these are all CTAs of the grid.
-    pub whole: bool,
-    /// Counts of the run.
-    pub stats: sim::Stats,
-    /// Number of terms that it built.
-    pub terms: u64,
+pub struct Described {
+    part: Part,
+    kernel: KernelAnswer,
+    ctas: Vec<[u32; 3]>,
+    launched: Launched,
+    bound: Vec<Bound>,
+    counts: RunCounts,
+    /// The file and its SHA-256.
+    file: (String, String),
 }
 
-/// Wall-clock times.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
-    /// Reading, parsing and lowering.
-    pub parse: Duration,
-    /// Running the kernels.
-    pub simulate: Duration,
-    /// Discharging obligations and comparing.
-    pub decide: Duration,
-    /// All of it.
-    pub total: Duration,
-}
-
-/// One finding.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The kernel that it is about; `None` for the pair.
-    pub kernel: Option<Which>,
-    /// The kind of the contract.
-    pub kind: &'static str,
-    /// A sentence.
-    pub message: String,
-    /// How often it was found.
-    pub count: u64,
-    /// Where.
-    pub sites: Vec<SiteReport>,
-    /// Where the expressions of the kernels differ, for an element that is undecided.
-    pub difference: Option<Difference>,
-}
-
-/// A place in a PTX file.
-#[derive(Clone, Debug)]
-pub struct SiteReport {
-    /// The file as it was named.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: u32,
-    /// The line without the space around it.
-    pub text: String,
-    /// `%tid` of the threads of one example.
-    pub threads: Vec<[u32; 3]>,
-    /// `%ctaid` of their CTA, where several CTAs were run.
-    pub cta: Option<[u32; 3]>,
-    /// File and line of the source that the PTX was compiled from.
-    pub source: Option<(String, u32)>,
-    /// What happened there.
-    pub what: String,
-    /// What the first thread did before and after, in the schedule that was run.
-    pub around: Vec<StepReport>,
-    /// Where to draw it.
-    pub at: (Arc<Source>, Span),
-}
-
-/// An access or a synchronisation of a thread.
-#[derive(Clone, Debug)]
-pub struct StepReport {
-    /// When: instructions of warps before it.
-    pub step: u64,
-    /// Line of the PTX, from 1.
-    pub line: u32,
-    /// The line without the space around it.
-    pub text: String,
-    /// Synchronisation, not an access.
-    pub barrier: bool,
-}
-
-impl SiteReport {
-    /// A place in a source without threads.
-    pub fn new(source: &Arc<Source>, span: Span, what: &str) -> SiteReport {
-        let position = source.position(span.start);
-        SiteReport {
-            file: source.name.clone(),
-            line: position.line,
-            column: position.column,
-            text: source.excerpt(span.start).into_owned(),
-            threads: Vec::new(),
-            cta: None,
-            source: None,
-            what: what.to_string(),
-            around: Vec::new(),
-            at: (source.clone(), span),
+/// A report of nothing but what was run, for the rest to be filled in.
+pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Options) -> Report {
+    let mut scope = Scope {
+        whole_grid: kernels.iter().all(|k| k.kernel.whole_grid),
+        ..Scope::default()
+    };
+    let mut inputs = Inputs {
+        options: asked(options),
+        ..Inputs::default()
+    };
+    let mut stats = answer::Stats::default();
+    let mut sides = answer::Sides::default();
+    for k in kernels {
+        match k.part {
+            Part::Kernel => scope.ctas = Some(k.ctas),
+            Part::Reference => scope.reference_ctas = Some(k.ctas),
+            Part::Optimized => scope.optimized_ctas = Some(k.ctas),
+            Part::Pair | Part::Formula => {}
         }
+        inputs.files.insert(k.file.0, k.file.1);
+        inputs.launch.put(k.part, k.launched);
+        inputs.bindings.put(k.part, k.bound);
+        stats.kernels.put(k.part, k.counts);
+        sides.put(k.part, Subject::Kernel(k.kernel));
     }
-
-    fn of(site: &sim::Site, kernel: &Kernel, launch: &Launch) -> SiteReport {
-        let mut out = SiteReport::new(&kernel.source, kernel.span(site.pc), &site.text);
-        out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
-        out.cta = site.cta;
-        let step = |s: &sim::Step| {
-            let start = kernel.span(s.pc).start;
-            StepReport {
-                step: s.step,
-                line: kernel.source.position(start).line,
-                text: kernel.source.excerpt(start).into_owned(),
-                barrier: s.barrier,
-            }
-        };
-        out.around = site.around.iter().map(step).collect();
-        out.source = kernel.loc(site.pc).map(|l| (l.file.clone(), l.line));
-        out
+    Report {
+        schema: Schema::V2,
+        volta: schema::version(),
+        command,
+        verdict: Verdict::Unknown,
+        values: None,
+        scope,
+        subjects: sides,
+        inputs,
+        defects: Vec::new(),
+        warnings: Vec::new(),
+        denied: Vec::new(),
+        unknown: Vec::new(),
+        counterexample: None,
+        sizes: Default::default(),
+        instances: Vec::new(),
+        outputs: Outputs::Compared(Vec::new()),
+        probabilistic: None,
+        assumptions: Vec::new(),
+        precision: Precision::default(),
+        stats,
     }
 }
 
-/// A kind of finding with its name in the contract.
-pub trait Kind: Copy {
-    /// The word of the contract.
-    fn name(self) -> &'static str;
+fn asked(o: &Options) -> Asked {
+    Asked {
+        map: o.map.iter().map(|(a, b)| format!("{a}={b}")).collect(),
+        deny: o.deny.clone(),
+        strict: o.strict,
+        exact_constants: o.exact_constants,
+        probabilistic: o.probabilistic,
+        timeout: o.timeout.as_secs_f64(),
+        memory_limit: o.memory_limit,
+    }
 }
 
-impl Kind for DefectKind {
-    fn name(self) -> &'static str {
-        match self {
-            DefectKind::DataRace => "data-race",
-            DefectKind::Deadlock => "deadlock",
-            DefectKind::BarrierMisuse => "barrier-misuse",
-            DefectKind::OutOfBounds => "out-of-bounds",
-            DefectKind::UninitializedRead => "uninitialized-read",
-            DefectKind::MisalignedAccess => "misaligned-access",
-            DefectKind::Assertion => "assertion",
+impl From<&Number> for Bound {
+    fn from(n: &Number) -> Bound {
+        Bound {
+            parameter: n.position,
+            name: n.name.clone(),
+            offset: n.offset,
+            r#type: n.ty.name().to_string(),
+            bytes: n.hex(),
+            field: n.field,
         }
     }
 }
 
-impl Kind for WarningKind {
-    fn name(self) -> &'static str {
-        match self {
-            WarningKind::SameValueWrite => "same-value-write",
-            WarningKind::RealEqualWrite | WarningKind::RealEqualRace => "real-equal-write",
-            WarningKind::WriteToInput => "write-to-input",
-            WarningKind::UninitializedRead => "uninitialized-read",
-            WarningKind::UnusedRead => "unused-read",
-            WarningKind::MissingFence => "missing-fence",
-            WarningKind::OrderedByValue => "ordered-by-value",
-            WarningKind::UnknownOpcode => "unknown-opcode",
-            WarningKind::Residual => "residual",
-            WarningKind::Note => "note",
+impl From<&OutputSummary> for answer::Output {
+    fn from(o: &OutputSummary) -> Self {
+        answer::Output {
+            name: o.name.clone(),
+            elements: o.elements,
+            proved: o.proved,
+            by: o.by.iter().map(|(t, n)| (t.to_string(), *n)).collect(),
         }
     }
 }
 
-impl Kind for UnknownKind {
-    fn name(self) -> &'static str {
-        match self {
-            UnknownKind::DataDependentBranch => "data-dependent-branch",
-            UnknownKind::DataDependentAddress => "data-dependent-address",
-            UnknownKind::UnsupportedInstruction => "unsupported-instruction",
-            UnknownKind::MissingBinding => "missing-binding",
-            UnknownKind::Undecided => "undecided",
-            UnknownKind::Undefined => "undefined",
-            UnknownKind::NotANumber => "not-a-number",
-            UnknownKind::MixedBytes => "mixed-bytes",
-            UnknownKind::UnspecifiedLayout => "unspecified-layout",
-            UnknownKind::NondeterministicValue => "nondeterministic-value",
-            UnknownKind::CallDepth => "call-depth",
-            UnknownKind::BitsOfRounded => "bits-of-rounded",
-            UnknownKind::NothingToCompare => "nothing-to-compare",
-            UnknownKind::Limit => "limit",
+impl From<Counterexample> for answer::Counterexample {
+    fn from(c: Counterexample) -> Self {
+        let mut inputs: indexmap::IndexMap<String, Vec<answer::InputElement>> = Default::default();
+        for i in c.inputs {
+            inputs
+                .entry(i.name)
+                .or_default()
+                .push(answer::InputElement {
+                    element: i.element,
+                    r#type: i.ty,
+                    value: i.value,
+                });
+        }
+        answer::Counterexample {
+            output: c.output,
+            element: c.element,
+            reference: c.reference,
+            optimized: c.optimized,
+            message: c.message,
+            difference: c.difference,
+            inputs,
         }
     }
 }
 
-/// A kernel that was run, for turning findings into entries.
+impl From<&crate::decide::Chance> for answer::Chance {
+    fn from(c: &crate::decide::Chance) -> Self {
+        answer::Chance {
+            elements: c.elements,
+            points: c.points as u64,
+            error: c.bound(),
+            log2_error: c.error.ceil(),
+        }
+    }
+}
+
+impl From<&crate::explain::Counts> for answer::DecisionCounts {
+    fn from(c: &crate::explain::Counts) -> Self {
+        answer::DecisionCounts {
+            conditions: c.conditions,
+            by: c.by.iter().map(|(t, n)| (t.to_string(), *n)).collect(),
+            terms: c.terms,
+            candidates: c.candidates,
+        }
+    }
+}
+
+/// The source line of an instruction with the calls that it was inlined from.
+pub fn source_line(kernel: &Kernel, pc: kernel::Pc) -> Option<SourceLine> {
+    let loc = kernel.loc(pc)?;
+    let frames = loc
+        .inlined_from
+        .iter()
+        .map(|(file, line)| answer::finding::Frame {
+            file: file.clone(),
+            line: *line,
+        });
+    Some(SourceLine {
+        file: loc.file.clone(),
+        line: loc.line,
+        inlined_from: frames.collect(),
+    })
+}
+
+fn site(site: &sim::Site, kernel: &Kernel, launch: &Launch) -> Site {
+    let mut out = Site::new(&kernel.source, kernel.span(site.pc), &site.text);
+    out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
+    out.cta = site.cta;
+    let step = |s: &sim::Step| {
+        let start = kernel.span(s.pc).start;
+        answer::Step {
+            step: s.step,
+            line: kernel.source.position(start).line,
+            text: kernel.source.excerpt(start).into_owned(),
+            barrier: s.barrier,
+        }
+    };
+    out.around = site.around.iter().map(step).collect();
+    out.source = source_line(kernel, site.pc);
+    out
+}
+
+/// A kernel that was run, for turning findings into those of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran<'a> {
-    /// Its part in the command.
-    pub which: Which,
+    /// What was asked for.
+    pub spec: &'a KernelSpec,
     /// The kernel.
     pub kernel: &'a Kernel,
     /// Its launch.
@@ -338,10 +260,15 @@ pub struct Ran<'a> {
 }
 
 impl Ran<'_> {
+    /// Its part in the command.
+    pub fn part(self) -> Part {
+        self.spec.which.part()
+    }
+
     /// Says of every integer without a value that it needs one, where a run ended for want of one:
     /// beside those that `known` names.
-    pub fn missing(self, known: &[Entry]) -> Vec<Entry> {
-        let kind = UnknownKind::MissingBinding.name();
+    pub fn missing(self, known: &[Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {
+        let kind = UnknownKind::MissingBinding;
         if !known.iter().any(|e| e.kind == kind) {
             return Vec::new();
         }
@@ -352,70 +279,108 @@ impl Ran<'_> {
                 .any(|e| e.kind == kind && e.message.contains(&flag))
         };
         let unbound = self.resolved.unbound.iter();
-        let entry = |u: &Unbound| Entry {
-            kernel: Some(self.which),
-            kind,
-            message: format!(
+        let finding = |u: &Unbound| {
+            let message = format!(
                 "parameter {} can decide a branch or an address, and has no value: bind it with {}=VALUE",
                 u.name, u.flag
-            ),
-            count: 1,
-            sites: vec![SiteReport::new(
-                &self.kernel.source,
-                self.kernel.span(u.pc),
-                "is read here",
-            )],
-            difference: None,
+            );
+            let (source, span) = (&self.kernel.source, self.kernel.span(u.pc));
+            let site = Site::new(source, span, "is read here");
+            Finding::new(self.part(), kind, message).at(vec![site])
         };
-        unbound.filter(|u| !named(&u.flag)).map(entry).collect()
+        unbound.filter(|u| !named(&u.flag)).map(finding).collect()
     }
 
     /// Says that an answer speaks of some CTAs of a grid only.
-    pub fn partial(self, covered: &Covered) -> Option<Entry> {
+    pub fn partial(self, covered: &Covered) -> Option<Finding<WarningKind>> {
         let part = self.resolved.selection == Selection::Given && !covered.whole;
-        part.then(|| Entry {
-            kernel: Some(self.which),
-            kind: "partial-grid",
-            message: format!(
+        part.then(|| {
+            let message = format!(
                 "{} of {} CTAs are looked at, since a flag names one: the others may do anything",
                 covered.ctas.len(),
                 self.launch.ctas()
-            ),
-            count: 1,
-            sites: Vec::new(),
-            difference: None,
+            );
+            Finding::new(self.part(), WarningKind::PartialGrid, message)
         })
     }
 
-    /// Findings of the simulator as entries.
-    pub fn entries<K: Kind>(self, findings: &[sim::Finding<K>]) -> Vec<Entry> {
-        let entry = |f: &sim::Finding<K>| Entry {
-            kernel: Some(self.which),
-            kind: f.kind.name(),
-            message: f.message.clone(),
+    /// Defects of a run.
+    pub fn defects(self, found: &[sim::Finding<DefectKind>]) -> Vec<Finding<DefectKind>> {
+        let mut out = self.findings(found, |k| k);
+        let causes = cause::causes(self.kernel, self.part(), found);
+        for (f, cause) in out.iter_mut().zip(causes) {
+            f.cause = cause;
+        }
+        out
+    }
+
+    /// Warnings of a run.
+    pub fn warnings(self, found: &[sim::Finding<sim::WarningKind>]) -> Vec<Finding<WarningKind>> {
+        self.findings(found, sim::WarningKind::named)
+    }
+
+    /// What a run leaves open.
+    pub fn unknowns(self, found: &[sim::Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {
+        self.findings(found, |k| k)
+    }
+
+    fn findings<A: Copy, K: Kind>(
+        self,
+        found: &[sim::Finding<A>],
+        named: impl Fn(A) -> K,
+    ) -> Vec<Finding<K>> {
+        let finding = |f: &sim::Finding<A>| Finding {
             count: f.count,
             sites: f
                 .sites
                 .iter()
-                .map(|s| SiteReport::of(s, self.kernel, self.launch))
+                .map(|s| site(s, self.kernel, self.launch))
                 .collect(),
-            difference: None,
+            ..Finding::new(self.part(), named(f.kind), f.message.as_str())
         };
-        findings.iter().map(entry).collect()
+        found.iter().map(finding).collect()
     }
 
     /// What the report says about the kernel itself.
-    pub fn describe(self, covered: &Covered) -> KernelReport {
-        KernelReport {
-            which: self.which,
-            file: self.kernel.source.name.clone(),
-            entry: self.kernel.name.clone(),
-            launch: self.launch.clone(),
-            numbers: self.resolved.numbers.clone(),
+    pub fn describe(self, covered: &Covered) -> Described {
+        let (source, stats) = (&self.kernel.source, covered.outcome.stats);
+        let digest = Sha256::digest(source.text.as_bytes());
+        let digest = digest.iter().map(|b| format!("{b:02x}")).collect();
+        let named = self.resolved.selection == Selection::Given;
+        Described {
+            part: self.part(),
+            kernel: KernelAnswer {
+                file: source.name.clone(),
+                entry: self.kernel.name.clone(),
+                demangled: kernel::demangled(&self.kernel.name),
+                line: source.position(self.kernel.name_span.start).line,
+                block: self.launch.block,
+                grid: self.launch.grid,
+                dynamic_shared: self.launch.dynamic_shared,
+                whole_grid: covered.whole,
+            },
             ctas: covered.ctas.clone(),
-            whole: covered.whole,
-            stats: covered.outcome.stats,
-            terms: covered.terms,
+            launched: Launched {
+                cta: named.then_some(self.launch.cta),
+                warp_sync: self.launch.warp_sync,
+                args: self.spec.args.iter().map(|a| a.text.clone()).collect(),
+                alias: self
+                    .spec
+                    .alias
+                    .iter()
+                    .map(|(a, b)| format!("{a}={b}"))
+                    .collect(),
+            },
+            bound: self.resolved.numbers.iter().map(Bound::from).collect(),
+            counts: RunCounts {
+                thread_instructions: stats.thread_instructions,
+                warp_instructions: stats.warp_instructions,
+                barrier_arrivals: stats.barrier_arrivals,
+                warp_syncs: stats.warp_syncs,
+                accesses: stats.accesses,
+                terms: covered.terms,
+            },
+            file: (source.name.clone(), digest),
         }
     }
 }
@@ -423,26 +388,32 @@ impl Ran<'_> {
 /// A usage or input error.
 #[derive(Clone, Debug)]
 pub struct Failure {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// What it is about, if that is one of the kernels.
+    pub which: Option<Part>,
     /// One or more messages.
     pub diagnostics: Vec<Diagnostic>,
     /// The text that they point into.
     pub source: Option<Arc<Source>>,
-    /// The objects of all instances, where the command was run at several sizes.
-    pub instances: Vec<serde_json::Value>,
+    /// All instances, where the command was run at several sizes.
+    pub instances: Vec<answer::Instance>,
 }
 
 impl Failure {
     /// An error without a place.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Failure {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Failure {
         Failure {
-            diagnostics: vec![Diagnostic::error(code, message)],
+            kind,
+            which: None,
+            diagnostics: vec![Diagnostic::error(kind.name(), message)],
             source: None,
             instances: Vec::new(),
         }
     }
 
     /// Errors in a text; of very many the first ones, and how many there are.
-    pub fn at(source: &Arc<Source>, mut diagnostics: Vec<Diagnostic>) -> Failure {
+    pub fn at(kind: ErrorKind, source: &Arc<Source>, mut diagnostics: Vec<Diagnostic>) -> Failure {
         if diagnostics.len() > MOST_ERRORS {
             let code = diagnostics[0].code;
             let more = diagnostics.len() - MOST_ERRORS;
@@ -450,6 +421,8 @@ impl Failure {
             diagnostics.push(Diagnostic::error(code, format!("{more} more errors")));
         }
         Failure {
+            kind,
+            which: None,
             diagnostics,
             source: Some(source.clone()),
             instances: Vec::new(),
@@ -457,12 +430,24 @@ impl Failure {
     }
 
     /// An error in a TOML file.
-    pub fn toml(source: &Arc<Source>, code: &'static str, e: TomlError) -> Failure {
-        let mut d = Diagnostic::error(code, e.message);
+    pub fn toml(source: &Arc<Source>, e: TomlError) -> Failure {
+        let kind = ErrorKind::Manifest;
+        let mut d = Diagnostic::error(kind.name(), e.message);
         if let Some(span) = e.span {
             d = d.label(span, "");
         }
-        Failure::at(source, vec![d])
+        Failure::at(kind, source, vec![d])
+    }
+
+    /// The same about one kernel.
+    pub fn about(mut self, part: Part) -> Failure {
+        self.which = Some(part);
+        self
+    }
+
+    /// What the user can do about the first error.
+    pub fn hint(&self) -> Option<String> {
+        self.diagnostics.first()?.help.clone()
     }
 
     /// The message of the first error.
@@ -471,13 +456,13 @@ impl Failure {
     }
 
     /// The places of all errors.
-    pub fn sites(&self) -> Vec<SiteReport> {
+    pub fn sites(&self) -> Vec<Site> {
         let Some(source) = &self.source else {
             return Vec::new();
         };
         let labels = self.diagnostics.iter().flat_map(|d| &d.labels);
         labels
-            .map(|(span, what)| SiteReport::new(source, *span, what))
+            .map(|(span, what)| Site::new(source, *span, what))
             .collect()
     }
 
@@ -503,11 +488,6 @@ impl Failure {
 
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
-        let code = match e {
-            SpecError::Contents { .. } | SpecError::TwoContents { .. } => "contents",
-            SpecError::BadFact { .. } => "fact",
-            _ => "",
-        };
-        Failure::new(code, e.to_string())
+        Failure::new(e.kind(), e.to_string())
     }
 }

@@ -9,21 +9,22 @@
 use indexmap::IndexMap;
 use indexmap::map::Entry as Slot;
 
+use crate::answer::precision::{self as shown, Narrower};
+use crate::answer::{Finding, Part, Precision, Site, WarningKind};
 use crate::kernel::precision::compare::{self, More, Rounded};
 use crate::kernel::precision::{Narrowing, Rounding, Use, roundings};
 use crate::kernel::{Fmt, IntTy, Kernel, NumTy, Pc};
-use crate::sim::{Outcome, WarningKind};
-use crate::spec::Which;
+use crate::sim::Outcome;
 use crate::term::Sort;
 
-use super::{Entry, Kind, Ran, SiteReport};
+use super::{Ran, source_line};
 
 /// Places of a group that are kept.
 const SITES: usize = 8;
 
 /// The roundings of a kernel that was run.
 pub struct Rounds<'a> {
-    which: Which,
+    part: Part,
     kernel: &'a Kernel,
     roundings: Vec<Rounding>,
     executed: Vec<u64>,
@@ -39,7 +40,7 @@ impl<'a> Rounds<'a> {
             Sort::Real | Sort::Bool => 0,
         });
         Rounds {
-            which: ran.which,
+            part: ran.part(),
             kernel: ran.kernel,
             roundings: roundings(ran.kernel),
             executed: outcome.executed.clone(),
@@ -55,9 +56,9 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn site(&self, pc: Pc) -> SiteReport {
-        let mut site = SiteReport::new(&self.kernel.source, self.kernel.span(pc), "");
-        site.source = self.kernel.loc(pc).map(|l| (l.file.clone(), l.line));
+    fn site(&self, pc: Pc) -> Site {
+        let mut site = Site::new(&self.kernel.source, self.kernel.span(pc), "");
+        site.source = source_line(self.kernel, pc);
         site
     }
 
@@ -66,7 +67,7 @@ impl<'a> Rounds<'a> {
         let mut all: IndexMap<_, Group> = IndexMap::new();
         for r in &self.roundings {
             let executions = self.rounded().executions(r);
-            let line = self.kernel.loc(r.pc);
+            let line = self.kernel.loc(r.pc).map(|l| (&l.file, l.line));
             let key = (r.fmt, r.kind, r.from, r.then, line);
             let group = match all.entry(key) {
                 Slot::Occupied(slot) => slot.into_mut(),
@@ -95,29 +96,40 @@ impl<'a> Rounds<'a> {
 }
 
 /// Roundings of one source line that are alike.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The format.
-    pub fmt: Fmt,
-    /// What narrows.
-    pub kind: Narrowing,
+struct Group {
+    fmt: Fmt,
+    kind: Narrowing,
     /// The type that conversions are from.
-    pub from: Option<NumTy>,
+    from: Option<NumTy>,
     /// What becomes of the values.
-    pub then: Use,
-    /// Number of instructions.
-    pub instructions: u64,
-    /// How often threads executed them.
-    pub executions: u64,
+    then: Use,
+    instructions: u64,
+    executions: u64,
     /// Values that were rounded, at most.
-    pub values: u64,
+    values: u64,
     /// The first of the places.
-    pub sites: Vec<SiteReport>,
+    sites: Vec<Site>,
+}
+
+impl From<Group> for shown::Rounding {
+    fn from(g: Group) -> Self {
+        shown::Rounding {
+            format: g.fmt.name().to_string(),
+            kind: g.kind.name().to_string(),
+            from: g.from.map(type_name),
+            r#use: g.then.name().to_string(),
+            instructions: g.instructions,
+            executions: g.executions,
+            values: g.values,
+            what: g.what(),
+            sites: g.sites,
+        }
+    }
 }
 
 impl Group {
     /// What happens, in words.
-    pub fn what(&self) -> String {
+    fn what(&self) -> String {
         let from = self.from.map(type_name).unwrap_or_default();
         let what = match self.kind {
             Narrowing::Conversion => format!("conversion from {from}"),
@@ -136,73 +148,43 @@ impl Group {
     }
 }
 
-/// In what the optimized kernel narrows more.
-#[derive(Clone, Debug)]
-pub struct Difference {
-    /// What it is.
-    pub kind: More,
-    /// The format.
-    pub fmt: Fmt,
-    /// A sentence without a full stop.
-    pub message: String,
-    /// The first place in the optimized kernel.
-    pub site: SiteReport,
-}
-
-/// The roundings of the kernels of a command.
-#[derive(Clone, Debug)]
-pub struct Precision {
-    /// True if people are to be told all of it.
-    pub shown: bool,
-    /// By kernel, the reference first.
-    pub kernels: Vec<(Which, Vec<Group>)>,
-    /// What is between the two of a check.
-    pub more: Vec<Difference>,
-}
-
-impl Precision {
-    /// What is said of one kernel, or of two.
-    pub fn new(rounds: &[Rounds], shown: bool) -> Precision {
-        let more = match rounds {
-            [reference, optimized] => {
-                let found = compare::compare(reference.rounded(), optimized.rounded());
-                let named = found.into_iter().map(|f| Difference {
-                    kind: f.kind,
-                    fmt: f.fmt,
-                    message: f.message,
-                    site: optimized.site(f.at),
-                });
-                named.collect()
-            }
-            _ => Vec::new(),
-        };
-        Precision {
-            shown,
-            kernels: rounds.iter().map(|r| (r.which, r.groups())).collect(),
-            more,
-        }
+/// What is said of one kernel, or of two; and what nobody should miss, for the answer is about real numbers and says
+/// nothing of it.
+pub fn precision(rounds: &[Rounds], shown: bool) -> (Precision, Vec<Finding<WarningKind>>) {
+    let mut out = Precision {
+        shown,
+        ..Precision::default()
+    };
+    for r in rounds {
+        let groups = r.groups().into_iter().map(shown::Rounding::from);
+        out.kernels.put(r.part, groups.collect());
     }
-
-    /// Notes on what nobody should miss: the answer is about real numbers, and says nothing of this.
-    pub fn notes(&self) -> Vec<Entry> {
-        let grave = self.more.iter().filter(|m| m.kind != More::Often);
-        let note = |m: &Difference| Entry {
-            kernel: Some(Which::Optimized),
-            kind: WarningKind::Note.name(),
-            message: format!(
+    let mut warnings = Vec::new();
+    let [reference, optimized] = rounds else {
+        return (out, warnings);
+    };
+    for f in compare::compare(reference.rounded(), optimized.rounded()) {
+        let site = optimized.site(f.at);
+        if f.kind != More::Often {
+            let message = format!(
                 "{}: over the reals that makes no difference, in floating point it does",
-                m.message
-            ),
-            count: 1,
-            sites: vec![m.site.clone()],
-            difference: None,
-        };
-        grave.map(note).collect()
+                f.message
+            );
+            let said = Finding::new(Part::Optimized, WarningKind::Narrower, message);
+            warnings.push(said.at(vec![site.clone()]));
+        }
+        out.differences.push(Narrower {
+            kind: f.kind.name().to_string(),
+            format: f.fmt.name().to_string(),
+            message: f.message,
+            site,
+        });
     }
+    (out, warnings)
 }
 
 /// The PTX name of a type.
-pub fn type_name(ty: NumTy) -> String {
+fn type_name(ty: NumTy) -> String {
     match ty {
         NumTy::Float(f) => f.name().to_string(),
         NumTy::Int(IntTy { width, signed }) => {

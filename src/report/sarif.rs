@@ -1,12 +1,13 @@
 //! SARIF 2.1.0 (OASIS standard), as code scanning services read it.
 //!
-//! Each defect, counterexample, reason of `unknown` and warning is one result; the first place is
-//! its location, the others are related. A finding that an entry of a manifest must have is
-//! suppressed, so that only what is unexpected stands out. Made from the JSON object, which
-//! cached results have as well.
+//! Each defect, counterexample, reason of `unknown` and warning is one result. Its location is the line of the source
+//! that the PTX was compiled from where the PTX names it, else the PTX line; all other places are related. Each result
+//! has a location, without which services refuse the whole log. A finding that an entry of a manifest must have is
+//! suppressed, so that only what is unexpected stands out.
 
 use serde_json::{Map, Value, json};
 
+use crate::answer::{About, ErrorKind, Finding, Kind, Report, Site, kinds};
 use crate::gate::GateReport;
 
 use super::escape::uri;
@@ -14,78 +15,82 @@ use super::{Answer, EXIT_ERROR, Failure};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
+/// Results of a log, beyond which services refuse it.
+const MOST_RESULTS: usize = 5000;
+
+/// Places of a result beside its location.
+const MOST_PLACES: usize = 100;
+
+/// Rules that are no kinds of findings.
+const DIFFERS: &str = "not-equivalent";
+const UNMET: &str = "unexpected-verdict";
+const INPUT: &str = "input-error";
+
 /// The log of a check or a race.
 pub fn report(answer: &Answer) -> Value {
     let mut results = Vec::new();
     add_answer(&mut results, answer, None, false);
-    log(results, answer.verdict.exit())
+    log(results, answer.exit(), &[])
 }
 
 /// The log of a usage or input error: a notification, for nothing was looked at.
 pub fn failure(failure: &Failure) -> Value {
-    let notes = failure.diagnostics.iter().map(|d| {
-        let labels = d.labels.iter().filter_map(|(span, _)| {
-            let source = failure.source.as_ref()?;
-            let at = source.position(span.start);
-            Some(place(&source.name, at.line, at.column))
-        });
-        let places: Vec<Value> = labels.collect();
-        json!({"level": "error", "message": {"text": d.message}, "locations": places})
-    });
-    let notes: Vec<Value> = notes.collect();
-    let mut log = log(Vec::new(), EXIT_ERROR);
-    log["runs"][0]["invocations"][0]["toolConfigurationNotifications"] = json!(notes);
-    log
+    let places: Vec<Value> = failure.sites().iter().map(ptx).collect();
+    let note = |message: &str, places: &[Value]| json!({"level": "error", "message": {"text": message}, "locations": places});
+    let notes: Vec<Value> = match failure.diagnostics.as_slice() {
+        [one] => vec![note(&one.message, &places)],
+        all => all.iter().map(|d| note(&d.message, &[])).collect(),
+    };
+    log(Vec::new(), EXIT_ERROR, &notes)
 }
 
 /// The log of a manifest.
 pub fn gate(g: &GateReport) -> Value {
     let mut results = Vec::new();
     for e in &g.entries {
+        let here = place(&e.manifest.file, (e.manifest.line, 1), 1);
         match &e.result {
             Ok(answer) => add_answer(&mut results, answer, Some(&e.name), e.ok),
             Err(failure) => {
                 let sites = failure.sites();
-                let places = sites.iter().map(|s| place(&s.file, s.line, s.column));
-                results.push(result(
-                    "input-error",
-                    "error",
-                    &format!("{}: {}", e.name, failure.message()),
-                    places.collect(),
-                    false,
-                ));
+                let mut places: Vec<Value> = sites.iter().map(ptx).collect();
+                places.push(here.clone());
+                let text = format!("{}: {}", e.name, failure.message());
+                results.push(result(INPUT, "error", &text, places, false));
             }
         }
         if let (Some(why), Ok(_)) = (&e.why, &e.result) {
             let text = format!("{}: {why}", e.name);
-            results.push(result("unexpected-verdict", "error", &text, vec![], false));
+            results.push(result(UNMET, "error", &text, vec![here], false));
         }
     }
-    log(results, g.exit())
+    log(results, g.exit(), &[])
 }
 
-fn log(results: Vec<Value>, exit: u8) -> Value {
-    let mut rules: Vec<String> = results
+fn log(mut results: Vec<Value>, exit: u8, notes: &[Value]) -> Value {
+    results.truncate(MOST_RESULTS);
+    let mut ids: Vec<&str> = results
         .iter()
-        .filter_map(|r| r["ruleId"].as_str().map(str::to_string))
+        .filter_map(|r| r["ruleId"].as_str())
         .collect();
-    rules.sort();
-    rules.dedup();
-    let rules: Vec<Value> = rules
-        .iter()
-        .map(|id| json!({"id": id, "shortDescription": {"text": describe(id)}}))
-        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let rules: Vec<Value> = ids.into_iter().map(rule).collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {
                 "name": "volta",
-                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             }},
             "columnKind": "unicodeCodePoints",
-            "invocations": [{"executionSuccessful": exit != EXIT_ERROR, "exitCode": exit}],
+            "invocations": [{
+                "executionSuccessful": exit != EXIT_ERROR,
+                "exitCode": exit,
+                "toolConfigurationNotifications": notes,
+            }],
             "results": results,
         }],
     })
@@ -94,7 +99,7 @@ fn log(results: Vec<Value>, exit: u8) -> Value {
 /// Adds the findings of an answer, those of each of its instances by its sizes.
 fn add_answer(out: &mut Vec<Value>, answer: &Answer, entry: Option<&str>, expected: bool) {
     if answer.parts.is_empty() {
-        add(out, &answer.object, entry, expected);
+        add(out, &answer.report, entry, expected);
     }
     for part in &answer.parts {
         let Ok(answer) = &part.result else { continue };
@@ -102,59 +107,110 @@ fn add_answer(out: &mut Vec<Value>, answer: &Answer, entry: Option<&str>, expect
             Some(entry) => format!("{entry}: {}", part.sizes),
             None => part.sizes.to_string(),
         };
-        add(out, &answer.object, Some(&name), expected);
+        add(out, &answer.report, Some(&name), expected);
     }
 }
 
-/// Adds the findings of one object.
-fn add(out: &mut Vec<Value>, object: &Value, entry: Option<&str>, expected: bool) {
+/// Adds the findings of a report.
+fn add(out: &mut Vec<Value>, report: &Report, entry: Option<&str>, expected: bool) {
     let name = |text: &str| match entry {
         Some(entry) => format!("{entry}: {text}"),
         None => text.to_string(),
     };
-    let lists = [
-        ("defects", "error"),
-        ("unknown", "warning"),
-        ("warnings", "note"),
-    ];
-    for (list, level) in lists {
-        for f in object[list].as_array().into_iter().flatten() {
-            let mut text = f["message"].as_str().unwrap_or("").to_string();
-            if let Some(side @ ("reference" | "optimized")) = f["kernel"].as_str() {
-                text = format!("{side}: {text}");
-            }
-            let places = f["sites"].as_array().into_iter().flatten().map(|s| {
-                let number = |key: &str| s[key].as_u64().unwrap_or(1) as u32;
-                let file = s["file"].as_str().unwrap_or("");
-                place(file, number("line"), number("column"))
-            });
-            let kind = f["kind"].as_str().unwrap_or("finding");
-            let places: Vec<Value> = places.collect();
-            out.push(result(kind, level, &name(&text), places, expected));
-        }
-    }
-    if let Some(text) = object["counterexample"]["message"].as_str() {
-        let text = match object["counterexample"]["difference"]["message"].as_str() {
-            Some(why) => format!("{text}: {why}"),
-            None => text.to_string(),
+    let mut scribe = Scribe {
+        out,
+        report,
+        name: &name,
+        expected,
+    };
+    scribe.findings(&report.defects, "error");
+    scribe.findings(&report.unknown, "warning");
+    scribe.findings(&report.warnings, "note");
+    if let Some(example) = &report.counterexample {
+        let text = match &example.difference {
+            Some(d) => format!("{}: {}", example.message, d.message),
+            None => example.message.clone(),
         };
-        let file = object["optimized"]["file"].as_str().unwrap_or("");
-        let places = vec![place(file, 1, 1)];
-        out.push(result(
-            "not-equivalent",
-            "error",
-            &name(&text),
-            places,
-            expected,
-        ));
+        let places = entries(report);
+        let differs = result(DIFFERS, "error", &name(&text), places, expected);
+        out.push(differs);
     }
 }
 
-fn place(file: &str, line: u32, column: u32) -> Value {
+/// Where results of one report go.
+struct Scribe<'a> {
+    out: &'a mut Vec<Value>,
+    report: &'a Report,
+    name: &'a dyn Fn(&str) -> String,
+    expected: bool,
+}
+
+impl Scribe<'_> {
+    fn findings<K: Kind>(&mut self, findings: &[Finding<K>], level: &str) {
+        for f in findings {
+            let text = format!("{}{}", f.kernel.prefix(), f.message);
+            let mut places: Vec<Value> = f.sites.iter().map(source).collect();
+            // The PTX lines come after all lines of the source, and not twice.
+            let lines = f.sites.iter().filter(|s| s.source.is_some());
+            places.extend(lines.map(ptx));
+            if places.is_empty() {
+                places = entries(self.report);
+            }
+            let text = (self.name)(&text);
+            let result = result(f.kind.name(), level, &text, places, self.expected);
+            self.out.push(result);
+        }
+    }
+}
+
+/// The kernels of a report, the optimized one first: the place of what is about no line.
+fn entries(report: &Report) -> Vec<Value> {
+    let mut all: Vec<Value> = report
+        .kernels()
+        .map(|(_, k)| place(&k.file, (k.line, 1), 1))
+        .collect();
+    all.reverse();
+    all
+}
+
+/// The line of the source, or of the PTX where there is none.
+fn source(s: &Site) -> Value {
+    match &s.source {
+        Some(source) => {
+            let (file, line) = source.own();
+            place(file, (line, 1), 1)
+        }
+        None => ptx(s),
+    }
+}
+
+fn ptx(s: &Site) -> Value {
+    place(&s.file, (s.line, s.column), s.text.chars().count())
+}
+
+/// A line and column of a file, and how many characters are meant.
+fn place(file: &str, (line, column): (u32, u32), length: usize) -> Value {
+    let (line, start) = (line.max(1), u64::from(column.max(1)));
     json!({"physicalLocation": {
-        "artifactLocation": {"uri": uri(file)},
-        "region": {"startLine": line.max(1), "startColumn": column.max(1)},
+        "artifactLocation": {"uri": uri(&below_here(file))},
+        "region": {
+            "startLine": line,
+            "startColumn": start,
+            "endLine": line,
+            "endColumn": start + length.max(1) as u64,
+        },
     }})
+}
+
+/// A path below the working directory relative to it, as services find files; any other as it is.
+fn below_here(file: &str) -> String {
+    let here = std::env::current_dir().ok();
+    let inside =
+        here.and_then(|h| Some(std::path::Path::new(file).strip_prefix(h).ok()?.to_owned()));
+    match inside.as_deref().and_then(|p| p.to_str()) {
+        Some(path) if !path.is_empty() => path.to_string(),
+        _ => file.to_string(),
+    }
 }
 
 fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected: bool) -> Value {
@@ -162,7 +218,8 @@ fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected:
     out.insert("ruleId".into(), json!(rule));
     out.insert("level".into(), json!(level));
     out.insert("message".into(), json!({"text": text}));
-    let related = places.split_off(places.len().min(1));
+    let mut related = places.split_off(places.len().min(1));
+    related.truncate(MOST_PLACES);
     out.insert("locations".into(), json!(places));
     if !related.is_empty() {
         out.insert("relatedLocations".into(), json!(related));
@@ -174,31 +231,47 @@ fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected:
     Value::Object(out)
 }
 
-fn describe(rule: &str) -> String {
-    let text = match rule {
-        "data-race" => "Two accesses that conflict and that nothing orders.",
-        "deadlock" => "No thread can go on, and some have not returned.",
-        "barrier-misuse" => "A barrier or a warp collective is used wrongly.",
-        "out-of-bounds" => "An access lies outside of its array.",
-        "uninitialized-read" => "A value that was never written is read.",
-        "misaligned-access" => "An address is not a multiple of the size of the access.",
-        "assertion" => "An assertion or a trap is reached.",
-        "not-equivalent" => "An output of the kernels differs.",
-        "unexpected-verdict" => {
-            "An entry of the manifest did not get the verdict that it must get."
+/// The rule of a kind, with everything that services ask of one.
+fn rule(id: &str) -> Value {
+    let (says, means, example, family) = match kinds::all().into_iter().find(|k| k.word == id) {
+        Some(About {
+            says,
+            means,
+            example,
+            family,
+            ..
+        }) => (says, means, example, family.to_string()),
+        None => {
+            let (says, means) = other_rule(id);
+            (says, means, "volta gate volta.toml", "verdict".to_string())
         }
-        "input-error" => "An entry could not be run.",
-        "real-equal-write" => {
-            "Threads that nothing orders write values that are equal over the reals only."
-        }
-        "missing-fence" => "A fence is missing that shipped kernels leave out.",
-        "ordered-by-value" => {
-            "A read and a write race, and what is written is made from what is read."
-        }
-        "unused-read" => "A read races with a write, and what is read reaches nothing.",
-        "same-value-write" => "Threads that nothing orders write the same value.",
-        "write-to-input" => "An array that is bound as an input is written.",
-        other => return format!("Reported as {other}."),
     };
-    text.to_string()
+    json!({
+        "id": id,
+        "name": id,
+        "shortDescription": {"text": says},
+        "fullDescription": {"text": means},
+        "help": {
+            "text": format!("{means}\n\nExample:\n{example}"),
+            "markdown": format!("{means}\n\n```\n{example}\n```"),
+        },
+        "properties": {"tags": [family]},
+    })
+}
+
+fn other_rule(id: &str) -> (&'static str, &'static str) {
+    match id {
+        DIFFERS => (
+            "An output of the kernels differs.",
+            "An input is shown on which the optimized kernel computes another value than the reference.",
+        ),
+        UNMET => (
+            "An entry of the manifest did not get the verdict that it must get.",
+            "The entry's `expect`, `defects` or `denied` say what must come out.",
+        ),
+        _ => {
+            let about = ErrorKind::Manifest.about();
+            ("An entry could not be run.", about.means)
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use crate::answer::Written;
 use crate::number::{self, Value as Number};
 use crate::spec::ElemTy;
 
@@ -61,16 +62,16 @@ fn value(elem: ElemTy, bits: u64) -> Value {
 }
 
 impl Values {
-    /// The object of the JSON report.
-    pub fn json(&self) -> Value {
+    /// The array in the JSON report.
+    pub fn written(&self) -> Written {
         let values = self.elements.iter();
         let values = values.map(|e| e.map_or(Value::Null, |bits| value(self.elem, bits)));
-        json!({
-            "name": self.name,
-            "type": self.elem.name(),
-            "shape": self.shape,
-            "values": values.collect::<Vec<Value>>(),
-        })
+        Written {
+            name: self.name.clone(),
+            r#type: self.elem.name().to_string(),
+            shape: self.shape.clone(),
+            values: values.collect(),
+        }
     }
 
     /// The bytes of all elements, and how many have no value: these are NaN, or 0 in integers.

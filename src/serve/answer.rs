@@ -2,31 +2,30 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::report::precision::Precision;
-use crate::report::{self, Answer, Entry, Failure, Kind, Report, SCHEMA, Times, Verdict};
-use crate::sim::UnknownKind;
+use crate::answer::{Command, ErrorKind, Finding, Part, Schema, UnknownKind};
+use crate::report::{self, Answer, Failure, Report};
+use crate::spec::Options;
 
 /// An answer to a request that cannot be understood or carried out.
 pub fn refused(id: &Value, failure: &Failure) -> String {
     let object = report::json::failure(None, failure);
-    json!({"id": id, "ok": false, "error": object["error"]}).to_string()
+    json!({"id": id, "ok": false, "error": object.error}).to_string()
 }
 
 /// An error of a request itself.
 pub fn usage(why: impl Into<String>) -> Failure {
-    Failure::new("usage", why)
+    Failure::new(ErrorKind::Usage, why)
 }
 
 /// An answer without a verdict to a request that something ended.
 pub fn ended_early(id: &Value, why: &str) -> String {
-    let error = json!({"kind": "limit", "message": why, "sites": [], "which": null});
-    json!({"id": id, "ok": false, "error": error}).to_string()
+    refused(id, &Failure::new(ErrorKind::Limit, why))
 }
 
 /// The answer to `version`.
 pub fn version(id: &Value) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let result = json!({"volta": version, "schema": SCHEMA});
+    let result = json!({"volta": version, "schema": Schema::V2});
     json!({"id": id, "ok": true, "version": version, "result": result}).to_string()
 }
 
@@ -36,7 +35,7 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
     for format in formats {
         let text = match format.as_str() {
             "human" => anstream::adapter::strip_str(&answer.text).to_string(),
-            "json" => format!("{:#}\n", answer.object),
+            "json" => report::json::text(&answer.report),
             "sarif" => format!("{:#}\n", report::sarif::report(answer)),
             "junit" => report::junit::report(answer),
             "html" => report::html::report(answer),
@@ -47,7 +46,7 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
         };
         texts.insert(format.clone(), Value::String(text));
     }
-    let mut out = json!({"id": id, "ok": true, "result": answer.object});
+    let mut out = json!({"id": id, "ok": true, "result": answer.report});
     if !texts.is_empty() {
         out["texts"] = Value::Object(texts);
     }
@@ -55,30 +54,14 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
 }
 
 /// The report of a run that something ended from outside.
-pub fn ended(command: &'static str, why: String) -> Report {
-    Report {
-        command,
-        verdict: Verdict::Unknown,
-        formula: None,
-        kernels: Vec::new(),
-        defects: Vec::new(),
-        warnings: Vec::new(),
-        unknown: vec![Entry {
-            kernel: None,
-            kind: UnknownKind::Limit.name(),
-            message: why,
-            count: 1,
-            sites: Vec::new(),
-            difference: None,
-        }],
-        counterexample: None,
-        outputs: Vec::new(),
-        assumptions: Vec::new(),
-        precision: Precision::new(&[], false),
-        chance: None,
-        counts: None,
-        times: Times::default(),
-    }
+pub fn ended(command: Command, why: String) -> Report {
+    let part = match command {
+        Command::Check => Part::Pair,
+        Command::Race | Command::Run => Part::Kernel,
+    };
+    let mut report = report::begin(command, Vec::new(), &Options::default());
+    report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];
+    report
 }
 
 /// True for an answer that carries what was asked for.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::answer::Command;
 use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
@@ -106,13 +107,13 @@ pub fn work(memory: Option<u64>) {
 /// The answer to a request that something ended.
 pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
     let command = match command {
-        "check" => "check",
-        "race" => "race",
-        "run" => "run",
+        "check" => Command::Check,
+        "race" => Command::Race,
+        "run" => Command::Run,
         _ => return answer::ended_early(id, why),
     };
     let report = answer::ended(command, format!("{why}, nothing is claimed"));
-    answer::reported(id, &Answer::from(&report), &how.formats)
+    answer::reported(id, &Answer::from(report), &how.formats)
         .unwrap_or_else(|f| answer::refused(id, &f))
 }
 
@@ -174,9 +175,9 @@ impl Worker {
         let layers = [&base, &own];
         let layers = Layers(&layers);
         let answer = match job.command.as_str() {
-            "check" => Answer::from(&check::check(layers, &files)?),
-            "race" => Answer::from(&race::race(layers, &files)?),
-            "run" => Answer::from(&run::run(layers, &files)?),
+            "check" => Answer::from(check::check(layers, &files)?),
+            "race" => Answer::from(race::race(layers, &files)?),
+            "run" => Answer::from(run::run(layers, &files)?),
             _ => return self.prepare(job, layers, &files),
         };
         answer::reported(&job.id, &answer, &job.how.formats)

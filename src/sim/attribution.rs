@@ -21,6 +21,7 @@ use super::place::Target;
 use super::race::{By, Conflict, Finding, Kind, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::lanes;
+use crate::answer::AssumptionKind;
 use crate::kernel::{Kernel, MatrixForm, Op, Pc};
 
 /// Listed where a load and a store of one fragment meet.
@@ -224,7 +225,9 @@ impl Machine<'_> {
             })
         };
         if last[usize::from(!stores)].is_some_and(unordered) {
-            self.found.assumptions.insert(SAME_LANE.into());
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Machine.says(SAME_LANE));
         }
         last[usize::from(stores)] = Some(clocks.stamp(warp));
     }

@@ -13,6 +13,7 @@
 //! global memory were fenced before a copy reads them, and reads of it before a copy overwrites shared
 //! memory. But for the first these are assumptions that the report states.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
 
 use super::address::provenance::BaseId;
@@ -502,11 +503,10 @@ impl Machine<'_> {
         }
         let late = |b: &Bulk| b.issued.iter().any(|i| !i.read);
         if self.bulk.iter().any(late) {
-            self.found.assumptions.insert(
+            self.found.assumptions.insert(AssumptionKind::Machine.says(
                 "shared memory keeps its content after the last thread has exited until the bulk \
-                 copies that nobody waited for have read it"
-                    .into(),
-            );
+                 copies that nobody waited for have read it",
+            ));
         }
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.6 (`shfl.sync`), 9.7.13.1 to 9.7.13.13.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{AtomOp, FloatOp, Guard, IntOp, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
 use crate::term::{ICmp, TermId};
 
@@ -162,10 +163,9 @@ impl Machine<'_> {
             Op::Match { all, width, .. } => self.match_lanes(w, members, all, width),
             Op::Redux { op, ty, abs, .. } => self.reduce(w, members, op, ty, abs),
             Op::Elect { .. } => {
-                self.found.assumptions.insert(
-                    "elect.sync elects the lowest lane of its mask (PTX leaves the choice open)"
-                        .into(),
-                );
+                self.found.assumptions.insert(AssumptionKind::Machine.says(
+                    "elect.sync elects the lowest lane of its mask (PTX leaves the choice open)",
+                ));
                 for lane in lanes(members) {
                     let pc = Pc(self.warps[w].pc[lane]);
                     if let Op::Elect { dst, p, .. } = &self.inst(pc).op {

@@ -7,6 +7,7 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
 use crate::number;
 use crate::term::questions::{Asked, Question};
@@ -207,11 +208,8 @@ impl Machine<'_> {
 
     /// A test is decided by what inputs without known contents are.
     pub(super) fn takes_for_finite(&mut self, pc: Pc) {
-        let start = self.kernel.span(pc).start;
-        let line = self.kernel.source.position(start).line;
-        self.found.assumptions.insert(format!(
-            "inputs without known contents are finite numbers, which decides the test in line {line}"
-        ));
+        let what = "inputs without known contents are finite numbers";
+        self.takes_for_test(pc, AssumptionKind::Finite, what);
     }
 
     fn halves(

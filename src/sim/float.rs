@@ -11,6 +11,7 @@ use std::array::from_fn;
 use num_rational::BigRational;
 use num_traits::Zero;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd, Src};
 use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact};
@@ -278,10 +279,9 @@ impl Machine<'_> {
         }
         let overflows = |&x: &TermId| s.may_overflow(Class::Nan, x, narrow);
         if operands.iter().any(overflows) {
-            self.found.assumptions.insert(
-                "no number that a maximum or minimum with .NaN looks at is one for overflows"
-                    .into(),
-            );
+            self.found.assumptions.insert(AssumptionKind::Finite.says(
+                "no number that a maximum or minimum with .NaN looks at is one for overflows",
+            ));
         }
         out
     }
@@ -369,9 +369,11 @@ impl Machine<'_> {
                 return t;
             } else if let Some(c) = idiom::mask(store, fmt, a, b) {
                 let t = store.add(a, b);
-                self.found.assumptions.insert(format!(
+                self.found
+                    .assumptions
+                    .insert(AssumptionKind::Mask.says(format!(
                     "a sum with the constant {c}, which masks what it is added to, is one of reals"
-                ));
+                )));
                 return t;
             }
             return self.opaque(

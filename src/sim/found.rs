@@ -17,6 +17,7 @@
 
 use num_traits::Signed;
 
+use crate::answer::{self, AssumptionKind};
 use crate::kernel::{Fmt, Pc, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::orders::Orders;
@@ -101,19 +102,26 @@ impl Machine<'_> {
 
     /// A test is decided by no number being beyond its format.
     pub(super) fn takes_for_within(&mut self, pc: Pc) {
-        let start = self.kernel.span(pc).start;
-        let line = self.kernel.source.position(start).line;
-        self.found.assumptions.insert(format!(
-            "no number is beyond its format, which decides the test in line {line}"
-        ));
+        self.takes_for_test(
+            pc,
+            AssumptionKind::WithinFormat,
+            "no number is beyond its format",
+        );
     }
 
     fn takes_for_positive(&mut self, pc: Pc) {
-        let start = self.kernel.span(pc).start;
-        let line = self.kernel.source.position(start).line;
-        self.found.assumptions.insert(format!(
-            "no number but 0 is rounded to 0, which decides the test in line {line}"
-        ));
+        self.takes_for_test(
+            pc,
+            AssumptionKind::NotVanishing,
+            "no number but 0 is rounded to 0",
+        );
+    }
+
+    /// A test is decided by what is taken for granted.
+    pub(super) fn takes_for_test(&mut self, pc: Pc, kind: AssumptionKind, what: &str) {
+        let site = answer::Site::new(&self.kernel.source, self.kernel.span(pc), "");
+        let message = format!("{what}, which decides the test in line {}", site.line);
+        self.found.assumptions.insert(kind.says(message).at(site));
     }
 
     /// The answer of the reals to a test, which rounding may turn over.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::answer::Assumption;
 use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
 use crate::term::questions::Question;
@@ -152,7 +153,7 @@ pub struct Found {
     /// Unknowns.
     pub unknowns: BTreeMap<(UnknownKind, Vec<Pc>), Finding<UnknownKind>>,
     /// Assumptions made on the way.
-    pub assumptions: FxHashSet<String>,
+    pub assumptions: FxHashSet<Assumption>,
 }
 
 fn record<K: Copy + Ord>(

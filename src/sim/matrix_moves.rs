@@ -16,6 +16,7 @@
 //! Not claimed: what the upper bits of a widened element are. The manual calls them padding; that they
 //! are zeros is an assumption, which the report lists.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
 use crate::term::TermId;
 
@@ -149,11 +150,8 @@ impl Machine<'_> {
         let rows = self.matrix_rows((w, pc), form.rows(dsts.len()), at, Kind::Read)?;
         self.order_rows((w, pc), &rows, dsts.len(), (form, narrow), Kind::Read)?;
         if narrow.is_some() {
-            self.found.assumptions.insert(
-                "an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
-                 with zeros above it"
-                    .into(),
-            );
+            self.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
+                 with zeros above it"));
         }
         for (r, d) in dsts.iter().enumerate() {
             for lane in 0..LANES {

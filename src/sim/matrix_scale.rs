@@ -12,6 +12,7 @@
 //!
 //! Over the reals the factor of an element is part of it: the sum is of (a * scale) * (b * scale).
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{BlockScale, Fmt, Pc, ScaleData};
 use crate::term::TermId;
 
@@ -34,7 +35,9 @@ impl Machine<'_> {
         let chunks = usize::from(scale.chunks);
         if scale.fmt == Fmt::E4m3 {
             self.found.assumptions.insert(
-                "the highest bit of a scale factor of `.ue4m3` is zero, as its format says".into(),
+                AssumptionKind::Machine.says(
+                    "the highest bit of a scale factor of `.ue4m3` is zero, as its format says",
+                ),
             );
         }
         let size = depth / chunks;

@@ -18,6 +18,7 @@
 //!
 //! Not claimed: metadata that depend on data.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Mma, Pc};
 
 use super::UnknownKind;
@@ -107,10 +108,10 @@ impl Machine<'_> {
         }
         let differ = || (0..8).any(|g| out[g] != out[g + 8]);
         if !wide && words == 2 && differ() {
-            self.found.assumptions.insert(format!(
+            self.found.assumptions.insert(AssumptionKind::Machine.says(format!(
                 "of the two lanes with metadata of a sparse product of depth {depth}, the first is about row g \
                  and the second about row g + 8, as in the products of twice the depth"
-            ));
+            )));
         }
         Ok(out)
     }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, WaitFor};
 use crate::term::TermId;
 
@@ -221,10 +222,7 @@ impl Machine<'_> {
                     let why = "mbarrier.init of an object that was not invalidated is undefined";
                     return Err(self.object_misused(w, lane, pc, at, why));
                 }
-                self.found.assumptions.insert(
-                    "mbarrier.init of an object that nobody has used since it was made makes it anew"
-                        .into(),
-                );
+                self.found.assumptions.insert(AssumptionKind::Machine.says("mbarrier.init of an object that nobody has used since it was made makes it anew"));
             }
             let content = self.fresh_bits(64);
             self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(content));
@@ -284,11 +282,8 @@ impl Machine<'_> {
                     o.now.known.push(snap);
                 }
                 if at_once {
-                    self.found.assumptions.insert(
-                        "cp.async.mbarrier.arrive of a thread that has no copy under way arrives after \
-                         what the thread did before"
-                            .into(),
-                    );
+                    self.found.assumptions.insert(AssumptionKind::Machine.says("cp.async.mbarrier.arrive of a thread that has no copy under way arrives after \
+                         what the thread did before"));
                 }
                 if *counted {
                     self.arrive(w, lane, pc, at, 1, stamp)?;

@@ -7,6 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Inst, Kernel, Op, Pc};
 use crate::term::ArrayId;
 
@@ -303,7 +304,7 @@ impl Machine<'_> {
         let held = self.order.held.as_ref().map(|h| &h.report);
         let found = attribution::settle(&self.order.report, held);
         if self.order.report.same_lane {
-            let assumption = attribution::SAME_LANE.into();
+            let assumption = AssumptionKind::Machine.says(attribution::SAME_LANE);
             self.found.assumptions.insert(assumption);
         }
         for f in found {

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::answer::{self, Assumption};
+pub use crate::answer::{DefectKind, UnknownKind};
 use crate::kernel::Pc;
 use crate::term::{ArrayId, TermId, TermStore};
 
@@ -37,26 +39,7 @@ pub struct Step {
     pub barrier: bool,
 }
 
-/// Kinds of defects of the command-line contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DefectKind {
-    /// Two conflicting accesses that nothing orders.
-    DataRace,
-    /// No thread can step and some have not returned.
-    Deadlock,
-    /// A barrier or warp collective used wrongly.
-    BarrierMisuse,
-    /// An access outside its array.
-    OutOfBounds,
-    /// A value that was never written is used.
-    UninitializedRead,
-    /// An address that is not a multiple of the access size.
-    MisalignedAccess,
-    /// `__assertfail` or `trap` was reached.
-    Assertion,
-}
-
-/// Kinds of warnings of the command-line contract.
+/// Kinds of warnings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WarningKind {
     /// Unordered writes of the same bits by the same operations.
@@ -83,37 +66,24 @@ pub enum WarningKind {
     Note,
 }
 
-/// Reasons of `unknown` of the command-line contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum UnknownKind {
-    /// A branch or side effect that depends on input data.
-    DataDependentBranch,
-    /// An address that depends on input data.
-    DataDependentAddress,
-    /// An instruction that is not executed yet.
-    UnsupportedInstruction,
-    /// An integer parameter without a value reaches a branch or an address.
-    MissingBinding,
-    /// The decision procedure gave up.
-    Undecided,
-    /// An operation may be undefined.
-    Undefined,
-    /// A NaN constant meets arithmetic.
-    NotANumber,
-    /// Bytes of different values meet in one.
-    MixedBytes,
-    /// A layout that PTX leaves open matters.
-    UnspecifiedLayout,
-    /// A value that depends on the schedule matters.
-    NondeterministicValue,
-    /// Calls nest too deep.
-    CallDepth,
-    /// Bits of a computed number matter, and how the kernels compute it differs or is not known.
-    BitsOfRounded,
-    /// No element is compared.
-    NothingToCompare,
-    /// Time or memory ran out.
-    Limit,
+impl WarningKind {
+    /// The kind as reports name it.
+    pub fn named(self) -> answer::WarningKind {
+        match self {
+            WarningKind::SameValueWrite => answer::WarningKind::SameValueWrite,
+            WarningKind::RealEqualWrite | WarningKind::RealEqualRace => {
+                answer::WarningKind::RealEqualWrite
+            }
+            WarningKind::WriteToInput => answer::WarningKind::WriteToInput,
+            WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
+            WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
+            WarningKind::MissingFence => answer::WarningKind::MissingFence,
+            WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
+            WarningKind::UnknownOpcode => answer::WarningKind::UnknownOpcode,
+            WarningKind::Residual => answer::WarningKind::Residual,
+            WarningKind::Note => answer::WarningKind::Note,
+        }
+    }
 }
 
 /// A finding of a kind: the same pair of lines reported once, with a count.
@@ -190,8 +160,8 @@ pub struct Outcome {
     pub conditionals: Vec<Conditional>,
     /// What was read where data choose.
     pub gathers: Vec<super::gather::Gather>,
-    /// What the run took for granted, as sentences.
-    pub assumptions: Vec<String>,
+    /// What the run took for granted.
+    pub assumptions: Vec<Assumption>,
     /// Counts.
     pub stats: Stats,
     /// How often threads executed each instruction other than a plain jump.

@@ -26,6 +26,7 @@ use super::machine::{Machine, RegionId, SHARED};
 use super::order::Order;
 use super::warp::{LANES, lanes};
 use super::{Tid, UnknownKind, WarningKind};
+use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 
 /// The last write of a word through the generic proxy.
@@ -321,11 +322,12 @@ impl Machine<'_> {
             proxies.seen(clocks, writer, region, (from, bytes)),
             Seen::Yes
         ) {
-            self.found.assumptions.insert(
-                "a bulk copy that a barrier orders after writes of threads overwrites them, \
-                 without fence.proxy.async"
-                    .into(),
-            );
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Visibility.says(
+                    "a bulk copy that a barrier orders after writes of threads overwrites them, \
+                     without fence.proxy.async",
+                ));
         }
         true
     }
@@ -345,11 +347,8 @@ impl Machine<'_> {
         let (who, at, certain) = match seen {
             Seen::Yes => return true,
             Seen::Copied => {
-                self.found.assumptions.insert(
-                    "what cp.async wrote is visible to the tensor cores after its wait and a barrier, \
-                     without fence.proxy.async"
-                        .into(),
-                );
+                self.found.assumptions.insert(AssumptionKind::Visibility.says("what cp.async wrote is visible to the tensor cores after its wait and a barrier, \
+                     without fence.proxy.async"));
                 return true;
             }
             Seen::Perhaps(who, at) => (who, at, false),

@@ -10,6 +10,7 @@
 //!
 //! Not claimed: the rounding of the accumulation; accumulators of f16; what the decoder refuses.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Fmt, Guard, Lanes, MatTy, Pc, Src, TensorA, TensorKind, TensorOp};
 use crate::term::TermId;
 
@@ -298,11 +299,10 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         };
         if bits >> 46 & 7 == 0 {
-            self.found.assumptions.insert(
+            self.found.assumptions.insert(AssumptionKind::Machine.says(
                 "a matrix descriptor of tcgen05 means the same with bits 46 to 48 clear, where \
-                 the manual wants 1"
-                    .into(),
-            );
+                 the manual wants 1",
+            ));
         }
         let base = self.descriptor_base((by.w, by.lane, by.pc), s, d.pattern())?;
         Ok((d, base))

@@ -11,6 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Pc, Space};
 
 use super::Tid;
@@ -62,9 +63,11 @@ impl Machine<'_> {
             && self.prov.landing(p, Space::Shared).is_ok()
         {
             space = Space::Shared;
-            self.found.assumptions.insert(
-                "tcgen05.commit without a state space takes an address of shared memory".into(),
-            );
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Machine.says(
+                    "tcgen05.commit without a state space takes an address of shared memory",
+                ));
         }
         let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 8, true);
@@ -103,11 +106,8 @@ impl Machine<'_> {
                 && others.iter().any(|other| clocks.ordered(*other, now, me))
             {
                 clocks.join_by(agent, me);
-                self.found.assumptions.insert(
-                    "commits of a thread between two of its tcgen05.mma have all arrived when one of them \
-                     has been waited for and their mbarriers are invalidated"
-                        .into(),
-                );
+                self.found.assumptions.insert(AssumptionKind::Machine.says("commits of a thread between two of its tcgen05.mma have all arrived when one of them \
+                     has been waited for and their mbarriers are invalidated"));
             }
         }
     }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 
 use super::clock::{Actor, Carried, Tick};
@@ -171,9 +172,10 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         };
         self.tensor.held.push((first, columns, pc, w));
-        self.found
-            .assumptions
-            .insert("tcgen05.alloc gives the lowest free columns of tensor memory".into());
+        self.found.assumptions.insert(
+            AssumptionKind::Machine
+                .says("tcgen05.alloc gives the lowest free columns of tensor memory"),
+        );
         self.tensor_manage(w, pc, first, columns)?;
         Ok(first)
     }
@@ -344,11 +346,12 @@ impl Machine<'_> {
         let before = committed || number(last, false).is_some_and(|n| n > old.number);
         let after = number(by, true).is_some_and(|n| n > old.number);
         if !(before && after) {
-            self.found.assumptions.insert(
-                "what barriers and mbarriers order among operations on tensor memory needs no \
-                 tcgen05.fence"
-                    .into(),
-            );
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Visibility.says(
+                    "what barriers and mbarriers order among operations on tensor memory needs no \
+                 tcgen05.fence",
+                ));
         }
     }
 }

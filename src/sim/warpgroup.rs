@@ -3,6 +3,7 @@
 //! Source: PTX ISA 9.0, sections 9.7.15 and 9.7.19.5: an `.aligned` instruction of a warpgroup is the same in all its
 //! warps. Products are told apart by their place; a number of registers may be set in several.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Op, Pc};
 
 use super::DefectKind;
@@ -61,7 +62,8 @@ impl Machine<'_> {
     pub fn set_registers(&mut self, w: usize, pc: Pc, registers: (u32, bool)) -> Result<(), Stop> {
         self.whole_warpgroup(w, pc)?;
         self.found.assumptions.insert(
-            "registers suffice for each `setmaxnreg`, which waits for them otherwise".into(),
+            AssumptionKind::Scheduling
+                .says("registers suffice for each `setmaxnreg`, which waits for them otherwise"),
         );
         self.products.warps[w].issued.push(Alike {
             pc,

@@ -18,6 +18,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::term::TermId;
 
@@ -287,11 +288,12 @@ impl Machine<'_> {
                 })
             });
             if !same && self.moved_since_fence(pc, r) {
-                self.found.assumptions.insert(
-                    "a register that only mov set between wgmma.fence and wgmma.mma_async is \
-                     ready for it (the manual wants the fence after it)"
-                        .into(),
-                );
+                self.found
+                    .assumptions
+                    .insert(AssumptionKind::Visibility.says(
+                        "a register that only mov set between wgmma.fence and wgmma.mma_async is \
+                     ready for it (the manual wants the fence after it)",
+                    ));
             } else if !same {
                 let site = self.site(pc, w, u32::MAX, "starts a product");
                 self.defect(DefectKind::DataRace, vec![site], || {
@@ -411,9 +413,10 @@ impl Machine<'_> {
             return Ok(());
         }
         if self.prov.dynamic == Some(base) && self.kernel.shared.is_empty() {
-            self.found
-                .assumptions
-                .insert("dynamic shared memory begins at a multiple of 1024 bytes".into());
+            self.found.assumptions.insert(
+                AssumptionKind::Alignment
+                    .says("dynamic shared memory begins at a multiple of 1024 bytes"),
+            );
             return Ok(());
         }
         let site = self.site(pc, w, 1 << lane, "accesses it");

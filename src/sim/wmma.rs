@@ -20,6 +20,7 @@
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{
     Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
@@ -111,10 +112,11 @@ impl Machine<'_> {
     fn known_layout(&mut self, what: Fragment) -> bool {
         let known = self.launch.wmma_layout && two_tiles(what);
         if known {
-            self.found.assumptions.insert(
-                "accumulators of wmma of 16 x 16 elements are laid out as on sm_80 (--wmma-layout)"
-                    .into(),
-            );
+            self.found
+                .assumptions
+                .insert(AssumptionKind::WmmaLayout.says(
+                "accumulators of wmma of 16 x 16 elements are laid out as on sm_80 (--wmma-layout)",
+            ));
         }
         known
     }

@@ -4,6 +4,7 @@
 //! the reference lacks one. The arrays of the two become one for the whole pair, since what is one array for one kernel is one argument of the launch for both.
 //! What is said about either holds for both: an input that is also an output is read and written.
 
+use crate::answer::AssumptionKind;
 use crate::term::ArrayId;
 
 use super::binding::Key;
@@ -104,7 +105,7 @@ fn merge(table: &mut Table, drafts: &mut [Draft], x: ArrayId, y: ArrayId) -> Res
     let (a, b) = (&table.merged[k].name, &table.merged[d].name);
     table
         .assumptions
-        .push(format!("`{a}` and `{b}` are the same array"));
+        .push(AssumptionKind::Alias.says(format!("`{a}` and `{b}` are the same array")));
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 //! Source: the section "Bindings" of the command-line contract. A value is read here without
 //! knowledge of the kernel; `pair` fits it to the parameter's type.
 
+use std::fmt;
+
 use crate::kernel::Fmt;
 use crate::term::{decode, encode_exact};
 
@@ -34,6 +36,19 @@ pub struct Key {
     pub param: ParamKey,
     /// Byte offset of a field.
     pub offset: Option<u32>,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.param {
+            ParamKey::Position(n) => write!(f, "{n}")?,
+            ParamKey::Name(name) => f.write_str(name)?,
+        }
+        match self.offset {
+            Some(bytes) => write!(f, "+{bytes}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Which parameter is meant.

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::answer::ErrorKind;
 use crate::diag::Span;
 
 /// An input error of the launch or the bindings.
@@ -60,6 +61,8 @@ pub enum SpecError {
         "{bytes} bytes of dynamic shared memory are more than any device has: give what the launch gives, in bytes"
     )]
     BadDynamicShared { bytes: u64 },
+    #[error("`{word}` is not a kind of warning{near}; `volta explain` lists the kinds")]
+    UnknownKind { word: String, near: String },
     #[error("a timeout of {seconds} seconds is not possible")]
     BadTimeout { seconds: f64 },
     #[error("the binding `{text}` cannot be read: {why}")]
@@ -188,6 +191,46 @@ pub enum SpecError {
         first: String,
         second: String,
     },
+}
+
+impl SpecError {
+    /// The kind that reports name.
+    pub fn kind(&self) -> ErrorKind {
+        use SpecError::*;
+        match self {
+            UnknownLayout { .. }
+            | NoBlock { .. }
+            | BlockAboveMaxntid { .. }
+            | TooMuchShared { .. }
+            | BlockAgainstReqntid { .. }
+            | ThreadsAndBlock
+            | BadBlock { .. }
+            | BadGrid { .. }
+            | CtaOutsideGrid { .. }
+            | BadDynamicShared { .. } => ErrorKind::Launch,
+            Contents { .. } | TwoContents { .. } => ErrorKind::Contents,
+            BadFact { .. } => ErrorKind::Fact,
+            BadName { .. } | BadPointers { .. } | BadOnly { .. } => ErrorKind::Binding,
+            TwoReferences | UnknownKind { .. } | BadTimeout { .. } => ErrorKind::Usage,
+            NoFile { .. } => ErrorKind::Manifest,
+            BadArg { .. }
+            | BadMap { .. }
+            | BadAlias { .. }
+            | NoSuchAlias { .. }
+            | AliasOfNumber { .. }
+            | AliasOfScalar { .. }
+            | NoSuchParam { .. }
+            | BoundTwice { .. }
+            | DoesNotFit { .. }
+            | OneSided { .. }
+            | Widths { .. }
+            | TwoMeanings { .. }
+            | NoSuchMapped { .. }
+            | MappedTwice { .. }
+            | MappedTypes { .. }
+            | DeclaredTwice { .. } => ErrorKind::Binding,
+        }
+    }
 }
 
 /// A manifest or spec file that cannot be read, with the place.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Kernel;
 use crate::term::ArrayId;
 use crate::term::gather::{Facts, Range};
@@ -71,7 +72,7 @@ pub(super) fn resolve(
     facts: &[Fact],
     subjects: &[Subject<'_>],
     arrays: &[Array],
-) -> Result<(Arc<Facts>, Vec<String>), SpecError> {
+) -> Result<(Arc<Facts>, Vec<Assumption>), SpecError> {
     let mut out = Facts::default();
     let mut said = Vec::new();
     for f in facts {
@@ -129,10 +130,10 @@ pub(super) fn resolve(
             lo,
             hi,
         });
-        said.push(format!(
+        said.push(AssumptionKind::Fact.says(format!(
             "each element of {} is in {}..{}, as --assume says",
             info.name, f.range.0, f.range.1
-        ));
+        )));
     }
     Ok((Arc::new(out), said))
 }

@@ -47,11 +47,13 @@ impl Names {
 const HEAD: &str = "\
 # Checks of GPU kernels, run by `volta gate volta.toml`.
 # Paths are relative to this file. Every key can stand in [defaults] or in an entry.
+# What stands in a comment is a choice: fill it in, or leave it out.
 
 [defaults]
-# threads = 128            # or block = [16, 16]; a kernel with .reqntid needs neither
+# threads = N              # or block = [X, Y]; a kernel with .reqntid needs neither
 # grid = 1                 # %nctaid: every CTA of it is run; cta = 0 runs that one instead
 # dynamic-shared = 49152   # bytes of dynamic shared memory
+# deny = [\"narrower\"]     # kinds of warnings that fail an entry; `volta explain` lists them
 # timeout = 60             # seconds for an entry; memory-limit = 4_000_000_000 bytes
 ";
 
@@ -71,24 +73,32 @@ fn write_check(
     (first, a): (&String, &Kernel),
     (second, b): (&String, &Kernel),
 ) -> std::fmt::Result {
-    writeln!(out, "\n[[check]]")?;
-    writeln!(out, "name = {}", quote(name))?;
+    writeln!(
+        out,
+        "\n# Two kernels that must compute the same, one of them the reference:"
+    )?;
+    writeln!(out, "# [[check]]\n# name = {}", quote(name))?;
     for (side, file, kernel) in [("reference", first, a), ("optimized", second, b)] {
         let (file, entry) = (quote(file), quote(&kernel.name));
-        writeln!(out, "{side} = {{ file = {file}, entry = {entry} }}")?;
+        writeln!(out, "# {side} = {{ file = {file}, entry = {entry} }}")?;
     }
     write_launch(out, a)?;
     write_args(out, a)?;
-    writeln!(out, "expect = \"equivalent\"")
+    writeln!(out, "# expect = \"equivalent\"")
 }
 
 fn write_launch(out: &mut String, kernel: &Kernel) -> std::fmt::Result {
     match kernel.reqntid {
         Some(block) => writeln!(out, "# the block is {block:?}, from .reqntid"),
-        None => writeln!(
-            out,
-            "threads = 128             # the block that it is launched with"
-        ),
+        None => {
+            let most = kernel.maxntid.map(|n| format!(", at most {n} threads"));
+            let most = most.unwrap_or_default();
+            writeln!(
+                out,
+                "# threads = N              # the block that it is launched with{most};"
+            )?;
+            writeln!(out, "# block = [X, Y]           # or its sizes")
+        }
     }
 }
 
@@ -98,8 +108,7 @@ fn write_args(out: &mut String, kernel: &Kernel) -> std::fmt::Result {
         let example = match p.kind {
             ParamKind::Int { pointer: true, .. } => array(kernel, i),
             _ if uses.is_pointer(i, 0) => array(kernel, i),
-            ParamKind::Float(_) => "1.0".to_string(),
-            _ => "128".to_string(),
+            _ => "VALUE".to_string(),
         };
         let ty = show_type(p);
         writeln!(out, "# args.\"{i}\" = \"{example}\"  # {} is {ty}", p.name)?;
@@ -133,7 +142,7 @@ fn array(kernel: &Kernel, param: usize) -> String {
     // Not every format that an instruction has is one that a binding can name.
     let named = |e: &&(&str, ElemTy)| e.1 == elem;
     let name = ElemTy::NAMES.iter().find(named).map_or("f32", |e| e.0);
-    format!("{role}:{name}[128]")
+    format!("{role}:{name}[N]")
 }
 
 /// A string as TOML writes it.

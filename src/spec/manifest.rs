@@ -13,6 +13,8 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
+use crate::answer::{Part, WarningKind, kinds};
+
 use super::SpecError;
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, stream_of};
 use super::contents::Sources;
@@ -86,6 +88,10 @@ pub struct Settings {
     pub warp_sync: Option<bool>,
     /// Warnings that count as defects.
     pub strict: Option<bool>,
+    /// Kinds of warnings that make the exit status 1; those of all layers together.
+    pub deny: Vec<String>,
+    /// Kinds of denied warnings that an entry must have.
+    pub denied: Vec<String>,
     /// No recovery of constants.
     #[serde(alias = "exact_constants")]
     pub exact_constants: Option<bool>,
@@ -379,6 +385,15 @@ impl Which {
         }
     }
 
+    /// The same as reports name it.
+    pub fn part(self) -> Part {
+        match self {
+            Which::Kernel => Part::Kernel,
+            Which::Reference => Part::Reference,
+            Which::Optimized => Part::Optimized,
+        }
+    }
+
     fn of(self, s: &Settings) -> Option<&Side> {
         match self {
             Which::Kernel => s.kernel.as_ref(),
@@ -422,6 +437,8 @@ pub struct Options {
     pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// Kinds of warnings that make the exit status 1.
+    pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
     /// Proofs by random evaluation count.
@@ -436,6 +453,23 @@ pub struct Options {
     pub seed: u64,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            map: Vec::new(),
+            sizes: Sizes::default(),
+            strict: false,
+            deny: Vec::new(),
+            exact_constants: false,
+            probabilistic: false,
+            precision: false,
+            timeout: DEFAULT_TIMEOUT,
+            memory_limit: None,
+            seed: 0,
+        }
+    }
+}
+
 /// The layers of settings, lowest first.
 #[derive(Clone, Copy, Debug)]
 pub struct Layers<'a>(pub &'a [&'a Settings]);
@@ -444,19 +478,15 @@ impl Layers<'_> {
     /// What concerns neither kernel alone.
     pub fn options(self) -> Result<Options, SpecError> {
         let mut out = Options {
-            map: Vec::new(),
             sizes: self.sizes(),
-            strict: false,
-            exact_constants: false,
-            probabilistic: false,
-            precision: false,
-            timeout: DEFAULT_TIMEOUT,
-            memory_limit: None,
-            seed: 0,
+            ..Options::default()
         };
         for layer in self.0 {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
+            }
+            for word in &layer.deny {
+                out.deny.extend(denied(word)?);
             }
             if let Some(exact) = layer.exact_constants {
                 out.exact_constants = exact;
@@ -647,6 +677,27 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_string(),
     }
+}
+
+/// The word that stands for every kind of warning.
+const EVERY_WARNING: &str = "warnings";
+
+/// The kinds of warnings that a word of `deny` names.
+pub fn denied(word: &str) -> Result<Vec<WarningKind>, SpecError> {
+    if word == EVERY_WARNING {
+        return Ok(WarningKind::ALL.to_vec());
+    }
+    if let Some(kind) = WarningKind::parse(word) {
+        return Ok(vec![kind]);
+    }
+    let mut words = WarningKind::words();
+    words.push(EVERY_WARNING);
+    let near = match kinds::near(word, &words).as_slice() {
+        [] => String::new(),
+        near => format!(" (near: {})", near.join(", ")),
+    };
+    let word = word.to_string();
+    Err(SpecError::UnknownKind { word, near })
 }
 
 fn block(threads: Option<u32>, block: Option<Triple>) -> Result<Option<[u32; 3]>, SpecError> {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::answer::AssumptionKind;
 use crate::term::ArrayId;
 
 use super::binding::Key;
@@ -85,12 +86,12 @@ pub(super) fn restrict(
             .map(|p| format!("{}{}", a.name, show(p)))
             .collect();
         let shape: Vec<String> = a.shape.iter().map(u64::to_string).collect();
-        table.assumptions.push(format!(
+        table.assumptions.push(AssumptionKind::LeftOut.says(format!(
             "of `{}[{}]` only {} is compared; every other element of it is left out",
             a.name,
             shape.join(","),
             shown.join(", ")
-        ));
+        )));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
@@ -63,7 +64,7 @@ pub struct Setup {
     /// The arrays as the pair sees them.
     pub arrays: Arrays,
     /// What was taken for granted.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
 }
 
 /// One side while it is resolved.
@@ -194,7 +195,7 @@ pub(super) struct Table {
     /// Arrays that are another one.
     pub(super) aliased: Vec<ArrayId>,
     /// What was taken for granted.
-    pub(super) assumptions: Vec<String>,
+    pub(super) assumptions: Vec<Assumption>,
     /// Names that the user gave.
     names: Names,
     /// Arrays that no parameter is.
@@ -505,20 +506,20 @@ impl Table {
             .collect();
         if pointers.len() > 1 {
             let text = "different pointer parameters point to arrays that do not overlap";
-            self.assumptions.push(text.into());
+            self.assumptions.push(AssumptionKind::NoOverlap.says(text));
         }
         let open = pointers.iter().map(|&i| &self.merged[i]);
         let open = open.filter(|a| a.extent.is_none());
         let open: Vec<String> = open.map(|a| format!("`{}`", a.name)).collect();
         match open.as_slice() {
             [] => {}
-            [one] => self.assumptions.push(format!(
+            [one] => self.assumptions.push(AssumptionKind::Extent.says(format!(
                 "{one} is an array of unknown extent, aligned to 256 bytes"
-            )),
-            all => self.assumptions.push(format!(
+            ))),
+            all => self.assumptions.push(AssumptionKind::Extent.says(format!(
                 "{} are arrays of unknown extent, aligned to 256 bytes",
                 all.join(", ")
-            )),
+            ))),
         }
         let mut initialised: Vec<String> = Vec::new();
         for g in drafts.iter().flat_map(|d| &d.kernel.globals) {
@@ -528,17 +529,18 @@ impl Table {
             }
         }
         if !initialised.is_empty() {
-            self.assumptions.push(format!(
-                "initial values hold when a kernel starts: {}",
-                initialised.join(", ")
-            ));
+            self.assumptions
+                .push(AssumptionKind::InitialValue.says(format!(
+                    "initial values hold when a kernel starts: {}",
+                    initialised.join(", ")
+                )));
         }
         for draft in drafts {
             if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
-                self.assumptions.push(format!(
+                self.assumptions.push(AssumptionKind::Extent.says(format!(
                     "the dynamic shared memory of `{}` is large enough for every access",
                     draft.kernel.name
-                ));
+                )));
             }
         }
     }

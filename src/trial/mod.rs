@@ -12,10 +12,12 @@
 
 mod inputs;
 
+use crate::answer::{self, Assumption, Part};
+use crate::answer::{DefectKind, UnknownKind, WarningKind};
 use crate::explain::{self, Counterexample, InputValue, Verdict};
 use crate::grid::{Subject, scope};
-use crate::report::{Entry, Kind, Ran};
-use crate::sim::{Clean, Finding, Outcome, UnknownKind, WarningKind};
+use crate::report::Ran;
+use crate::sim::{Clean, Finding, Outcome};
 use crate::spec::Resolved;
 use crate::term::ArrayId;
 
@@ -28,9 +30,9 @@ const UNCHANGED: u32 = 3;
 /// What a trial found.
 pub(crate) enum Found {
     /// An output differs.
-    Differs(Box<Counterexample>, Vec<String>),
+    Differs(Box<Counterexample>, Vec<Assumption>),
     /// Defects of the optimized kernel.
-    Defects(Vec<Entry>),
+    Defects(Vec<answer::Finding<DefectKind>>),
 }
 
 /// True if more knowledge of the data can settle what is open.
@@ -94,7 +96,7 @@ pub(crate) fn run(
             if !inputs::has_values(&reference.store, &all) {
                 continue;
             }
-            let mut entries = ran.entries(&optimized.defects);
+            let mut entries = ran.defects(&optimized.defects);
             let shown = input.shown(arrays);
             for e in &mut entries {
                 e.message = format!("{}, {}", e.message, on(&shown));
@@ -141,17 +143,11 @@ fn on(inputs: &[InputValue]) -> String {
 }
 
 /// Says that both kernels were run on one input, and why.
-pub(crate) fn note(unknown: &[Entry]) -> Entry {
+pub(crate) fn note(unknown: &[answer::Finding<UnknownKind>]) -> answer::Finding<WarningKind> {
     let why = unknown.first().map_or("", |u| u.message.as_str());
-    Entry {
-        kernel: None,
-        kind: WarningKind::Note.name(),
-        message: format!(
-            "the optimized kernel has no outcome for all inputs ({why}); both kernels were run on one \
-             input, which told them apart"
-        ),
-        count: 1,
-        sites: Vec::new(),
-        difference: None,
-    }
+    let message = format!(
+        "the optimized kernel has no outcome for all inputs ({why}); both kernels were run on one \
+         input, which told them apart"
+    );
+    answer::Finding::new(Part::Pair, WarningKind::Note, message)
 }

@@ -50,7 +50,11 @@ fn evaluation_decides_what_forms_do_not() {
     assert_eq!(d.counts.by["points"], 1);
     let chance = d.chance.expect("an error");
     assert!(chance.elements == 1 && chance.error <= -64.0, "{chance:?}");
-    assert!(d.assumptions.iter().any(|a| a.contains(&chance.bound())));
+    assert!(
+        d.assumptions
+            .iter()
+            .any(|a| a.message.contains(&chance.bound()))
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! rule here refuses operands that carry one: the run ends as `unknown`, since what would follow is
 //! true of one layout only.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::operands::{op_uses, uses};
 use crate::kernel::{
     AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
@@ -296,20 +297,25 @@ impl Machine<'_> {
         let taken: Vec<_> = self.prov.taken.drain().collect();
         for (id, bytes) in taken {
             let name = self.name_of(id);
-            self.found.assumptions.insert(format!(
-                "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
-            ));
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Alignment.says(format!(
+                    "{name} lies at a multiple of {bytes} bytes, which no declaration promises"
+                )));
         }
         for id in std::mem::take(&mut self.prov.used_said) {
             let (name, bytes) = (self.name_of(id), self.prov.most(id));
-            self.found.assumptions.insert(format!(
-                "{name} begins at a multiple of {bytes} bytes, as its binding says"
-            ));
-        }
-        if self.prov.used_alignment {
             self.found
                 .assumptions
-                .insert("arrays begin at multiples of 256 bytes, as allocations do".into());
+                .insert(AssumptionKind::Alignment.says(format!(
+                    "{name} begins at a multiple of {bytes} bytes, as its binding says"
+                )));
+        }
+        if self.prov.used_alignment {
+            self.found.assumptions.insert(
+                AssumptionKind::Alignment
+                    .says("arrays begin at multiples of 256 bytes, as allocations do"),
+            );
         }
     }
 }

@@ -5,6 +5,7 @@
 //! One past the end of an object may be another object's first byte, and which of two objects lies
 //! first is not known.
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Cmp, IntTy, Space};
 
 use super::super::machine::Machine;
@@ -137,9 +138,10 @@ impl Machine<'_> {
             beyond |= off > size;
         }
         if beyond {
-            self.found
-                .assumptions
-                .insert("no array lies within 2^40 bytes of the end of the address space".into());
+            self.found.assumptions.insert(
+                AssumptionKind::AddressSpace
+                    .says("no array lies within 2^40 bytes of the end of the address space"),
+            );
         }
         true
     }

@@ -13,6 +13,7 @@
 //! Not claimed: that such a thread is never overtaken.
 
 use super::*;
+use crate::answer::AssumptionKind;
 use crate::kernel::Space;
 
 /// A wait that the end of the next phase may overtake.
@@ -109,11 +110,8 @@ impl Machine<'_> {
                 self.objects.overtaken.push(one);
             }
         }
-        self.found.assumptions.insert(
-            "a thread that does nothing between waits on mbarriers sees the end of each phase before the \
-             next one ends"
-                .into(),
-        );
+        self.found.assumptions.insert(AssumptionKind::Scheduling.says("a thread that does nothing between waits on mbarriers sees the end of each phase before the \
+             next one ends"));
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 //! Source: PTX ISA 9.0, section 9.7.13.15.16 (`mbarrier.test_wait`, `mbarrier.try_wait`).
 
 use super::*;
+use crate::answer::AssumptionKind;
 use crate::sim::UnknownKind;
 
 impl Machine<'_> {
@@ -73,9 +74,10 @@ impl Machine<'_> {
                 let parity = self.number(w, lane, pc, *s)?;
                 if parity > 1 {
                     // The manual names 0 and 1 only, but compilers extend a single bit by its sign.
-                    self.found
-                        .assumptions
-                        .insert("a phase parity other than 0 and 1 means its lowest bit".into());
+                    self.found.assumptions.insert(
+                        AssumptionKind::Machine
+                            .says("a phase parity other than 0 and 1 means its lowest bit"),
+                    );
                 }
                 let parity = parity & 1;
                 // Of the current phase and the one before, the one with this parity.

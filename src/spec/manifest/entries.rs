@@ -1,5 +1,6 @@
 //! The entries of a manifest, each with an instance for each of its sizes.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -27,6 +28,8 @@ pub struct Manifest {
 pub struct Entry {
     /// Its instances, at least one: the settings of every entry that does not say otherwise, below its own.
     pub instances: Vec<[Settings; 2]>,
+    /// Where it stands in the text.
+    pub place: Range<usize>,
 }
 
 impl Entry {
@@ -44,7 +47,7 @@ struct Rest {
 }
 
 /// The keys that only an entry of a manifest can hold.
-pub const ENTRY_KEYS: [&str; 3] = ["name", "expect", "defects"];
+pub const ENTRY_KEYS: [&str; 4] = ["name", "expect", "defects", "denied"];
 
 /// The first key that only an entry of a manifest can hold, and its value.
 pub fn entry_key<'v, 't>(
@@ -102,7 +105,10 @@ impl Manifest {
                     below.is_default = true;
                     instances.push([below, own]);
                 }
-                out.push(Entry { instances });
+                out.push(Entry {
+                    instances,
+                    place: entry.span(),
+                });
             }
         }
         let Rest { include } =

@@ -21,6 +21,11 @@ where
         fn visit_i64<E: Error>(self, v: i64) -> Result<T, E> {
             T::try_from(v).map_err(|_| E::invalid_value(Unexpected::Signed(v), &self))
         }
+        // JSON has no sign where none is needed.
+        fn visit_u64<E: Error>(self, v: u64) -> Result<T, E> {
+            let number = i64::try_from(v).ok().and_then(|v| T::try_from(v).ok());
+            number.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(v), &self))
+        }
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
             let number = text.trim().parse();
             number.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
@@ -38,6 +43,9 @@ pub fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error>
             f.write_str("a number of seconds")
         }
         fn visit_i64<E: Error>(self, v: i64) -> Result<f64, E> {
+            Ok(v as f64)
+        }
+        fn visit_u64<E: Error>(self, v: u64) -> Result<f64, E> {
             Ok(v as f64)
         }
         fn visit_f64<E: Error>(self, v: f64) -> Result<f64, E> {

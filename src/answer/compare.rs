@@ -1,0 +1,118 @@
+//! What a comparison found.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A value for people and for machines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Value {
+    /// The value as text: exact where it is short, else decimal digits that are all correct.
+    pub text: String,
+    /// The nearest double; null for what has none.
+    pub approx: Option<f64>,
+    /// The bits, where the value is an integer or raw bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u64>,
+}
+
+/// The smallest place at which the expressions of an element differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// What differs, as a sentence without a full stop.
+    pub message: String,
+    /// The reference's expression around it.
+    pub reference: String,
+    /// The optimized kernel's expression around it.
+    pub optimized: String,
+}
+
+/// An input on which an output differs, or an element that only one kernel writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Counterexample {
+    /// The output array.
+    pub output: String,
+    /// Index of the element by dimension; the flat index where the shape is not known.
+    pub element: Vec<u64>,
+    /// The value that the reference computes; null if it writes none.
+    pub reference: Option<Value>,
+    /// The value that the optimized kernel computes; null if it writes none or it is undefined.
+    pub optimized: Option<Value>,
+    /// What is wrong, as a sentence.
+    pub message: String,
+    /// Where the expressions of the two kernels differ; null where only one kernel writes.
+    pub difference: Option<Difference>,
+    /// The inputs that are not zero by array; every other input is zero.
+    pub inputs: IndexMap<String, Vec<InputElement>>,
+}
+
+/// One input element of a counterexample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputElement {
+    /// Index by dimension; the flat index where the shape is not known, empty for scalars.
+    pub element: Vec<u64>,
+    /// Element type: `f32`, `u32`, ...
+    pub r#type: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The outputs of a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Outputs {
+    /// Those that a `check` compared.
+    Compared(Vec<Output>),
+    /// Those that a `run` wrote.
+    Written(Vec<Written>),
+}
+
+impl Outputs {
+    /// Those that were compared.
+    pub fn compared(&self) -> &[Output] {
+        match self {
+            Outputs::Compared(all) => all,
+            Outputs::Written(_) => &[],
+        }
+    }
+}
+
+/// What an array holds after a `run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// Its name.
+    pub name: String,
+    /// Type of its elements.
+    pub r#type: String,
+    /// Dimensions, slowest first.
+    pub shape: Vec<u64>,
+    /// The elements, flat: numbers; strings for what is none and for integers beyond 2^53; null where nothing was
+    /// written.
+    pub values: Vec<serde_json::Value>,
+}
+
+/// What was found about one output array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// Number of elements that either kernel writes.
+    pub elements: u64,
+    /// Number of those that were proved equal (not all are tried once one is refuted).
+    pub proved: u64,
+    /// How many of those each tactic proved.
+    pub by: IndexMap<String, u64>,
+}
+
+/// What proofs by evaluation at random points may be wrong by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Chance {
+    /// Number of elements that were proved that way.
+    pub elements: u64,
+    /// Number of points.
+    pub points: u64,
+    /// A bound on the chance that any of them differs, as a power of 2.
+    pub error: String,
+    /// Its binary logarithm.
+    pub log2_error: f64,
+}

@@ -1,0 +1,198 @@
+//! What a command found, as types: every output format is made from them, and the JSON of the contract is what serde
+//! writes of them.
+//!
+//! An answer holds plain data, no terms and no indices into a kernel, so that it can be kept in a cache and read
+//! back. Its order is fixed when it is assembled: every byte but the times is the same for any number of threads.
+//! [`kinds`] is the registry of every word that an answer can say; [`schema`] describes the rest.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub mod compare;
+pub mod error;
+pub mod finding;
+pub mod gate;
+pub mod kernel;
+pub mod kinds;
+pub mod precision;
+pub mod schema;
+pub mod verdict;
+
+pub use compare::{
+    Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
+};
+pub use error::{Error, ErrorAnswer};
+pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
+pub use gate::{Gate, GateEntry, GateResult, Instance};
+pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
+pub use kinds::{
+    About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
+};
+pub use precision::Precision;
+pub use schema::Schema;
+pub use verdict::{Values, Verdict};
+
+/// The command that an answer is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Command {
+    /// Are two kernels equivalent?
+    Check,
+    /// Is one kernel free of defects?
+    Race,
+    /// What does a kernel compute of some numbers?
+    Run,
+}
+
+impl Command {
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Command::Check => "check",
+            Command::Race => "race",
+            Command::Run => "run",
+        }
+    }
+}
+
+/// The result of `check` or `race`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of this shape.
+    pub schema: Schema,
+    /// Version of volta.
+    pub volta: String,
+    /// The command.
+    pub command: Command,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Of a `check`: whether the values agree, also where a kernel is defective only in ways that leave them known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Values>,
+    /// Of a command at several sizes: those of the instance that the rest is about.
+    #[serde(default, rename = "for", skip_serializing_if = "IndexMap::is_empty")]
+    pub sizes: IndexMap<String, i64>,
+    /// Of a command at several sizes: all instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
+    /// What the answer speaks of.
+    pub scope: Scope,
+    /// The kernels, or the formula that is the reference.
+    #[serde(flatten)]
+    pub subjects: Sides<Subject>,
+    /// What they were run with.
+    pub inputs: Inputs,
+    /// What is wrong.
+    pub defects: Vec<Finding<DefectKind>>,
+    /// What the user should know.
+    pub warnings: Vec<Finding<WarningKind>>,
+    /// Kinds of warnings that were found and that `--deny` names.
+    pub denied: Vec<WarningKind>,
+    /// Why nothing is claimed.
+    pub unknown: Vec<Finding<UnknownKind>>,
+    /// The input that tells the kernels apart.
+    pub counterexample: Option<Counterexample>,
+    /// The arrays that were compared, or what they hold after a `run`.
+    pub outputs: Outputs,
+    /// What proofs by evaluation at random points may be wrong by, where there are any.
+    pub probabilistic: Option<Chance>,
+    /// What the answer takes for granted.
+    pub assumptions: Vec<Assumption>,
+    /// Where the kernels round to narrow formats.
+    pub precision: Precision,
+    /// Counts and times.
+    pub stats: Stats,
+}
+
+/// Counts of an answer, and its times.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Stats {
+    /// What the runs did.
+    #[serde(flatten)]
+    pub kernels: Sides<RunCounts>,
+    /// What the decision did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionCounts>,
+    /// Wall-clock times in seconds.
+    pub seconds: Seconds,
+}
+
+/// Counts of the runs of one kernel.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RunCounts {
+    /// Instructions times lanes.
+    pub thread_instructions: u64,
+    /// Instructions times warps.
+    pub warp_instructions: u64,
+    /// Arrivals at named barriers, per thread.
+    pub barrier_arrivals: u64,
+    /// Warp-level synchronisations, per thread.
+    pub warp_syncs: u64,
+    /// Memory accesses, per thread.
+    pub accesses: u64,
+    /// Terms that were built.
+    pub terms: u64,
+}
+
+/// Counts of one decision.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionCounts {
+    /// Verification conditions.
+    pub conditions: u64,
+    /// How many of them each tactic proved.
+    pub by: IndexMap<String, u64>,
+    /// Terms of both kernels together.
+    pub terms: u64,
+    /// Inputs that were tried in search of a witness.
+    pub candidates: u64,
+}
+
+/// Wall-clock times in seconds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Seconds {
+    /// Reading, parsing and lowering.
+    pub parse: f64,
+    /// Running the kernels.
+    pub simulate: f64,
+    /// Discharging obligations and comparing.
+    pub decide: f64,
+    /// All of it.
+    pub total: f64,
+}
+
+impl Report {
+    /// The kernels, the reference first.
+    pub fn kernels(&self) -> impl Iterator<Item = (Part, &KernelAnswer)> {
+        self.subjects.iter().filter_map(|(part, s)| match s {
+            Subject::Kernel(k) => Some((part, k)),
+            Subject::Formula { .. } => None,
+        })
+    }
+
+    /// The formula that is the reference.
+    pub fn formula(&self) -> Option<&str> {
+        self.subjects.iter().find_map(|(_, s)| match s {
+            Subject::Kernel(_) => None,
+            Subject::Formula { formula } => Some(formula.as_str()),
+        })
+    }
+
+    /// The exit status of the contract.
+    pub fn exit(&self) -> u8 {
+        match self.verdict.exit() {
+            1 => 1,
+            _ if !self.denied.is_empty() => 1,
+            status => status,
+        }
+    }
+
+    /// Notes which of the kinds that the user denies were found.
+    pub fn deny(&mut self, kinds: &[WarningKind]) {
+        let found = self.warnings.iter().map(|w| w.kind);
+        let mut denied: Vec<WarningKind> = found.filter(|k| kinds.contains(k)).collect();
+        denied.sort_unstable();
+        denied.dedup();
+        self.denied = denied;
+    }
+}
