@@ -90,6 +90,9 @@ pub(crate) struct Known<'a> {
 /// A read with its linear form and its conditions.
 type Read<'a> = (&'a Gather, Linear, Vec<TermId>);
 
+/// An array and a linear form without its constant part.
+type Spot<'l> = (ArrayId, &'l [(TermId, i128)]);
+
 type Ranges = FxHashMap<TermId, (i128, i128)>;
 
 impl<'a> Known<'a> {
@@ -165,7 +168,7 @@ impl<'a> Known<'a> {
     /// Whether what was found rests on arithmetic of the reference that does not wrap: one symbol may stand for
     /// other bits only then.
     pub(crate) fn wraps(&self) -> bool {
-        let mut raws: FxHashMap<(ArrayId, &[(TermId, i128)]), TermId> = FxHashMap::default();
+        let mut raws: FxHashMap<Spot<'_>, TermId> = FxHashMap::default();
         let reads = self.reads.iter();
         let several = reads
             .filter(|(g, l, _)| *raws.entry((g.array, &l.terms[..])).or_insert(g.raw) != g.raw);

@@ -119,10 +119,10 @@ pub(super) fn resolve(
                 }
             }
         }
-        if let Some(old) = out.range(array) {
-            if old.hi < lo || hi < old.lo {
-                return Err(bad("it contradicts another fact".into()));
-            }
+        if let Some(old) = out.range(array)
+            && (old.hi < lo || hi < old.lo)
+        {
+            return Err(bad("it contradicts another fact".into()));
         }
         out.add(Range {
             array,
