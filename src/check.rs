@@ -119,8 +119,14 @@ impl Found {
             assumptions: settled.assumptions,
             ..Outcome::default()
         };
-        let ran = ran(&asked.specs[1], &asked.lowered[1], &setup.kernels[1]);
-        self.add(ran, &asked.lowered[1], &outcome);
+        // The optimized kernel is the only one beside a formula.
+        let last = asked.lowered.len() - 1;
+        let ran = ran(
+            &asked.specs[last],
+            &asked.lowered[last],
+            &setup.kernels[last],
+        );
+        self.add(ran, &asked.lowered[last], &outcome);
     }
 }
 

@@ -252,8 +252,8 @@ impl Reading for Readings {
         let exact = exact::numbers(store, roots, &constants);
         for q in &constants {
             let pattern = format(q).and_then(|fmt| {
-                let written = || read(q, fmt, simple);
-                exact::read(q, fmt, &exact).or_else(written)
+                let of_formula = || exact::read(q, fmt, &exact);
+                read(q, fmt, simple).or_else(of_formula)
             });
             let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
