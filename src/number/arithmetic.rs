@@ -63,17 +63,7 @@ fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 
     }
     match fmt {
         Fmt::F32 => {
-            let [x, y, z] = [a, b, c].map(|v| f32::from_bits(v as u32));
-            let r = match op {
-                FloatOp::Add => x + y,
-                FloatOp::Sub => x - y,
-                FloatOp::Mul => x * y,
-                FloatOp::Fma => x.mul_add(y, z),
-                FloatOp::Div => x / y,
-                FloatOp::Rcp => 1.0 / x,
-                FloatOp::Sqrt => x.sqrt(),
-                _ => return None,
-            };
+            let r = of_processor(op, [a, b, c].map(|v| f32::from_bits(v as u32)))?;
             Some(if r.is_nan() {
                 nan(fmt)
             } else {
@@ -81,21 +71,25 @@ fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 
             })
         }
         Fmt::F64 if !mods.approx => {
-            let [x, y, z] = [a, b, c].map(f64::from_bits);
-            let r = match op {
-                FloatOp::Add => x + y,
-                FloatOp::Sub => x - y,
-                FloatOp::Mul => x * y,
-                FloatOp::Fma => x.mul_add(y, z),
-                FloatOp::Div => x / y,
-                FloatOp::Rcp => 1.0 / x,
-                FloatOp::Sqrt => x.sqrt(),
-                _ => return None,
-            };
+            let r = of_processor(op, [a, b, c].map(f64::from_bits))?;
             Some(if r.is_nan() { nan(fmt) } else { r.to_bits() })
         }
         _ => None,
     }
+}
+
+/// The operation as the processor has it, rounded to nearest even.
+fn of_processor<T: num_traits::Float>(op: FloatOp, [x, y, z]: [T; 3]) -> Option<T> {
+    Some(match op {
+        FloatOp::Add => x + y,
+        FloatOp::Sub => x - y,
+        FloatOp::Mul => x * y,
+        FloatOp::Fma => x.mul_add(y, z),
+        FloatOp::Div => x / y,
+        FloatOp::Rcp => T::one() / x,
+        FloatOp::Sqrt => x.sqrt(),
+        _ => return None,
+    })
 }
 
 fn general(op: FloatOp, formats: [Fmt; 3], mods: &FloatMods, bits: [u64; 3]) -> Option<u64> {
