@@ -39,6 +39,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             side: Side::Reference,
             arrays: &setup.arrays,
             deciding: &deciding,
+            without_values: true,
         };
         match resolved.selection {
             Selection::All => grid::all(&subject),
