@@ -175,6 +175,7 @@ impl Machine<'_> {
     /// Executes one block on a way, and puts where it leads among the pending.
     fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
         let (w, region) = (walk.w, walk.region);
+        self.look_at_limits()?;
         self.restore(w, region, &way);
         let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
         for lane in lanes(way.mask) {
@@ -397,8 +398,17 @@ impl Machine<'_> {
             && certain(y, b.mask & !a.mask)
     }
 
+    /// Ends the walk at a limit: one step of it may build terms as large as those of the whole run before.
+    fn look_at_limits(&mut self) -> Result<(), End> {
+        match self.is_late() {
+            true => Err(End::Stop(Stop::Finding)),
+            false => Ok(()),
+        }
+    }
+
     /// Two ways as one, with selects for the registers that are still read.
     fn merge(&mut self, walk: &mut Walk, a: Way, b: Way) -> Result<Way, End> {
+        self.look_at_limits()?;
         let both = a.mask & b.mask;
         let common = (0..a.literals.len().min(b.literals.len()))
             .take_while(|&i| same(&a.literals[i..i + 1], &b.literals[i..i + 1]))
@@ -460,6 +470,7 @@ impl Machine<'_> {
                 }
                 continue;
             }
+            self.look_at_limits()?;
             let width = self.width(r);
             self.note_unset(walk.w, walk.branch);
             for lane in lanes(b.mask) {

@@ -128,6 +128,8 @@ pub struct Machine<'k> {
     pub operands: super::uniform::Operands,
     /// Instructions until the next look at the limits.
     pub budget: u32,
+    /// True once a limit was reached within an instruction.
+    pub late: bool,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
     /// Serials of the values that they got.
@@ -365,6 +367,7 @@ impl<'k> Machine<'k> {
             stats: Stats::default(),
             executed: vec![0; kernel.insts.len()],
             budget: 1,
+            late: false,
             unused: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,

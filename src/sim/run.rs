@@ -187,6 +187,12 @@ impl Machine<'_> {
         }
     }
 
+    /// True once a limit is reached: the run ends with this instruction.
+    pub fn is_late(&mut self) -> bool {
+        self.late = self.late || self.over_limit().is_err();
+        self.late
+    }
+
     fn over_limit(&mut self) -> Result<(), Stop> {
         let over = |m: u64| self.footprint() > m;
         let what = match self.limits.reached() {

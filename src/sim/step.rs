@@ -146,10 +146,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Ends the run where something was refused that would make it that of one layout.
+    /// Ends the run where something was refused that would make it that of one layout, or a limit was reached within an
+    /// instruction.
     #[inline]
     pub fn may_go_on(&self) -> Result<(), Stop> {
-        match self.prov.refused {
+        match self.prov.refused || self.late {
             true => Err(Stop::Finding),
             false => Ok(()),
         }
