@@ -20,6 +20,7 @@ use crate::spec::launch::Selection;
 use crate::spec::{KernelSpec, Launch, Number, Options, Resolved, SpecError, TomlError, Unbound};
 
 mod cause;
+pub mod coverage;
 pub mod escape;
 pub mod explain;
 pub mod html;
@@ -125,6 +126,7 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         assumptions: Vec::new(),
         precision: Precision::default(),
         stats,
+        looked: Vec::new(),
     }
 }
 
