@@ -98,6 +98,7 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
+    looked: Vec<answer::coverage::Looked>,
     ended: Instant,
 }
 
@@ -225,6 +226,7 @@ impl Asked<'_> {
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
+        let mut looked = Vec::new();
         let mut i = 0;
         let mut formula = self.formula;
         let runs = scope.kernels.map(|covered| {
@@ -235,6 +237,8 @@ impl Asked<'_> {
             let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             found.warnings.extend(ran.partial(&covered));
+            found.warnings.extend(ran.thin(&covered.outcome));
+            looked.extend(ran.looked(&covered.outcome));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
@@ -258,6 +262,7 @@ impl Asked<'_> {
             merged,
             flips,
             coverage: scope.coverage,
+            looked,
             ended,
         };
         (simulated, runs)
@@ -339,6 +344,7 @@ impl Asked<'_> {
             probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
+            looked: simulated.looked,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {

@@ -67,6 +67,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
     found.assumptions.extend(places);
     found.warnings.extend(ran.partial(&covered));
+    found.warnings.extend(ran.thin(&covered.outcome));
     let missing = ran.missing(&found.unknown);
     found.unknown.extend(missing);
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
@@ -80,6 +81,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         warnings: found.warnings,
         unknown: found.unknown,
         assumptions: assumptions(setup.assumptions, found.assumptions),
+        looked: ran.looked(&covered.outcome),
         precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
         ..report::begin(Command::Race, vec![ran.describe(&covered)], &options)
     };

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub mod compare;
+pub mod coverage;
 pub mod error;
 pub mod finding;
 pub mod gate;
@@ -103,6 +104,10 @@ pub struct Report {
     pub precision: Precision,
     /// Counts and times.
     pub stats: Stats,
+    /// The conditions that the runs came to, while the report is being made.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub looked: Vec<coverage::Looked>,
 }
 
 /// Counts of an answer, and its times.

@@ -273,6 +273,7 @@ impl<'a> Whole<'a> {
         for (all, own) in executed.iter_mut().zip(&o.executed) {
             *all += own;
         }
+        self.out.outcome.taken.add(&o.taken);
         self.out.terms += o.store.len() as u64;
         self.assumptions
             .append(&mut o.assumptions.drain(..).collect());

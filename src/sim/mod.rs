@@ -69,6 +69,7 @@ pub mod shadow;
 pub mod sign;
 mod step;
 pub(crate) mod store;
+pub mod taken;
 mod tcgen05;
 mod tensor_box;
 mod tensor_commit;

@@ -166,6 +166,8 @@ pub struct Outcome {
     pub stats: Stats,
     /// How often threads executed each instruction other than a plain jump.
     pub executed: Vec<u64>,
+    /// Which values the conditions took that a size can change.
+    pub taken: super::taken::Taken,
     /// What was touched, where that was asked for.
     pub footprint: super::Footprint,
     /// Number of fresh symbols, whose serials are consecutive.

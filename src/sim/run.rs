@@ -462,6 +462,7 @@ impl Machine<'_> {
         out.conditionals = self.conditionals;
         out.stats = self.stats;
         out.executed = self.executed;
+        out.taken = self.taken;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();
