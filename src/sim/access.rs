@@ -96,9 +96,11 @@ impl Machine<'_> {
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
-        Ok(self
+        let found = self
             .order
-            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc))
+            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc);
+        self.keep_possible();
+        Ok(found)
     }
 
     /// Bytes that are written again by what compares no values.
@@ -180,10 +182,9 @@ impl Machine<'_> {
         let mut chosen = Vec::new();
         let who = (w, exec, pc);
         let mut targets = self.targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
-        if let Some(c) = chosen.first().filter(|_| kind != Kind::Read) {
-            self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
-            return Err(Stop::Finding);
-        }
+        let to = (access.space, addr.offset);
+        let plain = kind == Kind::Read;
+        chosen = self.spread_loads((w, pc), chosen, &mut targets, to, (size, plain))?;
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.
         let unused = self.unused_lanes(w, exec, pc);

@@ -5,7 +5,8 @@
 //! shadow remembers of an access is thread and instruction; here is the condition under which the
 //! latest of them touched an address, and what it wrote.
 //!
-//! A pair is handed on with the conjunction of its conditions: a data race if an input is found
+//! A pair of which no input makes both happen is nothing ([`TermStore::excludes`](crate::term::TermStore::excludes)), whatever
+//! access of its threads to that place it is. Another is handed on with the conjunction of its conditions: a data race if an input is found
 //! that satisfies it, nothing if none can, `unknown` otherwise. Two writes of one value are compared
 //! where both happen.
 //!
@@ -40,6 +41,8 @@ struct Seen {
     bytes: u32,
     /// `None` if there were several.
     cond: Option<TermId>,
+    /// That one of them holds.
+    any: TermId,
     /// That of the latest.
     latest: TermId,
     /// The bits that it wrote; `None` if there were several, or none.
@@ -122,9 +125,11 @@ impl Machine<'_> {
                 tick,
                 bytes,
                 cond: Some(cond),
+                any: cond,
                 latest: cond,
                 value: None,
             };
+            let store = &mut self.values.store;
             g.seen
                 .entry(key)
                 .and_modify(|old| {
@@ -136,10 +141,45 @@ impl Machine<'_> {
                         *old = new;
                     } else if old.cond != new.cond {
                         old.cond = None;
+                        old.any = store.or(old.any, cond);
                     }
                 })
                 .or_insert(new);
         }
+    }
+
+    /// Of the pairs that were just met, adds those of which both accesses may happen.
+    pub fn keep_possible(&mut self) {
+        let held = self.order.held.as_mut().map(|h| &mut h.report);
+        let mut found: Vec<(bool, Finding)> = Vec::new();
+        for (of_held, r) in [(false, Some(&mut self.order.report)), (true, held)] {
+            let all = r.map(|r| std::mem::take(&mut r.possible));
+            found.extend(all.into_iter().flatten().map(|f| (of_held, f)));
+        }
+        for (of_held, f) in found {
+            if self.excluded((&f.earlier, &f.later), RegionId(f.region.0), f.offset) {
+                continue;
+            }
+            let report = match &mut self.order.held {
+                Some(h) if of_held => &mut h.report,
+                _ => &mut self.order.report,
+            };
+            report.add(f.conflict, f.region, f.offset, f.earlier, f.later);
+        }
+    }
+
+    /// True if no input makes both accesses of a pair happen, whatever access of those threads at that place it is.
+    pub fn excluded(&mut self, (a, b): (&Party, &Party), region: RegionId, at: u64) -> bool {
+        if !a.conditional && !b.conditional {
+            return false;
+        }
+        let yes = self.values.store.bool(true);
+        let of = |p: &Party| match p.conditional {
+            false => Some(yes),
+            true => Some(self.guarded.find(p, region, at)?.any),
+        };
+        let both = of(a).zip(of(b));
+        both.is_some_and(|(a, b)| self.values.store.excludes(a, b))
     }
 
     /// Remembers what a store of one element under a condition wrote.

@@ -64,6 +64,7 @@ mod quads;
 pub mod race;
 mod rounding;
 mod run;
+mod scatter;
 mod schedule;
 pub mod shadow;
 pub mod sign;

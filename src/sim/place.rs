@@ -32,6 +32,9 @@ pub struct Target {
     pub base: BaseId,
 }
 
+/// An address and its condition, if it can be.
+type Case = Option<(Option<TermId>, TermId)>;
+
 /// A known address of a lane: when it is the one, its number, and what it carries.
 struct Known {
     cond: Option<TermId>,
@@ -159,6 +162,13 @@ impl Machine<'_> {
                     let leaves = self.values.leaves(t, cap + 1);
                     let store = &mut self.values.store;
                     let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
+                        // An index that is one of two is each of them under its condition.
+                        let few = open.len() + out.len() + chosen.len() < cap * LANES;
+                        if few && let Some((yes, no)) = self.by_choice(cond, t) {
+                            let each = [no, yes].into_iter().flatten();
+                            open.extend(each.map(|(cond, t)| (cond, Val::Bits(t), p)));
+                            continue;
+                        }
                         chosen.push(Chosen {
                             lane,
                             cond,
@@ -185,6 +195,18 @@ impl Machine<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
+    fn by_choice(&mut self, cond: Option<TermId>, t: TermId) -> Option<(Case, Case)> {
+        let store = &mut self.values.store;
+        let (p, yes, no) = store.by_choice(t)?;
+        let not = store.not(p);
+        let mut case = |p: TermId, t: TermId| {
+            let both = cond.map_or(p, |c| store.and(c, p));
+            (store.as_bool(both) != Some(false)).then_some((Some(both), t))
+        };
+        Some((case(p, yes), case(not, no)))
     }
 
     /// Whether a generic address is one of a state space; `None` where that is no address of a byte

@@ -13,6 +13,7 @@ pub mod binding;
 pub mod contents;
 mod draw;
 mod error;
+pub mod compare;
 pub mod facts;
 mod field_type;
 mod fit;
@@ -251,7 +252,7 @@ pub struct Bindings {
     /// Initial content of arrays that is known: none, but for a run on known data.
     pub given: Vec<Given>,
     /// What the user says of the data.
-    pub facts: Arc<crate::term::gather::Facts>,
+    pub facts: Arc<crate::term::facts::Facts>,
 }
 
 /// Known bytes of an array before the run.

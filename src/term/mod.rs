@@ -35,6 +35,8 @@ pub mod eval;
 #[cfg(test)]
 mod eval_tests;
 mod fields;
+pub mod conditions;
+pub mod facts;
 pub mod gather;
 mod import;
 mod inputs;
@@ -132,7 +134,7 @@ pub struct TermStore {
     /// Places that data choose, by what their ids are above the first.
     places: IndexSet<gather::Place, FxBuildHasher>,
     /// What the user says of the data.
-    pub(crate) facts: std::sync::Arc<gather::Facts>,
+    pub(crate) facts: std::sync::Arc<facts::Facts>,
     /// What holds of all inputs that count.
     pub(crate) premises: Vec<TermId>,
 }

@@ -67,12 +67,11 @@ pub fn inputs(
     let mut random = Random(seed);
     let near_by = (0..near.len().min(4)).map(Pattern::Near);
     let patterns = PATTERNS.into_iter().chain(near_by);
-    let inputs = patterns.map(|p| {
+    let inputs = patterns.filter_map(|p| {
         let mut values = patterns::candidate(&cells, p, &near, &mut random);
-        within_facts(&store.facts, &cells, &mut values);
-        Input {
+        within_facts(&store.facts, &cells, &mut values).then(|| Input {
             cells: cells.iter().copied().zip(values).collect(),
-        }
+        })
     });
     if cells.is_empty() {
         return Vec::new();
