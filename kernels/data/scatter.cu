@@ -131,3 +131,27 @@ extern "C" __global__ void permute_other(const int* places, const float* x, floa
     __syncthreads();
     out[i * D + j] = sorted[places[i ^ 1] * D + j];
 }
+
+// One CTA for each row.
+extern "C" __global__ void put_grid(const int* ids, const float* x, float* out) {
+    int i = blockIdx.x, j = threadIdx.x;
+    out[(long long)ids[i] * D + j] = x[i * D + j];
+}
+
+// Wrong: the row of the next id.
+extern "C" __global__ void put_grid_next(const int* ids, const float* x, float* out) {
+    int i = blockIdx.x, j = threadIdx.x;
+    out[(long long)ids[(i + 1) % N] * D + j] = x[i * D + j];
+}
+
+// Gradient of an embedding, one CTA for each row.
+extern "C" __global__ void grad_grid(const int* ids, const float* g, float* table) {
+    int i = blockIdx.x, j = threadIdx.x;
+    atomicAdd(&table[(long long)ids[i] * D + j], g[i * D + j]);
+}
+
+// Wrong without distinct ids: CTAs that meet lose updates.
+extern "C" __global__ void grad_grid_plain(const int* ids, const float* g, float* table) {
+    int i = blockIdx.x, j = threadIdx.x;
+    table[(long long)ids[i] * D + j] += g[i * D + j];
+}

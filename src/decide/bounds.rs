@@ -440,6 +440,36 @@ pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<Assumption> {
     out
 }
 
+/// Accesses that leave their objects whatever the data are: nothing is claimed of no input.
+pub(crate) fn impossible(run: &Outcome, arrays: &Arrays) -> Vec<Finding<UnknownKind>> {
+    if !run.store.premises.iter().any(|&p| run.store.as_bool(p) == Some(false)) {
+        return Vec::new();
+    }
+    let mut store = TermStore::new();
+    let all = moved(&mut store, run);
+    let mut out = Vec::new();
+    for g in all {
+        let p = inside(&mut store, &g, arrays);
+        if store.as_bool(p) == Some(false) {
+            let message = format!(
+                "a place in {} that data choose lies outside of it whatever the data are",
+                name(&g, arrays)
+            );
+            let sites = vec![g.site];
+            add(
+                &mut out,
+                Finding {
+                    kind: UnknownKind::Undefined,
+                    message,
+                    count: 1,
+                    sites,
+                },
+            );
+        }
+    }
+    out
+}
+
 /// Keeps what holds where all reads of a run are inside beside its terms.
 pub(crate) fn note_premises(run: &mut Outcome, arrays: &Arrays) {
     for g in &run.gathers {

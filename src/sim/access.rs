@@ -234,23 +234,13 @@ impl Machine<'_> {
                         _ => p,
                     };
                 }
-                let v = if j == i + 1 {
-                    let t = &targets[i];
+                let mut options = Vec::with_capacity(j - i);
+                for t in &targets[i..j] {
                     let (region, off) = (t.region, t.off as u64 + byte as u64);
                     let v = self.load_value((w, lane, pc), region, off, access.ty);
-                    self.where_executed(v, t.cond)
-                } else {
-                    let mut options = Vec::with_capacity(j - i);
-                    for t in &targets[i..j] {
-                        let (region, off) = (t.region, t.off as u64 + byte as u64);
-                        let cond = t.cond;
-                        let v = self.load_value((w, lane, pc), region, off, access.ty);
-                        if let Some(c) = cond {
-                            options.push((c, v));
-                        }
-                    }
-                    self.values.choose(&options, access.ty.bits() as u8)
-                };
+                    options.push((t.cond, v));
+                }
+                let v = self.one_of(&options, access.ty.bits() as u8);
                 let v = match self.order.by_value.has(pc) {
                     true => {
                         let t = &targets[i];
@@ -353,6 +343,28 @@ impl Machine<'_> {
             self.unset_sites.insert(pc, site);
         }
         v
+    }
+
+    /// What a load gives of values at several places, of which the one is read whose condition holds.
+    pub fn one_of(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
+        if let &[(cond, v)] = options {
+            return self.where_executed(v, cond);
+        }
+        let yes = self.values.store.bool(true);
+        let mut all = Vec::with_capacity(options.len());
+        for &(cond, v) in options {
+            let cond = cond.unwrap_or(yes);
+            let v = match v {
+                Val::Real(f, t) => Val::Real(f, self.values.store.taken_under(cond, t)),
+                Val::Bits(t) => {
+                    let t = self.values.store.taken_under(cond, t);
+                    self.values.of_bits(t)
+                }
+                v => v,
+            };
+            all.push((cond, v));
+        }
+        self.values.choose(&all, width)
     }
 
     /// A value that may be something never written, where its load is executed.

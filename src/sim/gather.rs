@@ -149,17 +149,7 @@ impl Machine<'_> {
                     let v = self.load_one(w, lane, pc, t.region, off, access.ty);
                     options.push((t.cond, v));
                 }
-                let v = match options[..] {
-                    [(_, v)] => v,
-                    _ => {
-                        let yes = self.values.store.bool(true);
-                        let all: Vec<(TermId, Val)> = options
-                            .into_iter()
-                            .map(|(c, v)| (c.unwrap_or(yes), v))
-                            .collect();
-                        self.values.choose(&all, access.ty.bits() as u8)
-                    }
-                };
+                let v = self.one_of(&options, access.ty.bits() as u8);
                 let v = extend(&mut self.values, v, access.ty, width);
                 self.set(w, *d, lane, v);
                 self.set_prov(w, *d, 1 << lane, Prov::NONE);

@@ -16,10 +16,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::Pc;
-use crate::term::{Agreement, ICmp, TermId};
+use crate::kernel::{Op, Pc};
+use crate::term::{Agreement, ArrayId, ICmp, TermId};
 
 use super::machine::{Machine, RegionId};
+use super::memory::RegionKind;
 use super::place::Target;
 use super::race::{Conflict, Finding, Party, SameWrite};
 use super::value::Val;
@@ -43,10 +44,34 @@ struct Seen {
     cond: Option<TermId>,
     /// That one of them holds.
     any: TermId,
+    /// That one of them holds, or of those before that all know of.
+    ever: TermId,
     /// That of the latest.
     latest: TermId,
     /// The bits that it wrote; `None` if there were several, or none.
     value: Option<TermId>,
+}
+
+/// Accesses to bytes of an array under a condition, by one instruction of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The array.
+    pub array: ArrayId,
+    /// The first byte.
+    pub off: u64,
+    /// How many there are.
+    pub bytes: u32,
+    /// True if they are written.
+    pub writes: bool,
+    /// The condition.
+    pub cond: TermId,
+}
+
+impl Guard {
+    /// True if all of these bytes are accessed.
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        self.off <= start && end <= self.off + u64::from(self.bytes)
+    }
 }
 
 /// What is remembered of accesses under conditions.
@@ -102,6 +127,28 @@ impl Guarded {
 }
 
 impl Machine<'_> {
+    /// All accesses to arrays under conditions; `None` if some were not remembered.
+    pub fn guards(&self) -> Option<Vec<Guard>> {
+        if self.guarded.full {
+            return None;
+        }
+        let mut seen: Vec<(&Key, &Seen)> = self.guarded.seen.iter().collect();
+        seen.sort_unstable_by_key(|s| *s.0);
+        let guard = |(&(pc, _, region, off), s): (&Key, &Seen)| {
+            let RegionKind::Array(array) = self.regions[region.0 as usize].kind else {
+                return None;
+            };
+            Some(Guard {
+                array,
+                off,
+                bytes: s.bytes,
+                writes: !matches!(self.inst(pc).op, Op::Ld { .. }),
+                cond: s.ever,
+            })
+        };
+        Some(seen.into_iter().filter_map(guard).collect())
+    }
+
     /// Remembers the accesses of an instruction that happen under a condition.
     pub fn note_conditions(&mut self, w: usize, pc: Pc, targets: &[Target], bytes: u32) {
         if targets.iter().all(|t| t.cond.is_none()) {
@@ -126,6 +173,7 @@ impl Machine<'_> {
                 bytes,
                 cond: Some(cond),
                 any: cond,
+                ever: cond,
                 latest: cond,
                 value: None,
             };
@@ -137,8 +185,10 @@ impl Machine<'_> {
                     let over = old.tick < floor;
                     old.tick = tick;
                     old.latest = cond;
+                    let ever = store.or(old.ever, cond);
+                    old.ever = ever;
                     if over {
-                        *old = new;
+                        *old = Seen { ever, ..new };
                     } else if old.cond != new.cond {
                         old.cond = None;
                         old.any = store.or(old.any, cond);

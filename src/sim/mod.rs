@@ -37,7 +37,7 @@ mod float;
 pub mod footprint;
 mod found;
 pub(crate) mod gather;
-mod guarded;
+pub(crate) mod guarded;
 pub mod idiom;
 pub mod int;
 pub mod int_sym;

@@ -116,6 +116,14 @@ impl Machine<'_> {
                 let v = match cond {
                     None => v,
                     Some(c) => {
+                        let v = match v {
+                            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(c, t)),
+                            Val::Bits(t) => {
+                                let t = self.values.store.decided_under(c, t);
+                                self.values.of_bits(t)
+                            }
+                            v => v,
+                        };
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }

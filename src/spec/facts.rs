@@ -30,6 +30,8 @@ enum What {
     Of(Key, Property),
     /// Of integers.
     Compare(Comparison),
+    /// No float that depends on data overflows or is rounded across a test.
+    NoOverflow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,8 +44,8 @@ enum Property {
 }
 
 /// The forms that a fact may have.
-const FORMS: &str = "a fact is `KEY in A..B`, `KEY distinct`, `KEY sorted`, `KEY pow2`, or a comparison (`== != < <= > >=`) of \
-                     integer expressions";
+const FORMS: &str = "a fact is `KEY in A..B`, `KEY distinct`, `KEY sorted`, `KEY pow2`, `no-overflow`, or a comparison \
+                     (`== != < <= > >=`) of integer expressions";
 
 impl Fact {
     /// Reads a fact.
@@ -62,7 +64,7 @@ impl Fact {
     pub fn comparison(&self) -> Option<&Comparison> {
         match &self.what {
             What::Compare(c) => Some(c),
-            What::Of(..) => None,
+            What::Of(..) | What::NoOverflow => None,
         }
     }
 
@@ -99,7 +101,7 @@ fn read(text: &str) -> Result<What, String> {
         Some((key, "sorted")) => of(key, Property::Sorted),
         Some((key, "pow2")) => of(key, Property::Pow2),
         Some(("pure", _)) => Err("`pure FUNCTION` is not built".into()),
-        None if text == "no-overflow" => Err("`no-overflow` is not built".into()),
+        None if text == "no-overflow" => Ok(What::NoOverflow),
         _ => Err(FORMS.into()),
     }
 }
@@ -116,6 +118,13 @@ pub(super) fn resolve(
         let found = match &f.what {
             What::Of(key, p) => of_elements(&mut out, (key, *p), kernels, setup),
             What::Compare(c) => compared(&mut out, c, kernels, setup),
+            What::NoOverflow => {
+                out.reals_decide = true;
+                Ok(AssumptionKind::Fact.says(
+                    "no float that depends on data overflows or is rounded across a test, as --assume says: the \
+                     reals decide every test",
+                ))
+            }
         };
         said.push(found.map_err(|why| SpecError::BadFact {
             text: f.text.clone(),
@@ -168,7 +177,10 @@ fn of_elements(
                 false => i64::try_from(bits).unwrap_or(i64::MAX),
             }
         };
-        let all: Vec<i64> = known.chunks(bytes).map(value).collect();
+        let mut all: Vec<i64> = known.chunks(bytes).map(value).collect();
+        // Zeros follow.
+        let rest = info.extent.unwrap_or(0) / bytes as u64;
+        all.extend((all.len() as u64..rest).take(2).map(|_| 0));
         holds(&all, property).map_err(|(i, v)| format!("{}[{i}] is {v}", info.name))?;
     }
     let count = info.extent.map(|e| e / u64::from(width / 8));

@@ -129,26 +129,146 @@ impl TermStore {
         Some(out)
     }
 
-    /// A word that depends linearly on a choice between two: the condition, and the word with either.
-    pub fn by_choice(&mut self, t: TermId) -> Option<(TermId, TermId, TermId)> {
+    /// The element of an array of distinct integers that a condition gives a value: the array, the value, the position.
+    fn pinned(&self, cond: TermId) -> Option<(ArrayId, i128, u64)> {
+        let pinned = |c: TermId| {
+            let (x, (lo, hi)) = self.bounded(c).filter(|b| b.1.0 == b.1.1)?;
+            let (array, at) = self.distinct_element(x)?;
+            (lo == hi).then_some((array, lo, at))
+        };
+        match self.get(cond) {
+            Term::ICmp(..) => pinned(cond),
+            Term::And(..) => self.conjuncts(Some(cond)).into_iter().find_map(pinned),
+            _ => None,
+        }
+    }
+
+    /// match `p ? a : (q ? x : y)` / result `q ? x : (p ? a : y)`
+    /// because p and q give two elements of an array of distinct integers, of which that of q is the first one, the same
+    /// value, so that at most one of them holds.
+    pub(super) fn in_order(&mut self, p: TermId, a: TermId, b: TermId) -> Option<TermId> {
+        if !self.facts.all().iter().any(|e| e.distinct) {
+            return None;
+        }
+        let (array, value, at) = self.pinned(p)?;
+        let mut passed = Vec::new();
+        let mut rest = b;
+        while let Term::Select(q, x, y) | Term::BitsSelect(q, x, y) = self.get(rest) {
+            let other = self.pinned(q);
+            if !other.is_some_and(|(r, v, before)| (r, v) == (array, value) && before < at) {
+                break;
+            }
+            passed.push((q, x));
+            rest = y;
+        }
+        if passed.is_empty() {
+            return None;
+        }
+        let mut t = self.select(p, a, rest);
+        for (q, x) in passed.into_iter().rev() {
+            t = self.select(q, x, t);
+        }
+        Some(t)
+    }
+
+    /// What a chain of selections is where a condition holds.
+    pub fn taken_under(&self, cond: TermId, mut t: TermId) -> TermId {
+        let known = self.conjuncts(Some(cond));
+        while let Term::Select(q, a, b) | Term::BitsSelect(q, a, b) = self.get(t) {
+            if self.conjuncts(Some(q)).iter().all(|c| known.binary_search(c).is_ok()) {
+                t = a;
+            } else if self.excludes(cond, q) {
+                t = b;
+            } else {
+                break;
+            }
+        }
+        t
+    }
+
+    /// What a small term is where a condition holds that gives an integer its value: each choice below it that the
+    /// condition decides is decided.
+    pub fn decided_under(&mut self, cond: TermId, t: TermId) -> TermId {
+        let known = self.conjuncts(Some(cond));
+        let gives = |&c: &TermId| self.bounded(c).is_some_and(|(_, (lo, hi))| lo == hi);
+        if !known.iter().any(gives) || !self.is_small(t) {
+            return t;
+        }
+        let mut decided: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for x in self.reachable(&[t]) {
+            if let Term::Select(q, a, b) | Term::BitsSelect(q, a, b) = self.get(x) {
+                let side = match self.conjuncts(Some(q)).iter().all(|c| known.contains(c)) {
+                    true => Some(a),
+                    false => self.excludes(cond, q).then_some(b),
+                };
+                decided.extend(side.map(|s| (x, s)));
+            }
+        }
+        if decided.is_empty() {
+            return t;
+        }
+        let mut small = TermStore::new();
+        small.facts = self.facts.clone();
+        let replace = |_: &mut TermStore, x: TermId, done: &Images| Some(done.of(*decided.get(&x)?));
+        let root = rebuild(self, &[t], &mut small, replace)[0];
+        self.import_only(&small, &[root])[root.0 as usize]
+    }
+
+    /// A word that depends linearly on a choice between two, where a condition holds: what it is chosen by, and the
+    /// condition and the word with either.
+    pub fn by_choice(&mut self, cond: TermId, t: TermId) -> Option<(TermId, [TermId; 2], [TermId; 2])> {
         let form = self.linear(t)?.linear;
         let choice = |&(x, _): &(TermId, i128)| match self.get(x) {
             Term::BitsSelect(p, a, b) => Some((x, p, a, b)),
             _ => None,
         };
-        let (atom, p, a, b) = form.terms.iter().find_map(choice)?;
-        if !self.is_small(t) {
+        let (atom, mut p, a, b) = form.terms.iter().find_map(choice)?;
+        // Of a maximum or minimum with a constant, the other operand is taken where both are equal.
+        if let Term::ICmp(ICmp::SLt | ICmp::ULt, x, y) = self.get(p)
+            && ((a, b) == (x, y) || (a, b) == (y, x))
+            && self.as_bits(b).is_some()
+        {
+            let op = match self.get(p) {
+                Term::ICmp(op, ..) => op,
+                _ => return None,
+            };
+            let above = self.icmp(op, y, x);
+            p = self.not(above);
+        }
+        if !self.is_small(t) || !self.is_small(cond) {
             return None;
         }
         let mut with = |by: TermId| {
             let mut small = TermStore::new();
             small.facts = self.facts.clone();
             let replace = |_: &mut TermStore, x: TermId, done: &Images| (x == atom).then(|| done.of(by));
-            let root = rebuild(self, &[t], &mut small, replace)[0];
-            self.import_only(&small, &[root])[root.0 as usize]
+            let roots = rebuild(self, &[cond, t], &mut small, replace);
+            let map = self.import_only(&small, &roots);
+            [map[roots[0].0 as usize], map[roots[1].0 as usize]]
         };
         let (yes, no) = (with(a), with(b));
-        (yes != t && no != t).then_some((p, yes, no))
+        (yes[1] != t && no[1] != t).then_some((p, yes, no))
+    }
+
+    /// Elements of ascending arrays are not below those before them, nor above those after them.
+    fn ascend(&self, spans: &mut FxHashMap<TermId, Span>) {
+        let mut all: Vec<(ArrayId, u64, TermId)> = Vec::new();
+        for &t in spans.keys() {
+            all.extend(self.sorted_element(t).map(|(array, at)| (array, at, t)));
+        }
+        all.sort_unstable();
+        let mut of = |t: TermId, f: &dyn Fn(Span) -> Span| {
+            spans.insert(t, f(spans[&t]));
+            spans[&t]
+        };
+        for p in all.windows(2).filter(|p| p[0].0 == p[1].0) {
+            let before = of(p[0].2, &|s| s);
+            of(p[1].2, &|s| (s.0.max(before.0), s.1));
+        }
+        for p in all.windows(2).rev().filter(|p| p[0].0 == p[1].0) {
+            let after = of(p[1].2, &|s| s);
+            of(p[0].2, &|s| (s.0, s.1.min(after.1)));
+        }
     }
 
     /// True if few terms stand below a term.
@@ -169,9 +289,16 @@ impl TermStore {
     fn contradict(&self, a: &[Literal], b: &[Literal]) -> bool {
         let mut signs: FxHashMap<TermId, bool> = FxHashMap::default();
         let mut spans: FxHashMap<TermId, Span> = FxHashMap::default();
+        let mut differ: Vec<(TermId, TermId)> = Vec::new();
         for &(c, holds) in a.iter().chain(b) {
             if *signs.entry(c).or_insert(holds) != holds {
                 return true;
+            }
+            if let (Term::ICmp(ICmp::Eq, x, y), false) = (self.get(c), holds) {
+                for t in [x, y] {
+                    spans.entry(t).or_insert_with(|| self.integer_range(t));
+                }
+                differ.push((x, y));
             }
             let Some((x, range)) = self.bounded_if(c, holds) else {
                 continue;
@@ -181,6 +308,13 @@ impl TermStore {
             if known.0 > known.1 {
                 return true;
             }
+        }
+        self.ascend(&mut spans);
+        let one = |t: &TermId| spans.get(t).filter(|s| s.0 == s.1);
+        if spans.values().any(|s| s.0 > s.1)
+            || differ.iter().any(|(x, y)| one(x).is_some() && one(x) == one(y))
+        {
+            return true;
         }
         // Two elements of distinct ones with one value.
         let mut held: FxHashMap<(ArrayId, i128), u64> = FxHashMap::default();

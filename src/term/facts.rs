@@ -38,6 +38,8 @@ pub struct Elements {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     elements: Vec<Elements>,
+    /// No float that depends on data overflows or is rounded across a test: the reals decide every test.
+    pub reals_decide: bool,
 }
 
 impl Elements {
@@ -53,6 +55,24 @@ impl Elements {
             distinct: false,
             sorted: false,
             pow2: false,
+        }
+    }
+
+    /// What is said of each element alone.
+    pub fn range_alone(self) -> Elements {
+        Elements {
+            distinct: false,
+            sorted: false,
+            ..self
+        }
+    }
+
+    /// The same of elements that lie in a range too, if that leaves any.
+    pub fn within(self, least: i128, count: i128) -> Elements {
+        let (lo, hi) = (self.lo.max(least), self.hi.min(least + count - 1));
+        match lo <= hi {
+            true => Elements { lo, hi, ..self },
+            false => self,
         }
     }
 
@@ -174,6 +194,12 @@ impl TermStore {
     pub(super) fn distinct_element(&self, t: TermId) -> Option<(ArrayId, u64)> {
         let (known, at) = self.element(t)?;
         known.distinct.then_some((known.array, at))
+    }
+
+    /// The array and the position of which a term is an element, if none is below the one before it.
+    pub(super) fn sorted_element(&self, t: TermId) -> Option<(ArrayId, u64)> {
+        let (known, at) = self.element(t)?;
+        known.sorted.then_some((known.array, at))
     }
 
     /// The range of the integer that bits are, as two's complement, from their shape alone.

@@ -36,6 +36,16 @@ struct Placed {
     cells: Vec<usize>,
 }
 
+/// Which facts a candidate keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    All,
+    /// What is said of each element alone.
+    Ranges,
+    /// All, and indices are admissible.
+    Inside,
+}
+
 /// What is prepared once for a search.
 #[derive(Debug)]
 pub(crate) struct Links {
@@ -140,7 +150,7 @@ impl Links {
             for &i in &self.indices {
                 values[i] = v & keep(&cells[i]);
             }
-            self.resolved(store, cells, &values).is_some()
+            self.resolved(store, cells, &values, Keep::Ranges).is_some()
         };
         let Some(least) = (0..64).find(|&v| holds(v)) else {
             return (0, 1);
@@ -164,7 +174,7 @@ impl Links {
         cells: &[Cell],
         values: &[u64],
     ) -> Option<Vec<u64>> {
-        if let Some(v) = self.resolved(store, cells, values) {
+        if let Some(v) = self.resolved(store, cells, values, Keep::All) {
             return Some(v);
         }
         let (least, count) = self.range;
@@ -183,7 +193,7 @@ impl Links {
                     _ => least + signed(&cells[i], v).unsigned_abs() % count,
                 } & keep(&cells[i]);
             }
-            if let Some(v) = self.resolved(store, cells, &moved) {
+            if let Some(v) = self.resolved(store, cells, &moved, Keep::Inside) {
                 return Some(v);
             }
         }
@@ -191,9 +201,21 @@ impl Links {
     }
 
     /// The candidate with one value for each element, if all premises hold of it.
-    fn resolved(&self, store: &TermStore, cells: &[Cell], values: &[u64]) -> Option<Vec<u64>> {
+    fn resolved(
+        &self,
+        store: &TermStore,
+        cells: &[Cell],
+        values: &[u64],
+        keep: Keep,
+    ) -> Option<Vec<u64>> {
         let mut values = values.to_vec();
-        settle_facts(&self.facts, cells, &mut values);
+        let facts = self.facts.all().iter().map(|f| match keep {
+            Keep::All => *f,
+            Keep::Ranges => f.range_alone(),
+            Keep::Inside => f.within(self.range.0.into(), self.range.1.into()),
+        });
+        let facts: Vec<Elements> = facts.collect();
+        settle_facts(&facts, cells, &mut values);
         let mut known = inputs(cells, &values);
         if !self.places.is_empty() || !self.facts.is_empty() {
             let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
@@ -221,7 +243,7 @@ impl Links {
                     known.set(c.array, c.off, c.bytes, values[i]);
                 }
             }
-            if !self.facts.all().iter().all(|f| allows(f, &bytes)) {
+            if !facts.iter().all(|f| allows(f, &bytes)) {
                 return None;
             }
         }
@@ -287,8 +309,8 @@ pub(crate) fn concrete(store: &TermStore, found: &[(Cell, u64)]) -> Vec<(Cell, u
 }
 
 /// Values of cells as ones of which all facts hold, as far as that takes no search.
-pub(crate) fn settle_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) {
-    for f in facts.all() {
+fn settle_facts(facts: &[Elements], cells: &[Cell], values: &mut [u64]) {
+    for f in facts {
         let bytes = f.width / 8;
         let own = |c: &Cell| c.array == f.array && c.bytes == bytes && c.off % u64::from(bytes) == 0;
         let mut mine: Vec<usize> = (0..cells.len()).filter(|&i| own(&cells[i])).collect();
@@ -332,7 +354,7 @@ fn allows(f: &Elements, bytes: &BTreeMap<(ArrayId, i64), u8>) -> bool {
 
 /// Values of cells as ones of which all facts hold; false if none were found.
 pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
-    settle_facts(facts, cells, values);
+    settle_facts(facts.all(), cells, values);
     let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
     for (c, v) in cells.iter().zip(&*values) {
         for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
