@@ -6,7 +6,6 @@
 use std::time::Instant;
 
 use crate::answer::Command;
-use crate::cases;
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
@@ -15,7 +14,9 @@ use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict};
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
+
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
+use crate::{cases, trial};
 
 /// Looks at one kernel as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -101,6 +102,11 @@ impl Looked<'_> {
         let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
         found.assumptions.extend(places);
         found.warnings.extend(ran.partial(&covered));
+        let (tried, shown) = trial::alone(setup, &covered.outcome, limits, |s| run(s).outcome);
+        found.defects.extend(ran.defects(&shown));
+        if tried > 0 && shown.is_empty() {
+            found.warnings.push(trial::proves_nothing(tried));
+        }
         let impossible = decide::bounds::impossible(&covered.outcome, &setup.arrays);
         found.unknown.extend(ran.unknowns(&impossible));
         let missing = ran.missing(&found.unknown);

@@ -19,8 +19,8 @@ use crate::answer::{Assumption, AssumptionKind};
 use crate::sim::gather::{Gather, Object};
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
 use crate::spec::Arrays;
-use crate::term::eval::{Cone, Mode, Value};
 use crate::term::conditions::meet;
+use crate::term::eval::{Cone, Mode, Value};
 use crate::term::gather::{Fit, Linear};
 use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
@@ -442,7 +442,12 @@ pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<Assumption> {
 
 /// Accesses that leave their objects whatever the data are: nothing is claimed of no input.
 pub(crate) fn impossible(run: &Outcome, arrays: &Arrays) -> Vec<Finding<UnknownKind>> {
-    if !run.store.premises.iter().any(|&p| run.store.as_bool(p) == Some(false)) {
+    if !run
+        .store
+        .premises
+        .iter()
+        .any(|&p| run.store.as_bool(p) == Some(false))
+    {
         return Vec::new();
     }
     let mut store = TermStore::new();

@@ -23,8 +23,8 @@ use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
-    WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
+    UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::ArrayId;

@@ -99,7 +99,7 @@ impl Gathers {
 }
 
 /// Where a lane reads: the array's symbols, the distance of the first byte from the place.
-struct Found {
+pub struct Found {
     symbols: ArrayId,
     distance: i64,
 }
@@ -160,7 +160,7 @@ impl Machine<'_> {
     }
 
     /// The value at a distance from what was found.
-    fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+    pub fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
         let store = &mut self.values.store;
         // The distance was checked for the whole access.
         let off = gather::offset(f.distance + byte).unwrap_or_default();
@@ -171,7 +171,7 @@ impl Machine<'_> {
     }
 
     /// The function of the place that an address is, if its array is read only; notes the access.
-    fn find_chosen(
+    pub fn find_chosen(
         &mut self,
         (w, pc): (usize, Pc),
         c: &Chosen,

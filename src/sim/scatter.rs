@@ -48,8 +48,7 @@ impl Machine<'_> {
         size: u32,
     ) -> Result<Vec<Target>, Stop> {
         let mut chosen = Vec::new();
-        let mut out =
-            self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
+        let mut out = self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
         self.spread((w, pc), &chosen, &mut out, (space, addr.offset), size)?;
         Ok(out)
     }
@@ -169,7 +168,12 @@ impl Machine<'_> {
             RegionKind::Array(a) => self.arrays[a].name.clone(),
             _ => self.variable(landing),
         };
-        let site = self.site(pc, w, 1 << c.lane, format!("accesses {name} where data choose"));
+        let site = self.site(
+            pc,
+            w,
+            1 << c.lane,
+            format!("accesses {name} where data choose"),
+        );
         self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
             format!(
                 "data choose among more than {MOST} elements of {name}: give it a smaller extent with --arg, or say \
@@ -234,7 +238,11 @@ fn elements(
 
 /// All that a place may be has the same remainder as its constant part by this.
 fn step(linear: &Linear, index: &Index) -> i128 {
-    let common = linear.terms.iter().fold(0i128, |g, &(_, k)| gcd(g, k.abs())).max(1);
+    let common = linear
+        .terms
+        .iter()
+        .fold(0i128, |g, &(_, k)| gcd(g, k.abs()))
+        .max(1);
     match index.fits.is_empty() {
         true => common,
         // An integer that wraps changes by a multiple of 2 to the width of its type.
@@ -259,7 +267,13 @@ fn gcd(a: i128, b: i128) -> i128 {
 fn range(store: &TermStore, index: &Index) -> (i128, i128) {
     let all = (0, i128::MAX / 4);
     match index.fits.is_empty() {
-        true => index.linear.interval(|t| store.integer_range(t)).unwrap_or(all),
+        true => index
+            .linear
+            .interval(|t| store.integer_range(t))
+            .unwrap_or(all),
         false => all,
     }
 }
+
+#[cfg(test)]
+mod tests;

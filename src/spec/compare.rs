@@ -86,7 +86,9 @@ impl fmt::Display for Comparison {
 impl Comparison {
     /// Reads a comparison; `None` if there is no operator in the text.
     pub fn parse(text: &str) -> Result<Option<Comparison>, String> {
-        let found = OPS.iter().filter_map(|&(s, op)| Some((text.find(s)?, s, op)));
+        let found = OPS
+            .iter()
+            .filter_map(|&(s, op)| Some((text.find(s)?, s, op)));
         // The first operator, and of two that begin there the longer one.
         let Some((at, spelled, op)) = found.min_by_key(|&(at, s, _)| (at, 2 - s.len())) else {
             return Ok(None);
@@ -110,7 +112,10 @@ impl Comparison {
 
     /// Whether it holds where operands have these values.
     pub fn holds(&self, values: &[i64]) -> Result<bool, String> {
-        let (a, b) = (self.side(&self.left, values)?, self.side(&self.right, values)?);
+        let (a, b) = (
+            self.side(&self.left, values)?,
+            self.side(&self.right, values)?,
+        );
         Ok(match self.op {
             Op::Eq => a == b,
             Op::Ne => a != b,
@@ -163,7 +168,12 @@ impl Comparison {
         };
         let name = format!("v{i}");
         let is_it = |text: &str| text.trim() == name;
-        let uses = |text: &str| text.contains('v') && text.split(|c: char| !c.is_alphanumeric()).any(|w| w == name);
+        let uses = |text: &str| {
+            text.contains('v')
+                && text
+                    .split(|c: char| !c.is_alphanumeric())
+                    .any(|w| w == name)
+        };
         let (op, other) = match (is_it(&self.left), is_it(&self.right)) {
             (true, false) if !uses(&self.right) => (self.op, &self.right),
             (false, true) if !uses(&self.left) => (self.op.turned(), &self.left),
@@ -183,8 +193,7 @@ impl Comparison {
     }
 }
 
-const NOT_BUILT: &str =
-    "of a parameter without a value, only bounds are built, such as `n <= 3*block.x`: bind it with --arg";
+const NOT_BUILT: &str = "of a parameter without a value, only bounds are built, such as `n <= 3*block.x`: bind it with --arg";
 
 impl Op {
     /// The operator of the sides in the other order.
@@ -229,7 +238,9 @@ fn expression(text: &str, operands: &mut Vec<Operand>) -> Result<String, String>
         if !begins {
             // Digits of a number are no beginning of a word.
             let len = match c.is_ascii_digit() {
-                true => rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()),
+                true => rest
+                    .find(|c: char| !c.is_ascii_alphanumeric())
+                    .unwrap_or(rest.len()),
                 false => c.len_utf8(),
             };
             out.push_str(&rest[..len]);
@@ -253,10 +264,12 @@ fn expression(text: &str, operands: &mut Vec<Operand>) -> Result<String, String>
                 Operand::Param(Key::parse(key.trim())?)
             }
             _ => size_named(word).map_or_else(
-                || Operand::Param(Key {
-                    param: ParamKey::Name(word.to_string()),
-                    offset: None,
-                }),
+                || {
+                    Operand::Param(Key {
+                        param: ParamKey::Name(word.to_string()),
+                        offset: None,
+                    })
+                },
                 |(side, what, at)| Operand::Size(side, what, at),
             ),
         };
@@ -303,7 +316,9 @@ mod tests {
         }
         assert_eq!(Comparison::parse("0 distinct"), Ok(None));
         assert!(Comparison::parse("arg 2 < 3").is_err());
-        let c = Comparison::parse("n =< 3").expect("an operator").expect("an operator");
+        let c = Comparison::parse("n =< 3")
+            .expect("an operator")
+            .expect("an operator");
         assert!(c.holds(&[1]).is_err());
     }
 

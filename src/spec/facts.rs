@@ -166,7 +166,10 @@ fn of_elements(
     };
     let info = &setup.arrays[array];
     let Some((width, signed)) = integers(info.elem, value, info.extent) else {
-        return Err(format!("{} is not bound as an array of integers", info.name));
+        return Err(format!(
+            "{} is not bound as an array of integers",
+            info.name
+        ));
     };
     if let Some(known) = &info.initial {
         let bytes = usize::from(width / 8);
@@ -264,7 +267,9 @@ fn narrow(e: &mut Elements, p: Property, signed: bool) -> Result<(), String> {
         return contradicts();
     }
     let values = match e.pow2 {
-        true => (0..e.width - 1).filter(|&k| (e.lo..=e.hi).contains(&(1i128 << k))).count() as i128,
+        true => (0..e.width - 1)
+            .filter(|&k| (e.lo..=e.hi).contains(&(1i128 << k)))
+            .count() as i128,
         false => e.hi - e.lo + 1,
     };
     let needed = if e.distinct { e.count.unwrap_or(1) } else { 1 };
@@ -323,7 +328,9 @@ fn value_of(kernel: &Kernel, fields: &[super::Field], key: &Key) -> Option<Value
 }
 
 fn field_bytes(kernel: &Kernel, fields: &[super::Field], key: &Key) -> Option<u8> {
-    u8::try_from(field_of(kernel, fields, key)?.bytes).ok().filter(|b| *b <= 8)
+    u8::try_from(field_of(kernel, fields, key)?.bytes)
+        .ok()
+        .filter(|b| *b <= 8)
 }
 
 fn field_of<'f>(

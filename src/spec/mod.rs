@@ -10,10 +10,10 @@ use crate::term::ArrayId;
 
 mod alias;
 pub mod binding;
+pub mod compare;
 pub mod contents;
 mod draw;
 mod error;
-pub mod compare;
 pub mod facts;
 mod field_type;
 mod fit;

@@ -93,8 +93,7 @@ impl TermStore {
         let Some((a, b)) = ways(a).zip(ways(b)) else {
             return false;
         };
-        a.iter()
-            .all(|x| b.iter().all(|y| self.contradict(x, y)))
+        a.iter().all(|x| b.iter().all(|y| self.contradict(x, y)))
     }
 
     /// Conjunctions of literals of which one holds where the condition does; `None` if they are too many.
@@ -175,7 +174,11 @@ impl TermStore {
     pub fn taken_under(&self, cond: TermId, mut t: TermId) -> TermId {
         let known = self.conjuncts(Some(cond));
         while let Term::Select(q, a, b) | Term::BitsSelect(q, a, b) = self.get(t) {
-            if self.conjuncts(Some(q)).iter().all(|c| known.binary_search(c).is_ok()) {
+            if self
+                .conjuncts(Some(q))
+                .iter()
+                .all(|c| known.binary_search(c).is_ok())
+            {
                 t = a;
             } else if self.excludes(cond, q) {
                 t = b;
@@ -209,14 +212,19 @@ impl TermStore {
         }
         let mut small = TermStore::new();
         small.facts = self.facts.clone();
-        let replace = |_: &mut TermStore, x: TermId, done: &Images| Some(done.of(*decided.get(&x)?));
+        let replace =
+            |_: &mut TermStore, x: TermId, done: &Images| Some(done.of(*decided.get(&x)?));
         let root = rebuild(self, &[t], &mut small, replace)[0];
         self.import_only(&small, &[root])[root.0 as usize]
     }
 
     /// A word that depends linearly on a choice between two, where a condition holds: what it is chosen by, and the
     /// condition and the word with either.
-    pub fn by_choice(&mut self, cond: TermId, t: TermId) -> Option<(TermId, [TermId; 2], [TermId; 2])> {
+    pub fn by_choice(
+        &mut self,
+        cond: TermId,
+        t: TermId,
+    ) -> Option<(TermId, [TermId; 2], [TermId; 2])> {
         let form = self.linear(t)?.linear;
         let choice = |&(x, _): &(TermId, i128)| match self.get(x) {
             Term::BitsSelect(p, a, b) => Some((x, p, a, b)),
@@ -241,7 +249,8 @@ impl TermStore {
         let mut with = |by: TermId| {
             let mut small = TermStore::new();
             small.facts = self.facts.clone();
-            let replace = |_: &mut TermStore, x: TermId, done: &Images| (x == atom).then(|| done.of(by));
+            let replace =
+                |_: &mut TermStore, x: TermId, done: &Images| (x == atom).then(|| done.of(by));
             let roots = rebuild(self, &[cond, t], &mut small, replace);
             let map = self.import_only(&small, &roots);
             [map[roots[0].0 as usize], map[roots[1].0 as usize]]
@@ -312,7 +321,9 @@ impl TermStore {
         self.ascend(&mut spans);
         let one = |t: &TermId| spans.get(t).filter(|s| s.0 == s.1);
         if spans.values().any(|s| s.0 > s.1)
-            || differ.iter().any(|(x, y)| one(x).is_some() && one(x) == one(y))
+            || differ
+                .iter()
+                .any(|(x, y)| one(x).is_some() && one(x) == one(y))
         {
             return true;
         }
@@ -324,5 +335,125 @@ impl TermStore {
             };
             *held.entry((array, s.0)).or_insert(off) != off
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::eval::{Inputs, Mode, Value, evaluate};
+    use crate::term::facts::Elements;
+
+    const IDS: ArrayId = ArrayId(0);
+
+    /// A store in which the elements of an array are said to be such.
+    fn store(distinct: bool, sorted: bool) -> TermStore {
+        let mut s = TermStore::new();
+        let mut facts = crate::term::facts::Facts::default();
+        let e = facts.about(Elements::new(IDS, 8, Some(3)));
+        (e.lo, e.hi, e.distinct, e.sorted) = (0, 3, distinct, sorted);
+        s.facts = std::sync::Arc::new(facts);
+        s
+    }
+
+    /// Contents of three elements below 4 that the facts of a store allow.
+    fn contents(s: &TermStore) -> Vec<[u64; 3]> {
+        let all = (0..64u64).map(|c| [c % 4, c / 4 % 4, c / 16]);
+        let e = s.facts.of(IDS).copied();
+        let allowed = |c: &[u64; 3]| {
+            let at: Vec<(u64, i128)> = (0..).zip(c.iter().map(|&v| i128::from(v))).collect();
+            e.is_some_and(|e| e.allow(&at))
+        };
+        all.filter(allowed).collect()
+    }
+
+    fn inputs(c: &[u64; 3]) -> Inputs {
+        let mut inputs = Inputs::default();
+        for (i, &v) in c.iter().enumerate() {
+            inputs.set(IDS, i as u64, 1, v);
+        }
+        inputs
+    }
+
+    /// Conditions of all shapes over three elements.
+    fn conditions(s: &mut TermStore) -> Vec<TermId> {
+        let ids: Vec<TermId> = (0..3).map(|i| s.bytes(IDS, i, 8)).collect();
+        let mut out = Vec::new();
+        for &x in &ids {
+            for v in 0..4 {
+                let v = s.bits(8, v);
+                out.push(s.icmp(ICmp::Eq, x, v));
+                out.push(s.icmp(ICmp::ULt, x, v));
+                out.push(s.icmp(ICmp::SLt, v, x));
+            }
+        }
+        for (i, j) in [(0, 1), (1, 2), (0, 2)] {
+            let same = s.icmp(ICmp::Eq, ids[i], ids[j]);
+            out.extend([same, s.not(same)]);
+            out.push(s.icmp(ICmp::SLe, ids[i], ids[j]));
+        }
+        for i in 0..out.len() - 1 {
+            let (a, b) = (out[i], out[(i * 7 + 3) % out.len()]);
+            out.push(s.and(a, b));
+            out.push(s.or(a, b));
+        }
+        out
+    }
+
+    /// What is said to exclude each other does, on every content that the facts allow; and comparisons that facts fold
+    /// have that value there.
+    #[test]
+    fn what_is_excluded_does_not_happen() {
+        for (distinct, sorted) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut s = store(distinct, sorted);
+            let conds = conditions(&mut s);
+            let contents = contents(&s);
+            let rows: Vec<Vec<Value>> = contents
+                .iter()
+                .map(|c| evaluate(&s, &conds, &inputs(c), Mode::exact(64)))
+                .collect();
+            let mut excluded = 0;
+            for (i, &a) in conds.iter().enumerate() {
+                for (j, &b) in conds.iter().enumerate() {
+                    if !s.excludes(a, b) {
+                        continue;
+                    }
+                    excluded += 1;
+                    let both =
+                        |r: &Vec<Value>| r[i] == Value::Bool(true) && r[j] == Value::Bool(true);
+                    assert!(!rows.iter().any(both), "{distinct} {sorted} {i} {j}");
+                }
+            }
+            assert!(excluded > 100);
+            // The same conditions without facts, on the contents that the facts allow.
+            let mut plain = TermStore::new();
+            let free = conditions(&mut plain);
+            for (c, row) in contents.iter().zip(&rows) {
+                assert_eq!(*row, evaluate(&plain, &free, &inputs(c), Mode::exact(64)));
+            }
+        }
+    }
+
+    /// Selections by elements that differ come out in one order, with the value of the order in which they were made.
+    #[test]
+    fn chains_by_distinct_elements_have_one_order() {
+        let mut s = store(true, false);
+        let mut made = Vec::new();
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]] {
+            let mut t = s.bits(8, 99);
+            let two = s.bits(8, 2);
+            for i in order {
+                let id = s.bytes(IDS, i, 8);
+                let (cond, value) = (s.icmp(ICmp::Eq, id, two), s.bits(8, 10 + i));
+                t = s.select(cond, value, t);
+            }
+            made.push(t);
+        }
+        assert!(made.iter().all(|t| *t == made[0]));
+        for c in contents(&s) {
+            let found = c.iter().position(|&v| v == 2).map_or(99, |i| 10 + i as u64);
+            let at = evaluate(&s, &made[..1], &inputs(&c), Mode::exact(64));
+            assert_eq!(at, [Value::Bits(found)]);
+        }
     }
 }

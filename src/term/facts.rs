@@ -123,7 +123,8 @@ impl Elements {
             }
             if self.pow2 && !(*v > 0 && *v & (*v - 1) == 0) {
                 let least = self.lo.max(1);
-                let power = |from: i128| 1i128 << (128 - (from - 1).max(0).leading_zeros()).min(100);
+                let power =
+                    |from: i128| 1i128 << (128 - (from - 1).max(0).leading_zeros()).min(100);
                 let up = power((*v).max(least));
                 *v = if up <= self.hi { up } else { power(least) };
             }
@@ -250,7 +251,6 @@ impl TermStore {
             _ => all,
         }
     }
-
 
     /// What facts say of a comparison.
     pub(super) fn by_facts(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {

@@ -29,14 +29,14 @@ mod bits;
 mod bits_sum;
 mod bitval;
 mod build;
+pub mod conditions;
 mod encoding;
 mod equation;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
-mod fields;
-pub mod conditions;
 pub mod facts;
+mod fields;
 pub mod gather;
 mod import;
 mod inputs;
