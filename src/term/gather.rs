@@ -166,6 +166,65 @@ impl TermStore {
         self.place_of(array).map_or(array, |p| p.array)
     }
 
+    /// The arrays in which data choose places, those that choose them, and those that are sorted.
+    pub fn linked_arrays(&self) -> Vec<ArrayId> {
+        let forms = self.places.iter().flat_map(|p| p.form.iter().map(|f| f.0));
+        let forms: Vec<TermId> = forms.collect();
+        let mut out: Vec<ArrayId> = self.places.iter().map(|p| p.array).collect();
+        for t in self.reachable(&forms) {
+            if let Term::Bytes { array, .. } | Term::Elem { array, .. } = self.get(t) {
+                out.push(array);
+            }
+        }
+        let sorted = self.facts.all().iter().filter(|e| e.sorted);
+        out.extend(sorted.map(|e| e.array));
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// An element at a place that some integers no longer choose, as what it is in another store; `None` if they all
+    /// still do, or the place lies before the array.
+    pub fn settled_element(
+        &self,
+        t: TermId,
+        into: &mut TermStore,
+        m: impl Fn(TermId) -> TermId,
+    ) -> Option<TermId> {
+        let (array, off) = match self.get(t) {
+            Term::Elem { array, off, .. } | Term::Bytes { array, off, .. } => (array, off),
+            _ => return None,
+        };
+        let p = self.place_of(array)?;
+        let mut at = distance(off);
+        let mut form: Vec<(TermId, i64)> = Vec::new();
+        for &(x, k) in &p.form {
+            let x = m(x);
+            match into.as_bits(x) {
+                Some(v) => at = at.checked_add(sext(v, into.width(x)).checked_mul(k)?)?,
+                None => form.push((x, k)),
+            }
+        }
+        if form.len() == p.form.len() {
+            return None;
+        }
+        form.sort_unstable();
+        let (array, off) = match form.is_empty() {
+            true => (p.array, u64::try_from(at).ok()?),
+            false => {
+                let place = Place {
+                    array: p.array,
+                    form: form.into(),
+                };
+                (into.place(place), offset(at)?)
+            }
+        };
+        Some(match self.get(t) {
+            Term::Elem { fmt, .. } => into.elem(array, fmt, off),
+            _ => into.bytes(array, off, self.width(t)),
+        })
+    }
+
     /// True if data choose some place.
     pub fn has_places(&self) -> bool {
         !self.places.is_empty()
