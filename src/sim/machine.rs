@@ -514,6 +514,9 @@ impl<'k> Machine<'k> {
 
     /// Whether rounding turns the answer of a test over.
     pub(super) fn flip(&mut self, question: Question) -> TermId {
+        if self.values.store.facts.reals_decide {
+            return self.values.store.bool(false);
+        }
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.flip(serial, question)

@@ -170,6 +170,8 @@ pub struct Outcome {
     pub taken: super::taken::Taken,
     /// What was touched, where that was asked for.
     pub footprint: super::Footprint,
+    /// Accesses to arrays under conditions, where what was touched was asked for and all were remembered.
+    pub guards: Option<Vec<super::guarded::Guard>>,
     /// Number of fresh symbols, whose serials are consecutive.
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.

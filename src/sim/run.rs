@@ -453,6 +453,7 @@ impl Machine<'_> {
             });
         }
         out.memory = keeps_memory.then(|| self.left());
+        out.guards = self.guards().filter(|_| self.footprint.on());
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();
