@@ -155,6 +155,6 @@ pub fn rank(verdict: Verdict) -> u8 {
         Verdict::Defective => 3,
         Verdict::NotEquivalent => 2,
         Verdict::Unknown => 1,
-        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => 0,
     }
 }
