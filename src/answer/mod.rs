@@ -21,7 +21,7 @@ pub mod schema;
 pub mod verdict;
 
 pub use compare::{
-    Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
+    Chance, Counterexample, Difference, InputElement, Lifted, Output, Outputs, Value, Written,
 };
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
@@ -44,6 +44,8 @@ pub enum Command {
     Race,
     /// What does a kernel compute of some numbers?
     Run,
+    /// What does a kernel compute, as formulas?
+    Lift,
 }
 
 impl Command {
@@ -53,6 +55,7 @@ impl Command {
             Command::Check => "check",
             Command::Race => "race",
             Command::Run => "run",
+            Command::Lift => "lift",
         }
     }
 }
