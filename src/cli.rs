@@ -14,6 +14,8 @@ use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
 
+mod any;
+
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
 #[command(name = "volta", version, about, after_help = EXAMPLES, max_term_width = 120)]
@@ -205,6 +207,8 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    #[command(flatten)]
+    pub every: any::AnyArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -634,6 +638,7 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            any: self.every.any.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -63,6 +63,7 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod answer;
+pub mod any;
 pub mod check;
 pub mod decide;
 pub mod diag;
