@@ -157,6 +157,12 @@ impl Exprs {
         self.make(Node::Symbol(self.symbols.len() as u32 - 1), width)
     }
 
+    /// The node of a symbol.
+    pub(super) fn symbol_node(&mut self, s: u32) -> Id {
+        let width = self.symbols[s as usize].width;
+        self.make(Node::Symbol(s), width)
+    }
+
     /// A new symbol without bounds.
     pub(super) fn fresh(&mut self, width: u8, level: Level, of: Option<usize>) -> Id {
         self.symbol(Symbol {

@@ -21,13 +21,25 @@ use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 
+mod conflicts;
+mod expr;
 mod facts;
+mod flow;
+mod gates;
+mod integers;
 mod launches;
 mod limits;
+mod linear;
+mod loops;
+mod proof;
+mod radix;
+mod walk;
+mod words;
 
 use facts::{Names, Size, SizeFact};
 use launches::{Concrete, FreeInt, Freedom};
-use limits::{ALL_LAUNCHES, FIRST_LOOKS, ONE_LAUNCH};
+use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH};
+use proof::Proof;
 
 /// Everything that is asked.
 struct Question<'a> {
@@ -60,12 +72,21 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let (first, rest) = all.split_at(all.len().min(FIRST_LOOKS));
     let mut tried = Tried::default();
     question.run(first, ALL_LAUNCHES, &mut tried);
-    if tried.broken.is_none() {
-        question.run(rest, ALL_LAUNCHES, &mut tried);
+    let mut proof = Proof::default();
+    if tried.broken.is_none() && tried.base.is_some() {
+        proof = question.prove()?;
+        if !proof.holds {
+            let guided: Vec<Concrete> = proof.candidates.iter().filter(|c| question.is_small(c)).cloned().collect();
+            question.run(&guided, ALL_LAUNCHES, &mut tried);
+        }
+        if !proof.holds && tried.broken.is_none() {
+            question.run(rest, ALL_LAUNCHES, &mut tried);
+        }
     }
     let report = match (tried.broken, tried.base, tried.refused) {
         (Some((launch, report)), _, _) => question.defective(&launch, report),
-        (None, Some(base), _) => question.undecided(base, Vec::new(), tried.count),
+        (None, Some(base), _) if proof.holds => question.clean(base, proof),
+        (None, Some(base), _) => question.undecided(base, proof.open, tried.count),
         (None, None, Some(failure)) => return Err(failure),
         (None, None, None) => return Err(question.empty()),
     };
@@ -155,6 +176,40 @@ impl<'a> Question<'a> {
         let mut all: Vec<&Settings> = self.layers.iter().collect();
         all.push(&top);
         crate::race::race(Layers(&all), self.files)
+    }
+
+    /// What is shown of all launches.
+    fn prove(&self) -> Result<Proof, Failure> {
+        let mut probe = self.spec.clone();
+        probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
+        let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
+        let strict = self.layers.iter().rev().find_map(|s| s.strict) == Some(true);
+        Ok(proof::prove(&proof::Subject {
+            kernel: &self.lowered.kernel,
+            resolved: &setup.kernels[0],
+            arrays: &setup.arrays,
+            freedom: &self.freedom,
+            strict,
+            limits: &self.limits,
+        }))
+    }
+
+    /// Whether a launch can be run in a moment.
+    fn is_small(&self, launch: &Concrete) -> bool {
+        let count = |v: [u32; 3]| v.iter().map(|&n| u64::from(n)).product::<u64>();
+        self.freedom.admits(launch) && count(launch.block).saturating_mul(count(launch.grid)) <= MAX_TRIED
+    }
+
+    fn clean(&self, base: Report, proof: Proof) -> Report {
+        let mut report = self.open(base);
+        report.verdict = Verdict::Clean;
+        for w in proof.warnings {
+            let known = report.warnings.iter().any(|old| old.kind == w.kind && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line));
+            if !known {
+                report.warnings.push(w);
+            }
+        }
+        self.finish(report)
     }
 
     /// The command that shows what one launch does.
