@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use crate::answer::Command;
+use crate::any;
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
@@ -22,6 +23,9 @@ use crate::{cases, trial};
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
+    if options.any {
+        return any::race(layers, files);
+    }
     let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
 

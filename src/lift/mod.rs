@@ -82,7 +82,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
     let mut parts = sizes
         .into_iter()
         .zip(results)
-        .map(|(sizes, result)| instances::Part {
+        .map(|(sizes, result)| crate::report::AtSize {
             sizes,
             result: result.map(Answer::from),
         });
