@@ -157,6 +157,7 @@ impl Asked<'_> {
             },
             arrays: &setup.arrays,
             deciding: &deciding,
+            without_values: false,
         };
         let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
         let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);

@@ -78,6 +78,7 @@ impl Looked<'_> {
                 side: Side::Reference,
                 arrays: &setup.arrays,
                 deciding: &deciding,
+                without_values: true,
             };
             match resolved.selection {
                 Selection::All => grid::all(&subject),
