@@ -9,12 +9,13 @@ use crate::answer::Command;
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
-use crate::input::{self, Files};
+use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict};
+use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-use crate::spec::{self, Layers, Which};
+use crate::spec::{self, Layers, Setup, Which};
 
 /// Looks at one kernel as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -32,17 +33,10 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         ..decide::Options::default()
     };
     let run = |setup: &spec::Setup| {
-        let resolved = &setup.kernels[0];
-        let subject = Subject {
-            kernel: &lowered.kernel,
-            resolved,
-            side: Side::Reference,
-            arrays: &setup.arrays,
-            deciding: &deciding,
-        };
-        match resolved.selection {
+        let subject = subject(&lowered, setup, &deciding);
+        match subject.resolved.selection {
             Selection::All => grid::all(&subject),
-            Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
+            Selection::Given => grid::cover(&subject, &[subject.resolved.launch.rank()]),
         }
     };
     let mut covered = run(&setup);
@@ -74,8 +68,14 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Clean,
     };
+    let determinism = options.deterministic.then(|| {
+        let subject = subject(&lowered, &setup, &deciding);
+        same_bits(&subject, ran, &covered.outcome, verdict)
+    });
     let mut report = Report {
         verdict,
+        deterministic: determinism.as_ref().map(|d| d.answer),
+        determinism,
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,
@@ -86,4 +86,19 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);
     Ok(report)
+}
+
+/// The kernel with its launch.
+fn subject<'a>(
+    lowered: &'a Lowered,
+    setup: &'a Setup,
+    deciding: &'a decide::Options,
+) -> Subject<'a> {
+    Subject {
+        kernel: &lowered.kernel,
+        resolved: &setup.kernels[0],
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding,
+    }
 }

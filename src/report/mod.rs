@@ -27,6 +27,7 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod precision;
+mod rounding;
 pub mod sarif;
 pub mod values;
 
@@ -124,6 +125,9 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         probabilistic: None,
         assumptions: Vec::new(),
         precision: Precision::default(),
+        deterministic: None,
+        determinism: None,
+        rounding: None,
         stats,
     }
 }
@@ -185,6 +189,7 @@ impl From<Counterexample> for answer::Counterexample {
             message: c.message,
             difference: c.difference,
             inputs,
+            machine: None,
         }
     }
 }

@@ -168,6 +168,7 @@ mod tests {
             output: String::new(),
             element: Vec::new(),
             offset: 0,
+            elem: None,
             reference,
             optimized,
             message: String::new(),
