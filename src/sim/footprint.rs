@@ -39,6 +39,8 @@ pub struct Noting {
     pub without_values: bool,
     /// On numbers: what CTAs before this one left.
     pub memory: Option<super::numbers::Memory>,
+    /// The seed of a schedule that is drawn at random.
+    pub schedule: Option<u64>,
 }
 
 /// The first time that a watched access was made.

@@ -58,10 +58,11 @@ pub fn run_shuffled(
     limits: &Limits,
     seed: u64,
 ) -> Outcome {
-    let (noting, dice) = (Noting::default(), Some(Dice::new(seed)));
-    run_by(
-        kernel, launch, bindings, arrays, side, limits, &noting, dice,
-    )
+    let noting = Noting {
+        schedule: Some(seed),
+        ..Noting::default()
+    };
+    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
 }
 
 /// Runs one CTA and notes what is asked for.
@@ -73,20 +74,6 @@ pub fn run_noting(
     side: Side,
     limits: &Limits,
     noting: &Noting,
-) -> Outcome {
-    run_by(kernel, launch, bindings, arrays, side, limits, noting, None)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn run_by(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    noting: &Noting,
-    dice: Option<Dice>,
 ) -> Outcome {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
@@ -106,7 +93,7 @@ fn run_by(
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
-        m.dice = dice.clone();
+        m.dice = noting.schedule.map(Dice::new);
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
@@ -480,6 +467,7 @@ impl Machine<'_> {
             });
         }
         out.memory = keeps_memory.then(|| self.left());
+        out.guards = self.guards().filter(|_| self.footprint.on());
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();
@@ -489,6 +477,7 @@ impl Machine<'_> {
         out.conditionals = self.conditionals;
         out.stats = self.stats;
         out.executed = self.executed;
+        out.taken = self.taken;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();
