@@ -6,15 +6,16 @@
 use std::time::Instant;
 
 use crate::answer::Command;
+use crate::any;
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict};
+use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
@@ -22,6 +23,9 @@ use crate::{cases, trial};
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
+    if options.any {
+        return any::race(layers, files);
+    }
     let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
 
@@ -66,18 +70,13 @@ impl Looked<'_> {
             limits,
             ..decide::Options::default()
         };
+        // Whether bits depend on the schedule is a question of values.
+        let without_values = !options.deterministic;
         let run = |setup: &spec::Setup| {
-            let resolved = &setup.kernels[0];
-            let subject = Subject {
-                kernel: &lowered.kernel,
-                resolved,
-                side: Side::Reference,
-                arrays: &setup.arrays,
-                deciding: &deciding,
-            };
-            match resolved.selection {
+            let subject = subject(lowered, setup, &deciding, without_values);
+            match subject.resolved.selection {
                 Selection::All => grid::all(&subject),
-                Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
+                Selection::Given => grid::cover(&subject, &[subject.resolved.launch.rank()]),
             }
         };
         let mut covered = run(setup);
@@ -102,6 +101,7 @@ impl Looked<'_> {
         let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
         found.assumptions.extend(places);
         found.warnings.extend(ran.partial(&covered));
+        found.warnings.extend(ran.thin(&covered.outcome));
         let (tried, shown) = trial::alone(setup, &covered.outcome, limits, |s| run(s).outcome);
         found.defects.extend(ran.defects(&shown));
         if tried > 0 && shown.is_empty() {
@@ -116,16 +116,40 @@ impl Looked<'_> {
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Clean,
         };
+        let determinism = options.deterministic.then(|| {
+            let subject = subject(lowered, setup, &deciding, without_values);
+            same_bits(&subject, ran, &covered.outcome, verdict)
+        });
         let mut report = Report {
             verdict,
+            deterministic: determinism.as_ref().map(|d| d.answer),
+            determinism,
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+            looked: ran.looked(&covered.outcome),
             precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
             ..report::begin(Command::Race, vec![ran.describe(&covered)], options)
         };
         report.stats.seconds = times(start, parsed, simulated);
         report
+    }
+}
+
+/// The kernel with its launch.
+fn subject<'a>(
+    lowered: &'a Lowered,
+    setup: &'a Setup,
+    deciding: &'a decide::Options,
+    without_values: bool,
+) -> Subject<'a> {
+    Subject {
+        kernel: &lowered.kernel,
+        resolved: &setup.kernels[0],
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding,
+        without_values,
     }
 }

@@ -80,6 +80,8 @@ impl ArrayId {
     pub const CONSTANTS: ArrayId = ArrayId(u32::MAX);
     /// The array whose element 0 stands for a real below all others, which no kernel holds either.
     pub const LOWEST: ArrayId = ArrayId(u32::MAX - 1);
+    /// The array whose elements stand for the constants of a kernel that stay whole while it is lifted.
+    pub const NUMBERS: ArrayId = ArrayId(u32::MAX - 2);
 }
 
 /// Index of a constant in the store's table.

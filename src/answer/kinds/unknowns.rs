@@ -32,6 +32,12 @@ kinds! {
             "The message shows where the expressions of the kernels differ.",
             "y = sinf(x) against a polynomial for it"
         }
+        NotLifted "not-lifted" {
+            "An output has no formula.",
+            "Its elements are not alike in a way that a formula can say, or hold something that formulas lack; the message says what.",
+            "y[i] = x[perm[i]], with a permutation that follows no rule",
+            hint: "lift a smaller size, or bind the arrays with their real shapes"
+        }
         Undefined "undefined" {
             "An operation may be undefined where the kernels are compared.",
             "For example a quotient whose divisor may be 0, or a reference that is a number on no input that was tried.",

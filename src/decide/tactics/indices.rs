@@ -74,7 +74,11 @@ impl Tactic for Indices {
             let Some((t, v)) = question(&case) else {
                 return Attempt::Stuck;
             };
-            open.extend([case.without(t, v), Some(case.with(t, v))].into_iter().flatten());
+            open.extend(
+                [case.without(t, v), Some(case.with(t, v))]
+                    .into_iter()
+                    .flatten(),
+            );
         }
         Attempt::Done(Proof::Yes(all))
     }
@@ -136,7 +140,11 @@ impl Case {
             store,
             pair: [roots[0], roots[1]],
             premises: roots[2..n].to_vec(),
-            not: roots[n..].iter().zip(&self.not).map(|(&t, n)| (t, n.1)).collect(),
+            not: roots[n..]
+                .iter()
+                .zip(&self.not)
+                .map(|(&t, n)| (t, n.1))
+                .collect(),
         }
     }
 
