@@ -51,7 +51,8 @@
 //! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
-//!   worker processes for a client; `trial` runs a pair on known data where the optimized kernel depends on it.
+//!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
+//!   `cases` once for each content of a few small integers.
 //!
 //! # Invariants
 //!

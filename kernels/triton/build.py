@@ -62,6 +62,9 @@ FACTORED = {"m": 16, "n": 16, "mean": 1}
 WINDOW = {"q": H, "k": H, "v": H, "o": P, "n": C, "d": C, "step": C, "window": C, "cap": C}
 WINDOWED = {"n": 64, "d": 16, "step": 32, "window": 40, "cap": 20.0}
 LARGEST = {"x": P, "y": "*i32", "n": C, "first": C}
+LOOKUP = {"ids": "*i32", "table": P, "out": P, "rows": C, "d": C, "shift": C}
+BACKWARD = {"ids": "*i32", "grad": P, "table": P, "rows": C, "d": C, "shift": C}
+LOOKED = {"rows": 8, "d": 4, "shift": 0}
 GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
@@ -141,6 +144,12 @@ BUILDS = [
     ("capped_window_sm_90", kernels.capped_window, WINDOW, WINDOWED, 4, 90, 2),
     ("capped_window_more", kernels.capped_window, WINDOW, {**WINDOWED, "window": 41}, 4, 80, 2),
     ("attention_64_sm_100_no_rescale", kernels.attention, HEADS, {**HEAD, "rescale": 0}, 4, 100, 2),
+    ("lookup", kernels.lookup, LOOKUP, LOOKED, 1),
+    ("lookup_four_warps", kernels.lookup, LOOKUP, LOOKED, 4),
+    ("lookup_next", kernels.lookup, LOOKUP, {**LOOKED, "shift": 1}, 4),
+    ("lookup_backward", kernels.lookup_backward, BACKWARD, LOOKED, 1),
+    ("lookup_backward_four_warps", kernels.lookup_backward, BACKWARD, LOOKED, 4),
+    ("lookup_backward_other", kernels.lookup_backward, BACKWARD, {**LOOKED, "shift": 1}, 4),
 ]
 
 # Mutants of outputs: output, original, pattern, replacement.

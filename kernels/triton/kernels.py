@@ -334,3 +334,25 @@ def argmax(x, y, n: tl.constexpr, first: tl.constexpr):
     """Where the largest of n numbers stands: the first of equal ones, or any"""
     value = tl.load(x + tl.arange(0, n))
     tl.store(y, tl.argmax(value, 0, tie_break_left=first))
+
+
+@triton.jit
+def lookup(ids, table, out, rows: tl.constexpr, d: tl.constexpr, shift: tl.constexpr):
+    """Rows of a table; a negative id is padding, and gives zeros"""
+    r = tl.arange(0, rows)
+    c = tl.arange(0, d)
+    row = tl.load(ids + r)
+    valid = (row >= 0)[:, None]
+    found = tl.load(table + (row[:, None] + shift) * d + c[None, :], mask=valid, other=0.0)
+    tl.store(out + r[:, None] * d + c[None, :], found)
+
+
+@triton.jit
+def lookup_backward(ids, grad, table, rows: tl.constexpr, d: tl.constexpr, shift: tl.constexpr):
+    """The gradient of the table, by atomics"""
+    r = tl.arange(0, rows)
+    c = tl.arange(0, d)
+    row = tl.load(ids + r)
+    valid = (row >= 0)[:, None]
+    given = tl.load(grad + r[:, None] * d + (c[None, :] ^ shift))
+    tl.atomic_add(table + row[:, None] * d + c[None, :], given, mask=valid)

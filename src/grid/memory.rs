@@ -269,7 +269,7 @@ impl Memory {
         }
         let map = self.store.import_shifted(&store, self.fresh);
         self.fresh = self.fresh.wrapping_add(fresh);
-        let own = Guards::new(guards.unwrap_or_default(), |t| map[t.0 as usize]);
+        let conditions = Guards::new(guards.unwrap_or_default(), |t| map[t.0 as usize]);
         let guarded = |o: &&Overlap| matches!(o.what, Meeting::Guarded(..));
         let mapped = |w: &Writes| w.iter().map(|(&off, t)| (off, map[t.0 as usize])).collect();
         let all: BTreeMap<ArrayId, Writes> = overlaps
@@ -277,9 +277,15 @@ impl Memory {
             .filter(guarded)
             .filter_map(|o| Some((o.array, mapped(writes.get(&o.array)?))))
             .collect();
-        let apart = self.apart(&own, overlaps, &all);
+        let apart = self.apart(&conditions, overlaps, &all);
         for (array, pieces) in writes {
-            let mut mine: Vec<&Overlap> = overlaps.iter().filter(|o| o.array == array).collect();
+            // What an earlier CTA only read is new.
+            let is_written = |o: &&Overlap| match o.what {
+                Meeting::Guarded(earlier, later) => earlier.kind.writes() && later.kind.writes(),
+                _ => true,
+            };
+            let own = overlaps.iter().filter(|o| o.array == array);
+            let mut mine: Vec<&Overlap> = own.filter(is_written).collect();
             let pieces = pieces.into_iter().map(|(off, t)| (off, map[t.0 as usize]));
             if mine.is_empty() {
                 let there = self.writes.entry(array).or_default();
@@ -290,10 +296,10 @@ impl Memory {
             let pieces: Writes = pieces.collect();
             self.join(array, pieces, &mine, initials);
             for &(lo, hi) in apart.get(&array).into_iter().flatten() {
-                self.put_guarded(array, &own, (lo, hi), &all);
+                self.put_guarded(array, &conditions, (lo, hi), &all);
             }
         }
-        self.guards.extend(own);
+        self.guards.extend(conditions);
         Some(map)
     }
 

@@ -30,6 +30,9 @@ use super::{Site, Tid, WarningKind};
 /// Accesses that are remembered.
 const MOST: usize = 1 << 18;
 
+/// Further examples of a pair of instructions.
+const EXAMPLES: usize = 8;
+
 /// Bytes of the widest access.
 const WIDEST: u64 = 32;
 
@@ -82,6 +85,8 @@ pub struct Guarded {
     full: bool,
     /// Of pairs of instructions: the conditions of the example.
     conds: FxHashMap<(Pc, Pc), Option<(TermId, TermId)>>,
+    /// Further examples, at other places.
+    more: Vec<(Finding, (TermId, TermId))>,
 }
 
 impl Guarded {
@@ -115,6 +120,21 @@ impl Guarded {
         // Accesses of one instruction that overlap in part are not told apart.
         let first = found.next()?;
         found.next().is_none().then_some(first)
+    }
+
+    /// Keeps a further example of a pair of instructions, if it is at another place than those before.
+    fn keep(&mut self, f: Finding, conds: (TermId, TermId)) {
+        let key = |f: &Finding| (f.earlier.pc, f.later.pc);
+        let same = self.more.iter().filter(|m| key(&m.0) == key(&f));
+        let known = same.clone().any(|m| m.0.offset == f.offset);
+        if !known && same.count() < EXAMPLES {
+            self.more.push((f, conds));
+        }
+    }
+
+    /// Further examples, each with its conditions.
+    pub fn take_more(&mut self) -> Vec<(Finding, (TermId, TermId))> {
+        std::mem::take(&mut self.more)
     }
 
     /// The conditions of the example of a finding, as they were when it was found.
@@ -207,8 +227,16 @@ impl Machine<'_> {
             found.extend(all.into_iter().flatten().map(|f| (of_held, f)));
         }
         for (of_held, f) in found {
-            if self.excluded((&f.earlier, &f.later), RegionId(f.region.0), f.offset) {
+            let region = RegionId(f.region.0);
+            if self.excluded((&f.earlier, &f.later), region, f.offset) {
                 continue;
+            }
+            let yes = self.values.store.bool(true);
+            let of = |p| self.guarded.witness(p, region, f.offset, yes);
+            if f.conflict == Conflict::Conditional
+                && let Some(both) = of(&f.earlier).zip(of(&f.later))
+            {
+                self.guarded.keep(f.clone(), both);
             }
             let report = match &mut self.order.held {
                 Some(h) if of_held => &mut h.report,
@@ -220,7 +248,7 @@ impl Machine<'_> {
 
     /// True if no input makes both accesses of a pair happen, whatever access of those threads at that place it is.
     pub fn excluded(&mut self, (a, b): (&Party, &Party), region: RegionId, at: u64) -> bool {
-        if !a.conditional && !b.conditional {
+        if !self.order.report.each || !a.conditional && !b.conditional {
             return false;
         }
         let yes = self.values.store.bool(true);
@@ -296,6 +324,17 @@ impl Machine<'_> {
             .conds
             .entry(key)
             .or_insert(Some((cond, differ)));
+        if self.order.report.each {
+            let example = Finding {
+                conflict: c.otherwise,
+                count: 1,
+                region: c.region,
+                offset: c.offset,
+                earlier: c.earlier,
+                later: c.later,
+            };
+            self.guarded.keep(example, (cond, differ));
+        }
         self.add_race(c.otherwise, c);
     }
 

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Inst, Kernel, Op, Pc};
-use crate::term::ArrayId;
+use crate::term::{ArrayId, TermId};
 
 use super::attribution::{self, Held, Rows, View};
 use super::by_value::ByValue;
@@ -337,7 +337,10 @@ impl Machine<'_> {
                         format!("{what}: nothing orders them; {apart}")
                     });
                 }
-                Conflict::Conditional => self.conditional_race(&f, what, sites),
+                Conflict::Conditional => {
+                    let conds = self.guarded.of(&f);
+                    self.conditional_race(&f, what, sites, conds);
+                }
                 Conflict::ByExit => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: only the exit of a thread orders them")
@@ -359,6 +362,7 @@ impl Machine<'_> {
                 }
             }
         }
+        self.further_examples();
         for pair in std::mem::take(&mut self.order.nc_pairs) {
             let NcPair {
                 region: r,
@@ -391,10 +395,42 @@ impl Machine<'_> {
         }
     }
 
+    /// Pairs at other places by instructions of which a pair was found.
+    fn further_examples(&mut self) {
+        let report = &self.order.report;
+        let of = |f: &race::Finding| (f.earlier.pc, f.later.pc, f.offset);
+        let named: FxHashSet<_> = report.findings().map(of).collect();
+        for (f, conds) in self.guarded.take_more() {
+            if named.contains(&of(&f)) {
+                continue;
+            }
+            let r = RegionId(f.region.0);
+            let bytes = self.access_bytes(f.later.pc);
+            let sites = vec![
+                self.party_site(r, f.offset, &f.earlier, self.access_bytes(f.earlier.pc)),
+                self.party_site(r, f.offset, &f.later, bytes),
+            ];
+            let place = self.place(r, f.offset, bytes);
+            let (a, b) = (f.earlier.thread.0, f.later.thread.0);
+            let what = format!(
+                "{} of {place} by thread {a} and {} by thread {b}",
+                f.earlier.kind.name(),
+                f.later.kind.name()
+            );
+            self.conditional_race(&f, what, sites, Some(conds));
+        }
+    }
+
     /// A pair that is a race if some input makes both accesses happen.
-    fn conditional_race(&mut self, f: &race::Finding, what: String, sites: Vec<Site>) {
+    fn conditional_race(
+        &mut self,
+        f: &race::Finding,
+        what: String,
+        sites: Vec<Site>,
+        conds: Option<(TermId, TermId)>,
+    ) {
         let open = format!("{what}: nothing orders them, if input data makes both happen");
-        let Some((a, b)) = self.guarded.of(f) else {
+        let Some((a, b)) = conds else {
             return self.unknown(UnknownKind::Undecided, sites, || open);
         };
         let r = RegionId(f.region.0);

@@ -201,6 +201,10 @@ impl Machine<'_> {
     /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
     fn by_choice(&mut self, cond: Option<TermId>, t: TermId) -> Option<(Case, Case)> {
         let store = &mut self.values.store;
+        // What it is chosen by is part of the address.
+        if !self.gathers.is_usable(store, t, self.arrays) {
+            return None;
+        }
         let cond = cond.unwrap_or_else(|| store.bool(true));
         let (p, yes, no) = store.by_choice(cond, t)?;
         let not = store.not(p);

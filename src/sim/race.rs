@@ -229,7 +229,9 @@ pub struct Report {
     races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.
     pub same: Vec<SameWrite>,
-    /// Pairs of the last access that data decide about: the caller drains it, and adds those of which both may happen.
+    /// True once conditions may exclude each other: then every pair that data decide about is met, none for others.
+    pub each: bool,
+    /// Such pairs of the last access: the caller drains it, and adds those of which both may happen.
     pub possible: Vec<Finding>,
     /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
     pub same_lane: bool,
@@ -283,7 +285,7 @@ impl Report {
         earlier: Party,
         later: Party,
     ) {
-        if !earlier.conditional && !later.conditional {
+        if !self.each || !earlier.conditional && !later.conditional {
             return self.add(conflict, region, offset, earlier, later);
         }
         self.possible.push(Finding {

@@ -124,6 +124,10 @@ impl Machine<'_> {
         }
         if !chosen.is_empty() {
             targets.sort_by_key(|t| t.lane);
+            self.order.report.each = true;
+            if let Some(held) = &mut self.order.held {
+                held.report.each = true;
+            }
         }
         Ok(())
     }

@@ -371,7 +371,7 @@ fn compare(
     let base = Actor(e.base);
     report.same_lane |= a.by_same_lane(e, group);
     // One lane of the entry stands for all of them; where data decide, each is for itself.
-    let each = a.conditional || e.conditional;
+    let each = report.each && (a.conditional || e.conditional);
     let pairs = lanes(group).flat_map(|lane| {
         let own = a.others(e, lane);
         let one_by_one = lanes(if each { own } else { 0 }).map(move |l| (lane, 1 << l));
@@ -443,7 +443,7 @@ fn compare(
                 view: View::Both,
             }),
         }
-        if a.by != By::Lanes {
+        if a.by != By::Lanes && !each {
             return;
         }
     }
@@ -457,10 +457,11 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
     let first = group.trailing_zeros();
     let verdict = rule(a.kind, a.kind, true);
     // One lane stands for all of them; where data decide, each is for itself.
+    let each = report.each && a.conditional;
     let pairs = lanes(group).flat_map(|lane| {
         let before = group & ((1u32 << lane) - 1);
-        let each = lanes(if a.conditional { before } else { 0 }).map(move |l| (l, lane));
-        each.chain((!a.conditional && lane != first).then_some((first, lane)))
+        let all = lanes(if each { before } else { 0 }).map(move |l| (l, lane));
+        all.chain((!each && lane != first).then_some((first, lane)))
     });
     for (first, lane) in pairs {
         let otherwise = if a.conditional {

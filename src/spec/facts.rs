@@ -159,9 +159,15 @@ fn of_elements(
         Value::Pointer(a) | Value::Map(a, _) => (a, "each element of"),
         Value::Symbol(a) => (a, "the parameter"),
         Value::Bits(v) => {
-            return holds(&[v as i64], property)
+            // Nothing says whether the number of a parameter has a sign.
+            let mut sides = kernels.iter().enumerate();
+            let bytes =
+                sides.find_map(|(i, k)| field_bytes(k, &setup.kernels[i].bindings.fields, key));
+            let signed = crate::term::sext(v, 8 * bytes.unwrap_or(8));
+            let either = holds(&[signed], property).or_else(|_| holds(&[v as i64], property));
+            return either
                 .map(|()| AssumptionKind::Fact.says(format!("{key}{}", sentence(property))))
-                .map_err(|(_, v)| format!("it is bound to {v}"));
+                .map_err(|_| format!("it is bound to {signed}"));
         }
     };
     let info = &setup.arrays[array];
