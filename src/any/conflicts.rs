@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Symbol};
 use super::gates::{Holds, Model, together};
+use super::hints;
 use super::limits::MAX_PAIRS;
 use super::proof::Prover;
 use super::radix::{self, Meeting, apart, meets};
@@ -40,7 +41,11 @@ impl Prover<'_, '_> {
     }
 
     /// The same with the names that the second thread's symbols got.
-    fn renamed(&mut self, ids: &[Id], relation: &Relation) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
+    fn renamed(
+        &mut self,
+        ids: &[Id],
+        relation: &Relation,
+    ) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
         let mut map: FxHashMap<Id, Id> = FxHashMap::default();
         let mut known = Vec::new();
         let mut all: Vec<Id> = ids.to_vec();
@@ -68,7 +73,12 @@ impl Prover<'_, '_> {
             let (values_there, facts, names) = self.renamed(&about, &here);
             // What the second thread has outside of the loop it has in both iterations.
             for (old, new) in names {
-                let of = self.w.e.symbols_of(&[old]).first().and_then(|s| self.w.e.symbols[*s as usize].of);
+                let of = self
+                    .w
+                    .e
+                    .symbols_of(&[old])
+                    .first()
+                    .and_then(|s| self.w.e.symbols[*s as usize].of);
                 if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
                     map.insert(old, new);
                 }
@@ -82,7 +92,9 @@ impl Prover<'_, '_> {
             done = 1;
         }
         let inner = |p: &Self, of: usize, loops: &[usize]| match loops.split_last() {
-            Some((l, _)) if done == 1 => of == *l || p.w.inner(*l).contains(&of) || !loops.contains(&of),
+            Some((l, _)) if done == 1 => {
+                of == *l || p.w.inner(*l).contains(&of) || !loops.contains(&of)
+            }
             _ => !loops.contains(&of),
         };
         for s in self.w.e.symbols_of(&all) {
@@ -123,18 +135,38 @@ impl Prover<'_, '_> {
 /// Barriers and operations of whole warps are met by all threads that have not ended, or by none.
 pub(super) fn barriers(p: &mut Prover) {
     let loops_with_barrier: Vec<usize> = {
-        let mut all: Vec<usize> = p.w.out.barriers.iter().flat_map(|b| b.loops.clone()).collect();
+        let mut all: Vec<usize> =
+            p.w.out
+                .barriers
+                .iter()
+                .flat_map(|b| b.loops.clone())
+                .collect();
         all.sort_unstable();
         all.dedup();
         all
     };
     for &l in &loops_with_barrier {
         let summary = p.w.out.loops.get(&l).cloned().unwrap_or_default();
-        let only_warps = p.w.out.barriers.iter().filter(|b| b.loops.contains(&l)).all(|b| b.warp);
-        let pc = p.w.out.barriers.iter().find(|b| b.loops.contains(&l)).map_or(Pc(0), |b| b.pc);
+        let only_warps =
+            p.w.out
+                .barriers
+                .iter()
+                .filter(|b| b.loops.contains(&l))
+                .all(|b| b.warp);
+        let pc =
+            p.w.out
+                .barriers
+                .iter()
+                .find(|b| b.loops.contains(&l))
+                .map_or(Pc(0), |b| b.pc);
         let ends = p.w.out.ends.iter().any(|e| e.loops.contains(&l));
         if ends {
-            p.leave_open(UnknownKind::Undecided, "a thread may end inside of a loop with a barrier", &[pc], None);
+            p.leave_open(
+                UnknownKind::Undecided,
+                "a thread may end inside of a loop with a barrier",
+                &[pc],
+                None,
+            );
             continue;
         }
         if summary.uniform {
@@ -144,23 +176,39 @@ pub(super) fn barriers(p: &mut Prover) {
         let before = summary.before.unwrap_or_else(|| p.w.e.truth(true));
         let mut around = p.w.flow.around(p.w.flow.loops[l].header);
         around.retain(|x| loops_with_barrier.contains(x));
-        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, &[]) {
-            p.leave_open(UnknownKind::Undecided, "threads may go through different numbers of iterations of a loop with a barrier", &[pc], model.as_ref());
+        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, None) {
+            p.leave_open(
+                UnknownKind::Undecided,
+                "threads may go through different numbers of iterations of a loop with a barrier",
+                &[pc],
+                model.as_ref(),
+            );
         }
     }
     let all = p.w.out.barriers.clone();
     for b in &all {
-        let given = b.loops.last().and_then(|l| p.w.out.loops.get(l)).and_then(|s| s.before);
-        let given = given.unwrap_or_else(|| p.w.e.truth(true));
-        let mut ends = Vec::new();
-        for e in &p.w.out.ends {
-            if e.at < b.at && e.loops.is_empty() {
-                ends.push(e.guard);
+        // Outside of loops a thread may leave a barrier out if it ends without coming to another one.
+        let mut comes = Vec::new();
+        if b.loops.is_empty() && !b.warp {
+            let later = all.iter().filter(|x| x.at > b.at && !x.warp);
+            for x in later {
+                let outermost = x
+                    .loops
+                    .first()
+                    .and_then(|l| p.w.out.loops.get(l))
+                    .and_then(|s| s.before);
+                comes.push(outermost.unwrap_or(x.guard));
             }
         }
-        let _ = given;
+        let exempt = b.loops.is_empty() && !b.warp;
         let truth = p.w.e.truth(true);
-        if let Err(model) = together_or_not(p, (truth, b.guard), &b.loops, b.warp, &ends) {
+        if let Err(model) = together_or_not(
+            p,
+            (truth, b.guard),
+            &b.loops,
+            b.warp,
+            exempt.then_some(&comes),
+        ) {
             let what = match b.warp {
                 true => "lanes of a warp may not all come to an operation of the whole warp",
                 false => "not all threads may come to a barrier",
@@ -170,35 +218,41 @@ pub(super) fn barriers(p: &mut Prover) {
     }
 }
 
-/// Whether no two threads of a CTA (or warp) differ in a condition, given another; who has ended is left out.
+/// Whether no two threads of a CTA (or warp) differ in a condition, given another. With `comes` a thread may differ for
+/// which none of these conditions holds.
 fn together_or_not(
     p: &mut Prover,
     (given, condition): (Id, Id),
     loops: &[usize],
     warp: bool,
-    ends: &[Id],
+    comes: Option<&Vec<Id>>,
 ) -> Result<(), Option<Model>> {
-    if p.w.e.literals(condition).iter().all(|c| p.w.e.level(*c) <= Level::Cta) {
+    if p.w
+        .e
+        .literals(condition)
+        .iter()
+        .all(|c| p.w.e.level(*c) <= Level::Cta)
+    {
         return Ok(());
     }
     let rank = {
         let s = p.w.sizes;
         s.rank(&mut p.w.e)
     };
-    let mut ids = vec![given, condition, rank];
-    ids.extend(ends);
+    let mut any = p.w.e.truth(comes.is_none());
+    for c in comes.into_iter().flatten() {
+        any = p.w.e.or(any, *c);
+    }
+    let ids = vec![given, condition, rank, any];
     let (there, known) = p.second(&ids, &Relation::Within(loops.to_vec()));
     let not = p.w.e.not(there[1]);
-    let mut conditions = vec![given, there[0], condition, not];
-    for end in &there[3..] {
-        conditions.push(p.w.e.not(*end));
-    }
-    for end in ends {
-        conditions.push(p.w.e.not(*end));
-    }
+    let mut conditions = vec![given, there[0], condition, not, there[3]];
     if warp {
         let five = p.w.e.constant(5, 32);
-        let (x, y) = (p.w.e.word(BitsOp::LShr, rank, five), p.w.e.word(BitsOp::LShr, there[2], five));
+        let (x, y) = (
+            p.w.e.word(BitsOp::LShr, rank, five),
+            p.w.e.word(BitsOp::LShr, there[2], five),
+        );
         conditions.push(p.w.e.compare(super::expr::Order::Equal, x, y));
     }
     conditions.extend(known);
@@ -218,7 +272,12 @@ pub(super) fn accesses(p: &mut Prover) {
             }
             pairs += 1;
             if pairs > MAX_PAIRS || p.subject.limits.reached().is_some() {
-                p.leave_open(UnknownKind::Limit, "there are too many pairs of accesses", &[a.pc], None);
+                p.leave_open(
+                    UnknownKind::Limit,
+                    "there are too many pairs of accesses",
+                    &[a.pc],
+                    None,
+                );
                 return;
             }
             let open = within(p, a, b).and_then(|()| match object {
@@ -227,8 +286,16 @@ pub(super) fn accesses(p: &mut Prover) {
             });
             if let Err(model) = open {
                 told.push((a.pc, b.pc));
-                let what = "two threads may access the same bytes without order, and one of them writes";
+                let what =
+                    "two threads may access the same bytes without order, and one of them writes";
                 p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
+                let facts = hints::against_wrap(
+                    &mut p.w,
+                    &p.subject.freedom.ints,
+                    &[a.offset, b.offset],
+                    &[a.guard, b.guard],
+                );
+                p.suggest(facts.into_iter().next());
             }
         }
     }
@@ -247,18 +314,40 @@ fn between(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Mode
     if p.w.sizes.ctaid.iter().all(|c| p.w.e.value(*c).is_some()) {
         return Ok(());
     }
-    question(p, (a, &[]), (b, &[]), &Relation::Between)
+    question(p, (a, &[]), (b, &[]), &Relation::Between, &[])
 }
 
 /// Accesses of two threads of one CTA.
 fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model>> {
-    let common: Vec<usize> = a.loops.iter().zip(&b.loops).take_while(|(x, y)| x == y).map(|(x, _)| *x).collect();
-    let ordered = |p: &Prover, l: usize| p.w.out.barriers.iter().any(|b| orders(b) && b.loops.contains(&l));
-    let shared: Vec<usize> = common.iter().copied().take_while(|l| ordered(p, *l)).collect();
+    let common: Vec<usize> = a
+        .loops
+        .iter()
+        .zip(&b.loops)
+        .take_while(|(x, y)| x == y)
+        .map(|(x, _)| *x)
+        .collect();
+    let ordered = |p: &Prover, l: usize| {
+        p.w.out
+            .barriers
+            .iter()
+            .any(|b| orders(b) && b.loops.contains(&l))
+    };
+    let shared: Vec<usize> = common
+        .iter()
+        .copied()
+        .take_while(|l| ordered(p, *l))
+        .collect();
     // The same iteration of all of them.
     let (first, second) = if a.at <= b.at { (a, b) } else { (b, a) };
     let after = waits(p, first, second, &shared, (first.at, second.at));
-    question(p, (first, &after.0), (second, &after.1), &Relation::Within(shared.clone()))?;
+    let both = both_come(p, first, second);
+    question(
+        p,
+        (first, &after.0),
+        (second, &after.1),
+        &Relation::Within(shared.clone()),
+        &both,
+    )?;
     // An iteration and the next one, or a later one.
     for n in 1..=shared.len() {
         let loops = shared[..n].to_vec();
@@ -269,9 +358,21 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
             let right = waits(p, x, y, &loops, (0, y.at)).1;
             let goes_on = p.w.out.loops.get(&l).and_then(|s| s.goes_on);
             left.extend(goes_on);
-            question(p, (x, &left), (y, &right), &Relation::Next(loops.clone()))?;
+            question(
+                p,
+                (x, &left),
+                (y, &right),
+                &Relation::Next(loops.clone()),
+                &[],
+            )?;
             if !orders_all {
-                question(p, (x, &[]), (y, &[]), &Relation::Within(loops[..n - 1].to_vec()))?;
+                question(
+                    p,
+                    (x, &[]),
+                    (y, &[]),
+                    &Relation::Within(loops[..n - 1].to_vec()),
+                    &[],
+                )?;
             }
             if a.at == b.at {
                 break;
@@ -279,6 +380,13 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
         }
     }
     Ok(())
+}
+
+/// Guards of barriers outside of loops that stand between two accesses; they keep threads in order that both come there.
+fn both_come(p: &Prover, a: &Accessed, b: &Accessed) -> Vec<Id> {
+    let all = p.w.out.barriers.iter();
+    let between = all.filter(|x| orders(x) && x.loops.is_empty() && a.at < x.at && x.at < b.at);
+    between.map(|x| x.guard).collect()
 }
 
 fn orders(b: &Barrier) -> bool {
@@ -290,19 +398,37 @@ fn has_barrier_each_time(p: &Prover, l: usize, loops: &[usize]) -> bool {
     let Some(summary) = p.w.out.loops.get(&l) else {
         return false;
     };
-    let given: Vec<Id> = [summary.before, summary.goes_on].into_iter().flatten().flat_map(|c| p.w.e.literals(c)).collect();
+    let given: Vec<Id> = [summary.before, summary.goes_on]
+        .into_iter()
+        .flatten()
+        .flat_map(|c| p.w.e.literals(c))
+        .collect();
     let mut all = p.w.out.barriers.iter();
-    all.any(|b| orders(b) && b.loops == loops && p.w.e.literals(b.guard).iter().all(|c| given.contains(c)))
+    all.any(|b| {
+        orders(b) && b.loops == loops && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
+    })
 }
 
 /// What must hold for no barrier to stand between an access of the first thread and a later one of the second: barriers
 /// that the first comes to after its access, and that the second comes to before its own, are not met; and around
 /// loops that only one of them is in, an iteration that is not the last, or not the first, has no barrier of its own.
-fn waits(p: &mut Prover, a: &Accessed, b: &Accessed, shared: &[usize], (from, to): (usize, usize)) -> (Vec<Id>, Vec<Id>) {
+fn waits(
+    p: &mut Prover,
+    a: &Accessed,
+    b: &Accessed,
+    shared: &[usize],
+    (from, to): (usize, usize),
+) -> (Vec<Id>, Vec<Id>) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    let all: Vec<Barrier> = p.w.out.barriers.iter().filter(|x| orders(x)).cloned().collect();
+    let all: Vec<Barrier> =
+        p.w.out
+            .barriers
+            .iter()
+            .filter(|x| orders(x))
+            .cloned()
+            .collect();
     for x in &all {
-        if x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
+        if x.loops.is_empty() || x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
             continue;
         }
         if a.loops.starts_with(&x.loops) && x.at > a.at {
@@ -313,7 +439,12 @@ fn waits(p: &mut Prover, a: &Accessed, b: &Accessed, shared: &[usize], (from, to
         }
     }
     // The first loop of each alone: the access of the first is in the last iteration, that of the second in the first.
-    let alone = |x: &Accessed, y: &Accessed| x.loops.get(shared.len()).copied().filter(|l| y.loops.get(shared.len()) != Some(l));
+    let alone = |x: &Accessed, y: &Accessed| {
+        x.loops
+            .get(shared.len())
+            .copied()
+            .filter(|l| y.loops.get(shared.len()) != Some(l))
+    };
     if let Some(l) = alone(a, b)
         && starts_with_barrier(p, l)
         && let Some(on) = p.w.out.loops.get(&l).and_then(|s| s.goes_on)
@@ -340,15 +471,26 @@ fn starts_with_barrier(p: &Prover, l: usize) -> bool {
     };
     let given = p.w.e.literals(before);
     let mut all = p.w.out.barriers.iter();
-    all.any(|b| orders(b) && b.loops.last() == Some(&l) && p.w.e.literals(b.guard).iter().all(|c| given.contains(c)))
+    all.any(|b| {
+        orders(b)
+            && b.loops.last() == Some(&l)
+            && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
+    })
 }
 
 /// Whether two accesses never meet, each under conditions of its own thread.
-fn question(p: &mut Prover, (a, left): (&Accessed, &[Id]), (b, right): (&Accessed, &[Id]), relation: &Relation) -> Result<(), Option<Model>> {
+fn question(
+    p: &mut Prover,
+    (a, left): (&Accessed, &[Id]),
+    (b, right): (&Accessed, &[Id]),
+    relation: &Relation,
+    both: &[Id],
+) -> Result<(), Option<Model>> {
     let distinct = p.distinct(relation);
     let value = b.value.unwrap_or(b.offset);
     let mut ids = vec![b.guard, b.offset, value];
     ids.extend(&distinct);
+    ids.extend(both);
     ids.extend(right);
     let (there, known) = p.second(&ids, relation);
     let mut differ = p.w.e.truth(false);
@@ -359,18 +501,26 @@ fn question(p: &mut Prover, (a, left): (&Accessed, &[Id]), (b, right): (&Accesse
     }
     let mut conditions = vec![a.guard, there[0], differ];
     conditions.extend(left);
-    conditions.extend(&there[6..]);
-    let own = [vec![a.guard, a.offset], left.to_vec()].concat();
+    for (x, y) in both.iter().zip(&there[6..]) {
+        let meet = p.w.e.and(*x, *y);
+        conditions.push(p.w.e.not(meet));
+    }
+    conditions.extend(&there[6 + both.len()..]);
+    let own = [vec![a.guard, a.offset], left.to_vec(), both.to_vec()].concat();
     conditions.extend(p.implications(&own));
     conditions.extend(known);
     conditions.extend(p.always.clone());
     let object = p.w.out.objects[a.object as usize];
     let width = if object.is_shared() { 32 } else { 64 };
-    let (x, y) = (p.w.e.resize(a.offset, width, false), p.w.e.resize(there[1], width, false));
+    let (x, y) = (
+        p.w.e.resize(a.offset, width, false),
+        p.w.e.resize(there[1], width, false),
+    );
     let overlap = meets(&mut p.w.e, (x, u64::from(a.bytes)), (y, u64::from(b.bytes)));
     let mut bits = conditions.clone();
     bits.push(overlap);
-    let Holds::Perhaps(model) = together(&p.w.e, &bits, p.subject.limits) else {
+    let Holds::Perhaps(model) = together(&p.w.e, &bits, object.is_shared(), p.subject.limits)
+    else {
         return Ok(());
     };
     // Over the integers: where the ranges meet, so do their digits.
@@ -386,17 +536,23 @@ fn question(p: &mut Prover, (a, left): (&Accessed, &[Id]), (b, right): (&Accesse
     for part in &parts {
         digits.push(radix::condition(part, &mut p.w.e));
     }
-    let open = match together(&p.w.e, &digits, p.subject.limits) {
+    let open = match together(&p.w.e, &digits, false, p.subject.limits) {
         Holds::Never => return Ok(()),
         Holds::Perhaps(better) => better.or(model),
     };
-    let same = a.value.is_some() && b.value.is_some() && a.value == Some(there[2]) && a.bytes == b.bytes;
+    let same =
+        a.value.is_some() && b.value.is_some() && a.value == Some(there[2]) && a.bytes == b.bytes;
     if same && !p.subject.strict {
         let kernel = p.subject.kernel;
-        let sites = [a.pc, b.pc].iter().map(|pc| Site::new(&kernel.source, kernel.span(*pc), "writes")).collect();
+        let sites = [a.pc, b.pc]
+            .iter()
+            .map(|pc| Site::new(&kernel.source, kernel.span(*pc), "writes"))
+            .collect();
         let message = "two threads may write the same value to the same place without order";
         let warning = Finding::new(Part::Kernel, WarningKind::SameValueWrite, message).at(sites);
-        if !p.out.warnings.iter().any(|w| w.message == message && w.sites.len() == 2 && w.sites[0].line == warning.sites[0].line) {
+        if !p.out.warnings.iter().any(|w| {
+            w.message == message && w.sites.len() == 2 && w.sites[0].line == warning.sites[0].line
+        }) {
             p.out.warnings.push(warning);
         }
         return Ok(());

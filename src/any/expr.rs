@@ -390,7 +390,9 @@ impl Exprs {
         }
         match (width.cmp(&w), self.node(a).clone()) {
             (std::cmp::Ordering::Equal, _) => a,
-            (std::cmp::Ordering::Less, Node::Wide(x) | Node::Signed(x)) if self.width(x) >= width => {
+            (std::cmp::Ordering::Less, Node::Wide(x) | Node::Signed(x))
+                if self.width(x) >= width =>
+            {
                 self.resize(x, width, false)
             }
             (std::cmp::Ordering::Less, Node::Base(object)) => self.base(object, width),

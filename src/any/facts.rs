@@ -123,10 +123,7 @@ impl SizeFact {
                 return Ok(None);
             };
             let ends = range.split_once("..").and_then(|(a, b)| {
-                Some((
-                    a.trim().parse::<i64>().ok()?,
-                    b.trim().parse::<i64>().ok()?,
-                ))
+                Some((a.trim().parse::<i64>().ok()?, b.trim().parse::<i64>().ok()?))
             });
             let Some((a, b)) = ends.filter(|(a, b)| a < b) else {
                 return Err(bad("a range is `A..B`, its end excluded".into()));
@@ -343,7 +340,9 @@ impl<'a> Reader<'a> {
                     loop {
                         match waiting.pop() {
                             Some(Waiting::Open) => break,
-                            Some(Waiting::Op(op)) => apply(op, &mut values, steps).ok_or_else(missing)?,
+                            Some(Waiting::Op(op)) => {
+                                apply(op, &mut values, steps).ok_or_else(missing)?
+                            }
                             None => return Err("a parenthesis is not opened".into()),
                         }
                     }

@@ -80,7 +80,8 @@ impl Flow {
             let last = (first..order.len()).rev().find(|&i| set[order[i] as usize]);
             let last = last.unwrap_or(first);
             let span = order[first..=last].to_vec();
-            let (inside, outside): (Vec<u32>, Vec<u32>) = span.into_iter().partition(|b| set[*b as usize]);
+            let (inside, outside): (Vec<u32>, Vec<u32>) =
+                span.into_iter().partition(|b| set[*b as usize]);
             order.splice(first..=last, inside.into_iter().chain(outside));
             place = places(blocks.len(), &order);
         }

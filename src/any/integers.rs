@@ -82,7 +82,10 @@ impl<'a> Integers<'a> {
                     _ => {
                         let not = self.e.not(id);
                         let parts = self.e.literals(not);
-                        if !parts.iter().all(|p| literals.contains(p) || self.e.value(*p) == Some(1)) {
+                        if !parts
+                            .iter()
+                            .all(|p| literals.contains(p) || self.e.value(*p) == Some(1))
+                        {
                             left.push(id);
                         }
                     }
@@ -142,12 +145,18 @@ impl<'a> Integers<'a> {
         if let Some(&(start, step, count, exact)) = self.counters.get(&id)
             && exact == sign
         {
-            let (from, by) = (self.read_at(start, sign, depth + 1), self.read_at(step, true, depth + 1));
+            let (from, by) = (
+                self.read_at(start, sign, depth + 1),
+                self.read_at(step, true, depth + 1),
+            );
             let times = self.atom(count, false);
             let p = times.times(&by).and_then(|way| from.plus(1, &way));
             if let Some(p) = p {
                 self.read.insert((id, sign), p.clone());
-                let bounds = [p.plus(-1, &Poly::constant(lo)), Poly::constant(hi).plus(-1, &p)];
+                let bounds = [
+                    p.plus(-1, &Poly::constant(lo)),
+                    Poly::constant(hi).plus(-1, &p),
+                ];
                 self.facts.extend(bounds.into_iter().flatten());
                 return p;
             }
@@ -198,7 +207,10 @@ impl<'a> Integers<'a> {
         }
         let p = Poly::atom(key);
         if self.atoms.insert(key) {
-            let bounds = [p.plus(-1, &Poly::constant(lo)), Poly::constant(hi).plus(-1, &p)];
+            let bounds = [
+                p.plus(-1, &Poly::constant(lo)),
+                Poly::constant(hi).plus(-1, &p),
+            ];
             self.facts.extend(bounds.into_iter().flatten());
         }
         p
@@ -221,16 +233,24 @@ impl<'a> Integers<'a> {
                 None => self.atom(id, sign),
             }),
             Node::Word(BitsOp::Add, a, b) => {
-                let (x, y) = (self.congruent(a, sign, next)?, self.congruent(b, sign, next)?);
+                let (x, y) = (
+                    self.congruent(a, sign, next)?,
+                    self.congruent(b, sign, next)?,
+                );
                 x.plus(1, &y)
             }
             Node::Word(BitsOp::Mul, a, b) => {
-                let (x, y) = (self.congruent(a, true, next)?, self.congruent(b, true, next)?);
+                let (x, y) = (
+                    self.congruent(a, true, next)?,
+                    self.congruent(b, true, next)?,
+                );
                 let p = x.times(&y)?;
-                Some(match p.degree() <= MAX_DEGREE && p.terms.len() <= MAX_TERMS {
-                    true => p,
-                    false => self.atom(id, sign),
-                })
+                Some(
+                    match p.degree() <= MAX_DEGREE && p.terms.len() <= MAX_TERMS {
+                        true => p,
+                        false => self.atom(id, sign),
+                    },
+                )
             }
             Node::Low(a) => self.congruent(a, sign, next),
             Node::Wide(a) => Some(self.read_at(a, false, next)),
@@ -250,7 +270,11 @@ impl<'a> Integers<'a> {
                 _ => Some(self.atom(id, sign)),
             },
             Node::Word(op @ (BitsOp::URem | BitsOp::SRem), a, b) => {
-                let div = if op == BitsOp::URem { BitsOp::UDiv } else { BitsOp::SDiv };
+                let div = if op == BitsOp::URem {
+                    BitsOp::UDiv
+                } else {
+                    BitsOp::SDiv
+                };
                 let q = self.e.word(div, a, b);
                 let (x, q, d) = (
                     self.read_at(a, op == BitsOp::SRem, next),
@@ -264,12 +288,17 @@ impl<'a> Integers<'a> {
                 }
             }
             Node::Word(BitsOp::Or, a, b) if width > 1 && self.disjoint(a, b) => {
-                let (x, y) = (self.congruent(a, sign, next)?, self.congruent(b, sign, next)?);
+                let (x, y) = (
+                    self.congruent(a, sign, next)?,
+                    self.congruent(b, sign, next)?,
+                );
                 x.plus(1, &y)
             }
-            Node::Word(..) | Node::Base(_) | Node::Compare(..) | Node::Choose(..) | Node::Function(..) => {
-                Some(self.atom(id, sign))
-            }
+            Node::Word(..)
+            | Node::Base(_)
+            | Node::Compare(..)
+            | Node::Choose(..)
+            | Node::Function(..) => Some(self.atom(id, sign)),
         }
     }
 
@@ -334,7 +363,10 @@ impl<'a> Integers<'a> {
         if let Some(v) = p.value() {
             return v >= 0;
         }
-        let all_positive = p.terms.iter().all(|(m, c)| *c > 0 && (m.is_empty() || m.iter().all(|a| !a.1)));
+        let all_positive = p
+            .terms
+            .iter()
+            .all(|(m, c)| *c > 0 && (m.is_empty() || m.iter().all(|a| !a.1)));
         all_positive || self.excludes(p, false) || p.degree() > 1 && self.excludes(p, true)
     }
 
@@ -347,8 +379,13 @@ impl<'a> Integers<'a> {
             self.multiplied(&mut list);
         }
         // Facts are drawn in by the monomials that they share with the question.
-        let mut seen: FxHashSet<Vec<Atom>> = list.iter().flat_map(|p| p.terms.keys().cloned()).collect();
-        let mut left: Vec<&Poly> = self.facts.iter().filter(|f| products || f.degree() <= goal.degree().max(1)).collect();
+        let mut seen: FxHashSet<Vec<Atom>> =
+            list.iter().flat_map(|p| p.terms.keys().cloned()).collect();
+        let mut left: Vec<&Poly> = self
+            .facts
+            .iter()
+            .filter(|f| products || f.degree() <= goal.degree().max(1))
+            .collect();
         for _ in 0..3 {
             let (near, far): (Vec<&Poly>, Vec<&Poly>) = left
                 .into_iter()
@@ -395,7 +432,10 @@ impl<'a> Integers<'a> {
     fn multiplied(&mut self, list: &mut Vec<Poly>) {
         let mut done: FxHashSet<(usize, Vec<Atom>)> = FxHashSet::default();
         for _ in 0..2 {
-            let wanted: FxHashSet<Vec<Atom>> = list.iter().flat_map(|p| p.terms.keys().filter(|m| m.len() > 1).cloned()).collect();
+            let wanted: FxHashSet<Vec<Atom>> = list
+                .iter()
+                .flat_map(|p| p.terms.keys().filter(|m| m.len() > 1).cloned())
+                .collect();
             let mut wanted: Vec<Vec<Atom>> = wanted.into_iter().collect();
             wanted.sort_unstable();
             for m in &wanted {
@@ -410,7 +450,10 @@ impl<'a> Integers<'a> {
                     };
                     for f in 0..self.facts.len() {
                         let fact = &self.facts[f];
-                        if fact.degree() != 1 || !fact.terms.contains_key(&vec![*x]) || !done.insert((f, rest.clone())) {
+                        if fact.degree() != 1
+                            || !fact.terms.contains_key(&vec![*x])
+                            || !done.insert((f, rest.clone()))
+                        {
                             continue;
                         }
                         list.extend(fact.times(&factor));

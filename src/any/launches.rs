@@ -66,7 +66,10 @@ impl Freedom {
     /// Whether a launch is one of those that the question is about.
     pub(super) fn admits(&self, launch: &Concrete) -> bool {
         let fits = |fixed: &[Option<u32>; 3], v: [u32; 3]| {
-            fixed.iter().zip(v).all(|(f, v)| v >= 1 && f.is_none_or(|f| f == v))
+            fixed
+                .iter()
+                .zip(v)
+                .all(|(f, v)| v >= 1 && f.is_none_or(|f| f == v))
         };
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         let bounds = launch.block[0] <= 1024 && launch.block[1] <= 1024 && launch.block[2] <= 64;
@@ -100,7 +103,10 @@ impl Freedom {
                 let base = INTS[(i * 5 + i / INTS.len()) % INTS.len()];
                 match (i % 3, k) {
                     // Sizes that fit the launch, sizes that are alike, sizes that differ.
-                    (0, _) => i64::from(block[0]) * i64::from(grid[0]) - i64::from(k as u32 % 2 == 1 && i % 2 == 1),
+                    (0, _) => {
+                        i64::from(block[0]) * i64::from(grid[0])
+                            - i64::from(k as u32 % 2 == 1 && i % 2 == 1)
+                    }
                     (1, _) => base,
                     (_, k) => INTS[(i * 5 + k * 11 + i / 3) % INTS.len()],
                 }
@@ -163,7 +169,8 @@ const GRIDS: [[u32; 3]; 6] = [
 ];
 
 const INTS: [i64; 26] = [
-    5, 64, 33, 1, 100, 16, 7, 128, 0, 32, 2, 31, 130, 3, 65, 4, 63, 8, 17, 127, 256, 15, -1, 12, 48, 9,
+    5, 64, 33, 1, 100, 16, 7, 128, 0, 32, 2, 31, 130, 3, 65, 4, 63, 8, 17, 127, 256, 15, -1, 12,
+    48, 9,
 ];
 
 /// The triples of a list with the fixed components in place, each once.

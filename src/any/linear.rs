@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::expr::Id;
 use super::limits::MAX_CONSTRAINTS;
@@ -82,10 +82,6 @@ impl Poly {
     pub(super) fn degree(&self) -> usize {
         self.terms.keys().map(Vec::len).max().unwrap_or(0)
     }
-
-    pub(super) fn atoms(&self) -> FxHashSet<Atom> {
-        self.terms.keys().flatten().copied().collect()
-    }
 }
 
 /// A constraint: the sum of coefficients times variables, and a constant, is at least 0.
@@ -145,8 +141,14 @@ pub(super) fn excluded(facts: &[Poly]) -> bool {
             let slot = best.entry(c.terms.clone()).or_insert(c.constant);
             *slot = (*slot).min(c.constant);
         }
-        all = best.into_iter().map(|(terms, constant)| Constraint { terms, constant }).collect();
-        all.sort_by(|a, b| (a.terms.iter().collect::<Vec<_>>(), a.constant).cmp(&(b.terms.iter().collect::<Vec<_>>(), b.constant)));
+        all = best
+            .into_iter()
+            .map(|(terms, constant)| Constraint { terms, constant })
+            .collect();
+        all.sort_by(|a, b| {
+            (a.terms.iter().collect::<Vec<_>>(), a.constant)
+                .cmp(&(b.terms.iter().collect::<Vec<_>>(), b.constant))
+        });
         if all.len() > MAX_CONSTRAINTS {
             return false;
         }
@@ -161,8 +163,10 @@ pub(super) fn excluded(facts: &[Poly]) -> bool {
         let Some((&v, _)) = next else {
             return false;
         };
-        let (with, without): (Vec<Constraint>, Vec<Constraint>) = all.into_iter().partition(|c| c.terms.contains_key(&v));
-        let (up, down): (Vec<&Constraint>, Vec<&Constraint>) = with.iter().partition(|c| c.terms[&v] > 0);
+        let (with, without): (Vec<Constraint>, Vec<Constraint>) =
+            all.into_iter().partition(|c| c.terms.contains_key(&v));
+        let (up, down): (Vec<&Constraint>, Vec<&Constraint>) =
+            with.iter().partition(|c| c.terms[&v] > 0);
         all = without;
         for p in &up {
             for n in &down {
@@ -181,14 +185,20 @@ fn combined(p: &Constraint, n: &Constraint, v: usize) -> Option<Constraint> {
     let mut terms: BTreeMap<usize, i128> = BTreeMap::new();
     for (list, k) in [(&p.terms, b), (&n.terms, a)] {
         for (w, c) in list {
-            let sum = terms.remove(w).unwrap_or(0).checked_add(c.checked_mul(k)?)?;
+            let sum = terms
+                .remove(w)
+                .unwrap_or(0)
+                .checked_add(c.checked_mul(k)?)?;
             if sum != 0 {
                 terms.insert(*w, sum);
             }
         }
     }
     terms.remove(&v);
-    let constant = p.constant.checked_mul(b)?.checked_add(n.constant.checked_mul(a)?)?;
+    let constant = p
+        .constant
+        .checked_mul(b)?
+        .checked_add(n.constant.checked_mul(a)?)?;
     let small = |c: i128| c.unsigned_abs() < 1 << 110;
     (small(constant) && terms.values().all(|c| small(*c))).then_some(Constraint { terms, constant })
 }

@@ -18,6 +18,9 @@ use super::walk::{Known, Open, Registers, Walk};
 use crate::kernel::{RegId, operands};
 use crate::term::BitsOp;
 
+/// Bounds of a register at a header that are tried: those of a block, and of what is twice as large.
+const SMALL: [u64; 3] = [1024, 2048, 65_536];
+
 /// A symbol that counts: `start + count * step` modulo its width, the step the same in all iterations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
@@ -47,8 +50,8 @@ pub(super) struct Summary {
     pub goes_on: Option<Id>,
     /// All threads that are in it go through the same number of iterations.
     pub uniform: bool,
-    /// A register that shifts towards zero, not zero at any header, ends it.
-    pub shrinks: bool,
+    /// A register grows with each iteration that another one follows, or shrinks, so that the loop ends.
+    pub ends: bool,
 }
 
 impl Walk<'_> {
@@ -181,16 +184,25 @@ impl Walk<'_> {
             return true;
         };
         let (count, before, first_symbol) = (top.count, top.before.clone(), top.first_symbol);
-        let objects: FxHashMap<RegId, Option<u32>> = top.symbols.iter().map(|s| (s.0, s.2)).collect();
+        let objects: FxHashMap<RegId, Option<u32>> =
+            top.symbols.iter().map(|s| (s.0, s.2)).collect();
         let given = self.e.literals(before.0);
-        let goes_on = self.e.literals(when).into_iter().filter(|c| !given.contains(c));
+        let goes_on = self
+            .e
+            .literals(when)
+            .into_iter()
+            .filter(|c| !given.contains(c));
         let goes_on: Vec<Id> = goes_on.collect();
         let mut relative = self.e.truth(true);
         for &c in &goes_on {
             relative = self.e.and(relative, c);
         }
         let exits: Vec<Id> = top.exits.iter().map(|x| x.1).collect();
-        let is_uniform = |w: &Self, id: Id| w.e.literals(id).iter().all(|c| given.contains(c) || w.e.level(*c) <= Level::Cta);
+        let is_uniform = |w: &Self, id: Id| {
+            w.e.literals(id)
+                .iter()
+                .all(|c| given.contains(c) || w.e.level(*c) <= Level::Cta)
+        };
         let mut summary = Summary {
             before: Some(before.0),
             uniform: is_uniform(self, when) && exits.iter().all(|x| is_uniform(self, *x)),
@@ -208,21 +220,32 @@ impl Walk<'_> {
             };
             if b == h {
                 same.insert(h, init);
+                back.insert(h, h);
                 continue;
             }
             first.insert(h, init);
             summary.next.insert(h, b);
-            back.entry(b).or_insert(h);
+            // A condition is no name for what it compares, nor is a constant.
+            if self.e.width(b) > 1 && self.e.value(b).is_none() {
+                back.entry(b).or_insert(h);
+            }
         }
         let zero = self.e.constant(0, 64);
         let one = self.e.constant(1, 64);
         first.insert(count, zero);
         let more = self.e.add(count, one);
         summary.next.insert(count, more);
-        self.step_facts(l, &nexts, (&first, first_symbol), (before.0, count), relative);
+        self.step_facts(
+            l,
+            &nexts,
+            (&first, first_symbol),
+            (before.0, count),
+            relative,
+        );
         self.header_facts(&goes_on, &back, &first, (before.0, count, first_symbol));
+        self.invariants(&nexts, &first, before.0, relative);
         summary.first = first;
-        summary.shrinks = self.shrinks(&nexts, &summary);
+        summary.ends = self.moves_one_way(&nexts, before.0, relative);
         if !same.is_empty() {
             self.replace(&same, &mut summary);
         }
@@ -239,28 +262,49 @@ impl Walk<'_> {
         goes_on: Id,
     ) {
         for &(_, h, b) in nexts {
-            let Some(&start) = first.get(&h) else { continue };
+            let Some(&start) = first.get(&h) else {
+                continue;
+            };
             let width = self.e.width(h);
             match *self.e.node(b) {
                 Node::Word(BitsOp::Add, x, y) if x == h || y == h => {
                     let step = if x == h { y } else { x };
-                    let inner = self.e.symbols_of(&[step]).iter().any(|s| *s as usize >= first_symbol);
+                    let inner = self
+                        .e
+                        .symbols_of(&[step])
+                        .iter()
+                        .any(|s| *s as usize >= first_symbol);
                     if inner || width < 32 {
                         continue;
                     }
-                    self.out.counters.push(Counter { symbol: h, start, step, count, of: l, goes_on, next: b, last: false });
+                    self.out.counters.push(Counter {
+                        symbol: h,
+                        start,
+                        step,
+                        count,
+                        of: l,
+                        goes_on,
+                        next: b,
+                        last: false,
+                    });
                     if self.e.value(step).is_some() {
                         let times = self.e.resize(count, width, false);
                         let way = self.e.word(BitsOp::Mul, times, step);
                         let sum = self.e.add(start, way);
                         let holds = self.e.compare(Order::Equal, h, sum);
-                        self.out.known.push(Known { premise: before, holds });
+                        self.out.known.push(Known {
+                            premise: before,
+                            holds,
+                        });
                     }
                 }
                 Node::Word(BitsOp::LShr, x, c) if x == h && self.e.value(c).is_some() => {
                     let above = self.e.compare(Order::Below, start, h);
                     let holds = self.e.not(above);
-                    self.out.known.push(Known { premise: before, holds });
+                    self.out.known.push(Known {
+                        premise: before,
+                        holds,
+                    });
                     self.exponent(BitsOp::LShr, (h, start), c, (before, count));
                 }
                 Node::Word(BitsOp::Mul, x, c) if x == h => {
@@ -289,7 +333,10 @@ impl Walk<'_> {
         let amount = self.e.word(BitsOp::Mul, few, factor);
         let value = self.e.word(op, start, amount);
         let holds = self.e.compare(Order::Equal, h, value);
-        self.out.known.push(Known { premise: before, holds });
+        self.out.known.push(Known {
+            premise: before,
+            holds,
+        });
     }
 
     /// Conditions of going on that speak of the header's symbols alone once the next values are named by them.
@@ -304,12 +351,16 @@ impl Walk<'_> {
         let zero = self.e.constant(0, 64);
         for &c in goes_on {
             let at_header = self.e.substitute(&[c], back)[0];
-            let headers: Vec<u32> = self.e.symbols_of(&first.keys().copied().collect::<Vec<_>>());
+            let headers: Vec<u32> = self
+                .e
+                .symbols_of(&first.keys().copied().collect::<Vec<_>>());
             let inner = self.e.symbols_of(&[at_header]);
             // A header's symbol that stayed may be of this iteration, not of the next.
             let stayed = back.values().copied().collect::<Vec<_>>();
             let replaced = self.e.symbols_of(&stayed);
-            let open = |s: &u32| (*s as usize) >= first_symbol && !(headers.contains(s) && replaced.contains(s));
+            let open = |s: &u32| {
+                (*s as usize) >= first_symbol && !(headers.contains(s) && replaced.contains(s))
+            };
             if inner.iter().any(open) || self.mentions_old(c, back, first_symbol) {
                 continue;
             }
@@ -324,16 +375,22 @@ impl Walk<'_> {
                     self.e.or(begins, at_header)
                 }
             };
-            self.out.known.push(Known { premise: before, holds });
+            self.out.known.push(Known {
+                premise: before,
+                holds,
+            });
         }
     }
 
     /// Whether a condition still speaks of this iteration once the next values are put aside.
     fn mentions_old(&mut self, c: Id, back: &FxHashMap<Id, Id>, first_symbol: usize) -> bool {
-        let blank: FxHashMap<Id, Id> = back.keys().map(|b| {
-            let w = self.e.width(*b);
-            (*b, self.e.constant(1, w))
-        }).collect();
+        let blank: FxHashMap<Id, Id> = back
+            .keys()
+            .map(|b| {
+                let w = self.e.width(*b);
+                (*b, self.e.constant(1, w))
+            })
+            .collect();
         // Constants in the place of the next values may fold the rest away, never bring a symbol in; so symbols are
         // looked for on the way, without rewriting.
         let mut stack = vec![c];
@@ -352,23 +409,112 @@ impl Walk<'_> {
         false
     }
 
-    /// Whether a shifted register that is not zero at any header bounds the iterations.
-    fn shrinks(&mut self, nexts: &[(RegId, Id, Id)], summary: &Summary) -> bool {
-        nexts.iter().any(|&(_, h, b)| {
-            let shifted = match *self.e.node(b) {
-                Node::Word(BitsOp::LShr, x, c) => x == h && self.e.value(c).is_some_and(|c| c > 0),
-                _ => false,
+    /// What holds of a register that is shifted or multiplied at every header: candidates that hold before the loop and
+    /// that an iteration keeps (Houdini, with the conditions of going on as premises), and small bounds.
+    fn invariants(
+        &mut self,
+        nexts: &[(RegId, Id, Id)],
+        first: &FxHashMap<Id, Id>,
+        before: Id,
+        goes_on: Id,
+    ) {
+        for &(_, h, b) in nexts {
+            let Some(&start) = first.get(&h) else {
+                continue;
             };
-            if !shifted {
+            let width = self.e.width(h);
+            let Node::Word(op, x, _) = *self.e.node(b) else {
+                continue;
+            };
+            let scaled = matches!(
+                op,
+                BitsOp::Mul | BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv
+            ) && x == h;
+            if width < 32 || !scaled {
+                continue;
+            }
+            let given = self.e.and(before, goes_on);
+            for n in 0..3 {
+                let (at_first, here, next) = (
+                    self.candidate(n, start),
+                    self.candidate(n, h),
+                    self.candidate(n, b),
+                );
+                if self.e.value(here) != Some(1) && self.is_implied(before, at_first) {
+                    let premise = self.e.and(given, here);
+                    if self.is_implied_with(premise, next, before) {
+                        self.out.known.push(Known {
+                            premise: before,
+                            holds: here,
+                        });
+                    }
+                }
+            }
+        }
+        for &(_, h, _) in nexts {
+            if self.e.width(h) != 32 {
+                continue;
+            }
+            let Node::Symbol(s) = *self.e.node(h) else {
+                continue;
+            };
+            let mentioned = self
+                .out
+                .known
+                .iter()
+                .any(|k| k.premise == before && self.e.symbols_of(&[k.holds]).contains(&s));
+            for most in SMALL {
+                let limit = self.e.constant(most, 32);
+                let above = self.e.compare(Order::Below, limit, h);
+                let within = self.e.not(above);
+                if mentioned && self.is_implied(before, within) {
+                    self.e.symbols[s as usize].range.1 = most;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The n-th thing that may hold of a word: it is not zero, a power of two or zero, not negative.
+    fn candidate(&mut self, n: usize, x: Id) -> Id {
+        let w = self.e.width(x);
+        let zero = self.e.constant(0, w);
+        match n {
+            0 => {
+                let is = self.e.compare(Order::Equal, x, zero);
+                self.e.not(is)
+            }
+            1 => {
+                let ones = self.e.constant(u64::MAX, w);
+                let less = self.e.add(x, ones);
+                let both = self.e.and(x, less);
+                self.e.compare(Order::Equal, both, zero)
+            }
+            _ => {
+                let negative = self.e.compare(Order::Less, x, zero);
+                self.e.not(negative)
+            }
+        }
+    }
+
+    /// Whether some register is larger, or smaller, in each iteration that follows: a word cannot be so for ever.
+    fn moves_one_way(&mut self, nexts: &[(RegId, Id, Id)], before: Id, goes_on: Id) -> bool {
+        let given = self.e.and(before, goes_on);
+        nexts.iter().any(|&(_, h, b)| {
+            if self.e.width(h) < 32 || b == h || !matches!(self.e.node(b), Node::Word(..)) {
                 return false;
             }
-            // Going on needs the next value not to be zero.
-            let w = self.e.width(b);
-            let zero = self.e.constant(0, w);
-            let at_zero: FxHashMap<Id, Id> = [(b, zero)].into_iter().collect();
-            let Some(on) = summary.goes_on else { return false };
-            let on = self.e.substitute(&[on], &at_zero)[0];
-            self.e.literals(on).iter().any(|c| self.e.value(*c) == Some(0))
+            let mentions = self.e.symbols_of(&[b]);
+            let Node::Symbol(s) = *self.e.node(h) else {
+                return false;
+            };
+            if !mentions.contains(&s) {
+                return false;
+            }
+            [(h, b), (b, h)].into_iter().any(|(x, y)| {
+                let less = self.e.compare(Order::Below, x, y);
+                self.is_implied_with(given, less, before)
+            })
         })
     }
 
@@ -403,14 +549,27 @@ impl Walk<'_> {
                 self.out.loops.insert(i, s);
             }
         }
-        let exits: Vec<(u32, Id, Registers)> = self.open.last().map(|t| t.exits.clone()).unwrap_or_default();
-        let exits = exits.into_iter().map(|(b, c, regs)| self.moved(b, c, &regs, map)).collect();
+        let exits: Vec<(u32, Id, Registers)> = self
+            .open
+            .last()
+            .map(|t| t.exits.clone())
+            .unwrap_or_default();
+        let exits = exits
+            .into_iter()
+            .map(|(b, c, regs)| self.moved(b, c, &regs, map))
+            .collect();
         if let Some(top) = self.open.last_mut() {
             top.exits = exits;
         }
     }
 
-    fn moved(&mut self, b: u32, c: Id, regs: &Registers, map: &FxHashMap<Id, Id>) -> (u32, Id, Registers) {
+    fn moved(
+        &mut self,
+        b: u32,
+        c: Id,
+        regs: &Registers,
+        map: &FxHashMap<Id, Id>,
+    ) -> (u32, Id, Registers) {
         let mut all = regs.as_ref().clone();
         all.push(c);
         let mut all = self.e.substitute(&all, map);
@@ -429,8 +588,12 @@ impl Walk<'_> {
                 one(v);
             }
         }
-        o.barriers[marks[1]..].iter_mut().for_each(|b| one(&mut b.guard));
-        o.ends[marks[2]..].iter_mut().for_each(|b| one(&mut b.guard));
+        o.barriers[marks[1]..]
+            .iter_mut()
+            .for_each(|b| one(&mut b.guard));
+        o.ends[marks[2]..]
+            .iter_mut()
+            .for_each(|b| one(&mut b.guard));
         for d in &mut o.duties[marks[3]..] {
             one(&mut d.guard);
             one(&mut d.holds);
@@ -449,7 +612,9 @@ impl Walk<'_> {
     /// The loops inside of one.
     pub(super) fn inner(&self, l: usize) -> Vec<usize> {
         let it = &self.flow.loops[l];
-        let inside = |i: &usize| *i != l && self.flow.loops[*i].first >= it.first && self.flow.loops[*i].end <= it.end;
+        let inside = |i: &usize| {
+            *i != l && self.flow.loops[*i].first >= it.first && self.flow.loops[*i].end <= it.end
+        };
         (0..self.flow.loops.len()).filter(inside).collect()
     }
 
@@ -463,20 +628,40 @@ impl Walk<'_> {
         let parent = self.open.last().map(|o| o.index);
         let mut map: FxHashMap<Id, Id> = FxHashMap::default();
         for &s in &summary.born.clone() {
-            let Symbol { width, level, range, .. } = self.e.symbols[s as usize].clone();
+            let Symbol {
+                width,
+                level,
+                range,
+                ..
+            } = self.e.symbols[s as usize].clone();
             let old = self.symbol_id(s);
-            let level = if summary.uniform { level } else { Level::Thread };
-            let new = self.e.symbol(Symbol { width, level, of: parent, range });
+            let level = if summary.uniform {
+                level
+            } else {
+                Level::Thread
+            };
+            let new = self.e.symbol(Symbol {
+                width,
+                level,
+                of: parent,
+                range,
+            });
             map.insert(old, new);
         }
         let known: Vec<Known> = self.out.known[top.marks[4]..].to_vec();
         for k in known {
             let both = self.e.substitute(&[k.premise, k.holds], &map);
-            self.out.known.push(Known { premise: both[0], holds: both[1] });
+            self.out.known.push(Known {
+                premise: both[0],
+                holds: both[1],
+            });
         }
         let counters: Vec<Counter> = self.out.counters[top.marks[5]..].to_vec();
         for c in counters {
-            let ids = self.e.substitute(&[c.symbol, c.start, c.step, c.count, c.goes_on, c.next], &map);
+            let ids = self.e.substitute(
+                &[c.symbol, c.start, c.step, c.count, c.goes_on, c.next],
+                &map,
+            );
             self.out.counters.push(Counter {
                 symbol: ids[0],
                 start: ids[1],
@@ -488,18 +673,29 @@ impl Walk<'_> {
                 last: true,
             });
         }
-        let exits: Vec<(u32, Id, Registers)> = top.exits.iter().map(|(b, c, regs)| self.moved(*b, *c, regs, &map)).collect();
+        let exits: Vec<(u32, Id, Registers)> = top
+            .exits
+            .iter()
+            .map(|(b, c, regs)| self.moved(*b, *c, regs, &map))
+            .collect();
         let ended = self.out.ends.len() > top.marks[2];
         self.out.loops.insert(l, summary);
         let target = exits.first().map(|x| x.0);
-        if !ended && exits.iter().all(|x| Some(x.0) == target) && let Some(target) = target {
+        if !ended
+            && exits.iter().all(|x| Some(x.0) == target)
+            && let Some(target) = target
+        {
             // Who comes to a loop with one way out leaves it there.
-            let ways: Vec<(Id, Registers)> = exits.into_iter().map(|(_, c, regs)| (c, regs)).collect();
+            let ways: Vec<(Id, Registers)> =
+                exits.into_iter().map(|(_, c, regs)| (c, regs)).collect();
             if let Some((when, regs)) = self.merged(&ways) {
                 let given = self.e.literals(top.before.0);
                 for holds in self.e.literals(when) {
                     if !given.contains(&holds) {
-                        self.out.known.push(Known { premise: top.before.0, holds });
+                        self.out.known.push(Known {
+                            premise: top.before.0,
+                            holds,
+                        });
                     }
                 }
                 self.way(target, top.before.0, regs);

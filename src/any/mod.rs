@@ -26,6 +26,7 @@ mod expr;
 mod facts;
 mod flow;
 mod gates;
+mod hints;
 mod integers;
 mod launches;
 mod limits;
@@ -76,7 +77,12 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     if tried.broken.is_none() && tried.base.is_some() {
         proof = question.prove()?;
         if !proof.holds {
-            let guided: Vec<Concrete> = proof.candidates.iter().filter(|c| question.is_small(c)).cloned().collect();
+            let guided: Vec<Concrete> = proof
+                .candidates
+                .iter()
+                .filter(|c| question.is_small(c))
+                .cloned()
+                .collect();
             question.run(&guided, ALL_LAUNCHES, &mut tried);
         }
         if !proof.holds && tried.broken.is_none() {
@@ -98,7 +104,10 @@ impl<'a> Question<'a> {
         let start = Instant::now();
         let options = layers.options()?;
         let mut own: Vec<Settings> = layers.0.iter().map(|&s| s.clone()).collect();
-        let said: Vec<Vec<String>> = own.iter_mut().map(|s| std::mem::take(&mut s.assume)).collect();
+        let said: Vec<Vec<String>> = own
+            .iter_mut()
+            .map(|s| std::mem::take(&mut s.assume))
+            .collect();
         for s in &mut own {
             s.any = Some(false);
         }
@@ -160,7 +169,10 @@ impl<'a> Question<'a> {
     }
 
     fn run_one(&self, launch: &Concrete) -> Result<Report, Failure> {
-        let left = self.limits.deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        let left = self
+            .limits
+            .deadline
+            .map(|d| d.saturating_duration_since(Instant::now()));
         let time = left.map_or(ONE_LAUNCH, |l| l.min(ONE_LAUNCH));
         let ints = self.freedom.ints.iter().zip(&launch.ints);
         let top = Settings {
@@ -197,14 +209,18 @@ impl<'a> Question<'a> {
     /// Whether a launch can be run in a moment.
     fn is_small(&self, launch: &Concrete) -> bool {
         let count = |v: [u32; 3]| v.iter().map(|&n| u64::from(n)).product::<u64>();
-        self.freedom.admits(launch) && count(launch.block).saturating_mul(count(launch.grid)) <= MAX_TRIED
+        self.freedom.admits(launch)
+            && count(launch.block).saturating_mul(count(launch.grid)) <= MAX_TRIED
     }
 
     fn clean(&self, base: Report, proof: Proof) -> Report {
         let mut report = self.open(base);
         report.verdict = Verdict::Clean;
         for w in proof.warnings {
-            let known = report.warnings.iter().any(|old| old.kind == w.kind && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line));
+            let known = report.warnings.iter().any(|old| {
+                old.kind == w.kind
+                    && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line)
+            });
             if !known {
                 report.warnings.push(w);
             }
@@ -260,7 +276,10 @@ impl<'a> Question<'a> {
     fn scope(&self) -> String {
         let f = &self.freedom;
         let show = |fixed: &[Option<u32>; 3]| {
-            let list: Vec<String> = fixed.iter().map(|v| v.map_or("*".into(), |v| v.to_string())).collect();
+            let list: Vec<String> = fixed
+                .iter()
+                .map(|v| v.map_or("*".into(), |v| v.to_string()))
+                .collect();
             list.join(",")
         };
         let mut parts = Vec::new();
@@ -291,7 +310,10 @@ impl<'a> Question<'a> {
     /// The facts that restrict the launches.
     fn assumed(&self) -> Vec<String> {
         let mut out: Vec<String> = self.freedom.facts.iter().map(|f| f.text.clone()).collect();
-        let sides = [("block", self.freedom.block, self.spec.launch.block), ("grid", self.freedom.grid, self.spec.launch.grid)];
+        let sides = [
+            ("block", self.freedom.block, self.spec.launch.block),
+            ("grid", self.freedom.grid, self.spec.launch.grid),
+        ];
         for (name, fixed, given) in sides {
             if given.is_some() || name == "block" && self.lowered.kernel.reqntid.is_some() {
                 continue;
@@ -329,7 +351,8 @@ impl<'a> Question<'a> {
             launched.args = self.spec.args.iter().map(|a| a.text.clone()).collect();
         }
         for f in &self.freedom.facts {
-            base.assumptions.push(AssumptionKind::Fact.says(format!("{}, as --assume says", f.text)));
+            base.assumptions
+                .push(AssumptionKind::Fact.says(format!("{}, as --assume says", f.text)));
         }
         base
     }
@@ -338,8 +361,12 @@ impl<'a> Question<'a> {
         let mut report = self.open(base);
         report.verdict = Verdict::Unknown;
         report.unknown = open;
-        let message = format!("{tried} small launches were run, and none of them breaks; that proves nothing of others");
-        report.unknown.push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
+        let message = format!(
+            "{tried} small launches were run, and none of them breaks; that proves nothing of others"
+        );
+        report
+            .unknown
+            .push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
         self.finish(report)
     }
 
@@ -369,7 +396,10 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
         };
         [component(0), component(1), component(2)]
     };
-    let (block, grid) = (fixed(block, Size::Block), fixed(spec.launch.grid, Size::Grid));
+    let (block, grid) = (
+        fixed(block, Size::Block),
+        fixed(spec.launch.grid, Size::Grid),
+    );
     let mut probe = spec.clone();
     probe.launch.block = Some(block.map(|v| v.unwrap_or(1)));
     let setup = spec::resolve(&[(kernel, &probe)], &[])?;

@@ -11,6 +11,7 @@ use super::expr::{Id, Level, Order};
 use super::facts::{Arith, Claim, Relation, Size, SizeFact, Step};
 use super::flow::Flow;
 use super::gates::{Holds, Model, together};
+use super::hints;
 use super::integers::Integers;
 use super::launches::{Concrete, Freedom};
 use super::limits::MAX_INSTRUCTIONS;
@@ -61,14 +62,25 @@ pub(super) fn prove(subject: &Subject) -> Proof {
     let flow = Flow::new(&blocks).filter(|_| kernel.insts.len() <= MAX_INSTRUCTIONS);
     let Some(flow) = flow else {
         let message = "the control flow has loops with several entries, or is too large";
-        out.open.push(Finding::new(Part::Kernel, UnknownKind::UnboundedLoop, message));
+        out.open.push(Finding::new(
+            Part::Kernel,
+            UnknownKind::UnboundedLoop,
+            message,
+        ));
         return out;
     };
     let f = subject.freedom;
     let mut written: FxHashSet<u32> = FxHashSet::default();
     let mut always;
     let walk = loop {
-        let mut walk = Walk::new(kernel, subject.resolved, &blocks, &flow, (f.block, f.grid, f.most)).with_written(written.clone());
+        let mut walk = Walk::new(
+            kernel,
+            subject.resolved,
+            &blocks,
+            &flow,
+            (f.block, f.grid, f.most),
+        )
+        .with_written(written.clone());
         always = launch_conditions(&mut walk, f);
         walk.always = always.clone();
         walk.limits = Some(*subject.limits);
@@ -108,8 +120,14 @@ fn launch_conditions(w: &mut Walk, f: &Freedom) -> Vec<Id> {
 fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
     if let Some((size, a, b)) = fact.range() {
         let x = size_word(w, size);
-        let (a, b) = (w.e.constant(i64::try_from(a).ok()? as u64, 64), w.e.constant(i64::try_from(b).ok()? as u64, 64));
-        let (low, high) = (w.e.compare(Order::Less, x, a), w.e.compare(Order::Less, b, x));
+        let (a, b) = (
+            w.e.constant(i64::try_from(a).ok()? as u64, 64),
+            w.e.constant(i64::try_from(b).ok()? as u64, 64),
+        );
+        let (low, high) = (
+            w.e.compare(Order::Less, x, a),
+            w.e.compare(Order::Less, b, x),
+        );
         let (low, high) = (w.e.not(low), w.e.not(high));
         return Some(w.e.and(low, high));
     }
@@ -118,14 +136,18 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
         let (zero, ones) = (w.e.constant(0, 64), w.e.constant(u64::MAX, 64));
         let less = w.e.add(x, ones);
         let both = w.e.and(x, less);
-        let (one_bit, some) = (w.e.compare(Order::Equal, both, zero), w.e.compare(Order::Less, zero, x));
+        let (one_bit, some) = (
+            w.e.compare(Order::Equal, both, zero),
+            w.e.compare(Order::Less, zero, x),
+        );
         return Some(w.e.and(one_bit, some));
     }
     let mut known: Vec<(Id, i128)> = Vec::new();
     for step in &fact.steps {
         let next = match *step {
             Step::Number(n) => (w.e.constant(i64::try_from(n).ok()? as u64, 64), n.abs()),
-            Step::Size(s) => (size_word(w, s), 1 << 32),
+            Step::Size(s @ Size::Block(_)) => (size_word(w, s), 1 << 10),
+            Step::Size(s) => (size_word(w, s), 1 << 31),
             Step::Binary(op, a, b) => {
                 let ((x, n), (y, k)) = (known[a], known[b]);
                 match op {
@@ -135,18 +157,25 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
                     // Quotients of what may be negative round down in a fact and towards zero on the machine.
                     Arith::Div | Arith::Rem => {
                         let d = w.e.value(y).filter(|d| *d > 0 && *d < 1 << 32)?;
-                        let natural = !matches!(fact.steps.get(a), Some(Step::Size(Size::Param(_)) | Step::Binary(..)));
+                        let natural = !matches!(
+                            fact.steps.get(a),
+                            Some(Step::Size(Size::Param(_)) | Step::Binary(..))
+                        );
                         if !natural {
                             return None;
                         }
-                        let op = if op == Arith::Div { BitsOp::UDiv } else { BitsOp::URem };
+                        let op = if op == Arith::Div {
+                            BitsOp::UDiv
+                        } else {
+                            BitsOp::URem
+                        };
                         let d = w.e.constant(d, 64);
                         (w.e.word(op, x, d), n)
                     }
                 }
             }
         };
-        if next.1 >= 1 << 62 {
+        if next.1 >= 1 << 63 {
             // Products of three sizes and more are left to the search.
             return None;
         }
@@ -205,9 +234,18 @@ impl Prover<'_, '_> {
     }
 
     /// Records an obligation that is open, with a launch to try.
-    pub(super) fn leave_open(&mut self, kind: UnknownKind, what: &str, at: &[Pc], model: Option<&Model>) {
+    pub(super) fn leave_open(
+        &mut self,
+        kind: UnknownKind,
+        what: &str,
+        at: &[Pc],
+        model: Option<&Model>,
+    ) {
         let kernel = self.subject.kernel;
-        let sites = at.iter().map(|pc| Site::new(&kernel.source, kernel.span(*pc), "")).collect();
+        let sites = at
+            .iter()
+            .map(|pc| Site::new(&kernel.source, kernel.span(*pc), ""))
+            .collect();
         let finding = Finding::new(Part::Kernel, kind, what).at(sites);
         self.out.open.push(finding);
         if let Some(model) = model {
@@ -215,6 +253,15 @@ impl Prover<'_, '_> {
             if !self.out.candidates.contains(&launch) {
                 self.out.candidates.push(launch);
             }
+        }
+    }
+
+    /// Says which fact would help with what was left open last.
+    pub(super) fn suggest(&mut self, fact: Option<String>) {
+        if let (Some(fact), Some(last)) = (fact, self.out.open.last_mut()) {
+            last.hint = Some(format!(
+                "if that cannot wrap around, say so: --assume '{fact}'"
+            ));
         }
     }
 
@@ -244,7 +291,9 @@ impl Prover<'_, '_> {
     /// What is known of the symbols that a question speaks of, each as an implication.
     pub(super) fn implications(&mut self, about: &[Id]) -> Vec<Id> {
         let e = &self.w.e;
-        let own = |s: &u32| e.symbols[*s as usize].level > Level::Grid || e.symbols[*s as usize].of.is_some();
+        let own = |s: &u32| {
+            e.symbols[*s as usize].level > Level::Grid || e.symbols[*s as usize].of.is_some()
+        };
         let mut seen: FxHashSet<u32> = e.symbols_of(about).into_iter().filter(own).collect();
         let mut left: Vec<(Vec<u32>, usize)> = Vec::new();
         for (i, k) in self.w.out.known.iter().enumerate() {
@@ -281,11 +330,21 @@ impl Prover<'_, '_> {
     /// Whole numbers under conditions, with the counters that do not wrap.
     pub(super) fn integers(&mut self, conditions: &[Id]) -> Integers<'_> {
         let s = self.w.sizes;
-        let counters: Vec<(super::loops::Counter, bool)> = self.exact.iter().map(|(i, sign)| (self.w.out.counters[*i], *sign)).collect();
+        let counters: Vec<(super::loops::Counter, bool)> = self
+            .exact
+            .iter()
+            .map(|(i, sign)| (self.w.out.counters[*i], *sign))
+            .collect();
         let block = s.ntid.to_vec();
         let whole = [s.ntid, s.nctaid].concat();
-        let products = vec![(block, i128::from(self.subject.freedom.most)), (whole, (1 << 31) - 1)];
-        let literals: Vec<Id> = conditions.iter().flat_map(|c| self.w.e.literals(*c)).collect();
+        let products = vec![
+            (block, i128::from(self.subject.freedom.most)),
+            (whole, (1 << 31) - 1),
+        ];
+        let literals: Vec<Id> = conditions
+            .iter()
+            .flat_map(|c| self.w.e.literals(*c))
+            .collect();
         let always = self.always.clone();
         let mut out = Integers::new(&mut self.w.e, products);
         for (c, sign) in counters {
@@ -307,7 +366,7 @@ impl Prover<'_, '_> {
         let mut all = conditions.to_vec();
         all.extend(self.implications(conditions));
         all.extend(&self.always);
-        match together(&self.w.e, &all, self.subject.limits) {
+        match together(&self.w.e, &all, true, self.subject.limits) {
             Holds::Never => Ok(()),
             Holds::Perhaps(model) => Err(model),
         }
@@ -333,7 +392,7 @@ impl Prover<'_, '_> {
         all.sort_unstable();
         for l in all {
             let summary = &self.w.out.loops[&l];
-            if summary.shrinks || summary.goes_on.is_none() {
+            if summary.ends || summary.goes_on.is_none() {
                 continue;
             }
             let counts = self.exact.iter().any(|(i, _)| {
@@ -343,7 +402,30 @@ impl Prover<'_, '_> {
             if !counts {
                 let header = self.w.flow.loops[l].header;
                 let pc = Pc(self.w.blocks.range(header).start);
-                self.leave_open(UnknownKind::UnboundedLoop, "a loop was not shown to end: its counter may wrap, or it has none", &[pc], None);
+                self.leave_open(
+                    UnknownKind::UnboundedLoop,
+                    "a loop was not shown to end: its counter may wrap, or it has none",
+                    &[pc],
+                    None,
+                );
+                let counters: Vec<super::loops::Counter> = self
+                    .w
+                    .out
+                    .counters
+                    .iter()
+                    .filter(|c| c.of == l && !c.last)
+                    .copied()
+                    .collect();
+                for c in counters {
+                    let known = self.implications(&[c.symbol]);
+                    let fact = hints::for_counter(
+                        &mut self.w,
+                        &self.subject.freedom.ints,
+                        (c.symbol, c.step),
+                        &known,
+                    );
+                    self.suggest(fact);
+                }
             }
         }
     }
@@ -351,7 +433,9 @@ impl Prover<'_, '_> {
     /// Whether a counter is another's value in the last iteration.
     fn is_last_of(&self, last: &super::loops::Counter, c: &super::loops::Counter) -> bool {
         // Start and step are outside of the loop, so that they are the same words, or copies for an outer loop's end.
-        self.w.e.width(last.symbol) == self.w.e.width(c.symbol) && last.start == c.start && last.step == c.step
+        self.w.e.width(last.symbol) == self.w.e.width(c.symbol)
+            && last.start == c.start
+            && last.step == c.step
     }
 
     /// How a counter is read that takes its step in each iteration without leaving its range; the step is never zero.
@@ -374,7 +458,14 @@ impl Prover<'_, '_> {
             let up = s.plus(-1, &one);
             let down = Poly::constant(-1).plus(-1, &s);
             let moves = [up, down].into_iter().flatten().any(|p| known.proves(&p));
-            if moves && [below, above].into_iter().flatten().filter(|p| known.proves(p)).count() == 2 {
+            if moves
+                && [below, above]
+                    .into_iter()
+                    .flatten()
+                    .filter(|p| known.proves(p))
+                    .count()
+                    == 2
+            {
                 return Some(sign);
             }
         }
@@ -437,7 +528,12 @@ impl Prover<'_, '_> {
             if room.is_some_and(|r| known.proves(&r)) {
                 continue;
             }
-            self.leave_open(UnknownKind::Undefined, "an access may be out of the bounds of its array", &[a.pc], model.as_ref());
+            self.leave_open(
+                UnknownKind::Undefined,
+                "an access may be out of the bounds of its array",
+                &[a.pc],
+                model.as_ref(),
+            );
         }
     }
 }

@@ -35,6 +35,36 @@ pub(super) fn apart(of: Meeting, known: &mut Integers) -> Vec<Meeting> {
 }
 
 fn split(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
+    variants(m, known.e)
+        .iter()
+        .find_map(|m| split_one(m, known))
+}
+
+/// The same question without what both numbers share, and with both signs turned: `[p, p + w)` meets `[q, q + v)` exactly
+/// if `[-p, -p + v)` meets `[-q, -q + w)`.
+fn variants(m: &Meeting, e: &Exprs) -> Vec<Meeting> {
+    let mut plain = m.clone();
+    let shared = |k: &[Atom]| k.iter().all(|a| e.level(a.0) == Level::Grid);
+    for (k, c) in &m.a.terms {
+        if shared(k) && m.b.terms.get(k) == Some(c) {
+            plain.a.terms.remove(k);
+            plain.b.terms.remove(k);
+        }
+    }
+    let turned = |p: &Poly| {
+        let mut p = p.clone();
+        p.terms.values_mut().for_each(|c| *c = -*c);
+        p
+    };
+    let negative = Meeting {
+        a: turned(&plain.a),
+        b: turned(&plain.b),
+        widths: (m.widths.1, m.widths.0),
+    };
+    vec![m.clone(), plain, negative]
+}
+
+fn split_one(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
     for stride in strides(m, known.e) {
         let (qa, ra) = divided(&m.a, &stride);
         let (qb, rb) = divided(&m.b, &stride);
@@ -47,7 +77,9 @@ fn split(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
             terms: [(stride.clone(), g)].into_iter().collect(),
         };
         let inside = |known: &mut Integers, r: &Poly, w: i128| {
-            let above = whole.plus(-1, r).and_then(|p| p.plus(-1, &Poly::constant(w)));
+            let above = whole
+                .plus(-1, r)
+                .and_then(|p| p.plus(-1, &Poly::constant(w)));
             known.proves(r) && above.is_some_and(|p| known.proves(&p))
         };
         if !inside(known, &ra, m.widths.0) || !inside(known, &rb, m.widths.1) {
@@ -84,9 +116,16 @@ fn gcd(mut a: i128, mut b: i128) -> i128 {
 fn strides(m: &Meeting, e: &Exprs) -> Vec<Vec<Atom>> {
     let mut out: FxHashSet<Vec<Atom>> = FxHashSet::default();
     for term in m.a.terms.keys().chain(m.b.terms.keys()) {
-        let shared: Vec<Atom> = term.iter().copied().filter(|a| e.level(a.0) == Level::Grid).collect();
+        let shared: Vec<Atom> = term
+            .iter()
+            .copied()
+            .filter(|a| e.level(a.0) == Level::Grid)
+            .collect();
         for bits in 1u32..1 << shared.len().min(MAX_DEGREE) {
-            let some = shared.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
+            let some = shared
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| bits >> i & 1 == 1);
             out.insert(some.map(|(_, a)| *a).collect());
         }
     }
@@ -129,7 +168,10 @@ pub(super) fn meets(e: &mut Exprs, (a, n): (Id, u64), (b, k): (Id, u64)) -> Id {
     let width = e.width(a);
     let (up, down) = (e.minus(a, b), e.minus(b, a));
     let (n, k) = (e.constant(n, width), e.constant(k, width));
-    let (x, y) = (e.compare(Order::Below, up, k), e.compare(Order::Below, down, n));
+    let (x, y) = (
+        e.compare(Order::Below, up, k),
+        e.compare(Order::Below, down, n),
+    );
     e.or(x, y)
 }
 

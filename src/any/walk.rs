@@ -185,7 +185,12 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// The symbols of the launch; a component that is fixed is a constant.
-    pub(super) fn new(e: &mut Exprs, block: [Option<u32>; 3], grid: [Option<u32>; 3], most: u64) -> Sizes {
+    pub(super) fn new(
+        e: &mut Exprs,
+        block: [Option<u32>; 3],
+        grid: [Option<u32>; 3],
+        most: u64,
+    ) -> Sizes {
         let z = [1024, 1024, 64];
         let g = [0x7fff_ffff, 0xffff, 0xffff];
         let mut size = |fixed: Option<u32>, hi: u64| match fixed {
@@ -254,9 +259,10 @@ impl Places for Named<'_> {
                 let mut vars = self.kernel.shared.iter().enumerate();
                 let dynamic = self.kernel.dynamic_shared;
                 match vars.find(|(_, v)| v.offset <= at && at < v.offset + v.bytes) {
-                    _ if dynamic.is_some_and(|d| at >= d) => {
-                        (Object::Dynamic, plus + i64::from(at - dynamic.unwrap_or(at)))
-                    }
+                    _ if dynamic.is_some_and(|d| at >= d) => (
+                        Object::Dynamic,
+                        plus + i64::from(at - dynamic.unwrap_or(at)),
+                    ),
                     Some((i, v)) => (Object::Shared(i as u32), plus + i64::from(at - v.offset)),
                     None => (Object::Dynamic, plus),
                 }
@@ -331,7 +337,13 @@ impl<'a> Walk<'a> {
 
     /// Reads all of the code.
     pub(super) fn run(&mut self) {
-        let zeros: Vec<Id> = self.kernel.reg_width.clone().iter().map(|w| self.e.fresh(*w, Level::Thread, None)).collect();
+        let zeros: Vec<Id> = self
+            .kernel
+            .reg_width
+            .clone()
+            .iter()
+            .map(|w| self.e.fresh(*w, Level::Thread, None))
+            .collect();
         let truth = self.e.truth(true);
         self.incoming.insert(0, vec![(truth, Rc::new(zeros))]);
         let mut i = 0;
@@ -343,7 +355,11 @@ impl<'a> Walk<'a> {
                 self.rounds += 1;
                 if !self.close() {
                     if self.rounds > MAX_ROUNDS * (1 + self.flow.loops.len()) * 4 {
-                        self.gap(UnknownKind::Limit, Pc(0), "the loops of the kernel are too many to be read");
+                        self.gap(
+                            UnknownKind::Limit,
+                            Pc(0),
+                            "the loops of the kernel are too many to be read",
+                        );
                         return;
                     }
                     i = first;
@@ -354,7 +370,11 @@ impl<'a> Walk<'a> {
                 return;
             };
             if self.e.full || self.out.accesses.len() > MAX_ACCESSES {
-                self.gap(UnknownKind::Limit, Pc(0), "the kernel is too large for a proof about every launch");
+                self.gap(
+                    UnknownKind::Limit,
+                    Pc(0),
+                    "the kernel is too large for a proof about every launch",
+                );
                 return;
             }
             let state = self.entered(b);
@@ -424,7 +444,12 @@ impl<'a> Walk<'a> {
                     let before = self.e.len();
                     let or = self.e.or(list[i], list[j]);
                     let literals = |e: &Exprs, id| e.literals(id).len();
-                    if literals(&self.e, or) > 1 || self.e.len() == before || matches!(self.e.node(or), Node::Const(_) | Node::Compare(..)) || or == list[i] || or == list[j] {
+                    if literals(&self.e, or) > 1
+                        || self.e.len() == before
+                        || matches!(self.e.node(or), Node::Const(_) | Node::Compare(..))
+                        || or == list[i]
+                        || or == list[j]
+                    {
                         list.remove(j);
                         list[i] = or;
                         continue 'again;
@@ -466,7 +491,9 @@ impl<'a> Walk<'a> {
         }
         match self.open.last_mut() {
             Some(top) if self.flow.loops[top.index].header == target => top.back.push((when, regs)),
-            Some(top) if !self.flow.inside(top.index, target) => top.exits.push((target, when, regs)),
+            Some(top) if !self.flow.inside(top.index, target) => {
+                top.exits.push((target, when, regs))
+            }
             _ => self.incoming.entry(target).or_default().push((when, regs)),
         }
     }
@@ -487,17 +514,32 @@ impl<'a> Walk<'a> {
             let not = self.e.not(taken);
             match &inst.op {
                 Op::Bra { target, .. } => {
-                    let to = self.blocks.block_of.get(target.0 as usize).copied().unwrap_or(NONE);
+                    let to = self
+                        .blocks
+                        .block_of
+                        .get(target.0 as usize)
+                        .copied()
+                        .unwrap_or(NONE);
                     self.way(to, when, Rc::new(regs.clone()));
                     path = self.e.and(path, not);
                 }
                 Op::Brx { table, index, .. } => {
                     let index = self.reader(&regs, |r| r.src(*index, 32));
-                    let targets = self.kernel.tables.get(*table as usize).cloned().unwrap_or_default();
+                    let targets = self
+                        .kernel
+                        .tables
+                        .get(*table as usize)
+                        .cloned()
+                        .unwrap_or_default();
                     for (i, target) in targets.iter().enumerate() {
                         let n = self.e.constant(i as u64, 32);
                         let is = self.e.compare(super::expr::Order::Equal, index, n);
-                        let to = self.blocks.block_of.get(target.0 as usize).copied().unwrap_or(NONE);
+                        let to = self
+                            .blocks
+                            .block_of
+                            .get(target.0 as usize)
+                            .copied()
+                            .unwrap_or(NONE);
                         let when = self.e.and(when, is);
                         self.way(to, when, Rc::new(regs.clone()));
                     }
@@ -505,7 +547,11 @@ impl<'a> Walk<'a> {
                 }
                 Op::Exit => {
                     let (at, loops) = (self.tick(), self.around());
-                    self.out.ends.push(Ended { at, guard: when, loops });
+                    self.out.ends.push(Ended {
+                        at,
+                        guard: when,
+                        loops,
+                    });
                     path = self.e.and(path, not);
                 }
                 op => {
@@ -562,10 +608,15 @@ impl<'a> Walk<'a> {
             | Op::CvtPackSat { .. }
             | Op::Cvta { .. }
             | Op::IsSpace { .. } => self.reader(regs, |r| r.compute(pc, op)),
-            Op::Int { op: int, ty, src, .. } => {
+            Op::Int {
+                op: int, ty, src, ..
+            } => {
                 use crate::kernel::IntOp;
                 if matches!(int, IntOp::Div | IntOp::Rem) {
-                    let (d, zero) = (self.reader(regs, |r| r.src(src[1], ty.width)), self.e.constant(0, ty.width));
+                    let (d, zero) = (
+                        self.reader(regs, |r| r.src(src[1], ty.width)),
+                        self.e.constant(0, ty.width),
+                    );
                     let is = self.e.compare(super::expr::Order::Equal, d, zero);
                     let holds = self.e.not(is);
                     self.duty(pc, when, holds, "an integer may be divided by zero");
@@ -573,7 +624,9 @@ impl<'a> Walk<'a> {
                 self.reader(regs, |r| r.compute(pc, op))
             }
             Op::Special { dst, special } => vec![(*dst, self.special(*special))],
-            Op::Ld { access, dsts, addr, .. } => self.load(pc, (access, addr), dsts, when, regs),
+            Op::Ld {
+                access, dsts, addr, ..
+            } => self.load(pc, (access, addr), dsts, when, regs),
             Op::St { access, srcs, addr } => {
                 let bytes = access.ty.bits() / 8;
                 for (i, src) in srcs.iter().enumerate() {
@@ -581,17 +634,38 @@ impl<'a> Walk<'a> {
                     let value = self.reader(regs, |r| r.src(*src, access.ty.bits().min(64) as u8));
                     self.weak(pc, access);
                     let at = (addr, i as i64 * i64::from(bytes));
-                    self.access(pc, access.space, at, bytes, (Does::Writes, Some(value)), when, regs);
+                    self.access(
+                        pc,
+                        access.space,
+                        at,
+                        bytes,
+                        (Does::Writes, Some(value)),
+                        when,
+                        regs,
+                    );
                 }
                 self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
                 Vec::new()
             }
-            Op::Atom { access, op: atom, dsts, addr, srcs, .. } => {
+            Op::Atom {
+                access,
+                op: atom,
+                dsts,
+                addr,
+                srcs,
+                ..
+            } => {
                 let bytes = access.ty.bits() / 8;
-                let simple = access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
+                let simple =
+                    access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
                 let used = dsts.iter().any(|d| self.is_read(*d));
                 let commutes = match atom {
-                    AtomOp::And | AtomOp::Or | AtomOp::Xor | AtomOp::Add | AtomOp::Min | AtomOp::Max => true,
+                    AtomOp::And
+                    | AtomOp::Or
+                    | AtomOp::Xor
+                    | AtomOp::Add
+                    | AtomOp::Min
+                    | AtomOp::Max => true,
                     AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => false,
                 };
                 if used || !commutes || !simple || !matches!(access.sem, Sem::Relaxed | Sem::Weak) {
@@ -605,21 +679,27 @@ impl<'a> Walk<'a> {
                 self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
                 self.unknowns(op)
             }
-            Op::Bar { kind, id, count, .. } => self.barrier(pc, kind, (*id, *count), when),
+            Op::Bar {
+                kind, id, count, ..
+            } => self.barrier(pc, kind, (*id, *count), when),
             Op::WarpSync { mask } => {
-                self.collective(pc, Some(*mask), when, true);
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, true);
                 Vec::new()
             }
             Op::Shfl { mask, .. } | Op::Vote { mask, .. } => {
-                self.collective(pc, *mask, when, false);
+                let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
+                self.collective(pc, mask, when, false);
                 self.unknowns(op)
             }
             Op::Match { mask, .. } | Op::Redux { mask, .. } | Op::Elect { mask, .. } => {
-                self.collective(pc, Some(*mask), when, false);
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, false);
                 self.unknowns(op)
             }
             Op::Mma(_) | Op::Movmatrix { .. } => {
-                self.collective(pc, Some(Src::Imm(0xffff_ffff)), when, false);
+                let all = self.e.constant(0xffff_ffff, 32);
+                self.collective(pc, Some(all), when, false);
                 self.unknowns(op)
             }
             Op::ActiveMask { .. } => self.unknowns(op),
@@ -630,16 +710,29 @@ impl<'a> Walk<'a> {
                 self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
                 Vec::new()
             }
-            Op::Ldmatrix { .. } | Op::Stmatrix { .. } => self.unmodelled(pc, op, "a matrix access of a warp"),
-            Op::CpAsync { .. } | Op::CpAsyncCommit | Op::CpAsyncWait { .. } => self.unmodelled(pc, op, "an asynchronous copy"),
+            Op::Ldmatrix { .. } | Op::Stmatrix { .. } => {
+                self.unmodelled(pc, op, "a matrix access of a warp")
+            }
+            Op::CpAsync { .. } | Op::CpAsyncCommit | Op::CpAsyncWait { .. } => {
+                self.unmodelled(pc, op, "an asynchronous copy")
+            }
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
             Op::CallDepth => {
                 self.gap(UnknownKind::CallDepth, pc, "calls nest too deep");
                 Vec::new()
             }
             Op::Unsupported(text) => {
-                let text = self.kernel.texts.get(*text as usize).cloned().unwrap_or_default();
-                self.gap(UnknownKind::UnsupportedInstruction, pc, format!("`{text}` is not modelled"));
+                let text = self
+                    .kernel
+                    .texts
+                    .get(*text as usize)
+                    .cloned()
+                    .unwrap_or_default();
+                self.gap(
+                    UnknownKind::UnsupportedInstruction,
+                    pc,
+                    format!("`{text}` is not modelled"),
+                );
                 Vec::new()
             }
             Op::Bra { .. } | Op::Brx { .. } | Op::Exit => Vec::new(),
@@ -647,7 +740,11 @@ impl<'a> Walk<'a> {
     }
 
     fn unmodelled(&mut self, pc: Pc, op: &Op, what: &str) -> Vec<(RegId, Id)> {
-        self.gap(UnknownKind::UnsupportedInstruction, pc, format!("{what} is not modelled for all launches"));
+        self.gap(
+            UnknownKind::UnsupportedInstruction,
+            pc,
+            format!("{what} is not modelled for all launches"),
+        );
         self.unknowns(op)
     }
 
@@ -655,7 +752,10 @@ impl<'a> Walk<'a> {
         let of = self.open.last().map(|o| o.index);
         let mut written = Vec::new();
         operands::defs(op, |r| written.push(r));
-        written.into_iter().map(|r| unknown(&mut self.e, self.kernel, r, of)).collect()
+        written
+            .into_iter()
+            .map(|r| unknown(&mut self.e, self.kernel, r, of))
+            .collect()
     }
 
     fn is_read(&self, reg: RegId) -> bool {
@@ -668,14 +768,23 @@ impl<'a> Walk<'a> {
 
     fn duty(&mut self, pc: Pc, guard: Id, holds: Id, what: &'static str) {
         if self.e.value(holds) != Some(1) {
-            self.out.duties.push(Duty { pc, guard, holds, what });
+            self.out.duties.push(Duty {
+                pc,
+                guard,
+                holds,
+                what,
+            });
         }
     }
 
     /// Only weak accesses are followed.
     fn weak(&mut self, pc: Pc, access: &Modifiers) {
         if access.sem != Sem::Weak {
-            self.gap(UnknownKind::UnsupportedInstruction, pc, "a strong access (a flag, a lock or a ticket) is not followed in all launches");
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "a strong access (a flag, a lock or a ticket) is not followed in all launches",
+            );
         }
     }
 
@@ -701,7 +810,11 @@ impl<'a> Walk<'a> {
             | Special::LaneMaskGe
             | Special::LaneMaskGt => {
                 let lane = self.special(Special::LaneId);
-                let tag = 1 << 60 | format!("{special:?}").bytes().fold(0u64, |h, b| h * 31 + u64::from(b)) & 0xffff;
+                let tag = 1 << 60
+                    | format!("{special:?}")
+                        .bytes()
+                        .fold(0u64, |h, b| h * 31 + u64::from(b))
+                        & 0xffff;
                 self.e.function(tag, vec![lane], 32)
             }
             Special::NwarpId
@@ -722,13 +835,30 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn barrier(&mut self, pc: Pc, kind: &BarKind, (id, count): (Src, Option<Src>), when: Id) -> Vec<(RegId, Id)> {
+    fn barrier(
+        &mut self,
+        pc: Pc,
+        kind: &BarKind,
+        (id, count): (Src, Option<Src>),
+        when: Id,
+    ) -> Vec<(RegId, Id)> {
         let plain = matches!(id, Src::Imm(_)) && count.is_none();
         if !plain || matches!(kind, BarKind::Arrive) {
-            self.gap(UnknownKind::UnsupportedInstruction, pc, "a named barrier of some of the threads is not followed in all launches");
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "a named barrier of some of the threads is not followed in all launches",
+            );
         }
         let (at, loops) = (self.tick(), self.around());
-        self.out.barriers.push(Barrier { at, pc, guard: when, loops, warp: false, orders: plain });
+        self.out.barriers.push(Barrier {
+            at,
+            pc,
+            guard: when,
+            loops,
+            warp: false,
+            orders: plain,
+        });
         match kind {
             BarKind::Sync | BarKind::Arrive => Vec::new(),
             // All threads get one result.
@@ -741,15 +871,33 @@ impl<'a> Walk<'a> {
     }
 
     /// An operation that all lanes of a warp take part in.
-    fn collective(&mut self, pc: Pc, mask: Option<Src>, when: Id, orders: bool) {
-        if !matches!(mask, Some(Src::Imm(0xffff_ffff))) {
-            self.gap(UnknownKind::UnsupportedInstruction, pc, "an operation of some lanes of a warp is not followed in all launches");
+    fn collective(&mut self, pc: Pc, mask: Option<Id>, when: Id, orders: bool) {
+        if mask.and_then(|m| self.e.value(m)) != Some(0xffff_ffff) {
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "an operation of some lanes of a warp is not followed in all launches",
+            );
         }
         let (at, loops) = (self.tick(), self.around());
-        self.out.barriers.push(Barrier { at, pc, guard: when, loops, warp: true, orders });
+        self.out.barriers.push(Barrier {
+            at,
+            pc,
+            guard: when,
+            loops,
+            warp: true,
+            orders,
+        });
     }
 
-    fn load(&mut self, pc: Pc, (access, addr): (&Modifiers, &Addr), dsts: &[Option<RegId>], when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
+    fn load(
+        &mut self,
+        pc: Pc,
+        (access, addr): (&Modifiers, &Addr),
+        dsts: &[Option<RegId>],
+        when: Id,
+        regs: &[Id],
+    ) -> Vec<(RegId, Id)> {
         let bits = access.ty.bits();
         let bytes = bits / 8;
         let sign = matches!(access.ty, crate::kernel::NumTy::Int(t) if t.signed);
@@ -767,11 +915,21 @@ impl<'a> Walk<'a> {
                 }
                 space => {
                     self.weak(pc, access);
-                    let object = self.access(pc, space, (addr, plus), bytes, (Does::Reads, None), when, regs);
-                    object.filter(|(o, _)| self.is_constant(*o)).map(|(o, offset)| {
-                        let tag = 1 << 61 | u64::from(o) << 8 | u64::from(bytes);
-                        self.e.function(tag, vec![offset], bits.min(64) as u8)
-                    })
+                    let object = self.access(
+                        pc,
+                        space,
+                        (addr, plus),
+                        bytes,
+                        (Does::Reads, None),
+                        when,
+                        regs,
+                    );
+                    object
+                        .filter(|(o, _)| self.is_constant(*o))
+                        .map(|(o, offset)| {
+                            let tag = 1 << 61 | u64::from(o) << 8 | u64::from(bytes);
+                            self.e.function(tag, vec![offset], bits.min(64) as u8)
+                        })
                 }
             };
             let Some(dst) = dst else { continue };
@@ -792,7 +950,11 @@ impl<'a> Walk<'a> {
     /// An array that nothing writes gives equal values at equal places.
     fn is_constant(&self, object: u32) -> bool {
         let unwritten = !self.written.contains(&object);
-        unwritten && matches!(self.out.objects.get(object as usize), Some(Object::Array(_)))
+        unwritten
+            && matches!(
+                self.out.objects.get(object as usize),
+                Some(Object::Array(_))
+            )
     }
 
     /// The bytes of the parameter space.
@@ -802,7 +964,11 @@ impl<'a> Walk<'a> {
         let holds = |f: &&Field| f.offset <= at && at + bytes <= f.offset + f.bytes;
         let field = fields.iter().find(holds).copied();
         match field {
-            Some(Field { value: Value::Pointer(a), offset, .. }) if offset == at && bytes == 8 => {
+            Some(Field {
+                value: Value::Pointer(a),
+                offset,
+                ..
+            }) if offset == at && bytes == 8 => {
                 let mut named = Named {
                     kernel: self.kernel,
                     resolved: self.resolved,
@@ -811,7 +977,11 @@ impl<'a> Walk<'a> {
                 let number = named.number(Object::Array(a.0));
                 self.e.base(number, 64)
             }
-            Some(Field { value: Value::Bits(v), offset, .. }) => {
+            Some(Field {
+                value: Value::Bits(v),
+                offset,
+                ..
+            }) => {
                 let by = 8 * (at - offset);
                 self.e.constant(v >> by.min(63), width)
             }
@@ -828,7 +998,12 @@ impl<'a> Walk<'a> {
 
     /// The word of an integer parameter that a fact names.
     pub(super) fn scalar(&mut self, at: u32) -> Id {
-        let width = self.kernel.params.iter().find(|p| p.offset == at).map_or(4, |p| p.bytes.min(8));
+        let width = self
+            .kernel
+            .params
+            .iter()
+            .find(|p| p.offset == at)
+            .map_or(4, |p| p.bytes.min(8));
         self.parameter(at, width)
     }
 
@@ -844,16 +1019,23 @@ impl<'a> Walk<'a> {
 
     /// Whether a condition follows from another one and what holds of every launch.
     pub(super) fn is_implied(&mut self, given: Id, goal: Id) -> bool {
-        let Some(limits) = self.limits else { return false };
+        self.is_implied_with(given, goal, given)
+    }
+
+    /// The same with what is known under another premise, which is part of the condition.
+    pub(super) fn is_implied_with(&mut self, given: Id, goal: Id, premise: Id) -> bool {
+        let Some(limits) = self.limits else {
+            return false;
+        };
         let not = self.e.not(goal);
         let mut all = vec![given, not];
         all.extend(&self.always);
         for k in self.out.known.clone() {
-            if k.premise == given {
+            if k.premise == premise {
                 all.push(k.holds);
             }
         }
-        matches!(together(&self.e, &all, &limits), Holds::Never)
+        matches!(together(&self.e, &all, false, &limits), Holds::Never)
     }
 
     /// The address of an access as an object and an offset.
@@ -864,7 +1046,9 @@ impl<'a> Walk<'a> {
             _ => 32,
         };
         let base = self.reader(regs, |r| r.src(addr.base, width));
-        let more = self.e.constant(addr.offset.wrapping_add(plus) as u64, width);
+        let more = self
+            .e
+            .constant(addr.offset.wrapping_add(plus) as u64, width);
         let whole = self.e.add(base, more);
         self.resolve(whole)
     }
@@ -941,11 +1125,19 @@ impl<'a> Walk<'a> {
             return None;
         }
         if space == Space::SharedCluster {
-            self.gap(UnknownKind::UnsupportedInstruction, pc, "shared memory of a cluster is not followed in all launches");
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "shared memory of a cluster is not followed in all launches",
+            );
             return None;
         }
         let Some((object, offset)) = self.address(addr, plus, space, regs) else {
-            self.gap(UnknownKind::DataDependentAddress, pc, "an address that is no known object and an offset");
+            self.gap(
+                UnknownKind::DataDependentAddress,
+                pc,
+                "an address that is no known object and an offset",
+            );
             return None;
         };
         let kind = self.out.objects[object as usize];
@@ -956,17 +1148,35 @@ impl<'a> Walk<'a> {
             Space::Generic | Space::SharedCluster | Space::Param => true,
         };
         if !fits {
-            self.gap(UnknownKind::DataDependentAddress, pc, "an address in another state space than the access names");
+            self.gap(
+                UnknownKind::DataDependentAddress,
+                pc,
+                "an address in another state space than the access names",
+            );
             return None;
         }
         if kind == Object::Local {
             if self.e.value(offset).is_none() {
-                self.gap(UnknownKind::DataDependentAddress, pc, "a local array at an index that is no constant");
+                self.gap(
+                    UnknownKind::DataDependentAddress,
+                    pc,
+                    "a local array at an index that is no constant",
+                );
             }
             return None;
         }
         let (at, loops) = (self.tick(), self.around());
-        self.out.accesses.push(Accessed { at, pc, does, object, offset, bytes, guard, loops, value });
+        self.out.accesses.push(Accessed {
+            at,
+            pc,
+            does,
+            object,
+            offset,
+            bytes,
+            guard,
+            loops,
+            value,
+        });
         Some((object, offset))
     }
 

@@ -6,7 +6,9 @@
 //! looked at here.
 
 use super::expr::{Exprs, Id, Level, Order};
-use crate::kernel::{BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src, operands};
+use crate::kernel::{
+    BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src, operands,
+};
 use crate::term::BitsOp;
 
 /// What reads operands that only the walk knows: addresses of variables.
@@ -100,7 +102,10 @@ impl<P: Places> Reader<'_, P> {
                 let (a, b) = (self.src(*a, ty.width), self.src(*b, ty.width));
                 let c = self.comparison(*cmp, ty.signed, a, b);
                 c.map(|c| {
-                    let (ones, zero) = (self.e.constant(u64::MAX, to.width), self.e.constant(0, to.width));
+                    let (ones, zero) = (
+                        self.e.constant(u64::MAX, to.width),
+                        self.e.constant(0, to.width),
+                    );
                     vec![(*dst, self.e.choose(c, ones, zero))]
                 })
             }
@@ -127,7 +132,9 @@ impl<P: Places> Reader<'_, P> {
                 Some(vec![self.into_register(*dst, v, to.signed)])
             }
             // An address in a window and the generic one lead to the same object.
-            Op::Cvta { dst, src, width, .. } => Some(vec![(*dst, self.src(*src, *width))]),
+            Op::Cvta {
+                dst, src, width, ..
+            } => Some(vec![(*dst, self.src(*src, *width))]),
             _ => None,
         };
         match known {
@@ -234,7 +241,14 @@ impl<P: Places> Reader<'_, P> {
                 let c = self.e.compare(less, b, a);
                 self.e.not(c)
             }
-            Cmp::Equ | Cmp::Neu | Cmp::Ltu | Cmp::Leu | Cmp::Gtu | Cmp::Geu | Cmp::Num | Cmp::Nan => {
+            Cmp::Equ
+            | Cmp::Neu
+            | Cmp::Ltu
+            | Cmp::Leu
+            | Cmp::Gtu
+            | Cmp::Geu
+            | Cmp::Num
+            | Cmp::Nan => {
                 return None;
             }
         })
