@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Symbol};
 use super::gates::{Holds, Model, together};
+use super::hints;
 use super::limits::MAX_PAIRS;
 use super::proof::Prover;
 use super::radix::{self, Meeting, apart, meets};
@@ -175,7 +176,7 @@ pub(super) fn barriers(p: &mut Prover) {
         let before = summary.before.unwrap_or_else(|| p.w.e.truth(true));
         let mut around = p.w.flow.around(p.w.flow.loops[l].header);
         around.retain(|x| loops_with_barrier.contains(x));
-        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, &[]) {
+        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, None) {
             p.leave_open(
                 UnknownKind::Undecided,
                 "threads may go through different numbers of iterations of a loop with a barrier",
@@ -186,21 +187,28 @@ pub(super) fn barriers(p: &mut Prover) {
     }
     let all = p.w.out.barriers.clone();
     for b in &all {
-        let given = b
-            .loops
-            .last()
-            .and_then(|l| p.w.out.loops.get(l))
-            .and_then(|s| s.before);
-        let given = given.unwrap_or_else(|| p.w.e.truth(true));
-        let mut ends = Vec::new();
-        for e in &p.w.out.ends {
-            if e.at < b.at && e.loops.is_empty() {
-                ends.push(e.guard);
+        // Outside of loops a thread may leave a barrier out if it ends without coming to another one.
+        let mut comes = Vec::new();
+        if b.loops.is_empty() && !b.warp {
+            let later = all.iter().filter(|x| x.at > b.at && !x.warp);
+            for x in later {
+                let outermost = x
+                    .loops
+                    .first()
+                    .and_then(|l| p.w.out.loops.get(l))
+                    .and_then(|s| s.before);
+                comes.push(outermost.unwrap_or(x.guard));
             }
         }
-        let _ = given;
+        let exempt = b.loops.is_empty() && !b.warp;
         let truth = p.w.e.truth(true);
-        if let Err(model) = together_or_not(p, (truth, b.guard), &b.loops, b.warp, &ends) {
+        if let Err(model) = together_or_not(
+            p,
+            (truth, b.guard),
+            &b.loops,
+            b.warp,
+            exempt.then_some(&comes),
+        ) {
             let what = match b.warp {
                 true => "lanes of a warp may not all come to an operation of the whole warp",
                 false => "not all threads may come to a barrier",
@@ -210,13 +218,14 @@ pub(super) fn barriers(p: &mut Prover) {
     }
 }
 
-/// Whether no two threads of a CTA (or warp) differ in a condition, given another; who has ended is left out.
+/// Whether no two threads of a CTA (or warp) differ in a condition, given another. With `comes` a thread may differ for
+/// which none of these conditions holds.
 fn together_or_not(
     p: &mut Prover,
     (given, condition): (Id, Id),
     loops: &[usize],
     warp: bool,
-    ends: &[Id],
+    comes: Option<&Vec<Id>>,
 ) -> Result<(), Option<Model>> {
     if p.w
         .e
@@ -230,17 +239,14 @@ fn together_or_not(
         let s = p.w.sizes;
         s.rank(&mut p.w.e)
     };
-    let mut ids = vec![given, condition, rank];
-    ids.extend(ends);
+    let mut any = p.w.e.truth(comes.is_none());
+    for c in comes.into_iter().flatten() {
+        any = p.w.e.or(any, *c);
+    }
+    let ids = vec![given, condition, rank, any];
     let (there, known) = p.second(&ids, &Relation::Within(loops.to_vec()));
     let not = p.w.e.not(there[1]);
-    let mut conditions = vec![given, there[0], condition, not];
-    for end in &there[3..] {
-        conditions.push(p.w.e.not(*end));
-    }
-    for end in ends {
-        conditions.push(p.w.e.not(*end));
-    }
+    let mut conditions = vec![given, there[0], condition, not, there[3]];
     if warp {
         let five = p.w.e.constant(5, 32);
         let (x, y) = (
@@ -283,6 +289,13 @@ pub(super) fn accesses(p: &mut Prover) {
                 let what =
                     "two threads may access the same bytes without order, and one of them writes";
                 p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
+                let facts = hints::against_wrap(
+                    &mut p.w,
+                    &p.subject.freedom.ints,
+                    &[a.offset, b.offset],
+                    &[a.guard, b.guard],
+                );
+                p.suggest(facts.into_iter().next());
             }
         }
     }
@@ -301,7 +314,7 @@ fn between(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Mode
     if p.w.sizes.ctaid.iter().all(|c| p.w.e.value(*c).is_some()) {
         return Ok(());
     }
-    question(p, (a, &[]), (b, &[]), &Relation::Between)
+    question(p, (a, &[]), (b, &[]), &Relation::Between, &[])
 }
 
 /// Accesses of two threads of one CTA.
@@ -327,11 +340,13 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
     // The same iteration of all of them.
     let (first, second) = if a.at <= b.at { (a, b) } else { (b, a) };
     let after = waits(p, first, second, &shared, (first.at, second.at));
+    let both = both_come(p, first, second);
     question(
         p,
         (first, &after.0),
         (second, &after.1),
         &Relation::Within(shared.clone()),
+        &both,
     )?;
     // An iteration and the next one, or a later one.
     for n in 1..=shared.len() {
@@ -343,13 +358,20 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
             let right = waits(p, x, y, &loops, (0, y.at)).1;
             let goes_on = p.w.out.loops.get(&l).and_then(|s| s.goes_on);
             left.extend(goes_on);
-            question(p, (x, &left), (y, &right), &Relation::Next(loops.clone()))?;
+            question(
+                p,
+                (x, &left),
+                (y, &right),
+                &Relation::Next(loops.clone()),
+                &[],
+            )?;
             if !orders_all {
                 question(
                     p,
                     (x, &[]),
                     (y, &[]),
                     &Relation::Within(loops[..n - 1].to_vec()),
+                    &[],
                 )?;
             }
             if a.at == b.at {
@@ -358,6 +380,13 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
         }
     }
     Ok(())
+}
+
+/// Guards of barriers outside of loops that stand between two accesses; they keep threads in order that both come there.
+fn both_come(p: &Prover, a: &Accessed, b: &Accessed) -> Vec<Id> {
+    let all = p.w.out.barriers.iter();
+    let between = all.filter(|x| orders(x) && x.loops.is_empty() && a.at < x.at && x.at < b.at);
+    between.map(|x| x.guard).collect()
 }
 
 fn orders(b: &Barrier) -> bool {
@@ -399,7 +428,7 @@ fn waits(
             .cloned()
             .collect();
     for x in &all {
-        if x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
+        if x.loops.is_empty() || x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
             continue;
         }
         if a.loops.starts_with(&x.loops) && x.at > a.at {
@@ -455,11 +484,13 @@ fn question(
     (a, left): (&Accessed, &[Id]),
     (b, right): (&Accessed, &[Id]),
     relation: &Relation,
+    both: &[Id],
 ) -> Result<(), Option<Model>> {
     let distinct = p.distinct(relation);
     let value = b.value.unwrap_or(b.offset);
     let mut ids = vec![b.guard, b.offset, value];
     ids.extend(&distinct);
+    ids.extend(both);
     ids.extend(right);
     let (there, known) = p.second(&ids, relation);
     let mut differ = p.w.e.truth(false);
@@ -470,8 +501,12 @@ fn question(
     }
     let mut conditions = vec![a.guard, there[0], differ];
     conditions.extend(left);
-    conditions.extend(&there[6..]);
-    let own = [vec![a.guard, a.offset], left.to_vec()].concat();
+    for (x, y) in both.iter().zip(&there[6..]) {
+        let meet = p.w.e.and(*x, *y);
+        conditions.push(p.w.e.not(meet));
+    }
+    conditions.extend(&there[6 + both.len()..]);
+    let own = [vec![a.guard, a.offset], left.to_vec(), both.to_vec()].concat();
     conditions.extend(p.implications(&own));
     conditions.extend(known);
     conditions.extend(p.always.clone());
@@ -484,7 +519,8 @@ fn question(
     let overlap = meets(&mut p.w.e, (x, u64::from(a.bytes)), (y, u64::from(b.bytes)));
     let mut bits = conditions.clone();
     bits.push(overlap);
-    let Holds::Perhaps(model) = together(&p.w.e, &bits, p.subject.limits) else {
+    let Holds::Perhaps(model) = together(&p.w.e, &bits, object.is_shared(), p.subject.limits)
+    else {
         return Ok(());
     };
     // Over the integers: where the ranges meet, so do their digits.
@@ -500,7 +536,7 @@ fn question(
     for part in &parts {
         digits.push(radix::condition(part, &mut p.w.e));
     }
-    let open = match together(&p.w.e, &digits, p.subject.limits) {
+    let open = match together(&p.w.e, &digits, false, p.subject.limits) {
         Holds::Never => return Ok(()),
         Holds::Perhaps(better) => better.or(model),
     };

@@ -124,15 +124,28 @@ impl Gates<'_> {
     }
 }
 
-/// Whether conditions can hold together.
-pub(super) fn together(e: &Exprs, conditions: &[Id], limits: &Limits) -> Holds {
+/// Whether conditions can hold together; where it is worth it, with every product and quotient spelled out.
+pub(super) fn together(e: &Exprs, conditions: &[Id], deep: bool, limits: &Limits) -> Holds {
+    let (first, spelled_out) = solved(e, conditions, false, limits);
+    match first {
+        Holds::Perhaps(Some(model)) if deep && !spelled_out => {
+            match solved(e, conditions, true, limits).0 {
+                Holds::Perhaps(better) => Holds::Perhaps(better.or(Some(model))),
+                Holds::Never => Holds::Never,
+            }
+        }
+        first => first,
+    }
+}
+
+fn solved(e: &Exprs, conditions: &[Id], deep: bool, limits: &Limits) -> (Holds, bool) {
     let no = conditions.iter().any(|c| e.value(*c) == Some(0));
     if no && !e.full {
-        return Holds::Never;
+        return (Holds::Never, true);
     }
     let mut gates = Gates {
         e,
-        words: Words::new(false),
+        words: Words::new(deep),
         known: FxHashMap::default(),
         symbols: Vec::new(),
         bounds: Vec::new(),
@@ -142,20 +155,21 @@ pub(super) fn together(e: &Exprs, conditions: &[Id], limits: &Limits) -> Holds {
         match gates.word(c).as_deref() {
             Some(&[l]) => all.push(l),
             // A condition that is left out can only let more hold.
-            _ => return Holds::Perhaps(None),
+            _ => return (Holds::Perhaps(None), true),
         }
     }
     if e.full || limits.reached().is_some() {
-        return Holds::Perhaps(None);
+        return (Holds::Perhaps(None), true);
     }
     let mut clauses = Clauses::new(limits, MAX_LEARNT);
     for l in all.iter().chain(&gates.bounds) {
         if *l == Lit::FALSE {
-            return Holds::Never;
+            return (Holds::Never, true);
         }
         clauses.add(&gates.words.circuit, &[*l]);
     }
-    match clauses.solve() {
+    let spelled_out = gates.words.is_spelled_out();
+    let holds = match clauses.solve() {
         Outcome::Contradictory => Holds::Never,
         Outcome::GaveUp => Holds::Perhaps(None),
         Outcome::Satisfied => {
@@ -174,5 +188,6 @@ pub(super) fn together(e: &Exprs, conditions: &[Id], limits: &Limits) -> Holds {
             }
             Holds::Perhaps(Some(model))
         }
-    }
+    };
+    (holds, spelled_out)
 }

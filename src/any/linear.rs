@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::expr::Id;
 use super::limits::MAX_CONSTRAINTS;
@@ -81,10 +81,6 @@ impl Poly {
 
     pub(super) fn degree(&self) -> usize {
         self.terms.keys().map(Vec::len).max().unwrap_or(0)
-    }
-
-    pub(super) fn atoms(&self) -> FxHashSet<Atom> {
-        self.terms.keys().flatten().copied().collect()
     }
 }
 

@@ -18,6 +18,9 @@ use super::walk::{Known, Open, Registers, Walk};
 use crate::kernel::{RegId, operands};
 use crate::term::BitsOp;
 
+/// Bounds of a register at a header that are tried: those of a block, and of what is twice as large.
+const SMALL: [u64; 3] = [1024, 2048, 65_536];
+
 /// A symbol that counts: `start + count * step` modulo its width, the step the same in all iterations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
@@ -47,8 +50,8 @@ pub(super) struct Summary {
     pub goes_on: Option<Id>,
     /// All threads that are in it go through the same number of iterations.
     pub uniform: bool,
-    /// A register that shifts towards zero, not zero at any header, ends it.
-    pub shrinks: bool,
+    /// A register grows with each iteration that another one follows, or shrinks, so that the loop ends.
+    pub ends: bool,
 }
 
 impl Walk<'_> {
@@ -217,11 +220,15 @@ impl Walk<'_> {
             };
             if b == h {
                 same.insert(h, init);
+                back.insert(h, h);
                 continue;
             }
             first.insert(h, init);
             summary.next.insert(h, b);
-            back.entry(b).or_insert(h);
+            // A condition is no name for what it compares, nor is a constant.
+            if self.e.width(b) > 1 && self.e.value(b).is_none() {
+                back.entry(b).or_insert(h);
+            }
         }
         let zero = self.e.constant(0, 64);
         let one = self.e.constant(1, 64);
@@ -236,8 +243,9 @@ impl Walk<'_> {
             relative,
         );
         self.header_facts(&goes_on, &back, &first, (before.0, count, first_symbol));
+        self.invariants(&nexts, &first, before.0, relative);
         summary.first = first;
-        summary.shrinks = self.shrinks(&nexts, &summary);
+        summary.ends = self.moves_one_way(&nexts, before.0, relative);
         if !same.is_empty() {
             self.replace(&same, &mut summary);
         }
@@ -401,28 +409,112 @@ impl Walk<'_> {
         false
     }
 
-    /// Whether a shifted register that is not zero at any header bounds the iterations.
-    fn shrinks(&mut self, nexts: &[(RegId, Id, Id)], summary: &Summary) -> bool {
-        nexts.iter().any(|&(_, h, b)| {
-            let shifted = match *self.e.node(b) {
-                Node::Word(BitsOp::LShr, x, c) => x == h && self.e.value(c).is_some_and(|c| c > 0),
-                _ => false,
+    /// What holds of a register that is shifted or multiplied at every header: candidates that hold before the loop and
+    /// that an iteration keeps (Houdini, with the conditions of going on as premises), and small bounds.
+    fn invariants(
+        &mut self,
+        nexts: &[(RegId, Id, Id)],
+        first: &FxHashMap<Id, Id>,
+        before: Id,
+        goes_on: Id,
+    ) {
+        for &(_, h, b) in nexts {
+            let Some(&start) = first.get(&h) else {
+                continue;
             };
-            if !shifted {
+            let width = self.e.width(h);
+            let Node::Word(op, x, _) = *self.e.node(b) else {
+                continue;
+            };
+            let scaled = matches!(
+                op,
+                BitsOp::Mul | BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv
+            ) && x == h;
+            if width < 32 || !scaled {
+                continue;
+            }
+            let given = self.e.and(before, goes_on);
+            for n in 0..3 {
+                let (at_first, here, next) = (
+                    self.candidate(n, start),
+                    self.candidate(n, h),
+                    self.candidate(n, b),
+                );
+                if self.e.value(here) != Some(1) && self.is_implied(before, at_first) {
+                    let premise = self.e.and(given, here);
+                    if self.is_implied_with(premise, next, before) {
+                        self.out.known.push(Known {
+                            premise: before,
+                            holds: here,
+                        });
+                    }
+                }
+            }
+        }
+        for &(_, h, _) in nexts {
+            if self.e.width(h) != 32 {
+                continue;
+            }
+            let Node::Symbol(s) = *self.e.node(h) else {
+                continue;
+            };
+            let mentioned = self
+                .out
+                .known
+                .iter()
+                .any(|k| k.premise == before && self.e.symbols_of(&[k.holds]).contains(&s));
+            for most in SMALL {
+                let limit = self.e.constant(most, 32);
+                let above = self.e.compare(Order::Below, limit, h);
+                let within = self.e.not(above);
+                if mentioned && self.is_implied(before, within) {
+                    self.e.symbols[s as usize].range.1 = most;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The n-th thing that may hold of a word: it is not zero, a power of two or zero, not negative.
+    fn candidate(&mut self, n: usize, x: Id) -> Id {
+        let w = self.e.width(x);
+        let zero = self.e.constant(0, w);
+        match n {
+            0 => {
+                let is = self.e.compare(Order::Equal, x, zero);
+                self.e.not(is)
+            }
+            1 => {
+                let ones = self.e.constant(u64::MAX, w);
+                let less = self.e.add(x, ones);
+                let both = self.e.and(x, less);
+                self.e.compare(Order::Equal, both, zero)
+            }
+            _ => {
+                let negative = self.e.compare(Order::Less, x, zero);
+                self.e.not(negative)
+            }
+        }
+    }
+
+    /// Whether some register is larger, or smaller, in each iteration that follows: a word cannot be so for ever.
+    fn moves_one_way(&mut self, nexts: &[(RegId, Id, Id)], before: Id, goes_on: Id) -> bool {
+        let given = self.e.and(before, goes_on);
+        nexts.iter().any(|&(_, h, b)| {
+            if self.e.width(h) < 32 || b == h || !matches!(self.e.node(b), Node::Word(..)) {
                 return false;
             }
-            // Going on needs the next value not to be zero.
-            let w = self.e.width(b);
-            let zero = self.e.constant(0, w);
-            let at_zero: FxHashMap<Id, Id> = [(b, zero)].into_iter().collect();
-            let Some(on) = summary.goes_on else {
+            let mentions = self.e.symbols_of(&[b]);
+            let Node::Symbol(s) = *self.e.node(h) else {
                 return false;
             };
-            let on = self.e.substitute(&[on], &at_zero)[0];
-            self.e
-                .literals(on)
-                .iter()
-                .any(|c| self.e.value(*c) == Some(0))
+            if !mentions.contains(&s) {
+                return false;
+            }
+            [(h, b), (b, h)].into_iter().any(|(x, y)| {
+                let less = self.e.compare(Order::Below, x, y);
+                self.is_implied_with(given, less, before)
+            })
         })
     }
 

@@ -26,6 +26,7 @@ mod expr;
 mod facts;
 mod flow;
 mod gates;
+mod hints;
 mod integers;
 mod launches;
 mod limits;

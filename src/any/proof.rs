@@ -11,6 +11,7 @@ use super::expr::{Id, Level, Order};
 use super::facts::{Arith, Claim, Relation, Size, SizeFact, Step};
 use super::flow::Flow;
 use super::gates::{Holds, Model, together};
+use super::hints;
 use super::integers::Integers;
 use super::launches::{Concrete, Freedom};
 use super::limits::MAX_INSTRUCTIONS;
@@ -145,7 +146,8 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
     for step in &fact.steps {
         let next = match *step {
             Step::Number(n) => (w.e.constant(i64::try_from(n).ok()? as u64, 64), n.abs()),
-            Step::Size(s) => (size_word(w, s), 1 << 32),
+            Step::Size(s @ Size::Block(_)) => (size_word(w, s), 1 << 10),
+            Step::Size(s) => (size_word(w, s), 1 << 31),
             Step::Binary(op, a, b) => {
                 let ((x, n), (y, k)) = (known[a], known[b]);
                 match op {
@@ -173,7 +175,7 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
                 }
             }
         };
-        if next.1 >= 1 << 62 {
+        if next.1 >= 1 << 63 {
             // Products of three sizes and more are left to the search.
             return None;
         }
@@ -251,6 +253,15 @@ impl Prover<'_, '_> {
             if !self.out.candidates.contains(&launch) {
                 self.out.candidates.push(launch);
             }
+        }
+    }
+
+    /// Says which fact would help with what was left open last.
+    pub(super) fn suggest(&mut self, fact: Option<String>) {
+        if let (Some(fact), Some(last)) = (fact, self.out.open.last_mut()) {
+            last.hint = Some(format!(
+                "if that cannot wrap around, say so: --assume '{fact}'"
+            ));
         }
     }
 
@@ -355,7 +366,7 @@ impl Prover<'_, '_> {
         let mut all = conditions.to_vec();
         all.extend(self.implications(conditions));
         all.extend(&self.always);
-        match together(&self.w.e, &all, self.subject.limits) {
+        match together(&self.w.e, &all, true, self.subject.limits) {
             Holds::Never => Ok(()),
             Holds::Perhaps(model) => Err(model),
         }
@@ -381,7 +392,7 @@ impl Prover<'_, '_> {
         all.sort_unstable();
         for l in all {
             let summary = &self.w.out.loops[&l];
-            if summary.shrinks || summary.goes_on.is_none() {
+            if summary.ends || summary.goes_on.is_none() {
                 continue;
             }
             let counts = self.exact.iter().any(|(i, _)| {
@@ -397,6 +408,24 @@ impl Prover<'_, '_> {
                     &[pc],
                     None,
                 );
+                let counters: Vec<super::loops::Counter> = self
+                    .w
+                    .out
+                    .counters
+                    .iter()
+                    .filter(|c| c.of == l && !c.last)
+                    .copied()
+                    .collect();
+                for c in counters {
+                    let known = self.implications(&[c.symbol]);
+                    let fact = hints::for_counter(
+                        &mut self.w,
+                        &self.subject.freedom.ints,
+                        (c.symbol, c.step),
+                        &known,
+                    );
+                    self.suggest(fact);
+                }
             }
         }
     }

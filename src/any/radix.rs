@@ -35,6 +35,36 @@ pub(super) fn apart(of: Meeting, known: &mut Integers) -> Vec<Meeting> {
 }
 
 fn split(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
+    variants(m, known.e)
+        .iter()
+        .find_map(|m| split_one(m, known))
+}
+
+/// The same question without what both numbers share, and with both signs turned: `[p, p + w)` meets `[q, q + v)` exactly
+/// if `[-p, -p + v)` meets `[-q, -q + w)`.
+fn variants(m: &Meeting, e: &Exprs) -> Vec<Meeting> {
+    let mut plain = m.clone();
+    let shared = |k: &[Atom]| k.iter().all(|a| e.level(a.0) == Level::Grid);
+    for (k, c) in &m.a.terms {
+        if shared(k) && m.b.terms.get(k) == Some(c) {
+            plain.a.terms.remove(k);
+            plain.b.terms.remove(k);
+        }
+    }
+    let turned = |p: &Poly| {
+        let mut p = p.clone();
+        p.terms.values_mut().for_each(|c| *c = -*c);
+        p
+    };
+    let negative = Meeting {
+        a: turned(&plain.a),
+        b: turned(&plain.b),
+        widths: (m.widths.1, m.widths.0),
+    };
+    vec![m.clone(), plain, negative]
+}
+
+fn split_one(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
     for stride in strides(m, known.e) {
         let (qa, ra) = divided(&m.a, &stride);
         let (qb, rb) = divided(&m.b, &stride);

@@ -683,19 +683,23 @@ impl<'a> Walk<'a> {
                 kind, id, count, ..
             } => self.barrier(pc, kind, (*id, *count), when),
             Op::WarpSync { mask } => {
-                self.collective(pc, Some(*mask), when, true);
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, true);
                 Vec::new()
             }
             Op::Shfl { mask, .. } | Op::Vote { mask, .. } => {
-                self.collective(pc, *mask, when, false);
+                let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
+                self.collective(pc, mask, when, false);
                 self.unknowns(op)
             }
             Op::Match { mask, .. } | Op::Redux { mask, .. } | Op::Elect { mask, .. } => {
-                self.collective(pc, Some(*mask), when, false);
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, false);
                 self.unknowns(op)
             }
             Op::Mma(_) | Op::Movmatrix { .. } => {
-                self.collective(pc, Some(Src::Imm(0xffff_ffff)), when, false);
+                let all = self.e.constant(0xffff_ffff, 32);
+                self.collective(pc, Some(all), when, false);
                 self.unknowns(op)
             }
             Op::ActiveMask { .. } => self.unknowns(op),
@@ -867,8 +871,8 @@ impl<'a> Walk<'a> {
     }
 
     /// An operation that all lanes of a warp take part in.
-    fn collective(&mut self, pc: Pc, mask: Option<Src>, when: Id, orders: bool) {
-        if !matches!(mask, Some(Src::Imm(0xffff_ffff))) {
+    fn collective(&mut self, pc: Pc, mask: Option<Id>, when: Id, orders: bool) {
+        if mask.and_then(|m| self.e.value(m)) != Some(0xffff_ffff) {
             self.gap(
                 UnknownKind::UnsupportedInstruction,
                 pc,
@@ -1015,6 +1019,11 @@ impl<'a> Walk<'a> {
 
     /// Whether a condition follows from another one and what holds of every launch.
     pub(super) fn is_implied(&mut self, given: Id, goal: Id) -> bool {
+        self.is_implied_with(given, goal, given)
+    }
+
+    /// The same with what is known under another premise, which is part of the condition.
+    pub(super) fn is_implied_with(&mut self, given: Id, goal: Id, premise: Id) -> bool {
         let Some(limits) = self.limits else {
             return false;
         };
@@ -1022,11 +1031,11 @@ impl<'a> Walk<'a> {
         let mut all = vec![given, not];
         all.extend(&self.always);
         for k in self.out.known.clone() {
-            if k.premise == given {
+            if k.premise == premise {
                 all.push(k.holds);
             }
         }
-        matches!(together(&self.e, &all, &limits), Holds::Never)
+        matches!(together(&self.e, &all, false, &limits), Holds::Never)
     }
 
     /// The address of an access as an object and an offset.

@@ -105,7 +105,7 @@ impl Words {
     }
 
     /// True if no operation is a word of inputs of its own.
-    pub(super) fn is_spelled_out(&self) -> bool {
+    pub(crate) fn is_spelled_out(&self) -> bool {
         self.opaque.is_empty()
     }
 
