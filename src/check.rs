@@ -18,13 +18,14 @@ use crate::answer::{
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
+use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
 use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{self, Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::trial;
 
@@ -42,8 +43,9 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     };
     let specs = sides
         .iter()
-        .map(|&side| input::spec(layers, side, files, None));
-    let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
+        .map(|&side| input::launches(layers, side, files));
+    let specs: Vec<Vec<KernelSpec>> = specs.collect::<Result<_, _>>()?;
+    let specs = specs.concat();
     let limits = limits(&options, start);
 
     let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
@@ -67,12 +69,17 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         return Ok(report);
     }
     // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
-    for (i, k) in setup.kernels.iter_mut().enumerate() {
-        k.launch.trees = Some(if same { 0 } else { i as u32 });
-    }
+    remember(&mut setup, &lowered);
     Ok(asked.compared(&setup)?.0)
+}
+
+/// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
+pub(crate) fn remember(setup: &mut Setup, lowered: &[Lowered]) {
+    let same = |a: &Kernel, b: &Kernel| a.name == b.name && a.source.text == b.source.text;
+    for (l, k) in lowered.iter().zip(&mut setup.kernels) {
+        let first = lowered.iter().position(|m| same(&l.kernel, &m.kernel));
+        k.launch.trees = first.map(|i| i as u32);
+    }
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -111,22 +118,15 @@ impl Simulated {
 
 impl Found {
     /// Adds what the reads at places that data choose come to.
-    fn add_bounds(&mut self, asked: &Asked<'_>, setup: &Setup, [a, b]: [&Clean; 2]) {
-        let settled = bounds::settle(a, b, &setup.arrays, decide::Options::default().seed);
+    fn add_bounds(&mut self, optimized: &[Ran], arrays: &Arrays, [a, b]: [&Clean; 2]) {
+        let settled = bounds::settle(a, b, arrays, decide::Options::default().seed);
         let outcome = Outcome {
             defects: settled.defects,
             unknowns: settled.unknowns,
             assumptions: settled.assumptions,
             ..Outcome::default()
         };
-        // The optimized kernel is the only one beside a formula.
-        let last = asked.lowered.len() - 1;
-        let ran = ran(
-            &asked.specs[last],
-            &asked.lowered[last],
-            &setup.kernels[last],
-        );
-        self.add(ran, &asked.lowered[last], &outcome);
+        self.add(optimized, &outcome);
     }
 }
 
@@ -151,13 +151,18 @@ impl Asked<'_> {
             deciding: &deciding,
         };
         let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
-        let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);
+        let sides = self.sides(&subjects);
+        let launches = ran(self.specs, self.lowered, setup);
+        let ran = self.sides(&launches);
+        // A formula has no launches.
+        let optimized_ran = ran.last().copied().unwrap_or_default();
+        let (mut simulated, [reference, optimized]) = self.simulated(&ran, self.run(&sides)?);
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
         let (decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
                 simulated
                     .found
-                    .add_bounds(self, setup, [&reference, &optimized]);
+                    .add_bounds(optimized_ran, &setup.arrays, [&reference, &optimized]);
                 let [a, b] = simulated.coverage;
                 let deciding = decide::Options {
                     reference: a,
@@ -166,17 +171,17 @@ impl Asked<'_> {
                 };
                 let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                 simulated.found.add_decision(&d);
-                let tried = self.tried_again(&subjects, &simulated, &d);
+                let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
                 (Some(d), tried)
             }
             [Ok(reference), Err(optimized)] if simulated.found.defects.is_empty() => {
-                (None, self.tried(&subjects, &reference, &optimized))
+                let tried = trial::run(&sides, &reference, &optimized, optimized_ran);
+                (None, tried)
             }
             _ => (None, None),
         };
         let told_apart = tried.and_then(|t| simulated.found.add_trial(t));
-        for (i, lowered) in self.lowered.iter().enumerate() {
-            let ran = ran(&self.specs[i], lowered, &setup.kernels[i]);
+        for ran in &launches {
             let missing = ran.missing(&simulated.found.unknown);
             simulated.found.unknown.extend(missing);
         }
@@ -186,12 +191,24 @@ impl Asked<'_> {
         Ok((report, if is_open { otherwise } else { whatever }))
     }
 
+    /// Something of each launch, by the sides.
+    fn sides<'s, T>(&self, each: &'s [T]) -> Vec<&'s [T]> {
+        let which = |s: &KernelSpec| s.which;
+        let (mut out, mut rest) = (Vec::new(), each);
+        for side in self.specs.chunk_by(|a, b| which(a) == which(b)) {
+            let (own, others) = rest.split_at(side.len());
+            out.push(own);
+            rest = others;
+        }
+        out
+    }
+
     /// Runs the kernels where they are compared, and expands the formula there.
-    fn run(&self, subjects: &[Subject]) -> Result<scope::Scope, Failure> {
-        match (self.formula, subjects) {
-            (None, [reference, optimized]) => Ok(scope::run(&[*reference, *optimized])),
-            (Some(written), [kernel]) => {
-                scope::against(kernel, |wanted| self.expanded(written, kernel, wanted))
+    fn run(&self, sides: &[&[Subject]]) -> Result<scope::Scope, Failure> {
+        match (self.formula, sides) {
+            (None, &[reference, optimized]) => Ok(scope::run([reference, optimized])),
+            (Some(written), &[launches]) => {
+                scope::against(launches, |wanted| self.expanded(written, launches, wanted))
             }
             _ => Err(Failure::new(
                 ErrorKind::Internal,
@@ -204,7 +221,7 @@ impl Asked<'_> {
     fn expanded(
         &self,
         written: &Written,
-        kernel: &Subject,
+        launches: &[Subject],
         wanted: Option<&select::Elements>,
     ) -> Result<Outcome, Failure> {
         let is_wanted = |array: ArrayId, off: u64, bytes: u64| {
@@ -214,40 +231,45 @@ impl Asked<'_> {
                 list.get(next).is_some_and(|r| r.0 < off + bytes)
             })
         };
-        let of = (kernel.kernel, kernel.resolved, &self.options.sizes);
+        let of: Vec<(&Kernel, &Resolved)> =
+            launches.iter().map(|l| (l.kernel, l.resolved)).collect();
+        let of = (&of[..], &self.options.sizes);
         formula::expand(&written.formula, of, &is_wanted, self.limits)
             .map_err(|troubles| input::wrong(&written.source, &troubles))
     }
 
     /// What the runs found, and what each left.
-    fn simulated(&self, setup: &Setup, scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
+    fn simulated(&self, ran: &[&[Ran]], scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
         let ended = Instant::now();
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
-        let mut i = 0;
+        let mut sides = ran.iter().zip(self.sides(self.lowered));
         let mut formula = self.formula;
-        let runs = scope.kernels.map(|covered| {
-            if formula.take().is_some() {
-                found.add_formula(&covered.outcome);
-                return covered.outcome;
-            }
-            let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
-            kernels.push(ran.describe(&covered));
-            found.warnings.extend(ran.partial(&covered));
-            let mut outcome = covered.outcome;
-            merged |= outcome.store.has_merged();
-            flips |= outcome.store.has_flips();
+        let runs = scope.kernels.map(|mut side| {
+            let next = match formula.take() {
+                Some(_) => None,
+                None => sides.next(),
+            };
+            let Some((launches, lowered)) = next else {
+                found.add_formula(&side.outcome);
+                return side.outcome;
+            };
+            kernels.push(report::launches::describe(launches, &side));
+            found.add_side(launches, lowered, &side);
+            merged |= side.outcome.store.has_merged();
+            flips |= side.outcome.store.has_flips();
             // What `--strict` makes defects leaves the values known, so that they are still compared.
             let strict = match self.options.strict {
-                true => make_strict(&mut outcome),
+                true => make_strict(&mut side.outcome),
                 false => Vec::new(),
             };
-            found.add(ran, &self.lowered[i], &outcome);
-            found.defects.extend(ran.defects(&strict));
-            rounds.push(Rounds::of(ran, &outcome));
-            i += 1;
-            outcome
+            found.add(launches, &side.outcome);
+            found
+                .defects
+                .extend(report::launches::defects(launches, &strict));
+            rounds.push(Rounds::of(launches, &side));
+            side.outcome
         });
         let (precision, narrower) = precision(&rounds, self.options.precision);
         found.warnings.extend(narrower);
@@ -263,38 +285,30 @@ impl Asked<'_> {
         (simulated, runs)
     }
 
-    /// Tries known inputs on a pair.
-    fn tried(
-        &self,
-        subjects: &[Subject<'_>],
-        reference: &Clean,
-        optimized: &Outcome,
-    ) -> Option<trial::Found> {
-        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
-        let ran = ran(&self.specs[1], &self.lowered[1], subjects[1].resolved);
-        trial::run(*subjects, reference, optimized, ran)
-    }
-
-    /// The same where rounding, or bits of computed numbers, leave a decision open; the decision has taken
+    /// Tries known inputs where rounding, or bits of computed numbers, leave a decision open; the decision has taken
     /// the runs, so that they are made once more.
     fn tried_again(
         &self,
-        subjects: &[Subject<'_>],
+        sides: &[&[Subject]],
+        optimized_ran: &[Ran],
         simulated: &Simulated,
         decision: &Decision,
     ) -> Option<trial::Found> {
-        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
+        let &[reference, optimized] = sides else {
+            return None;
+        };
         let unknown = &simulated.found.unknown;
         // Where numbers remember how they were made, nothing more can be known of all inputs.
-        let is_last = subjects[0].resolved.launch.trees.is_some() || !simulated.needs_trees(false);
+        let remembers = |s: &Subject| s.resolved.launch.trees.is_some();
+        let is_last = reference.iter().all(remembers) || !simulated.needs_trees(false);
         let loose = !unknown.is_empty() && unknown.iter().all(is_loose);
         if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
             return None;
         }
-        let [reference, optimized] = scope::run(subjects).kernels;
-        let reference = reference.outcome.into_clean(true).ok()?;
-        let optimized = optimized.outcome.into_clean(true).ok()?;
-        self.tried(subjects, &reference, &optimized)
+        let [a, b] = scope::run([reference, optimized]).kernels;
+        let a = a.outcome.into_clean(true).ok()?;
+        let b = b.outcome.into_clean(true).ok()?;
+        trial::run(sides, &a, &b, optimized_ran)
     }
 
     /// The answer, by the rank of what was found.
@@ -388,18 +402,20 @@ pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> answ
     }
 }
 
-/// A kernel that was run.
+/// The launches of a command.
 pub(crate) fn ran<'a>(
-    spec: &'a KernelSpec,
-    lowered: &'a Lowered,
-    resolved: &'a Resolved,
-) -> Ran<'a> {
-    Ran {
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
+    setup: &'a Setup,
+) -> Vec<Ran<'a>> {
+    let all = specs.iter().zip(lowered).zip(&setup.kernels);
+    let one = |((spec, lowered), resolved): ((&'a KernelSpec, &'a Lowered), &'a Resolved)| Ran {
         spec,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
         resolved,
-    }
+    };
+    all.map(one).collect()
 }
 
 /// Takes the warnings that `--strict` makes defects out of an outcome, as defects.
@@ -435,12 +451,20 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Adds the findings of one run.
-    pub fn add(&mut self, ran: Ran, lowered: &Lowered, outcome: &Outcome) {
-        self.warnings.extend(lowered.warnings.iter().cloned());
-        self.defects.extend(ran.defects(&outcome.defects));
-        self.warnings.extend(ran.warnings(&outcome.warnings));
-        self.unknown.extend(ran.unknowns(&outcome.unknowns));
+    /// Adds what is known of the launches of a side beside the findings of their runs.
+    pub fn add_side(&mut self, launches: &[Ran], lowered: &[Lowered], side: &Ended) {
+        for ((ran, lowered), covered) in launches.iter().zip(lowered).zip(&side.launches) {
+            self.warnings.extend(ran.partial(covered));
+            self.warnings.extend(lowered.warnings.iter().cloned());
+        }
+    }
+
+    /// Adds the findings of the runs of a side.
+    pub fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
+        use report::launches::{defects, unknowns, warnings};
+        self.defects.extend(defects(launches, &outcome.defects));
+        self.warnings.extend(warnings(launches, &outcome.warnings));
+        self.unknown.extend(unknowns(launches, &outcome.unknowns));
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());

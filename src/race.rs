@@ -1,4 +1,4 @@
-//! `volta race`: is this kernel free of races, deadlocks and memory errors?
+//! `volta race`: is this kernel, or are the launches of this sequence, free of races, deadlocks and memory errors?
 //!
 //! The first half of the pipeline of `check`: parse, lower, resolve, run one CTA or the whole grid,
 //! and discharge what the runs left open.
@@ -6,25 +6,30 @@
 use std::time::Instant;
 
 use crate::answer::Command;
-use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
+use crate::check::{Found, assumptions, limits, make_strict, ran, remember, take_defects, times};
 use crate::decide;
+use crate::grid::sequence::{self, Ended};
 use crate::grid::{self, Subject};
-use crate::input::{self, Files};
+use crate::input::{self, Files, Lowered};
+use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict};
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-use crate::spec::{self, Layers, Which};
+use crate::spec::{self, KernelSpec, Layers, Which};
 
 /// Looks at one kernel as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = input::spec(layers, Which::Kernel, files, None)?;
+    let specs = input::launches(layers, Which::Kernel, files)?;
     let limits = limits(&options, start);
 
-    let lowered = input::lower(files, &spec)?;
-    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let lowered = specs.iter().map(|spec| input::lower(files, spec));
+    let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
+    let kernels = lowered.iter().zip(&specs);
+    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
+    let mut setup = spec::resolve(&kernels, &[])?;
     let parsed = Instant::now();
 
     let deciding = decide::Options {
@@ -32,56 +37,62 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         ..decide::Options::default()
     };
     let run = |setup: &spec::Setup| {
-        let resolved = &setup.kernels[0];
-        let subject = Subject {
+        let all = lowered.iter().zip(&setup.kernels);
+        let subjects = all.map(|(lowered, resolved)| Subject {
             kernel: &lowered.kernel,
             resolved,
             side: Side::Reference,
             arrays: &setup.arrays,
             deciding: &deciding,
-        };
-        match resolved.selection {
-            Selection::All => grid::all(&subject),
-            Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
+        });
+        let subjects: Vec<Subject> = subjects.collect();
+        match &subjects[..] {
+            [one] if one.resolved.selection == Selection::Given => {
+                grid::cover(one, &[one.resolved.launch.rank()]).into()
+            }
+            launches => sequence::run(launches),
         }
     };
-    let mut covered = run(&setup);
+    let mut side: Ended = run(&setup);
     // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    let store = &covered.outcome.store;
+    let store = &side.outcome.store;
     if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
-        setup.kernels[0].launch.trees = Some(0);
-        covered = run(&setup);
+        remember(&mut setup, &lowered);
+        side = run(&setup);
     }
-    let resolved = &setup.kernels[0];
     // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
-    covered.outcome.defects.extend(races);
+    let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
+    side.outcome.defects.extend(races);
     let simulated = Instant::now();
     if options.strict {
-        let strict = make_strict(&mut covered.outcome);
-        covered.outcome.defects.extend(strict);
+        let strict = make_strict(&mut side.outcome);
+        side.outcome.defects.extend(strict);
     }
-    let ran = ran(&spec, &lowered, resolved);
+    let launches = ran(&specs, &lowered, &setup);
     let mut found = Found::default();
-    found.add(ran, &lowered, &covered.outcome);
-    let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
+    found.add_side(&launches, &lowered, &side);
+    found.add(&launches, &side.outcome);
+    let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
     found.assumptions.extend(places);
-    found.warnings.extend(ran.partial(&covered));
-    let missing = ran.missing(&found.unknown);
-    found.unknown.extend(missing);
+    for ran in &launches {
+        let missing = ran.missing(&found.unknown);
+        found.unknown.extend(missing);
+    }
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
         (false, _) => Verdict::Defective,
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Clean,
     };
+    let rounds = [Rounds::of(&launches, &side)];
+    let described = vec![report::launches::describe(&launches, &side)];
     let mut report = Report {
         verdict,
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,
-        assumptions: assumptions(setup.assumptions, found.assumptions),
-        precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
-        ..report::begin(Command::Race, vec![ran.describe(&covered)], &options)
+        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+        precision: precision(&rounds, options.precision).0,
+        ..report::begin(Command::Race, described, &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);

@@ -36,6 +36,7 @@ pub mod memory;
 pub mod numbers;
 pub mod scope;
 pub mod select;
+pub mod sequence;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::discharge;
@@ -76,6 +77,8 @@ pub struct Covered {
     pub whole: bool,
     /// Number of terms that the runs built.
     pub terms: u64,
+    /// Number of bytes that they wrote.
+    pub written: u64,
 }
 
 impl Subject<'_> {
@@ -148,6 +151,7 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
             outcome,
             ctas: vec![subject.cta(rank)],
             whole,
+            written: 0,
         };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
@@ -262,12 +266,7 @@ impl<'a> Whole<'a> {
         }
         let cta = self.subject.cta(rank);
         self.out.ctas.push(cta);
-        let (s, t) = (&mut self.stats, &o.stats);
-        s.thread_instructions += t.thread_instructions;
-        s.warp_instructions += t.warp_instructions;
-        s.barrier_arrivals += t.barrier_arrivals;
-        s.warp_syncs += t.warp_syncs;
-        s.accesses += t.accesses;
+        self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);
         for (all, own) in executed.iter_mut().zip(&o.executed) {
@@ -334,6 +333,8 @@ impl<'a> Whole<'a> {
                 sites: Vec::new(),
             });
         }
+        out.outcome.fresh = self.memory.fresh;
+        out.outcome.narrow = self.memory.narrow;
         out.outcome.store = self.memory.store;
         out.outcome.writes = self.memory.writes;
         out.outcome.gathers = self.gathers.into_list();
@@ -382,6 +383,7 @@ impl<'a> Whole<'a> {
         };
         Site {
             around,
+            launch: 0,
             cta: Some(self.subject.cta(r.rank)),
             pc: r.pc,
             threads,

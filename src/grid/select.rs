@@ -22,7 +22,7 @@ use crate::sim::race::Kind;
 use crate::spec::{Arrays, Origin, Role};
 use crate::term::{ArrayId, TermStore};
 
-use super::memory::{cut, piece_bytes};
+use crate::term::left::{cut, piece_bytes};
 
 /// Most CTAs that are run in search of writers.
 const MAX_TRIED: usize = 1 << 14;

@@ -463,8 +463,10 @@ impl Machine<'_> {
         out.stats = self.stats;
         out.executed = self.executed;
         out.fresh = self.fresh - self.first_fresh;
+        out.first_fresh = self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();
+        out.narrow = self.values.narrow;
         out.store = self.values.store;
         out
     }

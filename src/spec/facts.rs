@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Kernel;
 use crate::term::ArrayId;
@@ -71,7 +73,7 @@ pub(super) struct Subject<'a> {
 pub(super) fn resolve(
     facts: &[Fact],
     subjects: &[Subject<'_>],
-    arrays: &[Array],
+    (arrays, buffers): (&[Array], &IndexMap<String, ArrayId>),
 ) -> Result<(Arc<Facts>, Vec<Assumption>), SpecError> {
     let mut out = Facts::default();
     let mut said = Vec::new();
@@ -80,13 +82,16 @@ pub(super) fn resolve(
             text: f.text.clone(),
             why,
         };
+        let named = |(name, id): (&String, &ArrayId)| f.key.is(name).then_some(*id);
         let array = subjects.iter().find_map(|s| array_of(s, &f.key));
+        let array = array.or_else(|| buffers.iter().find_map(named));
         let Some(array) = array else {
             let all: Vec<String> = subjects.iter().map(|s| list_params(s.kernel)).collect();
-            return Err(bad(format!(
-                "KEY is no array of the launch; the parameters are {}",
-                all.join("; ")
-            )));
+            let known = match subjects {
+                [] => format!("the buffers are {}", names(buffers)),
+                _ => format!("the parameters are {}", all.join("; ")),
+            };
+            return Err(bad(format!("KEY is no array of the launch; {known}")));
         };
         let info = &arrays[array.0 as usize];
         let Some(ElemTy::Int { width, signed }) = info.elem else {
@@ -138,6 +143,11 @@ pub(super) fn resolve(
     Ok((Arc::new(out), said))
 }
 
+fn names(buffers: &IndexMap<String, ArrayId>) -> String {
+    let names: Vec<&str> = buffers.keys().map(String::as_str).collect();
+    names.join(", ")
+}
+
 /// The array that a parameter points to.
 fn array_of(s: &Subject<'_>, key: &Key) -> Option<ArrayId> {
     let param = find(s.kernel, key)?;
@@ -145,7 +155,7 @@ fn array_of(s: &Subject<'_>, key: &Key) -> Option<ArrayId> {
     let mut fields = s.fields.iter();
     let field = fields.find(|f| f.param as usize == param && f.offset == at)?;
     match field.value {
-        Value::Pointer(a) | Value::Map(a, _) => Some(a),
+        Value::Pointer(a, _) | Value::Map(a, _) => Some(a),
         Value::Bits(_) | Value::Symbol(_) => None,
     }
 }
