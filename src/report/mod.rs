@@ -9,13 +9,13 @@ use crate::answer::{
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
-use crate::instances;
 use crate::kernel::{self, Kernel};
-use crate::spec::{Number, Options, SpecError, TomlError};
+use crate::spec::{Number, Options, Sizes, SpecError, TomlError};
 
 mod cause;
 pub mod escape;
 pub mod explain;
+pub mod gate;
 pub mod html;
 pub mod human;
 pub mod json;
@@ -41,7 +41,7 @@ pub struct Answer {
     /// True if it was not computed now.
     pub cached: bool,
     /// The instances, where the command was run at several sizes.
-    pub parts: Vec<instances::Part>,
+    pub parts: Vec<AtSize>,
 }
 
 impl Answer {
@@ -60,6 +60,15 @@ impl From<Report> for Answer {
             parts: Vec::new(),
         }
     }
+}
+
+/// One instance with its answer.
+#[derive(Clone, Debug)]
+pub struct AtSize {
+    /// What the names of sizes stand for.
+    pub sizes: Sizes,
+    /// The answer.
+    pub result: Result<Answer, Failure>,
 }
 
 /// What a report says about the launches of one side.
