@@ -105,6 +105,8 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
+    /// What the launches of each side that has some wrote.
+    launches: Vec<(Which, Ended)>,
     ended: Instant,
 }
 
@@ -243,6 +245,7 @@ impl Asked<'_> {
         let ended = Instant::now();
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
+        let mut ended_sides: Vec<(Which, Ended)> = Vec::new();
         let (mut merged, mut flips) = (false, false);
         let mut sides = ran.iter().zip(self.sides(self.lowered));
         let mut formula = self.formula;
@@ -269,7 +272,9 @@ impl Asked<'_> {
                 .defects
                 .extend(report::launches::defects(launches, &strict));
             rounds.push(Rounds::of(launches, &side));
-            side.outcome
+            let outcome = std::mem::take(&mut side.outcome);
+            ended_sides.extend(launches.first().map(|l| (l.spec.which, side)));
+            outcome
         });
         let (precision, narrower) = precision(&rounds, self.options.precision);
         found.warnings.extend(narrower);
@@ -280,6 +285,7 @@ impl Asked<'_> {
             merged,
             flips,
             coverage: scope.coverage,
+            launches: ended_sides,
             ended,
         };
         (simulated, runs)
@@ -336,6 +342,10 @@ impl Asked<'_> {
             Some(d) => (d.outputs, d.counterexample.or(told_apart)),
             None => (Vec::new(), told_apart),
         };
+        let counterexample = counterexample.map(|mut c| {
+            c.message.push_str(&writers(&simulated.launches, &c));
+            c
+        });
         let values = match &counterexample {
             Some(_) => Values::Different,
             None if proved && found.unknown.is_empty() => Values::Equal,
@@ -365,6 +375,23 @@ impl Asked<'_> {
         report.stats.seconds = times(start, parsed, simulated.ended);
         report.deny(&self.options.deny);
         report
+    }
+}
+
+/// Which launches of sequences wrote the element that differs, in words.
+fn writers(sides: &[(Which, Ended)], c: &Counterexample) -> String {
+    let named = |(which, ended): &(Which, Ended)| {
+        let launch = ended.writer(c.array, c.offset)?;
+        let side = match which {
+            Which::Optimized => "optimized kernel",
+            Which::Reference | Which::Kernel => "reference",
+        };
+        Some(format!("launch {launch} of the {side}"))
+    };
+    let named: Vec<String> = sides.iter().filter_map(named).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!("; {} wrote it last", named.join(" and ")),
     }
 }
 

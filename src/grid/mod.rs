@@ -43,6 +43,7 @@ pub use discharge::discharge;
 
 use discharge::merge;
 use memory::{Initials, Memory};
+use select::Elements;
 
 /// Most CTAs that a whole grid may have.
 const MAX_CTAS: u64 = 1 << 22;
@@ -77,8 +78,8 @@ pub struct Covered {
     pub whole: bool,
     /// Number of terms that the runs built.
     pub terms: u64,
-    /// Number of bytes that they wrote.
-    pub written: u64,
+    /// The bytes that they wrote.
+    pub wrote: Elements,
 }
 
 impl Subject<'_> {
@@ -151,7 +152,7 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
             outcome,
             ctas: vec![subject.cta(rank)],
             whole,
-            written: 0,
+            wrote: Elements::new(),
         };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();

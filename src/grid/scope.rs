@@ -97,7 +97,7 @@ pub fn against<E>(
         outcome,
         ctas: Vec::new(),
         whole: true,
-        written: 0,
+        wrote: Elements::new(),
     };
     let chosen =
         |s: &Subject| s.resolved.selection == Selection::Given && s.resolved.launch.ctas() > 1;

@@ -20,7 +20,7 @@ use crate::sim::gather::Gather;
 use crate::sim::{Finding, Outcome, WarningKind};
 use crate::spec::Resolved;
 use crate::term::left::{Copy, write};
-use crate::term::{Copied, Left, TermId};
+use crate::term::{ArrayId, Copied, Left, TermId};
 
 use super::{Covered, Subject, all};
 
@@ -35,7 +35,7 @@ pub struct Ended {
 
 impl From<Covered> for Ended {
     fn from(mut only: Covered) -> Ended {
-        only.written = only.outcome.written();
+        only.wrote = only.outcome.wrote();
         let executed = std::mem::take(&mut only.outcome.executed);
         let rest = Outcome {
             stats: only.outcome.stats,
@@ -53,6 +53,16 @@ impl Ended {
     /// True if all CTAs of all launches were run.
     pub fn whole(&self) -> bool {
         self.launches.iter().all(|l| l.whole)
+    }
+
+    /// The last launch that wrote a byte of an array, where there are several.
+    pub fn writer(&self, array: ArrayId, off: u64) -> Option<usize> {
+        let wrote = |l: &Covered| {
+            let list = l.wrote.get(&array).map_or(&[][..], Vec::as_slice);
+            list.iter().any(|r| (r.0..r.1).contains(&off))
+        };
+        let last = self.launches.iter().rposition(wrote);
+        last.filter(|_| self.launches.len() > 1)
     }
 
     /// Takes what the launches so far leave, for the next one to run on; its terms come back with it.

@@ -53,7 +53,8 @@ impl<'a> Rounds<'a> {
             out.executed.extend(&covered.outcome.executed);
             out.executed.resize(first + ran.kernel.insts.len(), 0);
             out.launches.push((first as u32, *ran));
-            out.bytes += covered.written;
+            let wrote = covered.wrote.values().flatten();
+            out.bytes += wrote.map(|r| r.1 - r.0).sum::<u64>();
         }
         out
     }

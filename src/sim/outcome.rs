@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use crate::answer::{self, Assumption};
 pub use crate::answer::{DefectKind, UnknownKind};
 use crate::kernel::Pc;
-use crate::term::{ArrayId, Sort, TermId, TermStore};
+use crate::term::left::piece_bytes;
+use crate::term::{ArrayId, TermId, TermStore};
 
 use super::Tid;
+use super::footprint::union;
 
 /// One place in the code and the threads that were there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,14 +217,19 @@ impl<K> Finding<K> {
 pub struct Clean(Outcome);
 
 impl Outcome {
-    /// Number of bytes that were written.
-    pub fn written(&self) -> u64 {
-        let pieces = self.writes.values().flat_map(|w| w.values());
-        let bytes = pieces.map(|t| match self.store.sort(*t) {
-            Sort::Bits(width) => u64::from(width).div_ceil(8),
-            Sort::Real | Sort::Bool => 0,
-        });
-        bytes.sum()
+    /// The bytes of each array that were written, as disjoint intervals in order.
+    pub fn wrote(&self) -> BTreeMap<ArrayId, Vec<(u64, u64)>> {
+        let intervals = |w: &Writes| {
+            let all = w.iter();
+            union(
+                all.map(|(&off, &t)| (off, off + piece_bytes(&self.store, t)))
+                    .collect(),
+            )
+        };
+        self.writes
+            .iter()
+            .map(|(&a, w)| (a, intervals(w)))
+            .collect()
     }
 
     /// True if nothing was found that leaves memory unknown, and nothing is left to be discharged.
