@@ -11,6 +11,8 @@ mod bindings;
 mod contents;
 #[path = "cli/formulas.rs"]
 mod formulas;
+#[path = "cli/sequences.rs"]
+mod sequences;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -205,3 +205,21 @@ __device__ float kept;
 extern "C" __global__ void keep(const float *x) { kept = x[0]; }
 extern "C" __global__ void add_kept(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] + kept; }
 extern "C" __global__ void add_first(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] + x[0]; }
+
+// Stores that some inputs make, over what another launch left, and stores of parts of words.
+extern "C" __global__ void cap(float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (y[i] > 1) y[i] = 1;
+}
+extern "C" __global__ void cap_by(const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[i] > 0.5f) y[i] = 1;
+}
+extern "C" __global__ void twice_capped(const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = fminf(2 * x[i], 1.0f);
+}
+extern "C" __global__ void set_bytes(const unsigned char *x, unsigned char *y, int first) {
+    int i = 2 * threadIdx.x + first;
+    y[i] = x[i];
+}

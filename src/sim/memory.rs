@@ -339,6 +339,9 @@ impl Region {
             return self.load(values, off, ty, site);
         };
         self.keeps = true;
+        if self.left.is_some() {
+            self.bring(values, off, ty.bits() / 8);
+        }
         // A word that is not written stays none.
         if let (NumTy::Float(f), NONE) = (ty, self.cell(off / 4) >> KIND_SHIFT)
             && f.bits() == 32
@@ -530,6 +533,9 @@ impl Region {
             _ => {
                 let (shift, width) = ((off % 4 * 8) as u8, (bytes * 8) as u8);
                 let mask = mark((((1u32 << bytes) - 1) << (off % 4)) as u8);
+                if self.left.is_some() {
+                    self.bring(values, 4 * word, 4);
+                }
                 let cell = self.cell(word);
                 if let (CONC, Val::Conc(b)) = (cell >> KIND_SHIFT, v) {
                     let m = ((1u64 << width) - 1) << shift;
