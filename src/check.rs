@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::answer::coverage::Looked;
 use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
     WarningKind,
@@ -27,7 +28,7 @@ use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{self, Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
-use crate::trial;
+use crate::{cases, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -53,7 +54,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let mut setup = spec::resolve(&kernels, &options.map)?;
+    let setup = spec::resolve(&kernels, &options.map)?;
     let parsed = Instant::now();
 
     let asked = Asked {
@@ -64,13 +65,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let (report, needs_trees) = asked.compared(&setup)?;
-    if !needs_trees || limits.reached().is_some() {
-        return Ok(report);
-    }
-    // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    remember(&mut setup, &lowered);
-    Ok(asked.compared(&setup)?.0)
+    let report = asked.judged(&mut setup.clone())?;
+    cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
 }
 
 /// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
@@ -105,6 +101,7 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
+    looked: Vec<Looked>,
     /// What the launches of each side that has some wrote.
     launches: Vec<(Which, Ended)>,
     ended: Instant,
@@ -133,6 +130,17 @@ impl Found {
 }
 
 impl Asked<'_> {
+    /// The answer, with as much of how numbers were made as it takes.
+    fn judged(&self, setup: &mut Setup) -> Result<Report, Failure> {
+        let (report, needs_trees) = self.compared(setup)?;
+        if !needs_trees || self.limits.reached().is_some() {
+            return Ok(report);
+        }
+        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+        remember(setup, self.lowered);
+        Ok(self.compared(setup)?.0)
+    }
+
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
     fn compared(&self, setup: &Setup) -> Result<(Report, bool), Failure> {
@@ -247,6 +255,7 @@ impl Asked<'_> {
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let mut ended_sides: Vec<(Which, Ended)> = Vec::new();
         let (mut merged, mut flips) = (false, false);
+        let mut looked = Vec::new();
         let mut sides = ran.iter().zip(self.sides(self.lowered));
         let mut formula = self.formula;
         let runs = scope.kernels.map(|mut side| {
@@ -260,6 +269,7 @@ impl Asked<'_> {
             };
             kernels.push(report::launches::describe(launches, &side));
             found.add_side(launches, lowered, &side);
+            looked.extend(found.add_looked(launches, &side));
             merged |= side.outcome.store.has_merged();
             flips |= side.outcome.store.has_flips();
             // What `--strict` makes defects leaves the values known, so that they are still compared.
@@ -285,6 +295,7 @@ impl Asked<'_> {
             merged,
             flips,
             coverage: scope.coverage,
+            looked,
             launches: ended_sides,
             ended,
         };
@@ -363,6 +374,7 @@ impl Asked<'_> {
             probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
+            looked: simulated.looked,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {
@@ -484,6 +496,19 @@ impl Found {
             self.warnings.extend(ran.partial(covered));
             self.warnings.extend(lowered.warnings.iter().cloned());
         }
+    }
+
+    /// Adds what the launches of a side were too small to show; the conditions that they came to.
+    pub fn add_looked(&mut self, launches: &[Ran], side: &Ended) -> Vec<Looked> {
+        let mut looked = Vec::new();
+        let has_ended = side.outcome.defects.is_empty() && side.outcome.unknowns.is_empty();
+        for (ran, covered) in launches.iter().zip(&side.launches) {
+            if has_ended {
+                self.warnings.extend(ran.thin(&covered.outcome));
+            }
+            looked.extend(ran.looked(&covered.outcome));
+        }
+        looked
     }
 
     /// Adds the findings of the runs of a side.

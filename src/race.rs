@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use crate::answer::Command;
+use crate::any;
 use crate::check::{Found, assumptions, limits, make_strict, ran, remember, take_defects, times};
 use crate::decide;
 use crate::grid::sequence::{self, Ended};
@@ -13,15 +14,19 @@ use crate::grid::{self, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
-use crate::report::{self, Failure, Report, Verdict};
+use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-use crate::spec::{self, KernelSpec, Layers, Which};
+use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
+use crate::{cases, trial};
 
-/// Looks at one kernel as the layers of settings say.
+/// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
+    if options.any {
+        return any::race(layers, files);
+    }
     let specs = input::launches(layers, Which::Kernel, files)?;
     let limits = limits(&options, start);
 
@@ -29,15 +34,40 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let mut setup = spec::resolve(&kernels, &[])?;
+    let setup = spec::resolve(&kernels, &[])?;
     let parsed = Instant::now();
 
-    let deciding = decide::Options {
+    let looked = Looked {
+        options: &options,
+        specs: &specs,
+        lowered: &lowered,
         limits,
-        ..decide::Options::default()
+        times: (start, parsed),
     };
-    let run = |setup: &spec::Setup| {
-        let all = lowered.iter().zip(&setup.kernels);
+    let mut report = looked.judged(&mut setup.clone());
+    report = cases::each(&setup, report, |case| Ok(looked.judged(&mut case.clone())))?;
+    report.deny(&options.deny);
+    Ok(report)
+}
+
+/// Launches that are looked at, apart from the bindings.
+struct Looked<'a> {
+    options: &'a Options,
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
+    limits: Limits,
+    /// When it began, and when the files were read.
+    times: (Instant, Instant),
+}
+
+impl Looked<'_> {
+    /// Runs the launches.
+    fn run(&self, setup: &Setup) -> Ended {
+        let deciding = decide::Options {
+            limits: self.limits,
+            ..decide::Options::default()
+        };
+        let all = self.lowered.iter().zip(&setup.kernels);
         let subjects = all.map(|(lowered, resolved)| Subject {
             kernel: &lowered.kernel,
             resolved,
@@ -52,49 +82,67 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             }
             launches => sequence::run(launches),
         }
-    };
-    let mut side: Ended = run(&setup);
-    // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    let store = &side.outcome.store;
-    if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
-        remember(&mut setup, &lowered);
-        side = run(&setup);
     }
-    // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-    let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
-    side.outcome.defects.extend(races);
-    let simulated = Instant::now();
-    if options.strict {
-        let strict = make_strict(&mut side.outcome);
-        side.outcome.defects.extend(strict);
+
+    /// The answer.
+    fn judged(&self, setup: &mut Setup) -> Report {
+        let Looked {
+            options, limits, ..
+        } = *self;
+        let mut side = self.run(setup);
+        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+        let store = &side.outcome.store;
+        if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
+            remember(setup, self.lowered);
+            side = self.run(setup);
+        }
+        // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
+        let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
+        side.outcome.defects.extend(races);
+        let simulated = Instant::now();
+        if options.strict {
+            let strict = make_strict(&mut side.outcome);
+            side.outcome.defects.extend(strict);
+        }
+        let ran = ran(self.specs, self.lowered, setup);
+        let mut found = Found::default();
+        found.add_side(&ran, self.lowered, &side);
+        let looked = found.add_looked(&ran, &side);
+        found.add(&ran, &side.outcome);
+        let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
+        found.assumptions.extend(places);
+        let (tried, shown) = trial::alone(setup, &side.outcome, limits, |s| self.run(s).outcome);
+        found.defects.extend(launches::defects(&ran, &shown));
+        if tried > 0 && shown.is_empty() {
+            found.warnings.push(trial::proves_nothing(tried));
+        }
+        let impossible = decide::bounds::impossible(&side.outcome, &setup.arrays);
+        found
+            .unknown
+            .extend(launches::unknowns(&ran, &impossible));
+        for ran in &ran {
+            let missing = ran.missing(&found.unknown);
+            found.unknown.extend(missing);
+        }
+        let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
+            (false, _) => Verdict::Defective,
+            (true, false) => Verdict::Unknown,
+            (true, true) => Verdict::Clean,
+        };
+        let rounds = [Rounds::of(&ran, &side)];
+        let described = vec![launches::describe(&ran, &side)];
+        let mut report = Report {
+            verdict,
+            defects: found.defects,
+            warnings: found.warnings,
+            unknown: found.unknown,
+            assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+            looked,
+            precision: precision(&rounds, options.precision).0,
+            ..report::begin(Command::Race, described, options)
+        };
+        let (start, parsed) = self.times;
+        report.stats.seconds = times(start, parsed, simulated);
+        report
     }
-    let launches = ran(&specs, &lowered, &setup);
-    let mut found = Found::default();
-    found.add_side(&launches, &lowered, &side);
-    found.add(&launches, &side.outcome);
-    let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
-    found.assumptions.extend(places);
-    for ran in &launches {
-        let missing = ran.missing(&found.unknown);
-        found.unknown.extend(missing);
-    }
-    let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
-        (false, _) => Verdict::Defective,
-        (true, false) => Verdict::Unknown,
-        (true, true) => Verdict::Clean,
-    };
-    let rounds = [Rounds::of(&launches, &side)];
-    let described = vec![report::launches::describe(&launches, &side)];
-    let mut report = Report {
-        verdict,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
-        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-        precision: precision(&rounds, options.precision).0,
-        ..report::begin(Command::Race, described, &options)
-    };
-    report.stats.seconds = times(start, parsed, simulated);
-    report.deny(&options.deny);
-    Ok(report)
 }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub mod compare;
+pub mod coverage;
 pub mod error;
 pub mod finding;
 pub mod gate;
@@ -20,12 +21,14 @@ pub mod schema;
 pub mod verdict;
 
 pub use compare::{
-    Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
+    Chance, Counterexample, Difference, InputElement, Lifted, Output, Outputs, Value, Written,
 };
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Each, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
+pub use kernel::{
+    Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject,
+};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
@@ -43,6 +46,8 @@ pub enum Command {
     Race,
     /// What does a kernel compute of some numbers?
     Run,
+    /// What does a kernel compute, as formulas?
+    Lift,
 }
 
 impl Command {
@@ -52,6 +57,7 @@ impl Command {
             Command::Check => "check",
             Command::Race => "race",
             Command::Run => "run",
+            Command::Lift => "lift",
         }
     }
 }
@@ -103,6 +109,10 @@ pub struct Report {
     pub precision: Precision,
     /// Counts and times.
     pub stats: Stats,
+    /// The conditions that the runs came to, while the report is being made.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub looked: Vec<coverage::Looked>,
 }
 
 /// Counts of an answer, and its times.

@@ -20,8 +20,8 @@ use crate::instances;
 use crate::race::race;
 use crate::report::gate::{EntryResult, GateReport};
 use crate::report::{Answer, AtSize, Failure};
-use crate::run;
 use crate::spec::{Layers, Settings, Which, limits};
+use crate::{lift, run};
 
 pub mod cache;
 mod key;
@@ -195,17 +195,21 @@ fn instance(
 ) -> Result<Answer, Failure> {
     let sides: &[Which] = match job.command {
         Command::Check => &[Which::Reference, Which::Optimized],
-        Command::Race | Command::Run => &[Which::Kernel],
+        Command::Race | Command::Run | Command::Lift => &[Which::Kernel],
     };
     let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(known);
     }
-    let answer = Answer::from(match job.command {
-        Command::Check => check(layers, files)?,
-        Command::Race => race(layers, files)?,
-        Command::Run => run::run(layers, files)?.report,
-    });
+    let answer = match job.command {
+        Command::Check => Answer::from(check(layers, files)?),
+        Command::Race => Answer::from(race(layers, files)?),
+        Command::Run => Answer::from(run::run(layers, files)?.report),
+        Command::Lift => {
+            let layers = layers.0.iter().map(|&s| s.clone()).collect();
+            lift::lift(&[layers], files)?
+        }
+    };
     if let Some((c, key)) = slot {
         c.put(&key, &answer);
     }

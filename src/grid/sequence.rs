@@ -39,6 +39,7 @@ impl From<Covered> for Ended {
         let executed = std::mem::take(&mut only.outcome.executed);
         let rest = Outcome {
             stats: only.outcome.stats,
+            taken: std::mem::take(&mut only.outcome.taken),
             executed,
             ..Outcome::default()
         };

@@ -51,6 +51,11 @@ pub struct Ran<'a> {
 }
 
 impl Ran<'_> {
+    /// Its part in the command.
+    pub fn part(self) -> Part {
+        self.spec.which.part()
+    }
+
     /// Says of every integer without a value that it needs one, where a run ended for want of one:
     /// beside those that `known` names.
     pub fn missing(self, known: &[Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {

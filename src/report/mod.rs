@@ -13,6 +13,7 @@ use crate::kernel::{self, Kernel};
 use crate::spec::{Number, Options, Sizes, SpecError, TomlError};
 
 mod cause;
+pub mod coverage;
 pub mod escape;
 pub mod explain;
 pub mod gate;
@@ -137,6 +138,7 @@ pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options)
         assumptions: Vec::new(),
         precision: Precision::default(),
         stats,
+        looked: Vec::new(),
     }
 }
 

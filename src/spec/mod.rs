@@ -10,6 +10,7 @@ use crate::term::{ArrayId, Left};
 
 mod alias;
 pub mod binding;
+pub mod compare;
 pub mod contents;
 mod draw;
 mod error;
@@ -265,7 +266,7 @@ pub struct Bindings {
     /// What the launches before left, in a sequence.
     pub left: Option<Arc<Left>>,
     /// What the user says of the data.
-    pub facts: Arc<crate::term::gather::Facts>,
+    pub facts: Arc<crate::term::facts::Facts>,
 }
 
 /// Known bytes of an array before the run.
