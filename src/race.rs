@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use crate::answer::Command;
 use crate::any;
-use crate::check::{Found, assumptions, limits, make_strict, ran, remember, take_defects, times};
+use crate::check::{
+    Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
+};
 use crate::decide;
 use crate::grid::sequence::{self, Ended};
 use crate::grid::{self, Subject};
@@ -15,6 +17,7 @@ use crate::input::{self, Files, Lowered};
 use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict, launches};
+use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
@@ -29,6 +32,9 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     }
     let specs = input::launches(layers, Which::Kernel, files)?;
     let limits = limits(&options, start);
+    if options.deterministic {
+        one_launch_each(&specs, "--deterministic")?;
+    }
 
     let lowered = specs.iter().map(|spec| input::lower(files, spec));
     let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
@@ -61,22 +67,32 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    /// Runs the launches.
-    fn run(&self, setup: &Setup) -> Ended {
-        let deciding = decide::Options {
+    fn deciding(&self) -> decide::Options {
+        decide::Options {
             limits: self.limits,
             ..decide::Options::default()
-        };
+        }
+    }
+
+    /// The launches with their bindings.
+    fn subjects<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Vec<Subject<'s>> {
         let all = self.lowered.iter().zip(&setup.kernels);
         let subjects = all.map(|(lowered, resolved)| Subject {
             kernel: &lowered.kernel,
             resolved,
             side: Side::Reference,
             arrays: &setup.arrays,
-            deciding: &deciding,
+            deciding,
+            // Whether bits depend on the schedule is a question of values.
+            without_values: !self.options.deterministic,
         });
-        let subjects: Vec<Subject> = subjects.collect();
-        match &subjects[..] {
+        subjects.collect()
+    }
+
+    /// Runs the launches.
+    fn run(&self, setup: &Setup) -> Ended {
+        let deciding = self.deciding();
+        match &self.subjects(setup, &deciding)[..] {
             [one] if one.resolved.selection == Selection::Given => {
                 grid::cover(one, &[one.resolved.launch.rank()]).into()
             }
@@ -129,10 +145,18 @@ impl Looked<'_> {
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Clean,
         };
+        let deciding = self.deciding();
+        let subjects = self.subjects(setup, &deciding);
+        let determinism = subjects.first().zip(ran.first());
+        let determinism = determinism.filter(|_| options.deterministic);
+        let determinism = determinism
+            .map(|(subject, ran)| same_bits(subject, *ran, &side.outcome, verdict));
         let rounds = [Rounds::of(&ran, &side)];
         let described = vec![launches::describe(&ran, &side)];
         let mut report = Report {
             verdict,
+            deterministic: determinism.as_ref().map(|d| d.answer),
+            determinism,
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,

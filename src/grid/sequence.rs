@@ -158,6 +158,11 @@ fn skipped(first: usize, all: usize) -> Finding<WarningKind> {
 pub fn run(launches: &[Subject]) -> Ended {
     let mut ended: Option<Ended> = None;
     for (i, subject) in launches.iter().enumerate() {
+        // What a launch leaves is read by the next one, so that it needs values.
+        let subject = &Subject {
+            without_values: subject.without_values && launches.len() == 1,
+            ..*subject
+        };
         let Some(so_far) = &mut ended else {
             let mut first = Ended::from(all(subject));
             if launches.len() > 1 {

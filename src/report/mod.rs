@@ -23,6 +23,7 @@ pub mod json;
 pub mod junit;
 pub mod launches;
 pub mod precision;
+mod rounding;
 pub mod sarif;
 pub mod values;
 
@@ -137,6 +138,9 @@ pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options)
         probabilistic: None,
         assumptions: Vec::new(),
         precision: Precision::default(),
+        deterministic: None,
+        determinism: None,
+        rounding: None,
         stats,
         looked: Vec::new(),
     }
@@ -199,6 +203,7 @@ impl From<Counterexample> for answer::Counterexample {
             message: c.message,
             difference: c.difference,
             inputs,
+            machine: None,
         }
     }
 }

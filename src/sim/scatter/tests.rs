@@ -1,5 +1,7 @@
 //! Writes and reads at places that data choose, against a model of memory on all small contents.
 
+use std::sync::Arc;
+
 use crate::diag::Source;
 use crate::sim::{self, Outcome, Side};
 use crate::spec::{self, Layers, Limits, Settings, Value, Which};
@@ -76,7 +78,7 @@ fn text(steps: &[Step], shared: bool) -> String {
 
 /// The outcome of a program, and its arrays.
 fn run(text: String) -> (Outcome, [ArrayId; 4]) {
-    let source = Source::new("k.ptx", text);
+    let source = Arc::new(Source::new("k.ptx", text).expect("a source"));
     let module = ptx::parse(&source).expect("a module");
     let entry = kernel::select_entry(&module, None).expect("one entry");
     let lowered = kernel::lower(&module, &source, entry).expect("a kernel");
