@@ -133,9 +133,7 @@ impl Looked<'_> {
             found.warnings.push(trial::proves_nothing(tried));
         }
         let impossible = decide::bounds::impossible(&side.outcome, &setup.arrays);
-        found
-            .unknown
-            .extend(launches::unknowns(&ran, &impossible));
+        found.unknown.extend(launches::unknowns(&ran, &impossible));
         for ran in &ran {
             let missing = ran.missing(&found.unknown);
             found.unknown.extend(missing);
@@ -149,8 +147,8 @@ impl Looked<'_> {
         let subjects = self.subjects(setup, &deciding);
         let determinism = subjects.first().zip(ran.first());
         let determinism = determinism.filter(|_| options.deterministic);
-        let determinism = determinism
-            .map(|(subject, ran)| same_bits(subject, *ran, &side.outcome, verdict));
+        let determinism =
+            determinism.map(|(subject, ran)| same_bits(subject, *ran, &side.outcome, verdict));
         let rounds = [Rounds::of(&ran, &side)];
         let described = vec![launches::describe(&ran, &side)];
         let mut report = Report {

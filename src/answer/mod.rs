@@ -30,9 +30,7 @@ pub use determinism::{Determinism, SameBits};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{
-    Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject,
-};
+pub use kernel::{Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };

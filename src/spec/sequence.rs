@@ -76,20 +76,22 @@ impl Table {
                 kernel,
                 position,
             }),
-            Bound::Free if is_pointer => Err(SpecError::NoBuffer {
-                param,
-                kernel,
-                position,
-            }),
             Bound::Free => {
+                // What a compiler adds and no load reads is nothing to anyone.
                 let mut reads = draft.uses.inside(part.param, start, start + piece.bytes);
-                match self.is_compared && reads.next().is_some() {
-                    true => Err(SpecError::NoValue {
+                match reads.next() {
+                    None => Ok(()),
+                    Some(_) if is_pointer => Err(SpecError::NoBuffer {
                         param,
                         kernel,
                         position,
                     }),
-                    false => Ok(()),
+                    Some(_) if self.is_compared => Err(SpecError::NoValue {
+                        param,
+                        kernel,
+                        position,
+                    }),
+                    Some(_) => Ok(()),
                 }
             }
         }
