@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::answer::coverage::Looked;
 use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
     WarningKind,
@@ -18,6 +19,7 @@ use crate::answer::{
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
+use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
 use crate::kernel::Kernel;
@@ -28,7 +30,7 @@ use crate::rounding::measure::measure;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{self, Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::{cases, trial};
 
@@ -46,9 +48,13 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     };
     let specs = sides
         .iter()
-        .map(|&side| input::spec(layers, side, files, None));
-    let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
+        .map(|&side| input::launches(layers, side, files));
+    let specs: Vec<Vec<KernelSpec>> = specs.collect::<Result<_, _>>()?;
+    let specs = specs.concat();
     let limits = limits(&options, start);
+    if options.rounding > 0 {
+        one_launch_each(&specs, "--rounding")?;
+    }
 
     let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
     let lowered: Vec<Result<Lowered, Failure>> = lowered.collect();
@@ -68,6 +74,26 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     };
     let report = asked.judged(&mut setup.clone())?;
     cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
+}
+
+/// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
+pub(crate) fn remember(setup: &mut Setup, lowered: &[Lowered]) {
+    let same = |a: &Kernel, b: &Kernel| a.name == b.name && a.source.text == b.source.text;
+    for (l, k) in lowered.iter().zip(&mut setup.kernels) {
+        let first = lowered.iter().position(|m| same(&l.kernel, &m.kernel));
+        k.launch.trees = first.map(|i| i as u32);
+    }
+}
+
+/// An error where something is asked of launches of a sequence that only a launch alone can be asked.
+pub(crate) fn one_launch_each(specs: &[KernelSpec], flag: &str) -> Result<(), Failure> {
+    match specs.iter().all(|s| s.step.is_none()) {
+        true => Ok(()),
+        false => Err(Failure::new(
+            ErrorKind::Usage,
+            format!("{flag} is not built for launches in a sequence"),
+        )),
+    }
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -93,8 +119,10 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
-    looked: Vec<answer::coverage::Looked>,
+    looked: Vec<Looked>,
     rounding: Option<answer::Rounding>,
+    /// What the launches of each side that has some wrote.
+    launches: Vec<(Which, Ended)>,
     ended: Instant,
 }
 
@@ -115,22 +143,15 @@ impl Simulated {
 
 impl Found {
     /// Adds what the reads at places that data choose come to.
-    fn add_bounds(&mut self, asked: &Asked<'_>, setup: &Setup, [a, b]: [&Clean; 2]) {
-        let settled = bounds::settle(a, b, &setup.arrays, decide::Options::default().seed);
+    fn add_bounds(&mut self, optimized: &[Ran], arrays: &Arrays, [a, b]: [&Clean; 2]) {
+        let settled = bounds::settle(a, b, arrays, decide::Options::default().seed);
         let outcome = Outcome {
             defects: settled.defects,
             unknowns: settled.unknowns,
             assumptions: settled.assumptions,
             ..Outcome::default()
         };
-        // The optimized kernel is the only one beside a formula.
-        let last = asked.lowered.len() - 1;
-        let ran = ran(
-            &asked.specs[last],
-            &asked.lowered[last],
-            &setup.kernels[last],
-        );
-        self.add(ran, &asked.lowered[last], &outcome);
+        self.add(optimized, &outcome);
     }
 }
 
@@ -142,12 +163,7 @@ impl Asked<'_> {
             return Ok(report);
         }
         // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-        let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-        let all = self.lowered;
-        let same = all.iter().all(|l| text(l) == text(&all[0]));
-        for (i, k) in setup.kernels.iter_mut().enumerate() {
-            k.launch.trees = Some(if same { 0 } else { i as u32 });
-        }
+        remember(setup, self.lowered);
         Ok(self.compared(setup)?.0)
     }
 
@@ -172,14 +188,19 @@ impl Asked<'_> {
             without_values: false,
         };
         let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
-        let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);
+        let sides = self.sides(&subjects);
+        let launches = ran(self.specs, self.lowered, setup);
+        let ran = self.sides(&launches);
+        // A formula has no launches.
+        let optimized_ran = ran.last().copied().unwrap_or_default();
+        let (mut simulated, [reference, optimized]) = self.simulated(&ran, self.run(&sides)?);
         let stats = [reference.stats, optimized.stats];
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
         let (mut decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
                 simulated
                     .found
-                    .add_bounds(self, setup, [&reference, &optimized]);
+                    .add_bounds(optimized_ran, &setup.arrays, [&reference, &optimized]);
                 let [a, b] = simulated.coverage;
                 let deciding = decide::Options {
                     reference: a,
@@ -193,21 +214,24 @@ impl Asked<'_> {
                 if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
                     simulated.measure(&subjects, &shadow, self.options);
                 }
-                let tried = self.tried_again(&subjects, &simulated, &d);
+                let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
                 (Some(d), tried)
             }
             [Ok(reference), Err(optimized)] if simulated.found.defects.is_empty() => {
-                (None, self.tried(&subjects, &reference, &optimized))
+                let tried = trial::run(&sides, &reference, &optimized, optimized_ran);
+                (None, tried)
             }
             _ => (None, None),
         };
         let told_apart = tried.and_then(|t| simulated.found.add_trial(t));
         let example = decision.as_mut().and_then(|d| d.counterexample.take());
-        let example = example.or(told_apart);
+        let example = example.or(told_apart).map(|mut e| {
+            e.message.push_str(&writers(&simulated.launches, &e));
+            e
+        });
         let refuted =
             example.and_then(|e| self.confirmed(&subjects, &stats, e, &mut simulated.found));
-        for (i, lowered) in self.lowered.iter().enumerate() {
-            let ran = ran(&self.specs[i], lowered, &setup.kernels[i]);
+        for ran in &launches {
             let missing = ran.missing(&simulated.found.unknown);
             simulated.found.unknown.extend(missing);
         }
@@ -217,12 +241,24 @@ impl Asked<'_> {
         Ok((report, if is_open { otherwise } else { whatever }))
     }
 
+    /// Something of each launch, by the sides.
+    fn sides<'s, T>(&self, each: &'s [T]) -> Vec<&'s [T]> {
+        let which = |s: &KernelSpec| s.which;
+        let (mut out, mut rest) = (Vec::new(), each);
+        for side in self.specs.chunk_by(|a, b| which(a) == which(b)) {
+            let (own, others) = rest.split_at(side.len());
+            out.push(own);
+            rest = others;
+        }
+        out
+    }
+
     /// Runs the kernels where they are compared, and expands the formula there.
-    fn run(&self, subjects: &[Subject]) -> Result<scope::Scope, Failure> {
-        match (self.formula, subjects) {
-            (None, [reference, optimized]) => Ok(scope::run(&[*reference, *optimized])),
-            (Some(written), [kernel]) => {
-                scope::against(kernel, |wanted| self.expanded(written, kernel, wanted))
+    fn run(&self, sides: &[&[Subject]]) -> Result<scope::Scope, Failure> {
+        match (self.formula, sides) {
+            (None, &[reference, optimized]) => Ok(scope::run([reference, optimized])),
+            (Some(written), &[launches]) => {
+                scope::against(launches, |wanted| self.expanded(written, launches, wanted))
             }
             _ => Err(Failure::new(
                 ErrorKind::Internal,
@@ -235,7 +271,7 @@ impl Asked<'_> {
     fn expanded(
         &self,
         written: &Written,
-        kernel: &Subject,
+        launches: &[Subject],
         wanted: Option<&select::Elements>,
     ) -> Result<Outcome, Failure> {
         let is_wanted = |array: ArrayId, off: u64, bytes: u64| {
@@ -245,42 +281,49 @@ impl Asked<'_> {
                 list.get(next).is_some_and(|r| r.0 < off + bytes)
             })
         };
-        let of = (kernel.kernel, kernel.resolved, &self.options.sizes);
+        let of: Vec<(&Kernel, &Resolved)> =
+            launches.iter().map(|l| (l.kernel, l.resolved)).collect();
+        let of = (&of[..], &self.options.sizes);
         formula::expand(&written.formula, of, &is_wanted, self.limits)
             .map_err(|troubles| input::wrong(&written.source, &troubles))
     }
 
     /// What the runs found, and what each left.
-    fn simulated(&self, setup: &Setup, scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
+    fn simulated(&self, ran: &[&[Ran]], scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
         let ended = Instant::now();
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
+        let mut ended_sides: Vec<(Which, Ended)> = Vec::new();
         let (mut merged, mut flips) = (false, false);
         let mut looked = Vec::new();
-        let mut i = 0;
+        let mut sides = ran.iter().zip(self.sides(self.lowered));
         let mut formula = self.formula;
-        let runs = scope.kernels.map(|covered| {
-            if formula.take().is_some() {
-                found.add_formula(&covered.outcome);
-                return covered.outcome;
-            }
-            let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
-            kernels.push(ran.describe(&covered));
-            found.warnings.extend(ran.partial(&covered));
-            found.warnings.extend(ran.thin(&covered.outcome));
-            looked.extend(ran.looked(&covered.outcome));
-            let mut outcome = covered.outcome;
-            merged |= outcome.store.has_merged();
-            flips |= outcome.store.has_flips();
+        let runs = scope.kernels.map(|mut side| {
+            let next = match formula.take() {
+                Some(_) => None,
+                None => sides.next(),
+            };
+            let Some((launches, lowered)) = next else {
+                found.add_formula(&side.outcome);
+                return side.outcome;
+            };
+            kernels.push(report::launches::describe(launches, &side));
+            found.add_side(launches, lowered, &side);
+            looked.extend(found.add_looked(launches, &side));
+            merged |= side.outcome.store.has_merged();
+            flips |= side.outcome.store.has_flips();
             // What `--strict` makes defects leaves the values known, so that they are still compared.
             let strict = match self.options.strict {
-                true => make_strict(&mut outcome),
+                true => make_strict(&mut side.outcome),
                 false => Vec::new(),
             };
-            found.add(ran, &self.lowered[i], &outcome);
-            found.defects.extend(ran.defects(&strict));
-            rounds.push(Rounds::of(ran, &outcome));
-            i += 1;
+            found.add(launches, &side.outcome);
+            found
+                .defects
+                .extend(report::launches::defects(launches, &strict));
+            rounds.push(Rounds::of(launches, &side));
+            let outcome = std::mem::take(&mut side.outcome);
+            ended_sides.extend(launches.first().map(|l| (l.spec.which, side)));
             outcome
         });
         let (precision, narrower) = precision(&rounds, self.options.precision);
@@ -294,43 +337,36 @@ impl Asked<'_> {
             coverage: scope.coverage,
             looked,
             rounding: None,
+            launches: ended_sides,
             ended,
         };
         (simulated, runs)
     }
 
-    /// Tries known inputs on a pair.
-    fn tried(
-        &self,
-        subjects: &[Subject<'_>],
-        reference: &Clean,
-        optimized: &Outcome,
-    ) -> Option<trial::Found> {
-        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
-        let ran = ran(&self.specs[1], &self.lowered[1], subjects[1].resolved);
-        trial::run(*subjects, reference, optimized, ran)
-    }
-
-    /// The same where rounding, or bits of computed numbers, leave a decision open; the decision has taken
+    /// Tries known inputs where rounding, or bits of computed numbers, leave a decision open; the decision has taken
     /// the runs, so that they are made once more.
     fn tried_again(
         &self,
-        subjects: &[Subject<'_>],
+        sides: &[&[Subject]],
+        optimized_ran: &[Ran],
         simulated: &Simulated,
         decision: &Decision,
     ) -> Option<trial::Found> {
-        let subjects: &[Subject; 2] = subjects.try_into().ok()?;
+        let &[reference, optimized] = sides else {
+            return None;
+        };
         let unknown = &simulated.found.unknown;
         // Where numbers remember how they were made, nothing more can be known of all inputs.
-        let is_last = subjects[0].resolved.launch.trees.is_some() || !simulated.needs_trees(false);
+        let remembers = |s: &Subject| s.resolved.launch.trees.is_some();
+        let is_last = reference.iter().all(remembers) || !simulated.needs_trees(false);
         let loose = !unknown.is_empty() && unknown.iter().all(is_loose);
         if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
             return None;
         }
-        let [reference, optimized] = scope::run(subjects).kernels;
-        let reference = reference.outcome.into_clean(true).ok()?;
-        let optimized = optimized.outcome.into_clean(true).ok()?;
-        self.tried(subjects, &reference, &optimized)
+        let [a, b] = scope::run([reference, optimized]).kernels;
+        let a = a.outcome.into_clean(true).ok()?;
+        let b = b.outcome.into_clean(true).ok()?;
+        trial::run(sides, &a, &b, optimized_ran)
     }
 
     /// A counterexample with what the machine says of it, if it is one: an input on which the reference has a defect
@@ -342,9 +378,11 @@ impl Asked<'_> {
         example: Counterexample,
         found: &mut Found,
     ) -> Option<answer::Counterexample> {
+        // One launch alone is run on numbers.
+        let is_sequence = self.specs.iter().any(|s| s.step.is_some());
         let confirmed = match self.limits.reached() {
-            None => confirm(subjects, stats, &example),
-            Some(_) => Confirmed::Unknown,
+            None if !is_sequence => confirm(subjects, stats, &example),
+            _ => Confirmed::Unknown,
         };
         let machine = match confirmed {
             Confirmed::Ran(machine) => Some(machine),
@@ -420,6 +458,23 @@ impl Asked<'_> {
     }
 }
 
+/// Which launches of sequences wrote the element that differs, in words.
+fn writers(sides: &[(Which, Ended)], c: &Counterexample) -> String {
+    let named = |(which, ended): &(Which, Ended)| {
+        let launch = ended.writer(c.array, c.offset)?;
+        let side = match which {
+            Which::Optimized => "optimized kernel",
+            Which::Reference | Which::Kernel => "reference",
+        };
+        Some(format!("launch {launch} of the {side}"))
+    };
+    let named: Vec<String> = sides.iter().filter_map(named).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!("; {} wrote it last", named.join(" and ")),
+    }
+}
+
 /// True if it is open because of the bits of a computed number.
 fn is_loose(unknown: &Finding<UnknownKind>) -> bool {
     unknown.kind == UnknownKind::BitsOfRounded
@@ -454,18 +509,20 @@ pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> answ
     }
 }
 
-/// A kernel that was run.
+/// The launches of a command.
 pub(crate) fn ran<'a>(
-    spec: &'a KernelSpec,
-    lowered: &'a Lowered,
-    resolved: &'a Resolved,
-) -> Ran<'a> {
-    Ran {
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
+    setup: &'a Setup,
+) -> Vec<Ran<'a>> {
+    let all = specs.iter().zip(lowered).zip(&setup.kernels);
+    let one = |((spec, lowered), resolved): ((&'a KernelSpec, &'a Lowered), &'a Resolved)| Ran {
         spec,
         kernel: &lowered.kernel,
         launch: &resolved.launch,
         resolved,
-    }
+    };
+    all.map(one).collect()
 }
 
 /// Takes the warnings that `--strict` makes defects out of an outcome, as defects.
@@ -501,12 +558,33 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Adds the findings of one run.
-    pub fn add(&mut self, ran: Ran, lowered: &Lowered, outcome: &Outcome) {
-        self.warnings.extend(lowered.warnings.iter().cloned());
-        self.defects.extend(ran.defects(&outcome.defects));
-        self.warnings.extend(ran.warnings(&outcome.warnings));
-        self.unknown.extend(ran.unknowns(&outcome.unknowns));
+    /// Adds what is known of the launches of a side beside the findings of their runs.
+    pub fn add_side(&mut self, launches: &[Ran], lowered: &[Lowered], side: &Ended) {
+        for ((ran, lowered), covered) in launches.iter().zip(lowered).zip(&side.launches) {
+            self.warnings.extend(ran.partial(covered));
+            self.warnings.extend(lowered.warnings.iter().cloned());
+        }
+    }
+
+    /// Adds what the launches of a side were too small to show; the conditions that they came to.
+    pub fn add_looked(&mut self, launches: &[Ran], side: &Ended) -> Vec<Looked> {
+        let mut looked = Vec::new();
+        let has_ended = side.outcome.defects.is_empty() && side.outcome.unknowns.is_empty();
+        for (ran, covered) in launches.iter().zip(&side.launches) {
+            if has_ended {
+                self.warnings.extend(ran.thin(&covered.outcome));
+            }
+            looked.extend(ran.looked(&covered.outcome));
+        }
+        looked
+    }
+
+    /// Adds the findings of the runs of a side.
+    pub fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
+        use report::launches::{defects, unknowns, warnings};
+        self.defects.extend(defects(launches, &outcome.defects));
+        self.warnings.extend(warnings(launches, &outcome.warnings));
+        self.unknown.extend(unknowns(launches, &outcome.unknowns));
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());

@@ -99,6 +99,18 @@ pub fn spec(
     Ok(spec)
 }
 
+/// The same of each launch of one side.
+pub fn launches(layers: Layers, which: Which, files: &Files) -> Result<Vec<KernelSpec>, Failure> {
+    let mut specs = layers.launches(which)?;
+    for spec in &mut specs {
+        spec.load(Sources {
+            read: &|path| files.contents(path),
+            seed: None,
+        })?;
+    }
+    Ok(specs)
+}
+
 /// Files above this many bytes are not read; the offsets of a source have 32 bits.
 const LONGEST: u64 = i32::MAX as u64;
 

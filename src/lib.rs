@@ -41,7 +41,7 @@
 //! * [`formula`]: a line of mathematics to the same outcome as a run.
 //! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
 //!   [`sim::Outcome`]: what was written, and what went wrong.
-//! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other.
+//! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other; launches one after the other.
 //! * `special`: NaN, infinities and where they are read; canonical forms know reals only.
 //! * [`norm`]: terms to canonical forms.
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.

@@ -1,4 +1,4 @@
-//! `volta race`: is this kernel free of races, deadlocks and memory errors?
+//! `volta race`: is this kernel, or are the launches of this sequence, free of races, deadlocks and memory errors?
 //!
 //! The first half of the pipeline of `check`: parse, lower, resolve, run one CTA or the whole grid,
 //! and discharge what the runs left open.
@@ -7,35 +7,45 @@ use std::time::Instant;
 
 use crate::answer::Command;
 use crate::any;
-use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
+use crate::check::{
+    Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
+};
 use crate::decide;
+use crate::grid::sequence::{self, Ended};
 use crate::grid::{self, Subject};
 use crate::input::{self, Files, Lowered};
+use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
-use crate::report::{self, Failure, Report, Verdict};
+use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
-/// Looks at one kernel as the layers of settings say.
+/// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     if options.any {
         return any::race(layers, files);
     }
-    let spec = input::spec(layers, Which::Kernel, files, None)?;
+    let specs = input::launches(layers, Which::Kernel, files)?;
     let limits = limits(&options, start);
+    if options.deterministic {
+        one_launch_each(&specs, "--deterministic")?;
+    }
 
-    let lowered = input::lower(files, &spec)?;
-    let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let lowered = specs.iter().map(|spec| input::lower(files, spec));
+    let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
+    let kernels = lowered.iter().zip(&specs);
+    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
+    let setup = spec::resolve(&kernels, &[])?;
     let parsed = Instant::now();
 
     let looked = Looked {
         options: &options,
-        spec: &spec,
+        specs: &specs,
         lowered: &lowered,
         limits,
         times: (start, parsed),
@@ -46,80 +56,101 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// A kernel that is looked at, apart from the bindings.
+/// Launches that are looked at, apart from the bindings.
 struct Looked<'a> {
     options: &'a Options,
-    spec: &'a KernelSpec,
-    lowered: &'a Lowered,
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
     limits: Limits,
-    /// When it began, and when the file was read.
+    /// When it began, and when the files were read.
     times: (Instant, Instant),
 }
 
 impl Looked<'_> {
+    fn deciding(&self) -> decide::Options {
+        decide::Options {
+            limits: self.limits,
+            ..decide::Options::default()
+        }
+    }
+
+    /// The launches with their bindings.
+    fn subjects<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Vec<Subject<'s>> {
+        let all = self.lowered.iter().zip(&setup.kernels);
+        let subjects = all.map(|(lowered, resolved)| Subject {
+            kernel: &lowered.kernel,
+            resolved,
+            side: Side::Reference,
+            arrays: &setup.arrays,
+            deciding,
+            // Whether bits depend on the schedule is a question of values.
+            without_values: !self.options.deterministic,
+        });
+        subjects.collect()
+    }
+
+    /// Runs the launches.
+    fn run(&self, setup: &Setup) -> Ended {
+        let deciding = self.deciding();
+        match &self.subjects(setup, &deciding)[..] {
+            [one] if one.resolved.selection == Selection::Given => {
+                grid::cover(one, &[one.resolved.launch.rank()]).into()
+            }
+            launches => sequence::run(launches),
+        }
+    }
+
     /// The answer.
     fn judged(&self, setup: &mut Setup) -> Report {
         let Looked {
-            options,
-            spec,
-            lowered,
-            limits,
-            times: (start, parsed),
+            options, limits, ..
         } = *self;
-        let deciding = decide::Options {
-            limits,
-            ..decide::Options::default()
-        };
-        // Whether bits depend on the schedule is a question of values.
-        let without_values = !options.deterministic;
-        let run = |setup: &spec::Setup| {
-            let subject = subject(lowered, setup, &deciding, without_values);
-            match subject.resolved.selection {
-                Selection::All => grid::all(&subject),
-                Selection::Given => grid::cover(&subject, &[subject.resolved.launch.rank()]),
-            }
-        };
-        let mut covered = run(setup);
+        let mut side = self.run(setup);
         // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-        let store = &covered.outcome.store;
+        let store = &side.outcome.store;
         if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
-            setup.kernels[0].launch.trees = Some(0);
-            covered = run(setup);
+            remember(setup, self.lowered);
+            side = self.run(setup);
         }
-        let resolved = &setup.kernels[0];
         // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-        let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
-        covered.outcome.defects.extend(races);
+        let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
+        side.outcome.defects.extend(races);
         let simulated = Instant::now();
         if options.strict {
-            let strict = make_strict(&mut covered.outcome);
-            covered.outcome.defects.extend(strict);
+            let strict = make_strict(&mut side.outcome);
+            side.outcome.defects.extend(strict);
         }
-        let ran = ran(spec, lowered, resolved);
+        let ran = ran(self.specs, self.lowered, setup);
         let mut found = Found::default();
-        found.add(ran, lowered, &covered.outcome);
-        let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
+        found.add_side(&ran, self.lowered, &side);
+        let looked = found.add_looked(&ran, &side);
+        found.add(&ran, &side.outcome);
+        let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
         found.assumptions.extend(places);
-        found.warnings.extend(ran.partial(&covered));
-        found.warnings.extend(ran.thin(&covered.outcome));
-        let (tried, shown) = trial::alone(setup, &covered.outcome, limits, |s| run(s).outcome);
-        found.defects.extend(ran.defects(&shown));
+        let (tried, shown) = trial::alone(setup, &side.outcome, limits, |s| self.run(s).outcome);
+        found.defects.extend(launches::defects(&ran, &shown));
         if tried > 0 && shown.is_empty() {
             found.warnings.push(trial::proves_nothing(tried));
         }
-        let impossible = decide::bounds::impossible(&covered.outcome, &setup.arrays);
-        found.unknown.extend(ran.unknowns(&impossible));
-        let missing = ran.missing(&found.unknown);
-        found.unknown.extend(missing);
+        let impossible = decide::bounds::impossible(&side.outcome, &setup.arrays);
+        found.unknown.extend(launches::unknowns(&ran, &impossible));
+        for ran in &ran {
+            let missing = ran.missing(&found.unknown);
+            found.unknown.extend(missing);
+        }
         let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
             (false, _) => Verdict::Defective,
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Clean,
         };
-        let determinism = options.deterministic.then(|| {
-            let subject = subject(lowered, setup, &deciding, without_values);
-            same_bits(&subject, ran, &covered.outcome, verdict)
-        });
+        let deciding = self.deciding();
+        let subjects = self.subjects(setup, &deciding);
+        let determinism = subjects.first().zip(ran.first());
+        let determinism = determinism.filter(|_| options.deterministic);
+        let determinism =
+            determinism.map(|(subject, ran)| same_bits(subject, *ran, &side.outcome, verdict));
+        let rounds = [Rounds::of(&ran, &side)];
+        let described = vec![launches::describe(&ran, &side)];
         let mut report = Report {
             verdict,
             deterministic: determinism.as_ref().map(|d| d.answer),
@@ -128,28 +159,12 @@ impl Looked<'_> {
             warnings: found.warnings,
             unknown: found.unknown,
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-            looked: ran.looked(&covered.outcome),
-            precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
-            ..report::begin(Command::Race, vec![ran.describe(&covered)], options)
+            looked,
+            precision: precision(&rounds, options.precision).0,
+            ..report::begin(Command::Race, described, options)
         };
+        let (start, parsed) = self.times;
         report.stats.seconds = times(start, parsed, simulated);
         report
-    }
-}
-
-/// The kernel with its launch.
-fn subject<'a>(
-    lowered: &'a Lowered,
-    setup: &'a Setup,
-    deciding: &'a decide::Options,
-    without_values: bool,
-) -> Subject<'a> {
-    Subject {
-        kernel: &lowered.kernel,
-        resolved: &setup.kernels[0],
-        side: Side::Reference,
-        arrays: &setup.arrays,
-        deciding,
-        without_values,
     }
 }

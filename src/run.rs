@@ -13,6 +13,7 @@ use std::time::Instant;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
+use crate::grid::sequence::Ended;
 use crate::grid::{Subject, numbers};
 use crate::input::{self, Files};
 use crate::report::precision::{Rounds, precision};
@@ -77,12 +78,15 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         covered.outcome.defects.extend(strict);
     }
     let notes = order_notes(&mut covered.outcome);
-    let ran = ran(&spec, &lowered, resolved);
+    let side = Ended::from(covered);
+    let (specs, lowered) = ([spec], [lowered]);
+    let launches = ran(&specs, &lowered, &setup);
     let mut found = Found::default();
-    found.add(ran, &lowered, &covered.outcome);
-    found.warnings.extend(ran.warnings(&notes));
-    found.warnings.extend(ran.partial(&covered));
-    let (outputs, open) = outputs(&setup, &covered.outcome, memory.as_ref());
+    found.add_side(&launches, &lowered, &side);
+    found.add(&launches, &side.outcome);
+    let notes = report::launches::warnings(&launches, &notes);
+    found.warnings.extend(notes);
+    let (outputs, open) = outputs(&setup, &side.outcome, memory.as_ref());
     if open && found.defects.is_empty() && found.unknown.is_empty() {
         let kind = UnknownKind::NondeterministicValue;
         let message = "something that is not known reaches an array";
@@ -95,6 +99,8 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Ran,
     };
+    let rounds = [Rounds::of(&launches, &side)];
+    let described = vec![report::launches::describe(&launches, &side)];
     let arrays = parameters(&setup, resolved, &outputs);
     let written = outputs.iter().map(Values::written).collect();
     let mut report = Report {
@@ -104,8 +110,8 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         unknown: found.unknown,
         outputs: Outputs::Written(written),
         assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-        precision: precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0,
-        ..report::begin(Command::Run, vec![ran.describe(&covered)], &options)
+        precision: precision(&rounds, options.precision).0,
+        ..report::begin(Command::Run, described, &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);
@@ -168,7 +174,7 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
     let resolved = &setup.kernels[0];
     let mut missing: Vec<(u32, String)> = Vec::new();
     for field in &resolved.bindings.fields {
-        let (Value::Pointer(id) | Value::Map(id, _)) = field.value else {
+        let (Value::Pointer(id, _) | Value::Map(id, _)) = field.value else {
             continue;
         };
         let a = &resolved.arrays[id];
@@ -269,7 +275,7 @@ fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Va
 fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u32, String, usize)> {
     let fields = resolved.bindings.fields.iter();
     let of = |f: &spec::Field| {
-        let (Value::Pointer(id) | Value::Map(id, _)) = f.value else {
+        let (Value::Pointer(id, _) | Value::Map(id, _)) = f.value else {
             return None;
         };
         let name = &setup.arrays[id].name;

@@ -580,7 +580,7 @@ fn proved(text: &str) -> Option<[BTreeMap<u64, u8>; 3]> {
     let id = |param: u32| {
         let field = bindings.fields.iter().find(|f| f.param == param);
         match field.map(|f| f.value) {
-            Some(spec::Value::Pointer(array)) => array,
+            Some(spec::Value::Pointer(array, _)) => array,
             _ => ArrayId(u32::MAX),
         }
     };

@@ -13,6 +13,8 @@ mod contents;
 mod coverage;
 #[path = "cli/formulas.rs"]
 mod formulas;
+#[path = "cli/sequences.rs"]
+mod sequences;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -243,7 +243,7 @@ fn run_on(text: &str, threads: usize, numbers: bool) -> Result<Run, String> {
     let array = |param: u32| {
         let field = resolved.bindings.fields.iter().find(|f| f.param == param);
         match field.map(|f| f.value) {
-            Some(spec::Value::Pointer(array)) => array,
+            Some(spec::Value::Pointer(array, _)) => array,
             _ => ArrayId(u32::MAX),
         }
     };

@@ -38,11 +38,11 @@ impl Part {
         }
     }
 
-    /// How a message begins that is about one side of a pair.
-    pub fn prefix(self) -> String {
+    /// Its name, where a message begins with it: one side of a pair.
+    fn side(self) -> Option<&'static str> {
         match self {
-            Part::Reference | Part::Optimized | Part::Formula => format!("{}: ", self.name()),
-            Part::Kernel | Part::Pair => String::new(),
+            Part::Reference | Part::Optimized | Part::Formula => Some(self.name()),
+            Part::Kernel | Part::Pair => None,
         }
     }
 }
@@ -81,6 +81,17 @@ impl<K: Kind> Finding<K> {
             cause: None,
             hint: kind.about().hint.map(str::to_string),
             difference: None,
+        }
+    }
+
+    /// How its message begins: with the side of a pair that it is about, and the launch of a sequence.
+    pub fn prefix(&self) -> String {
+        let launch = self.sites.first().and_then(|s| s.launch);
+        match (self.kernel.side(), launch) {
+            (None, None) => String::new(),
+            (Some(side), None) => format!("{side}: "),
+            (None, Some(launch)) => format!("launch {launch}: "),
+            (Some(side), Some(launch)) => format!("{side}, launch {launch}: "),
         }
     }
 

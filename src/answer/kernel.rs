@@ -118,6 +118,11 @@ impl Scope {
 pub enum Subject {
     /// A kernel.
     Kernel(KernelAnswer),
+    /// Launches, one after the other.
+    Sequence {
+        /// Each of them.
+        launches: Vec<KernelAnswer>,
+    },
     /// A formula.
     Formula {
         /// Its text.
@@ -147,9 +152,55 @@ pub struct KernelAnswer {
 }
 
 impl KernelAnswer {
+    /// The number of CTAs of the grid.
+    pub fn ctas(&self) -> u64 {
+        self.grid
+            .iter()
+            .fold(1, |n: u64, &d| n.saturating_mul(u64::from(d)))
+    }
+
     /// The name that people know it by.
     pub fn name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.entry)
+    }
+}
+
+/// Something of a kernel, or of each launch of a sequence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Each<T> {
+    /// Of a kernel.
+    One(T),
+    /// Of launches, in order.
+    All(Vec<T>),
+}
+
+impl<T> Each<T> {
+    /// Of launches: of the only one, unless it is of a sequence.
+    pub fn of(mut all: Vec<T>, is_sequence: bool) -> Each<T> {
+        match (is_sequence, all.pop()) {
+            (false, Some(one)) => Each::One(one),
+            (_, last) => {
+                all.extend(last);
+                Each::All(all)
+            }
+        }
+    }
+
+    /// That of each launch.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Each::One(one) => std::slice::from_ref(one),
+            Each::All(all) => all,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        match self {
+            Each::One(one) => std::slice::from_mut(one),
+            Each::All(all) => all,
+        }
     }
 }
 
@@ -159,9 +210,9 @@ pub struct Inputs {
     /// SHA-256 of each file that was judged, in hexadecimal digits.
     pub files: IndexMap<String, String>,
     /// How each kernel was launched.
-    pub launch: Sides<Launched>,
+    pub launch: Sides<Each<Launched>>,
     /// What the parameters of each kernel were bound to, number by number.
-    pub bindings: Sides<Vec<Bound>>,
+    pub bindings: Sides<Each<Vec<Bound>>>,
     /// What was asked of both.
     pub options: Options,
 }

@@ -30,7 +30,7 @@ pub use determinism::{Determinism, SameBits};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
+pub use kernel::{Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
@@ -184,18 +184,23 @@ pub struct Seconds {
 }
 
 impl Report {
-    /// The kernels, the reference first.
-    pub fn kernels(&self) -> impl Iterator<Item = (Part, &KernelAnswer)> {
-        self.subjects.iter().filter_map(|(part, s)| match s {
-            Subject::Kernel(k) => Some((part, k)),
-            Subject::Formula { .. } => None,
+    /// The kernels, those of the reference first, each with its place in a sequence.
+    pub fn kernels(&self) -> impl Iterator<Item = (Part, Option<u32>, &KernelAnswer)> {
+        self.subjects.iter().flat_map(|(part, s)| {
+            let (kernels, is_sequence) = match s {
+                Subject::Kernel(k) => (std::slice::from_ref(k), false),
+                Subject::Sequence { launches } => (&launches[..], true),
+                Subject::Formula { .. } => (&[][..], false),
+            };
+            let place = move |i: u32| is_sequence.then_some(i);
+            (0..).zip(kernels).map(move |(i, k)| (part, place(i), k))
         })
     }
 
     /// The formula that is the reference.
     pub fn formula(&self) -> Option<&str> {
         self.subjects.iter().find_map(|(_, s)| match s {
-            Subject::Kernel(_) => None,
+            Subject::Kernel(_) | Subject::Sequence { .. } => None,
             Subject::Formula { formula } => Some(formula.as_str()),
         })
     }

@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use crate::answer::{
-    AssumptionKind, Command, Finding, Launches, Part, Scope, Subject, UnknownKind,
+    AssumptionKind, Command, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
@@ -345,9 +345,11 @@ impl<'a> Question<'a> {
         }
         let free = |name: &str| self.freedom.ints.iter().any(|p| p.name == name);
         if let Some(bound) = &mut base.inputs.bindings.kernel {
-            bound.retain(|b| !free(&b.name));
+            let own = bound.as_mut_slice().iter_mut();
+            own.for_each(|own| own.retain(|b| !free(&b.name)));
         }
-        if let Some(launched) = &mut base.inputs.launch.kernel {
+        let launched = base.inputs.launch.kernel.iter_mut();
+        for launched in launched.flat_map(Each::as_mut_slice) {
             launched.args = self.spec.args.iter().map(|a| a.text.clone()).collect();
         }
         for f in &self.freedom.facts {

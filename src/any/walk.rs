@@ -965,7 +965,7 @@ impl<'a> Walk<'a> {
         let field = fields.iter().find(holds).copied();
         match field {
             Some(Field {
-                value: Value::Pointer(a),
+                value: Value::Pointer(a, 0),
                 offset,
                 ..
             }) if offset == at && bytes == 8 => {

@@ -30,6 +30,7 @@ fn arrays(role: Option<Role>) -> Arrays {
         only: None,
         align: None,
         pointers: None,
+        handed_on: false,
     };
     Arrays(vec![array("in", Some(Role::In)), array("out", role)])
 }

@@ -48,12 +48,12 @@ pub type Wanted<'a> = &'a (dyn Fn(ArrayId, u64, u64) -> bool + Sync);
 /// The elements that a formula defines for a kernel, as terms; or everything that is wrong with it.
 pub fn expand(
     formula: &Formula,
-    (kernel, resolved, sizes): (&Kernel, &Resolved, &Sizes),
+    (launches, sizes): (&[(&Kernel, &Resolved)], &Sizes),
     wanted: Wanted,
     limits: Limits,
 ) -> Result<Outcome, Vec<Trouble>> {
     let work = || {
-        let symbols = Symbols::of(kernel, resolved, sizes);
+        let symbols = Symbols::of(launches, sizes);
         let program = resolve::resolve(formula, symbols)?;
         elements(&program, wanted, limits).map_err(|t| vec![t])
     };

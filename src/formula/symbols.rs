@@ -88,14 +88,28 @@ pub(super) fn dense_strides(shape: &[u64]) -> Vec<u64> {
 }
 
 impl Symbols {
-    /// The sizes of an instance, and the names of a kernel as it is bound.
-    pub(super) fn of(kernel: &Kernel, resolved: &Resolved, sizes: &Sizes) -> Symbols {
+    /// The sizes of an instance, and the names of launches as they are bound. A name of several parameters means none.
+    pub(super) fn of(launches: &[(&Kernel, &Resolved)], sizes: &Sizes) -> Symbols {
         let mut out = Symbols::default();
         let of_size = |(name, value): (&String, &i64)| ScalarSymbol {
             name: name.clone(),
             value: Scalar::Int(*value),
         };
         out.scalars.extend(sizes.0.iter().map(of_size));
+        for &(kernel, resolved) in launches {
+            out.add(kernel, resolved);
+        }
+        if launches.len() > 1 {
+            let names: Vec<String> = out.scalars.iter().map(|s| s.name.clone()).collect();
+            let once = |s: &ScalarSymbol| names.iter().filter(|n| **n == s.name).count() == 1;
+            out.scalars.retain(once);
+        }
+        out
+    }
+
+    /// Adds the names of one launch.
+    fn add(&mut self, kernel: &Kernel, resolved: &Resolved) {
+        let out = self;
         let bindings = &resolved.bindings;
         for field in &bindings.fields {
             let Some(param) = kernel.params.get(field.param as usize) else {
@@ -104,7 +118,7 @@ impl Symbols {
             let at = field.offset - param.offset;
             let elem = |id: ArrayId| resolved.arrays[id].elem;
             let (name, value) = match field.value {
-                Value::Pointer(id) => {
+                Value::Pointer(id, _) => {
                     out.array(id, resolved, None);
                     continue;
                 }
@@ -136,7 +150,6 @@ impl Symbols {
         for &id in &bindings.globals {
             out.array(id, resolved, None);
         }
-        out
     }
 
     /// An array by the name that reports have for it, once.

@@ -78,9 +78,10 @@ impl Cache {
             if formula.is_some() && side == Which::Reference {
                 continue;
             }
-            let spec = input::spec(layers, side, files, None).ok()?;
-            add(&files.open(&spec.file).ok()?.source.text);
-            add(&format!("{spec:?}"));
+            for spec in input::launches(layers, side, files).ok()? {
+                add(&files.open(&spec.file).ok()?.source.text);
+                add(&format!("{spec:?}"));
+            }
         }
         Some(show(&hash.finalize()))
     }

@@ -14,8 +14,10 @@ use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
 use crate::sim::guarded::Guard;
 use crate::sim::race::Kind;
 use crate::sim::{Outcome, Writes};
-use crate::spec::{Arrays, Bindings, Role};
-use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
+use crate::spec::{Arrays, Bindings};
+use crate::term::left::{self, cut, piece_bytes, write};
+use crate::term::overflow::Narrow;
+use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, TermId, TermStore};
 
 use super::between::{Meeting, Overlap, Record};
 use super::guards::Guards;
@@ -82,7 +84,12 @@ pub struct Memory {
     guards: Guards,
     /// Those of some CTA are not known.
     has_more: bool,
-    fresh: u32,
+    /// Number of fresh symbols.
+    pub fresh: u32,
+    /// What was brought to formats that hold less.
+    pub narrow: Narrow,
+    /// What was copied of what the launches before left.
+    copied: Copied,
     any: bool,
 }
 
@@ -97,42 +104,9 @@ pub struct Initials<'a> {
     pub arrays: &'a Arrays,
 }
 
-/// The size of a piece in bytes.
-pub fn piece_bytes(store: &TermStore, t: TermId) -> u64 {
-    match store.sort(t) {
-        Sort::Bits(w) => (w as u64 / 8).max(1),
-        _ => 1,
-    }
-}
-
-/// The pieces that touch `lo..hi`, as offsets with their end.
-fn touching(store: &TermStore, writes: &Writes, lo: u64, hi: u64) -> Vec<(u64, u64, TermId)> {
-    // A piece has at most eight bytes.
-    let near = writes.range(lo.saturating_sub(7)..hi);
-    near.map(|(&off, &t)| (off, off + piece_bytes(store, t), t))
-        .filter(|p| p.1 > lo)
-        .collect()
-}
-
-/// The parts of the pieces that lie in `lo..hi`.
-pub fn cut(
-    store: &mut TermStore,
-    writes: &Writes,
-    lo: u64,
-    hi: u64,
-) -> impl Iterator<Item = (u64, TermId)> {
-    let mut out = Vec::new();
-    for (start, end, t) in touching(store, writes, lo, hi) {
-        let (a, b) = (start.max(lo), end.min(hi));
-        let part = store.extract(t, (a - start) as u8 * 8, (b - a) as u8 * 8);
-        out.push((a, part));
-    }
-    out.into_iter()
-}
-
 /// The bits of `lo..hi`, if all of it was written.
 fn read(store: &mut TermStore, writes: &Writes, lo: u64, hi: u64) -> Option<TermId> {
-    let parts: Vec<(u64, TermId)> = cut(store, writes, lo, hi).collect();
+    let parts = cut(store, writes, lo, hi);
     let mut at = lo;
     for &(off, t) in &parts {
         if off != at {
@@ -144,28 +118,29 @@ fn read(store: &mut TermStore, writes: &Writes, lo: u64, hi: u64) -> Option<Term
     (at == hi && !terms.is_empty()).then(|| store.concat(&terms))
 }
 
-/// Puts bits in the place of what is there.
-fn write(store: &mut TermStore, writes: &mut Writes, lo: u64, t: TermId) {
-    let hi = lo + piece_bytes(store, t);
-    for (start, end, old) in touching(store, writes, lo, hi) {
-        writes.remove(&start);
-        if start < lo {
-            let part = store.extract(old, 0, (lo - start) as u8 * 8);
-            writes.insert(start, part);
-        }
-        if end > hi {
-            let part = store.extract(old, (hi - start) as u8 * 8, (end - hi) as u8 * 8);
-            writes.insert(hi, part);
-        }
-    }
-    writes.insert(lo, t);
-}
-
 impl Initials<'_> {
     /// The bits of an array before the launch, where they are known.
-    fn bits(&self, store: &mut TermStore, array: ArrayId, off: u64, bytes: u64) -> Option<TermId> {
+    fn bits(&self, into: &mut left::Copy, array: ArrayId, off: u64, bytes: u64) -> Option<TermId> {
+        let first = |s: &mut TermStore, at, n| self.first_bits(s, array, at, n);
+        if let Some(left) = &self.bindings.left {
+            let found = left.touching(array, off, off + bytes);
+            if !found.is_empty() {
+                return left.bits(&found, (off, off + bytes), into, first);
+            }
+        }
+        first(into.store, off, bytes)
+    }
+
+    /// The bits of an array before the first launch, where they are known.
+    fn first_bits(
+        &self,
+        store: &mut TermStore,
+        array: ArrayId,
+        off: u64,
+        bytes: u64,
+    ) -> Option<TermId> {
         let width = bytes as u8 * 8;
-        if self.arrays[array].role == Some(Role::Out) {
+        if self.arrays[array].begins_unset() {
             return None;
         }
         let mut globals = self.kernel.globals.iter().zip(&self.bindings.globals);
@@ -257,17 +232,27 @@ impl Memory {
         let Outcome {
             store,
             fresh,
+            first_fresh,
             writes,
+            narrow,
             guards,
             ..
         } = outcome;
         self.has_more |= guards.is_none();
         if !std::mem::replace(&mut self.any, true) {
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
+            self.narrow = narrow;
             self.guards = Guards::new(guards.unwrap_or_default(), |t| t);
             return None;
         }
-        let map = self.store.import_shifted(&store, self.fresh);
+        let serials = Serials {
+            from: first_fresh,
+            by: self.fresh,
+        };
+        let map = self.store.import_shifted(&store, serials);
+        self.narrow.small |= narrow.small;
+        let terms = narrow.terms.into_iter().map(|t| map[t.0 as usize]);
+        self.narrow.terms.extend(terms);
         self.fresh = self.fresh.wrapping_add(fresh);
         let conditions = Guards::new(guards.unwrap_or_default(), |t| map[t.0 as usize]);
         let guarded = |o: &&Overlap| matches!(o.what, Meeting::Guarded(..));
@@ -390,7 +375,13 @@ impl Memory {
 
     /// Adds the pieces of an array in which this CTA meets others.
     fn join(&mut self, array: ArrayId, pieces: Writes, overlaps: &[&Overlap], initials: Initials) {
-        let Memory { store, writes, .. } = self;
+        let Memory {
+            store,
+            writes,
+            copied,
+            narrow,
+            ..
+        } = self;
         let there = writes.entry(array).or_default();
         // Each element is joined once, however many instructions of the CTA updated it.
         let mut done = 0;
@@ -445,7 +436,12 @@ impl Memory {
                         e.count += 1;
                     }
                     Meeting::Combine(kind) => {
-                        let initial = initials.bits(store, array, at, elem);
+                        let mut into = left::Copy {
+                            store,
+                            copied,
+                            narrow,
+                        };
+                        let initial = initials.bits(&mut into, array, at, elem);
                         let joined = initial.and_then(|i| combine(store, kind, x, y, i));
                         match joined {
                             Some(t) => write(store, there, at, t),

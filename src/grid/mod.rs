@@ -37,12 +37,14 @@ pub mod memory;
 pub mod numbers;
 pub mod scope;
 pub mod select;
+pub mod sequence;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::discharge;
 
 use discharge::merge;
 use memory::{Initials, Memory};
+use select::Elements;
 
 /// Most CTAs that a whole grid may have.
 const MAX_CTAS: u64 = 1 << 22;
@@ -79,6 +81,8 @@ pub struct Covered {
     pub whole: bool,
     /// Number of terms that the runs built.
     pub terms: u64,
+    /// The bytes that they wrote.
+    pub wrote: Elements,
 }
 
 impl Subject<'_> {
@@ -155,6 +159,7 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
             outcome,
             ctas: vec![subject.cta(rank)],
             whole,
+            wrote: Elements::new(),
         };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
@@ -277,12 +282,7 @@ impl<'a> Whole<'a> {
         }
         let cta = self.subject.cta(rank);
         self.out.ctas.push(cta);
-        let (s, t) = (&mut self.stats, &o.stats);
-        s.thread_instructions += t.thread_instructions;
-        s.warp_instructions += t.warp_instructions;
-        s.barrier_arrivals += t.barrier_arrivals;
-        s.warp_syncs += t.warp_syncs;
-        s.accesses += t.accesses;
+        self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);
         for (all, own) in executed.iter_mut().zip(&o.executed) {
@@ -356,6 +356,8 @@ impl<'a> Whole<'a> {
                 sites: Vec::new(),
             });
         }
+        out.outcome.fresh = self.memory.fresh;
+        out.outcome.narrow = self.memory.narrow;
         out.outcome.store = self.memory.store;
         out.outcome.writes = self.memory.writes;
         out.outcome.gathers = self.gathers.into_list();
@@ -404,6 +406,7 @@ impl<'a> Whole<'a> {
         };
         Site {
             around,
+            launch: 0,
             cta: Some(self.subject.cta(r.rank)),
             pc: r.pc,
             threads,

@@ -9,6 +9,7 @@
 //! is then open.
 
 use super::select::{self, Elements};
+use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
 use crate::kernel::{Kernel, Op, Space};
@@ -19,20 +20,32 @@ use crate::spec::launch::Selection;
 #[derive(Debug)]
 pub struct Scope {
     /// The reference and the optimized kernel.
-    pub kernels: [Covered; 2],
+    pub kernels: [Ended; 2],
     /// Whether CTAs that were not run may write elements under test.
     pub coverage: [Coverage; 2],
 }
 
-/// Runs a pair, the reference first.
-pub fn run(subjects: &[Subject; 2]) -> Scope {
+/// Runs a pair of sequences, the reference first. CTAs are chosen only where each side is one launch.
+pub fn run(sides: [&[Subject]; 2]) -> Scope {
+    let &[[reference], [optimized]] = &sides else {
+        let [a, b] = sides;
+        let (a, b) = rayon::join(|| sequence::run(a), || sequence::run(b));
+        let kernels = [a, b];
+        let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
+        return Scope { kernels, coverage };
+    };
+    chosen(&[*reference, *optimized])
+}
+
+/// Runs a pair of launches.
+fn chosen(subjects: &[Subject; 2]) -> Scope {
     let selection = subjects.each_ref().map(|s| s.resolved.selection);
     let count = subjects.each_ref().map(|s| s.resolved.launch.ctas());
     let given = selection.map(|s| s == Selection::Given);
     if given == [false, false] || count == [1, 1] {
         let (a, b) = rayon::join(|| all(&subjects[0]), || all(&subjects[1]));
-        let kernels = [a, b];
-        let coverage = kernels.each_ref().map(|k| coverage(k.whole));
+        let coverage = [coverage(a.whole), coverage(b.whole)];
+        let kernels = [a, b].map(Ended::from);
         return Scope { kernels, coverage };
     }
     let lead = |i: usize| {
@@ -51,7 +64,7 @@ pub fn run(subjects: &[Subject; 2]) -> Scope {
             k.unwrap_or_else(|| cover(s, &[s.resolved.launch.rank()]))
         });
         return Scope {
-            kernels,
+            kernels: kernels.map(Ended::from),
             coverage: [Coverage::SelectedCtas; 2],
         };
     }
@@ -68,15 +81,15 @@ pub fn run(subjects: &[Subject; 2]) -> Scope {
         select::restrict(k, &wanted, s.arrays);
     }
     Scope {
-        kernels: [a, b],
+        kernels: [a, b].map(Ended::from),
         coverage: [coverage(whole_a), coverage(whole_b)],
     }
 }
 
-/// Runs a kernel against a reference that is no kernel, of which `expand` gives the elements that are asked for, or
+/// Runs a sequence against a reference that is no kernel, of which `expand` gives the elements that are asked for, or
 /// all. What the kernel writes leads where a flag names a CTA.
 pub fn against<E>(
-    subject: &Subject,
+    launches: &[Subject],
     expand: impl FnOnce(Option<&Elements>) -> Result<Outcome, E>,
 ) -> Result<Scope, E> {
     let whole = |outcome: Outcome| Covered {
@@ -84,15 +97,21 @@ pub fn against<E>(
         outcome,
         ctas: Vec::new(),
         whole: true,
+        wrote: Elements::new(),
     };
-    if subject.resolved.selection == Selection::All || subject.resolved.launch.ctas() == 1 {
-        // What is wrong with a formula is known before a kernel is run.
-        let reference = whole(expand(None)?);
-        let kernel = all(subject);
-        let coverage = [Coverage::WholeGrid, coverage(kernel.whole)];
-        let kernels = [reference, kernel];
-        return Ok(Scope { kernels, coverage });
-    }
+    let chosen =
+        |s: &Subject| s.resolved.selection == Selection::Given && s.resolved.launch.ctas() > 1;
+    let subject = match launches {
+        [one] if chosen(one) => one,
+        _ => {
+            // What is wrong with a formula is known before a kernel is run.
+            let reference = whole(expand(None)?);
+            let kernel = sequence::run(launches);
+            let coverage = [Coverage::WholeGrid, coverage(kernel.whole())];
+            let kernels = [reference.into(), kernel];
+            return Ok(Scope { kernels, coverage });
+        }
+    };
     let led = cover(subject, &[subject.resolved.launch.rank()]);
     let wanted = select::elements(&led, subject.arrays);
     let mut reference = whole(expand(Some(&wanted))?);
@@ -101,7 +120,7 @@ pub fn against<E>(
         select::restrict(k, &wanted, subject.arrays);
     }
     Ok(Scope {
-        kernels: [reference, kernel],
+        kernels: [reference, kernel].map(Ended::from),
         coverage: [Coverage::WholeGrid, coverage(complete)],
     })
 }

@@ -22,7 +22,7 @@ use crate::sim::race::Kind;
 use crate::spec::{Arrays, Origin, Role};
 use crate::term::{ArrayId, TermStore};
 
-use super::memory::{cut, piece_bytes};
+use crate::term::left::cut;
 
 /// Most CTAs that are run in search of writers.
 const MAX_TRIED: usize = 1 << 14;
@@ -32,16 +32,11 @@ pub type Elements = BTreeMap<ArrayId, Vec<(u64, u64)>>;
 
 /// What is compared of the bytes that an outcome wrote.
 pub fn elements(covered: &Covered, arrays: &Arrays) -> Elements {
-    let mut out = Elements::new();
-    for (&array, writes) in &covered.outcome.writes {
+    let mut out = covered.outcome.wrote();
+    out.retain(|&array, _| {
         let a = &arrays[array];
-        if a.role == Some(Role::Scratch) || !matches!(a.origin, Origin::Pointer | Origin::Global) {
-            continue;
-        }
-        let end = |off, t| off + piece_bytes(&covered.outcome.store, t);
-        let list = writes.iter().map(|(&off, &t)| (off, end(off, t)));
-        out.insert(array, union(list.collect()));
-    }
+        a.role != Some(Role::Scratch) && matches!(a.origin, Origin::Pointer | Origin::Global)
+    });
     out
 }
 

@@ -39,6 +39,7 @@ use unify::{Family, Unifier};
 use crate::answer::{Command, ErrorKind, Finding, Lifted, Outputs, Part, UnknownKind};
 use crate::check::{self, Found, assumptions, limits, ran, times};
 use crate::decide;
+use crate::grid::sequence::Ended;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
 use crate::instances;
@@ -129,12 +130,17 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
     };
     let simulated = Instant::now();
-    let ran = ran(&spec, &lowered, resolved);
+    let side = Ended::from(covered);
+    let (specs, lowered) = ([spec], [lowered]);
+    let launches = ran(&specs, &lowered, &setup);
     let mut found = Found::default();
-    found.add(ran, &lowered, &covered.outcome);
-    found.warnings.extend(ran.partial(&covered));
-    let missing = ran.missing(&found.unknown);
-    found.unknown.extend(missing);
+    found.add_side(&launches, &lowered, &side);
+    found.add(&launches, &side.outcome);
+    for ran in &launches {
+        let missing = ran.missing(&found.unknown);
+        found.unknown.extend(missing);
+    }
+    let described = vec![report::launches::describe(&launches, &side)];
     let verdict = match found.defects.is_empty() {
         false => Verdict::Defective,
         true => Verdict::Unknown,
@@ -146,11 +152,11 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         unknown: found.unknown,
         assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
         outputs: Outputs::Lifted(Vec::new()),
-        ..report::begin(Command::Lift, vec![ran.describe(&covered)], &options)
+        ..report::begin(Command::Lift, described, &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);
-    let outcome = covered.outcome;
+    let outcome = side.outcome;
     Ok(Run {
         options,
         setup,

@@ -111,6 +111,7 @@ impl Ran<'_> {
 
     fn at(&self, pc: Pc) -> Site {
         let mut site = Site::new(&self.kernel.source, self.kernel.span(pc), "");
+        site.launch = self.spec.step;
         site.source = source_line(self.kernel, pc);
         site
     }

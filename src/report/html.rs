@@ -11,8 +11,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::gate::GateReport;
 use crate::answer::{
-    Assumption, Counterexample, Finding, Kind, Output, Part, Precision, Report, Seconds, Site,
-    SourceLine, Step,
+    Assumption, Counterexample, Finding, KernelAnswer, Kind, Output, Part, Precision, Report,
+    Seconds, Site, SourceLine, Step,
 };
 
 use super::escape::{harmless, plain};
@@ -192,10 +192,10 @@ fn assumptions(all: &[Assumption]) -> Markup {
 }
 
 fn kernels(r: &Report) -> Markup {
-    let covered = |part: Part| {
+    let covered = |part: Part, k: &KernelAnswer| {
         let ctas = r.scope.of(part);
-        if r.scope.whole_grid {
-            return format!("all {}", ctas.len());
+        if k.whole_grid {
+            return format!("all {}", k.ctas());
         }
         let names: Vec<String> = ctas.iter().take(NAMED).map(triple).collect();
         let more = match ctas.len() > NAMED {
@@ -210,13 +210,13 @@ fn kernels(r: &Report) -> Markup {
             @if let Some(formula) = r.formula() {
                 tr { td { "reference" } td { code { (formula) } } td {} td {} td {} }
             }
-            @for (part, k) in r.kernels() {
+            @for (part, launch, k) in r.kernels() {
                 tr {
-                    td { (part.name()) }
+                    td { (part.name()) @if let Some(launch) = launch { ", launch " (launch) } }
                     td { code { (k.name()) } " " span.dim { (k.file) } }
                     td { (triple(&k.block)) }
                     td { (triple(&k.grid)) }
-                    td { (covered(part)) }
+                    td { (covered(part, k)) }
                 }
             }
         } }
@@ -304,7 +304,7 @@ fn findings<K: Kind>(
         @for f in all.iter().take(FINDINGS) {
             div.finding.(class) {
                 p {
-                    span.v.(class) { (f.kind.name()) } " " (f.kernel.prefix()) (f.message)
+                    span.v.(class) { (f.kind.name()) } " " (f.prefix()) (f.message)
                     @if f.count > 1 { " (" (f.count) " times)" }
                 }
                 @if let Some(hint) = &f.hint { p.dim { (hint) } }
@@ -402,6 +402,7 @@ fn site(s: &Site, files: &mut Files) -> Markup {
         div.site {
             code { (s.file) ":" (s.line) }
             @if let Some(source) = &s.source { (from(source)) }
+            @if let Some(launch) = s.launch { " " span.dim { "launch " (launch) } }
             div {
                 @if let Some(cta) = s.cta { "CTA (" (triple(&cta)) ") " }
                 @if !threads.is_empty() {

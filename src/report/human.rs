@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style};
 use indexmap::IndexMap;
 
 use crate::answer::{
-    Bound, Counterexample, Finding, KernelAnswer, Kind, Part, Precision, Report, RunCounts, Site,
-    Verdict,
+    Bound, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report, RunCounts,
+    Site, Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
 use crate::spec::{Sizes, launch};
@@ -71,14 +71,16 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
             writeln!(out, "             {}", visible(line))?;
         }
     }
-    for (part, k) in r.kernels() {
-        write_kernel(out, part, k, r.scope.of(part))?;
+    for (part, launch, k) in r.kernels() {
+        write_kernel(out, (part, launch), k, r.scope.of(part))?;
         let bound = match part {
             Part::Reference => &r.inputs.bindings.reference,
             Part::Optimized => &r.inputs.bindings.optimized,
             Part::Kernel | Part::Pair | Part::Formula => &r.inputs.bindings.kernel,
         };
-        write_fields(out, bound.as_deref().unwrap_or_default())?;
+        let bound = bound.as_ref().map_or(&[][..], Each::as_slice);
+        let own = bound.get(launch.unwrap_or(0) as usize);
+        write_fields(out, own.map_or(&[], Vec::as_slice))?;
     }
     if let Some(c) = &r.counterexample {
         write_counterexample(out, c)?;
@@ -193,11 +195,17 @@ fn claim(r: &Report) -> &'static str {
     }
 }
 
-fn write_kernel(out: &mut String, part: Part, k: &KernelAnswer, ctas: &[[u32; 3]]) -> fmt::Result {
+fn write_kernel(
+    out: &mut String,
+    (part, launch): (Part, Option<u32>),
+    k: &KernelAnswer,
+    ctas: &[[u32; 3]],
+) -> fmt::Result {
     let grid = launch::show(k.grid);
     let covers = match ctas {
         _ if k.whole_grid && k.grid == [1; 3] => "its only CTA".to_string(),
-        all if k.whole_grid => format!("all {} CTAs of the grid {grid}", all.len()),
+        _ if k.whole_grid => format!("all {} CTAs of the grid {grid}", k.ctas()),
+        [] if launch.is_some() => format!("not all CTAs of the grid {grid}"),
         [] => format!("no CTA of the grid {grid}"),
         &[one] => format!("CTA {} of the grid {grid}", launch::show(one)),
         some => {
@@ -209,10 +217,14 @@ fn write_kernel(out: &mut String, part: Part, k: &KernelAnswer, ctas: &[[u32; 3]
             format!("{} CTAs of the grid {grid} ({list})", some.len())
         }
     };
+    let (side, number) = match launch {
+        None => (part.name(), String::new()),
+        Some(0) => (part.name(), "0: ".to_string()),
+        Some(i) => ("", format!("{i}: ")),
+    };
     writeln!(
         out,
-        "  {:<9}  {} `{}`, block {}, {covers}",
-        part.name(),
+        "  {side:<9}  {number}{} `{}`, block {}, {covers}",
         k.file,
         visible(k.name()),
         launch::show(k.block),
@@ -385,7 +397,7 @@ fn write_folded<K: Kind>(out: &mut String, folded: &[&Finding<K>]) -> fmt::Resul
 
 /// A finding with the lines that it is about.
 fn finding<K: Kind>(e: &Finding<K>, severity: Severity) -> String {
-    let mut message = format!("{}{}", e.kernel.prefix(), e.message);
+    let mut message = format!("{}{}", e.prefix(), e.message);
     if e.count > 1 {
         let _ = write!(message, " ({} times)", e.count);
     }

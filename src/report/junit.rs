@@ -24,7 +24,7 @@ pub fn report(answer: &Answer) -> String {
 /// The name of a case, its time, and what is wrong.
 fn case(sizes: Option<String>, answer: &Answer) -> (String, Duration, Option<Problem>) {
     let r = &answer.report;
-    let names: Vec<&str> = r.kernels().map(|(_, k)| k.entry.as_str()).collect();
+    let names: Vec<&str> = r.kernels().map(|(_, _, k)| k.entry.as_str()).collect();
     let name = match sizes {
         Some(sizes) => format!("{} ({sizes})", names.join(" / ")),
         None => names.join(" / "),

@@ -2,23 +2,15 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use crate::answer::kernel::Options as Asked;
 use crate::answer::{
-    self, Bound, DefectKind, ErrorKind, Finding, Inputs, KernelAnswer, Kind, Launched, Outputs,
-    Part, Precision, RunCounts, Schema, Scope, Site, SourceLine, Subject, UnknownKind, WarningKind,
-    schema,
+    self, Bound, Each, ErrorKind, Inputs, KernelAnswer, Kind, Launched, Outputs, Part, Precision,
+    RunCounts, Schema, Scope, Site, SourceLine, Subject, schema,
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
-use crate::grid::Covered;
 use crate::kernel::{self, Kernel};
-use crate::sim;
-use crate::spec::launch::Selection;
-use crate::spec::{
-    KernelSpec, Launch, Number, Options, Resolved, Sizes, SpecError, TomlError, Unbound,
-};
+use crate::spec::{Number, Options, Sizes, SpecError, TomlError};
 
 mod cause;
 pub mod coverage;
@@ -29,12 +21,14 @@ pub mod html;
 pub mod human;
 pub mod json;
 pub mod junit;
+pub mod launches;
 pub mod precision;
 mod rounding;
 pub mod sarif;
 pub mod values;
 
 pub use crate::answer::{Report, Verdict};
+pub use launches::Ran;
 
 /// Exit status of a usage or input error.
 pub const EXIT_ERROR: u8 = 2;
@@ -79,23 +73,25 @@ pub struct AtSize {
     pub result: Result<Answer, Failure>,
 }
 
-/// What a report says about a kernel that was run.
+/// What a report says about the launches of one side.
 #[derive(Clone, Debug)]
 pub struct Described {
     part: Part,
-    kernel: KernelAnswer,
-    ctas: Vec<[u32; 3]>,
-    launched: Launched,
-    bound: Vec<Bound>,
+    is_sequence: bool,
+    kernels: Vec<KernelAnswer>,
+    /// Of a kernel alone.
+    ctas: Option<Vec<[u32; 3]>>,
+    launched: Vec<Launched>,
+    bound: Vec<Vec<Bound>>,
     counts: RunCounts,
-    /// The file and its SHA-256.
-    file: (String, String),
+    /// The files and their SHA-256.
+    files: Vec<(String, String)>,
 }
 
 /// A report of nothing but what was run, for the rest to be filled in.
-pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Options) -> Report {
+pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options) -> Report {
     let mut scope = Scope {
-        whole_grid: kernels.iter().all(|k| k.kernel.whole_grid),
+        whole_grid: sides.iter().flat_map(|s| &s.kernels).all(|k| k.whole_grid),
         ..Scope::default()
     };
     let mut inputs = Inputs {
@@ -103,19 +99,24 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         ..Inputs::default()
     };
     let mut stats = answer::Stats::default();
-    let mut sides = answer::Sides::default();
-    for k in kernels {
-        match k.part {
-            Part::Kernel => scope.ctas = Some(k.ctas),
-            Part::Reference => scope.reference_ctas = Some(k.ctas),
-            Part::Optimized => scope.optimized_ctas = Some(k.ctas),
+    let mut subjects = answer::Sides::default();
+    for s in sides {
+        match s.part {
+            Part::Kernel => scope.ctas = s.ctas,
+            Part::Reference => scope.reference_ctas = s.ctas,
+            Part::Optimized => scope.optimized_ctas = s.ctas,
             Part::Pair | Part::Formula => {}
         }
-        inputs.files.insert(k.file.0, k.file.1);
-        inputs.launch.put(k.part, k.launched);
-        inputs.bindings.put(k.part, k.bound);
-        stats.kernels.put(k.part, k.counts);
-        sides.put(k.part, Subject::Kernel(k.kernel));
+        inputs.files.extend(s.files);
+        let is_sequence = s.is_sequence;
+        inputs.launch.put(s.part, Each::of(s.launched, is_sequence));
+        inputs.bindings.put(s.part, Each::of(s.bound, is_sequence));
+        stats.kernels.put(s.part, s.counts);
+        let subject = match Each::of(s.kernels, is_sequence) {
+            Each::One(kernel) => Subject::Kernel(kernel),
+            Each::All(launches) => Subject::Sequence { launches },
+        };
+        subjects.put(s.part, subject);
     }
     Report {
         schema: Schema::V2,
@@ -124,7 +125,7 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         verdict: Verdict::Unknown,
         values: None,
         scope,
-        subjects: sides,
+        subjects,
         inputs,
         defects: Vec::new(),
         warnings: Vec::new(),
@@ -244,163 +245,6 @@ pub fn source_line(kernel: &Kernel, pc: kernel::Pc) -> Option<SourceLine> {
         line: loc.line,
         inlined_from: frames.collect(),
     })
-}
-
-fn site(site: &sim::Site, kernel: &Kernel, launch: &Launch) -> Site {
-    let mut out = Site::new(&kernel.source, kernel.span(site.pc), &site.text);
-    out.threads = site.threads.iter().map(|t| launch.tid(t.0)).collect();
-    out.cta = site.cta;
-    let step = |s: &sim::Step| {
-        let start = kernel.span(s.pc).start;
-        answer::Step {
-            step: s.step,
-            line: kernel.source.position(start).line,
-            text: kernel.source.excerpt(start).into_owned(),
-            barrier: s.barrier,
-        }
-    };
-    out.around = site.around.iter().map(step).collect();
-    out.source = source_line(kernel, site.pc);
-    out
-}
-
-/// A kernel that was run, for turning findings into those of an answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Ran<'a> {
-    /// What was asked for.
-    pub spec: &'a KernelSpec,
-    /// The kernel.
-    pub kernel: &'a Kernel,
-    /// Its launch.
-    pub launch: &'a Launch,
-    /// What was bound, and what was not.
-    pub resolved: &'a Resolved,
-}
-
-impl Ran<'_> {
-    /// Its part in the command.
-    pub fn part(self) -> Part {
-        self.spec.which.part()
-    }
-
-    /// Says of every integer without a value that it needs one, where a run ended for want of one:
-    /// beside those that `known` names.
-    pub fn missing(self, known: &[Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {
-        let kind = UnknownKind::MissingBinding;
-        if !known.iter().any(|e| e.kind == kind) {
-            return Vec::new();
-        }
-        let named = |flag: &str| {
-            let flag = format!("with {flag}=VALUE");
-            known
-                .iter()
-                .any(|e| e.kind == kind && e.message.contains(&flag))
-        };
-        let unbound = self.resolved.unbound.iter();
-        let finding = |u: &Unbound| {
-            let message = format!(
-                "parameter {} can decide a branch or an address, and has no value: bind it with {}=VALUE",
-                u.name, u.flag
-            );
-            let (source, span) = (&self.kernel.source, self.kernel.span(u.pc));
-            let site = Site::new(source, span, "is read here");
-            Finding::new(self.part(), kind, message).at(vec![site])
-        };
-        unbound.filter(|u| !named(&u.flag)).map(finding).collect()
-    }
-
-    /// Says that an answer speaks of some CTAs of a grid only.
-    pub fn partial(self, covered: &Covered) -> Option<Finding<WarningKind>> {
-        let part = self.resolved.selection == Selection::Given && !covered.whole;
-        part.then(|| {
-            let message = format!(
-                "{} of {} CTAs are looked at, since a flag names one: the others may do anything",
-                covered.ctas.len(),
-                self.launch.ctas()
-            );
-            Finding::new(self.part(), WarningKind::PartialGrid, message)
-        })
-    }
-
-    /// Defects of a run.
-    pub fn defects(self, found: &[sim::Finding<DefectKind>]) -> Vec<Finding<DefectKind>> {
-        let mut out = self.findings(found, |k| k);
-        let causes = cause::causes(self.kernel, self.part(), found);
-        for (f, cause) in out.iter_mut().zip(causes) {
-            f.cause = cause;
-        }
-        out
-    }
-
-    /// Warnings of a run.
-    pub fn warnings(self, found: &[sim::Finding<sim::WarningKind>]) -> Vec<Finding<WarningKind>> {
-        self.findings(found, sim::WarningKind::named)
-    }
-
-    /// What a run leaves open.
-    pub fn unknowns(self, found: &[sim::Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {
-        self.findings(found, |k| k)
-    }
-
-    fn findings<A: Copy, K: Kind>(
-        self,
-        found: &[sim::Finding<A>],
-        named: impl Fn(A) -> K,
-    ) -> Vec<Finding<K>> {
-        let finding = |f: &sim::Finding<A>| Finding {
-            count: f.count,
-            sites: f
-                .sites
-                .iter()
-                .map(|s| site(s, self.kernel, self.launch))
-                .collect(),
-            ..Finding::new(self.part(), named(f.kind), f.message.as_str())
-        };
-        found.iter().map(finding).collect()
-    }
-
-    /// What the report says about the kernel itself.
-    pub fn describe(self, covered: &Covered) -> Described {
-        let (source, stats) = (&self.kernel.source, covered.outcome.stats);
-        let digest = Sha256::digest(source.text.as_bytes());
-        let digest = digest.iter().map(|b| format!("{b:02x}")).collect();
-        let named = self.resolved.selection == Selection::Given;
-        Described {
-            part: self.part(),
-            kernel: KernelAnswer {
-                file: source.name.clone(),
-                entry: self.kernel.name.clone(),
-                demangled: kernel::demangled(&self.kernel.name),
-                line: source.position(self.kernel.name_span.start).line,
-                block: self.launch.block,
-                grid: self.launch.grid,
-                dynamic_shared: self.launch.dynamic_shared,
-                whole_grid: covered.whole,
-            },
-            ctas: covered.ctas.clone(),
-            launched: Launched {
-                cta: named.then_some(self.launch.cta),
-                warp_sync: self.launch.warp_sync,
-                args: self.spec.args.iter().map(|a| a.text.clone()).collect(),
-                alias: self
-                    .spec
-                    .alias
-                    .iter()
-                    .map(|(a, b)| format!("{a}={b}"))
-                    .collect(),
-            },
-            bound: self.resolved.numbers.iter().map(Bound::from).collect(),
-            counts: RunCounts {
-                thread_instructions: stats.thread_instructions,
-                warp_instructions: stats.warp_instructions,
-                barrier_arrivals: stats.barrier_arrivals,
-                warp_syncs: stats.warp_syncs,
-                accesses: stats.accesses,
-                terms: covered.terms,
-            },
-            file: (source.name.clone(), digest),
-        }
-    }
 }
 
 /// A usage or input error.

@@ -11,41 +11,52 @@ use indexmap::map::Entry as Slot;
 
 use crate::answer::precision::{self as shown, Narrower};
 use crate::answer::{Finding, Part, Precision, Site, WarningKind};
+use crate::grid::sequence::Ended;
 use crate::kernel::precision::compare::{self, More, Rounded};
 use crate::kernel::precision::{Narrowing, Rounding, Use, roundings};
-use crate::kernel::{Fmt, IntTy, Kernel, NumTy, Pc};
-use crate::sim::Outcome;
-use crate::term::Sort;
+use crate::kernel::{Fmt, IntTy, NumTy, Pc};
 
+use super::launches::part;
 use super::{Ran, source_line};
 
 /// Places of a group that are kept.
 const SITES: usize = 8;
 
-/// The roundings of a kernel that was run.
+/// The roundings of the launches of one side, whose instructions are numbered one after the other.
 pub struct Rounds<'a> {
     part: Part,
-    kernel: &'a Kernel,
+    /// The number of the first instruction of each launch.
+    launches: Vec<(u32, Ran<'a>)>,
     roundings: Vec<Rounding>,
     executed: Vec<u64>,
     bytes: u64,
 }
 
 impl<'a> Rounds<'a> {
-    /// Those of a kernel and its outcome.
-    pub fn of(ran: Ran<'a>, outcome: &Outcome) -> Rounds<'a> {
-        let pieces = outcome.writes.values().flat_map(|w| w.values());
-        let bytes = pieces.map(|t| match outcome.store.sort(*t) {
-            Sort::Bits(width) => u64::from(width).div_ceil(8),
-            Sort::Real | Sort::Bool => 0,
-        });
-        Rounds {
-            part: ran.part(),
-            kernel: ran.kernel,
-            roundings: roundings(ran.kernel),
-            executed: outcome.executed.clone(),
-            bytes: bytes.sum(),
+    /// Those of the launches of a side that were run.
+    pub fn of(launches: &[Ran<'a>], ended: &Ended) -> Rounds<'a> {
+        let mut out = Rounds {
+            part: part(launches),
+            launches: Vec::new(),
+            roundings: Vec::new(),
+            executed: Vec::new(),
+            bytes: 0,
+        };
+        for (ran, covered) in launches.iter().zip(&ended.launches) {
+            let first = out.executed.len();
+            let moved = |r: Rounding| Rounding {
+                pc: Pc(r.pc.0 + first as u32),
+                ..r
+            };
+            out.roundings
+                .extend(roundings(ran.kernel).into_iter().map(moved));
+            out.executed.extend(&covered.outcome.executed);
+            out.executed.resize(first + ran.kernel.insts.len(), 0);
+            out.launches.push((first as u32, *ran));
+            let wrote = covered.wrote.values().flatten();
+            out.bytes += wrote.map(|r| r.1 - r.0).sum::<u64>();
         }
+        out
     }
 
     fn rounded(&self) -> Rounded<'_> {
@@ -56,10 +67,19 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn site(&self, pc: Pc) -> Site {
-        let mut site = Site::new(&self.kernel.source, self.kernel.span(pc), "");
-        site.source = source_line(self.kernel, pc);
-        site
+    /// The launch of an instruction, and its place there.
+    fn place(&self, pc: Pc) -> Option<(Ran<'a>, Pc)> {
+        let mut before = self.launches.iter().rev();
+        let (first, ran) = before.find(|(first, _)| *first <= pc.0)?;
+        Some((*ran, Pc(pc.0 - first)))
+    }
+
+    fn site(&self, pc: Pc) -> Option<Site> {
+        let (ran, pc) = self.place(pc)?;
+        let mut site = Site::new(&ran.kernel.source, ran.kernel.span(pc), "");
+        site.launch = ran.spec.step;
+        site.source = source_line(ran.kernel, pc);
+        Some(site)
     }
 
     /// Equal roundings put together, the narrowest format first.
@@ -67,7 +87,11 @@ impl<'a> Rounds<'a> {
         let mut all: IndexMap<_, Group> = IndexMap::new();
         for r in &self.roundings {
             let executions = self.rounded().executions(r);
-            let line = self.kernel.loc(r.pc).map(|l| (&l.file, l.line));
+            let place = self.place(r.pc);
+            let line = place.and_then(|(ran, pc)| {
+                let loc = ran.kernel.loc(pc)?;
+                Some((ran.spec.step, &loc.file, loc.line))
+            });
             let key = (r.fmt, r.kind, r.from, r.then, line);
             let group = match all.entry(key) {
                 Slot::Occupied(slot) => slot.into_mut(),
@@ -86,7 +110,7 @@ impl<'a> Rounds<'a> {
             group.executions += executions;
             group.values += executions.saturating_mul(u64::from(r.values));
             if group.sites.len() < SITES {
-                group.sites.push(self.site(r.pc));
+                group.sites.extend(self.site(r.pc));
             }
         }
         let mut all: Vec<Group> = all.into_values().collect();
@@ -164,7 +188,9 @@ pub fn precision(rounds: &[Rounds], shown: bool) -> (Precision, Vec<Finding<Warn
         return (out, warnings);
     };
     for f in compare::compare(reference.rounded(), optimized.rounded()) {
-        let site = optimized.site(f.at);
+        let Some(site) = optimized.site(f.at) else {
+            continue;
+        };
         if f.kind != More::Often {
             let message = format!(
                 "{}: over the reals that makes no difference, in floating point it does",

@@ -148,7 +148,7 @@ struct Scribe<'a> {
 impl Scribe<'_> {
     fn findings<K: Kind>(&mut self, findings: &[Finding<K>], level: &str) {
         for f in findings {
-            let text = format!("{}{}", f.kernel.prefix(), f.message);
+            let text = format!("{}{}", f.prefix(), f.message);
             let mut places: Vec<Value> = f.sites.iter().map(source).collect();
             // The PTX lines come after all lines of the source, and not twice.
             let lines = f.sites.iter().filter(|s| s.source.is_some());
@@ -167,7 +167,7 @@ impl Scribe<'_> {
 fn entries(report: &Report) -> Vec<Value> {
     let mut all: Vec<Value> = report
         .kernels()
-        .map(|(_, k)| place(&k.file, (k.line, 1), 1))
+        .map(|(_, _, k)| place(&k.file, (k.line, 1), 1))
         .collect();
     all.reverse();
     all

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::input;
 use crate::report::Failure;
 
 use super::answer;
-use super::request::{Kernel, Launch, Origin, Prepare};
+use super::request::{Launch, Prepare};
+use super::subject::Subject;
 
 /// Most references that are held.
 const MOST: usize = 1024;
@@ -21,7 +21,7 @@ pub struct Prepared {
     /// Its name.
     pub handle: String,
     /// Its text.
-    pub reference: Kernel,
+    pub reference: Subject,
     /// What holds for every check against it.
     pub launch: Launch,
     bytes: usize,
@@ -30,17 +30,7 @@ pub struct Prepared {
 impl Prepared {
     /// Reads a reference.
     pub fn new(handle: String, p: &Prepare) -> Result<Prepared, Failure> {
-        let reference = match p.reference.origin("reference")? {
-            Origin::Text(..) | Origin::Formula(_) => p.reference.clone(),
-            Origin::File(path) => {
-                let source = input::text(path)?;
-                Kernel::text(source.text.to_string(), source.name.clone())
-            }
-        };
-        let bytes = match reference.origin("reference")? {
-            Origin::Text(text, _) | Origin::Formula(text) => text.len(),
-            Origin::File(_) => 0,
-        };
+        let (reference, bytes) = p.reference.held("reference")?;
         if bytes > MOST_BYTES {
             let why = format!("a reference of {bytes} bytes is too long to be held");
             return Err(answer::usage(why));
@@ -113,13 +103,14 @@ impl Handles {
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Kernel;
     use super::*;
 
     fn prepared(handles: &mut Handles, bytes: usize) -> String {
         let handle = handles.name();
         handles.keep(Arc::new(Prepared {
             handle: handle.clone(),
-            reference: Kernel::text(String::new(), String::new()),
+            reference: Subject::One(Kernel::text(String::new(), String::new())),
             launch: Launch::new(),
             bytes,
         }));

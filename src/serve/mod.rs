@@ -26,6 +26,7 @@ mod answer;
 mod handles;
 mod pool;
 mod request;
+mod subject;
 pub mod worker;
 
 use handles::{Handles, Prepared};

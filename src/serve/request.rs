@@ -12,6 +12,7 @@ use crate::spec::limits::DEFAULT_TIMEOUT;
 
 use super::answer;
 use super::handles::{Handles, Prepared};
+use super::subject::Subject;
 
 /// A line that was read: its id, and the request or what is wrong with it.
 pub struct Line {
@@ -57,7 +58,7 @@ pub type Launch = Map<String, Value>;
 #[serde(deny_unknown_fields)]
 pub struct Prepare {
     /// The reference.
-    pub reference: Kernel,
+    pub reference: Subject,
     /// Its launch, and whatever holds for every check against it.
     #[serde(default)]
     pub launch: Launch,
@@ -72,9 +73,9 @@ pub struct Check {
     /// A prepared reference.
     pub handle: Option<String>,
     /// Or the reference itself.
-    pub reference: Option<Kernel>,
+    pub reference: Option<Subject>,
     /// The optimized kernel.
-    pub optimized: Kernel,
+    pub optimized: Subject,
     /// Launch and bindings, above those of the handle.
     #[serde(default)]
     pub launch: Launch,
@@ -92,7 +93,7 @@ pub struct Check {
 #[serde(deny_unknown_fields)]
 pub struct Alone {
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: Subject,
     /// Launch and bindings.
     #[serde(default)]
     pub launch: Launch,

@@ -16,11 +16,13 @@ use crate::answer::Command;
 use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
+use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 use crate::{check, lift, race, run};
 
 use super::answer;
-use super::request::{How, Kernel, Launch, Origin};
+use super::request::{How, Launch, Origin};
+use super::subject::Subject;
 
 /// The line that comes before each answer.
 pub const STARTED: &str = "started";
@@ -35,7 +37,7 @@ pub struct Job {
     /// The reference.
     pub reference: Option<Reference>,
     /// The optimized kernel, or the only one.
-    pub kernel: Option<Kernel>,
+    pub kernel: Option<Subject>,
     /// Launch and bindings, above those of the reference.
     pub launch: Launch,
     /// How to answer.
@@ -50,7 +52,7 @@ pub struct Reference {
     /// Its handle, if it has one.
     pub handle: Option<String>,
     /// Its text, unless the worker holds it.
-    pub kernel: Option<Kernel>,
+    pub kernel: Option<Subject>,
     /// What was said when it was prepared.
     pub launch: Launch,
 }
@@ -58,8 +60,17 @@ pub struct Reference {
 /// What a worker holds.
 #[derive(Default)]
 struct Worker {
-    prepared: HashMap<String, Result<Arc<File>, Failure>>,
+    prepared: HashMap<String, Held>,
 }
+
+/// A reference that a worker holds.
+struct Held {
+    reference: Subject,
+    /// The file of each of its kernels; launches of one text are of one file.
+    files: Vec<Option<Parsed>>,
+}
+
+type Parsed = Result<Arc<File>, Failure>;
 
 /// Runs the jobs of the standard input, within this much memory.
 pub fn work(memory: Option<u64>) {
@@ -135,9 +146,11 @@ impl Worker {
             kernel: Some(kernel),
             ..
         }) = &job.reference
-            && let Ok(Origin::Text(text, name)) = kernel.origin("reference")
         {
-            self.prepared.insert(handle.clone(), parsed(text, name));
+            let reference = kernel.clone();
+            let files = texts(kernel, "reference");
+            let held = Held { reference, files };
+            self.prepared.insert(handle.clone(), held);
         }
         self.result(job)
             .unwrap_or_else(|f| answer::refused(&job.id, &f))
@@ -160,8 +173,8 @@ impl Worker {
                     }
                 }
                 None => {
-                    let path = self.reference(reference, &files)?;
-                    own.reference.get_or_insert_default().file = Some(path);
+                    let side = self.reference(reference, &files)?;
+                    settle(&mut own.reference, side, "reference")?;
                 }
             }
             base = settings(launch)?;
@@ -171,7 +184,8 @@ impl Worker {
                 "check" => (&mut own.optimized, "optimized"),
                 _ => (&mut own.kernel, "kernel"),
             };
-            side.get_or_insert_default().file = Some(put(kernel, role, &files)?);
+            let known = texts(kernel, role);
+            settle(side, put(kernel, role, &known, &files)?, role)?;
         }
         let layers = [&base, &own];
         let layers = Layers(&layers);
@@ -190,55 +204,104 @@ impl Worker {
         let handle = job.reference.as_ref().and_then(|r| r.handle.as_ref());
         let formula = job.reference.as_ref().map(Reference::formula);
         if formula.transpose()?.flatten().is_none() {
-            input::lower(files, &layers.kernel(Which::Reference)?)?;
+            for launch in layers.launches(Which::Reference)? {
+                input::lower(files, &launch)?;
+            }
         }
         Ok(json!({"id": job.id, "ok": true, "handle": handle}).to_string())
     }
 
-    /// Puts the text of a reference among the files; the name that it has there.
-    fn reference(&self, reference: &Reference, files: &Files) -> Result<PathBuf, Failure> {
+    /// Puts the texts of a reference among the files; what a manifest would say of it.
+    fn reference(&self, reference: &Reference, files: &Files) -> Result<Side, Failure> {
+        let role = "reference";
         let handle = reference.handle.as_ref();
-        if let Some(file) = handle.and_then(|h| self.prepared.get(h)) {
-            let key = key("reference");
-            files.insert(&key, file.clone());
-            return Ok(key);
+        if let Some(held) = handle.and_then(|h| self.prepared.get(h)) {
+            return put(&held.reference, role, &held.files, files);
         }
-        let kernel = reference.kernel.as_ref();
-        let kernel = kernel.ok_or_else(|| answer::usage("the reference is missing"))?;
-        put(kernel, "reference", files)
+        let subject = reference.kernel.as_ref();
+        let subject = subject.ok_or_else(|| answer::usage("the reference is missing"))?;
+        put(subject, role, &texts(subject, role), files)
     }
 }
 
 /// A name that no file has.
-fn key(role: &str) -> PathBuf {
-    PathBuf::from(format!("\0{role}"))
+fn key(role: &str, number: usize) -> PathBuf {
+    PathBuf::from(format!("\0{role} {number}"))
 }
 
-fn parsed(text: &str, name: &str) -> Result<Arc<File>, Failure> {
+fn parsed(text: &str, name: &str) -> Parsed {
     let source = Source::new(name, text).map_err(|e| answer::usage(e.to_string()))?;
     input::parse(Arc::new(source))
 }
 
-/// Puts a kernel among the files; its name there.
-fn put(kernel: &Kernel, role: &str, files: &Files) -> Result<PathBuf, Failure> {
-    match kernel.origin(role)? {
-        Origin::File(path) => Ok(path.to_path_buf()),
-        Origin::Text(text, name) => {
-            let key = key(role);
-            files.insert(&key, parsed(text, name));
-            Ok(key)
-        }
-        Origin::Formula(_) => {
-            let why = format!("{role}: only a reference can be a formula");
-            Err(answer::usage(why))
+/// The kernels of a subject that are texts, parsed once each: a text that comes again is that of an earlier one.
+fn texts(subject: &Subject, role: &str) -> Vec<Option<Parsed>> {
+    let all = subject.kernels(role);
+    let text = |i: usize| match all[i].0.origin(&all[i].1) {
+        Ok(Origin::Text(text, name)) => Some((text, name)),
+        _ => None,
+    };
+    let mut out: Vec<Option<Parsed>> = Vec::new();
+    for i in 0..all.len() {
+        let earlier = (0..i).find(|&j| text(i).is_some() && text(j) == text(i));
+        let file = match earlier {
+            Some(j) => out[j].clone(),
+            None => text(i).map(|(text, name)| parsed(text, name)),
+        };
+        out.push(file);
+    }
+    out
+}
+
+/// Puts the kernels of a subject among the files; what a manifest would say of it.
+fn put(
+    subject: &Subject,
+    role: &str,
+    known: &[Option<Parsed>],
+    files: &Files,
+) -> Result<Side, Failure> {
+    let mut paths = Vec::new();
+    for (i, (kernel, role)) in subject.kernels(role).into_iter().enumerate() {
+        paths.push(match kernel.origin(&role)? {
+            Origin::File(path) => path.to_path_buf(),
+            Origin::Text(..) => {
+                let key = key(&role, i);
+                if let Some(Some(file)) = known.get(i) {
+                    files.insert(&key, file.clone());
+                }
+                key
+            }
+            Origin::Formula(_) => {
+                let why = format!("{role}: only a reference can be a formula");
+                return Err(answer::usage(why));
+            }
+        });
+    }
+    subject.side(paths)
+}
+
+/// Says what a side is, beside what is said of its launch.
+fn settle(own: &mut Option<Side>, side: Side, role: &str) -> Result<(), Failure> {
+    match (own, side.launches.is_empty()) {
+        (Some(own), true) => own.file = side.file,
+        (own @ None, _) => *own = Some(side),
+        (Some(_), false) => {
+            let why = format!(
+                "launch: `{role}` is a list of launches, so that each says what is said of it"
+            );
+            return Err(answer::usage(why));
         }
     }
+    Ok(())
 }
 
 impl Reference {
     /// Its text, if it is a formula.
     fn formula(&self) -> Result<Option<&str>, Failure> {
-        let origin = self.kernel.as_ref().map(|k| k.origin("reference"));
+        let Some(Subject::One(kernel)) = &self.kernel else {
+            return Ok(None);
+        };
+        let origin = Some(kernel.origin("reference"));
         Ok(match origin.transpose()? {
             Some(Origin::Formula(formula)) => Some(formula),
             Some(Origin::File(_) | Origin::Text(..)) | None => None,

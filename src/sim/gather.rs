@@ -68,6 +68,13 @@ pub struct Gather {
 }
 
 impl Gather {
+    /// The terms that it speaks of.
+    pub fn terms(&self) -> impl Iterator<Item = TermId> {
+        let fits = self.fits.iter().flat_map(|f| &f.value.terms);
+        let fits = fits.map(|t| t.0);
+        [self.raw].into_iter().chain(self.cond).chain(fits)
+    }
+
     /// The same in another store, in which terms are what `m` says, by a CTA.
     pub fn moved(mut self, m: impl Fn(TermId) -> TermId, cta: Option<[u32; 3]>) -> Gather {
         self.raw = m(self.raw);
@@ -247,7 +254,8 @@ impl Machine<'_> {
         let plain = r.initial == Initial::Symbols(a) && self.arrays[a].initial.is_none();
         let known = self.bindings.given.iter().any(|g| g.array == a);
         let pointer = matches!(self.arrays[a].origin, Origin::Pointer | Origin::Global);
-        (plain && pointer && !known && !self.order.tracks(region)).then_some(a)
+        let written = r.left.is_some() || self.order.tracks(region);
+        (plain && pointer && !known && !written).then_some(a)
     }
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
-use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Role, Value};
+use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Value};
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
@@ -233,14 +233,15 @@ impl<'k> Machine<'k> {
             let id = ArrayId(i as u32);
             // The initialisers of variables are those of this kernel.
             let contents = a.initial.as_ref().filter(|_| a.origin == Origin::Pointer);
-            let initial = match (a.role, contents) {
-                (Some(Role::Out), _) => Initial::Unset,
-                (_, Some(_)) => Initial::Known,
-                (_, None) => Initial::Symbols(id),
+            let initial = match contents {
+                _ if a.begins_unset() => Initial::Unset,
+                Some(_) => Initial::Known,
+                None => Initial::Symbols(id),
             };
             let mut r = Region::new(RegionKind::Array(id), initial, a.extent);
             r.known = contents.cloned().unwrap_or_default();
             r.read_only = a.origin == Origin::Const;
+            r.left = bindings.left.clone().filter(|left| left.has(id));
             regions.push(r);
         }
         let mut known = rustc_hash::FxHashMap::default();
@@ -265,7 +266,7 @@ impl<'k> Machine<'k> {
         for f in &bindings.fields {
             let v = match f.value {
                 Value::Bits(b) => Val::Conc(b),
-                Value::Pointer(a) => Val::Conc(base(region_of(a))),
+                Value::Pointer(a, at) => Val::Conc(base(region_of(a)).wrapping_add(at)),
                 // Put there when the machine is made.
                 Value::Map(..) => continue,
                 Value::Symbol(a) => {
@@ -287,9 +288,10 @@ impl<'k> Machine<'k> {
                 }
                 _ => {}
             }
-            if let (Value::Pointer(a), 8) = (f.value, f.bytes) {
+            if let (Value::Pointer(a, at), 8) = (f.value, f.bytes) {
                 let p = prov.of_array(region_of(a));
-                let halves = prov.halves(p, Some(base(region_of(a))));
+                let number = base(region_of(a)).wrapping_add(at);
+                let halves = prov.halves(p, Some(number));
                 for (word, p) in (u64::from(f.offset) / 4..).zip(halves) {
                     param.set_prov(word, p, None);
                 }
@@ -313,6 +315,9 @@ impl<'k> Machine<'k> {
             }
         }
         super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
+        regions.iter_mut().for_each(|r| r.take_over(&mut values));
+        let before = bindings.left.as_ref().map_or(0, |left| left.fresh);
+        let first_fresh = first_fresh(side) + before;
         let n_warps = threads.div_ceil(LANES as u32);
         let warps = (0..n_warps)
             .map(|w| {
@@ -377,8 +382,8 @@ impl<'k> Machine<'k> {
             footprint: super::Footprint::default(),
             taken: super::taken::Taken::new(kernel),
             gathers: Default::default(),
-            fresh: first_fresh(side),
-            first_fresh: first_fresh(side),
+            fresh: first_fresh,
+            first_fresh,
             is_read,
             branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),
@@ -471,6 +476,7 @@ impl<'k> Machine<'k> {
     pub fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
         Site {
             around: Vec::new(),
+            launch: 0,
             cta: None,
             pc,
             threads: self.tids(w, mask),

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Fmt, IntTy, NumTy, Pc};
-use crate::term::{ArrayId, TermId};
+use crate::term::left::{self, piece_bytes};
+use crate::term::{ArrayId, Left, TermId};
 
 use super::address::provenance::Prov;
 use super::value::{Val, Values, is_number};
@@ -84,6 +85,8 @@ pub struct Region {
     /// True if what was never written may stand in it as a symbol, beneath a store that may not have happened or
     /// beside one of a part of a word.
     pub keeps: bool,
+    /// What the launches before left in it; words of it are brought when they are first loaded.
+    pub left: Option<Arc<Left>>,
     pages: Vec<Page>,
     dense: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
@@ -105,6 +108,7 @@ impl Region {
             extent,
             read_only: false,
             keeps: false,
+            left: None,
             pages: Vec::new(),
             dense: Vec::new(),
             sparse: FxHashMap::default(),
@@ -206,12 +210,18 @@ impl Region {
         i as usize
     }
 
+    /// The cell of a word as it stands in its page.
     #[inline]
-    fn cell(&self, word: u64) -> u64 {
-        let cell = match self.find(word / PAGE as u64) {
+    fn raw(&self, word: u64) -> u64 {
+        match self.find(word / PAGE as u64) {
             Some(i) => self.pages[i].cells[word as usize % PAGE],
             None => NONE,
-        };
+        }
+    }
+
+    #[inline]
+    fn cell(&self, word: u64) -> u64 {
+        let cell = self.raw(word);
         match self.initial {
             Initial::Known if cell == NONE => CONC << KIND_SHIFT | self.known_bits(word),
             _ => cell,
@@ -336,6 +346,9 @@ impl Region {
             return self.load(values, off, ty, site);
         }
         self.keeps = true;
+        if self.left.is_some() {
+            self.bring(values, off, ty.bits() / 8);
+        }
         // A word that is not written stays none.
         if let (NumTy::Float(f), NONE) = (ty, self.cell(off / 4) >> KIND_SHIFT)
             && f.bits() == 32
@@ -484,6 +497,9 @@ impl Region {
     #[inline]
     pub fn load(&mut self, values: &mut Values, off: u64, ty: NumTy, site: u32) -> Val {
         let bits = ty.bits();
+        if self.left.is_some() {
+            self.bring(values, off, bits / 8);
+        }
         if values.omits && self.reads_absent(values, off, bits / 8) {
             return Val::Absent;
         }
@@ -643,6 +659,9 @@ impl Region {
             _ => {
                 let (shift, width) = ((off % 4 * 8) as u8, (bytes * 8) as u8);
                 let mask = mark((((1u32 << bytes) - 1) << (off % 4)) as u8);
+                if self.left.is_some() {
+                    self.bring(values, 4 * word, 4);
+                }
                 let cell = self.cell(word);
                 if let (CONC, Val::Conc(b)) = (cell >> KIND_SHIFT, v) {
                     let m = ((1u64 << width) - 1) << shift;
@@ -753,6 +772,81 @@ impl Region {
     }
 }
 
+impl Region {
+    /// Brings what the launches before left of some bytes, unless something stands there.
+    #[cold]
+    fn bring(&mut self, values: &mut Values, off: u64, bytes: u32) {
+        let Some(left) = self.left.take() else { return };
+        let end = off + u64::from(bytes);
+        for word in off / 4..end.div_ceil(4) {
+            if self.raw(word) == NONE {
+                self.bring_word(values, &left, word);
+            }
+        }
+        self.left = Some(left);
+    }
+
+    fn bring_word(&mut self, values: &mut Values, left: &Left, word: u64) {
+        let RegionKind::Array(a) = self.kind else {
+            return;
+        };
+        let (lo, hi) = (4 * word, 4 * word + 4);
+        let found = left.touching(a, lo, hi);
+        let Some(&(start, end, piece)) = found.first() else {
+            return;
+        };
+        // What launches left may keep symbols of an array that begins without content.
+        self.keeps |= self.initial == Initial::Unset;
+        let other = if start == lo {
+            word + 1
+        } else {
+            word.wrapping_sub(1)
+        };
+        if end - start == 8 && start.is_multiple_of(4) && self.raw(other) == NONE {
+            let t = left.piece(piece, &mut values.brought());
+            let v = values.of_bits(t);
+            self.store_value(values, start, 8, v, false);
+            return;
+        }
+        let (initial, known) = (self.initial, self.known_bits(word));
+        let t = left.bits(&found, (lo, hi), &mut values.brought(), |store, at, n| {
+            let width = 8 * n as u8;
+            Some(match initial {
+                Initial::Symbols(_) | Initial::Unset => store.bytes(a, at, width),
+                Initial::Known => {
+                    let bits = known >> (8 * (at - lo));
+                    store.bits(width, bits & (u64::MAX >> (64 - u32::from(width))))
+                }
+            })
+        });
+        let Some(t) = t else { return };
+        let v = values.of_bits(t);
+        self.store_value(values, lo, 4, v, false);
+    }
+
+    /// Puts what the launches before left over what was set before them.
+    pub fn take_over(&mut self, values: &mut Values) {
+        let (Some(left), false) = (self.left.clone(), self.pages.is_empty()) else {
+            return;
+        };
+        let RegionKind::Array(a) = self.kind else {
+            return;
+        };
+        for (&off, &piece) in left.pieces.get(&a).into_iter().flatten() {
+            let end = off + piece_bytes(&left.store, piece);
+            for at in off..end {
+                if self.raw(at / 4) == NONE {
+                    continue;
+                }
+                let t = left.piece(piece, &mut values.brought());
+                let byte = values.store.extract(t, 8 * (at - off) as u8, 8);
+                let v = values.of_bits(byte);
+                self.store_value(values, at, 1, v, false);
+            }
+        }
+    }
+}
+
 /// The bits of a word of which some bytes are wanted, if those are known; zeros for the others.
 fn known_bytes(values: &mut Values, cell: u64, wanted: u8) -> Option<u64> {
     let whole = match cell >> KIND_SHIFT {
@@ -806,6 +900,15 @@ pub fn extend(values: &mut Values, v: Val, ty: NumTy, reg_width: u8) -> Val {
 }
 
 impl Values {
+    /// Where what the launches before left is copied to.
+    fn brought(&mut self) -> left::Copy<'_> {
+        left::Copy {
+            store: &mut self.store,
+            copied: &mut self.brought,
+            narrow: &mut self.narrow,
+        }
+    }
+
     /// The value in its plainest form at a width.
     pub fn of_bits_plain(&mut self, v: Val, width: u8) -> Val {
         let t = self.bits(v, width);

@@ -273,6 +273,7 @@ impl Machine<'_> {
         };
         Site {
             around: Vec::new(),
+            launch: 0,
             cta: None,
             pc: p.pc,
             threads: vec![p.thread],
@@ -374,6 +375,7 @@ impl Machine<'_> {
             let sites = vec![
                 Site {
                     around: Vec::new(),
+                    launch: 0,
                     cta: None,
                     pc: write.0,
                     threads: vec![write.1],
@@ -381,6 +383,7 @@ impl Machine<'_> {
                 },
                 Site {
                     around: Vec::new(),
+                    launch: 0,
                     cta: None,
                     pc: read.0,
                     threads: vec![read.1],

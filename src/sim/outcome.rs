@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 use crate::answer::{self, Assumption};
 pub use crate::answer::{DefectKind, UnknownKind};
 use crate::kernel::Pc;
+use crate::term::left::piece_bytes;
 use crate::term::{ArrayId, TermId, TermStore};
 
 use super::Tid;
+use super::footprint::union;
 
 /// One place in the code and the threads that were there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
+    /// The launch of a sequence.
+    pub launch: u32,
     /// The CTA, where several were run.
     pub cta: Option<[u32; 3]>,
     /// The instruction.
@@ -121,9 +125,7 @@ pub struct Conditional {
     pub open: Finding<UnknownKind>,
 }
 
-/// The final content of the written bytes of one array, in address order: byte offset to the
-/// bits written there. Pieces do not overlap.
-pub type Writes = BTreeMap<u64, TermId>;
+pub use crate::term::left::Pieces as Writes;
 
 /// Counts of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,6 +176,10 @@ pub struct Outcome {
     pub guards: Option<Vec<super::guarded::Guard>>,
     /// Number of fresh symbols, whose serials are consecutive.
     pub fresh: u32,
+    /// The first of these serials.
+    pub first_fresh: u32,
+    /// What was brought to formats that hold less.
+    pub narrow: crate::term::overflow::Narrow,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
     /// The run made no values: what is written are symbols that equal nothing.
@@ -184,11 +190,70 @@ pub struct Outcome {
     pub trace: Vec<(u32, u32, Pc)>,
 }
 
+impl Stats {
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Stats) {
+        let Stats {
+            thread_instructions,
+            warp_instructions,
+            barrier_arrivals,
+            warp_syncs,
+            accesses,
+        } = other;
+        self.thread_instructions += thread_instructions;
+        self.warp_instructions += warp_instructions;
+        self.barrier_arrivals += barrier_arrivals;
+        self.warp_syncs += warp_syncs;
+        self.accesses += accesses;
+    }
+}
+
+impl<K> Finding<K> {
+    /// Notes the launch of a sequence in which it was found; one without a place says it.
+    fn belongs_to(&mut self, launch: u32) {
+        if self.sites.is_empty() {
+            self.message = format!("launch {launch}: {}", self.message);
+        }
+        self.sites.iter_mut().for_each(|s| s.launch = launch);
+    }
+}
+
 /// An outcome whose run was free of defects and unknowns and whose obligations are discharged.
 #[derive(Debug)]
 pub struct Clean(Outcome);
 
 impl Outcome {
+    /// The bytes of each array that were written, as disjoint intervals in order.
+    pub fn wrote(&self) -> BTreeMap<ArrayId, Vec<(u64, u64)>> {
+        let intervals = |w: &Writes| {
+            let all = w.iter();
+            union(
+                all.map(|(&off, &t)| (off, off + piece_bytes(&self.store, t)))
+                    .collect(),
+            )
+        };
+        self.writes
+            .iter()
+            .map(|(&a, w)| (a, intervals(w)))
+            .collect()
+    }
+
+    /// True if nothing was found that leaves memory unknown, and nothing is left to be discharged.
+    pub fn is_settled(&self) -> bool {
+        let open = !self.obligations.is_empty() || !self.conditionals.is_empty();
+        self.defects.is_empty() && self.unknowns.is_empty() && !open
+    }
+
+    /// Notes the launch of a sequence that it is of.
+    pub fn belongs_to(&mut self, launch: u32) {
+        self.defects.iter_mut().for_each(|f| f.belongs_to(launch));
+        self.warnings.iter_mut().for_each(|f| f.belongs_to(launch));
+        self.unknowns.iter_mut().for_each(|f| f.belongs_to(launch));
+        self.gathers.iter_mut().for_each(|g| g.site.launch = launch);
+        let sites = self.assumptions.iter_mut().flat_map(|a| &mut a.sites);
+        sites.for_each(|s| s.launch = Some(launch));
+    }
+
     /// The outcome as a precondition of comparison, if it is one. `discharged` says that every
     /// obligation was proved.
     #[allow(clippy::result_large_err)]

@@ -479,8 +479,10 @@ impl Machine<'_> {
         out.executed = self.executed;
         out.taken = self.taken;
         out.fresh = self.fresh - self.first_fresh;
+        out.first_fresh = self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();
+        out.narrow = self.values.narrow;
         out.store = self.values.store;
         out
     }

@@ -306,6 +306,7 @@ impl Machine<'_> {
         let sites: Vec<super::Site> = [&c.earlier, &c.later]
             .map(|p| super::Site {
                 around: Vec::new(),
+                launch: 0,
                 cta: None,
                 pc: p.pc,
                 threads: vec![p.thread],

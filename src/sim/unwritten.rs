@@ -92,6 +92,7 @@ impl Machine<'_> {
         known.or_else(|| {
             Some(Site {
                 around: Vec::new(),
+                launch: 0,
                 cta: None,
                 pc,
                 threads: Vec::new(),

@@ -179,6 +179,8 @@ pub struct Values {
     /// Extensions of bits by term: to 32 and to 64 bits, of each by zeros and by sign.
     extensions: [Vec<u32>; 4],
     consts: FxHashMap<(Fmt, u64), TermId>,
+    /// What was copied of what the launches before left.
+    pub(super) brought: crate::term::Copied,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
     /// True in a run that makes no numbers of data.

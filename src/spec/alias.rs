@@ -64,7 +64,7 @@ fn pointer(draft: &Draft, key: &Key, text: &str) -> Result<Option<ArrayId>, Spec
     let found = fields.find(here);
     let left = found.map_or(0, |f| f.offset + f.bytes - offset);
     match found.map(|f| (f.value, f.offset == offset)) {
-        Some((Value::Pointer(a) | Value::Map(a, _), true)) => Ok(Some(a)),
+        Some((Value::Pointer(a, _) | Value::Map(a, _), true)) => Ok(Some(a)),
         Some((Value::Symbol(_), _)) if left >= 8 => Ok(None),
         Some((Value::Bits(_), _)) => Err(SpecError::AliasOfNumber {
             text: text.to_string(),
@@ -90,14 +90,13 @@ fn merge(table: &mut Table, drafts: &mut [Draft], x: ArrayId, y: ArrayId) -> Res
     for draft in drafts.iter_mut() {
         for f in &mut draft.fields {
             match f.value {
-                Value::Pointer(a) if a == drop => f.value = Value::Pointer(keep),
+                Value::Pointer(a, at) if a == drop => f.value = Value::Pointer(keep, at),
                 Value::Map(a, i) if a == drop => f.value = Value::Map(keep, i),
                 _ => {}
             }
         }
     }
-    let [first, second] = &mut table.views;
-    for list in [&mut table.merged, first, second] {
+    for list in std::iter::once(&mut table.merged).chain(&mut table.views) {
         let other = list[d].clone();
         one(&mut list[k], &other)?;
     }

@@ -73,6 +73,27 @@ pub enum ArgValue {
     Typed(ElemTy, u64),
     /// An array.
     Array(ArrayDecl),
+    /// A buffer from some byte on.
+    View(View),
+}
+
+/// `$NAME` or `$NAME+BYTES`: a buffer as a launch sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The buffer.
+    pub buffer: String,
+    /// The byte at which the view begins.
+    pub offset: u64,
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}", self.buffer)?;
+        match self.offset {
+            0 => Ok(()),
+            bytes => write!(f, "+{bytes}"),
+        }
+    }
 }
 
 /// `[in:|out:|inout:|scratch:]TYPE[D0,D1,...][=CONTENTS]`.
@@ -140,6 +161,11 @@ impl Key {
 }
 
 impl Key {
+    /// True if the key is a name alone.
+    pub fn is(&self, name: &str) -> bool {
+        self.offset.is_none() && matches!(&self.param, ParamKey::Name(n) if n == name)
+    }
+
     /// True if the key names a parameter by its position or its name.
     pub fn names(&self, position: u32, name: &str) -> bool {
         match &self.param {
@@ -196,6 +222,9 @@ impl ArgValue {
     pub fn parse(text: &str) -> Result<ArgValue, String> {
         if let Some(pointers) = pointers::parse(text) {
             return pointers.map(ArgValue::Array);
+        }
+        if text.starts_with('$') {
+            return pointers::view(text).map(ArgValue::View);
         }
         if let Some((number, suffix)) = text.rsplit_once(':')
             && let (Ok(number), Ok(ty)) =
@@ -270,7 +299,7 @@ impl ArgValue {
             }
             ArgValue::Int(v) => v.to_string(),
             ArgValue::Decimal(text) => text.to_ascii_lowercase(),
-            ArgValue::Typed(..) | ArgValue::Array(_) => return None,
+            ArgValue::Typed(..) | ArgValue::Array(_) | ArgValue::View(_) => return None,
         };
         let infinite = text.ends_with("inf");
         match fmt {

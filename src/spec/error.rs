@@ -5,6 +5,8 @@ use thiserror::Error;
 use crate::answer::ErrorKind;
 use crate::diag::Span;
 
+use super::manifest::KernelSpec;
+
 /// An input error of the launch or the bindings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)] // The fields are what the sentences say.
@@ -17,6 +19,16 @@ pub enum SpecError {
         "no file is given for the {which} kernel: an entry names it with `{which} = \"FILE.ptx\"`"
     )]
     NoFile { which: &'static str },
+    #[error("this command takes one launch, and not a sequence of them")]
+    OneLaunch,
+    #[error(
+        "the {which} is a list of launches, so that nothing can be said of it as a whole: say it of each launch in the list"
+    )]
+    BesideLaunches { which: &'static str },
+    #[error(
+        "all CTAs of a launch of a sequence are run, since the next one reads what they write: leave out `cta`"
+    )]
+    CtaOfSequence,
     #[error("the reference is given twice: it is either a formula or a kernel, once")]
     TwoReferences,
     #[error("`{kernel}` has no .reqntid: give its block with {flag}{hint}")]
@@ -87,6 +99,48 @@ pub enum SpecError {
     BadName { text: String, why: String },
     #[error("the array of pointers `{array}` cannot be bound: {why}")]
     BadPointers { array: String, why: String },
+    #[error("the binding `{key}={view}` of `{kernel}` cannot be made: {why}")]
+    BadView {
+        key: String,
+        view: String,
+        kernel: String,
+        why: String,
+    },
+    #[error(
+        "`{param}` of `{kernel}` is a pointer, and no buffer is bound to it: bind it with `\"{position}\" = \"$NAME\"`, \
+         where `buffers` declares NAME, or with 0 (null)"
+    )]
+    NoBuffer {
+        param: String,
+        kernel: String,
+        position: u32,
+    },
+    #[error(
+        "`{param}` of `{kernel}` is bound to an array of its own, which no other launch sees: declare it in `buffers`, \
+         and bind it with `\"{position}\" = \"$NAME\"`"
+    )]
+    OwnArray {
+        param: String,
+        kernel: String,
+        position: u32,
+    },
+    #[error(
+        "`{param}` of `{kernel}` has no value, and in a sequence no parameter of the other side is paired with it: bind it \
+         with a number, or with `\"{position}\" = \"$NAME\"`, where NAME is a buffer of one element, `in:f32[1]`"
+    )]
+    NoValue {
+        param: String,
+        kernel: String,
+        position: u32,
+    },
+    #[error("`{key}` is not for sequences: buffers have names, by which the sides are paired")]
+    NotForSequences { key: &'static str },
+    #[error("{which}, launch {launch}: {error}")]
+    InLaunch {
+        which: &'static str,
+        launch: u32,
+        error: Box<SpecError>,
+    },
     #[error("the part `{text}` cannot be compared: {why}")]
     BadOnly { text: String, why: String },
     #[error(
@@ -194,6 +248,18 @@ pub enum SpecError {
 }
 
 impl SpecError {
+    /// The same, found in a launch of a sequence.
+    pub(super) fn of(self, spec: &KernelSpec) -> SpecError {
+        match spec.step {
+            None => self,
+            Some(launch) => SpecError::InLaunch {
+                which: spec.which.name(),
+                launch,
+                error: Box::new(self),
+            },
+        }
+    }
+
     /// The kind that reports name.
     pub fn kind(&self) -> ErrorKind {
         use SpecError::*;
@@ -207,11 +273,22 @@ impl SpecError {
             | BadBlock { .. }
             | BadGrid { .. }
             | CtaOutsideGrid { .. }
+            | CtaOfSequence
             | BadDynamicShared { .. } => ErrorKind::Launch,
             Contents { .. } | TwoContents { .. } => ErrorKind::Contents,
             BadFact { .. } => ErrorKind::Fact,
             BadName { .. } | BadPointers { .. } | BadOnly { .. } => ErrorKind::Binding,
-            TwoReferences | UnknownKind { .. } | BadTimeout { .. } => ErrorKind::Usage,
+            BadView { .. }
+            | NoBuffer { .. }
+            | OwnArray { .. }
+            | NoValue { .. }
+            | NotForSequences { .. } => ErrorKind::Binding,
+            InLaunch { error, .. } => error.kind(),
+            OneLaunch
+            | BesideLaunches { .. }
+            | TwoReferences
+            | UnknownKind { .. }
+            | BadTimeout { .. } => ErrorKind::Usage,
             NoFile { .. } => ErrorKind::Manifest,
             BadArg { .. }
             | BadMap { .. }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Kernel;
+use crate::term::ArrayId;
 use crate::term::facts::{Elements, Facts};
 
 use super::binding::Key;
@@ -146,9 +147,19 @@ fn of_elements(
     kernels: &[&Kernel],
     setup: &Setup,
 ) -> Result<Assumption, String> {
-    let mut sides = kernels.iter().enumerate();
-    let Some(value) = sides.find_map(|(i, k)| value_of(k, &setup.kernels[i].bindings.fields, key))
-    else {
+    let buffers = || (0..).zip(&setup.arrays.0).filter(|(_, a)| a.handed_on);
+    let is_sequence = buffers().next().is_some();
+    // Launches of a sequence have parameters of their own at the same place; buffers are of all of them.
+    let named = buffers().find(|(_, a)| key.is(&a.name));
+    let named = named.map(|(i, _)| Value::Pointer(ArrayId(i), 0));
+    let mut sides = kernels.iter().enumerate().filter(|_| !is_sequence);
+    let value = sides.find_map(|(i, k)| value_of(k, &setup.kernels[i].bindings.fields, key));
+    let Some(value) = named.or(value) else {
+        if is_sequence {
+            let all: Vec<&str> = buffers().map(|(_, a)| a.name.as_str()).collect();
+            let all = all.join(", ");
+            return Err(format!("KEY is no buffer of the sequence; the buffers are {all}"));
+        }
         let all: Vec<String> = kernels.iter().map(|k| list_params(k)).collect();
         return Err(format!(
             "KEY is no array of the launch; the parameters are {}",
@@ -156,7 +167,7 @@ fn of_elements(
         ));
     };
     let (array, of) = match value {
-        Value::Pointer(a) | Value::Map(a, _) => (a, "each element of"),
+        Value::Pointer(a, _) | Value::Map(a, _) => (a, "each element of"),
         Value::Symbol(a) => (a, "the parameter"),
         Value::Bits(v) => {
             // Nothing says whether the number of a parameter has a sign.
@@ -292,6 +303,9 @@ fn compared(
     kernels: &[&Kernel],
     setup: &Setup,
 ) -> Result<Assumption, String> {
+    if setup.arrays.0.iter().any(|a| a.handed_on) {
+        return Err("a comparison is about one launch; of a sequence say facts about buffers".into());
+    }
     let value = |side: usize, key: &Key| {
         let fields = &setup.kernels.get(side)?.bindings.fields;
         let value = value_of(kernels.get(side)?, fields, key)?;
@@ -301,7 +315,7 @@ fn compared(
                 Some(Known::Number(crate::term::sext(v, bytes * 8)))
             }
             Value::Symbol(a) => Some(Known::Symbol(a)),
-            Value::Pointer(_) | Value::Map(..) => None,
+            Value::Pointer(..) | Value::Map(..) => None,
         }
     };
     let said = || AssumptionKind::Fact.says(format!("{c}, as --assume says"));

@@ -5,7 +5,7 @@
 
 use crate::kernel::{Kernel, Param, ParamKind};
 
-use super::binding::{Arg, ArgValue, ArrayDecl};
+use super::binding::{Arg, ArgValue, ArrayDecl, View};
 use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
 use super::manifest::KernelSpec;
 use super::pair::clash;
@@ -36,6 +36,8 @@ pub(super) enum Bound {
     Bits(u64, ElemTy),
     /// An array.
     Array(ArrayDecl),
+    /// A buffer from some byte on, or the one element of a buffer for a parameter that is no pointer.
+    View(View),
 }
 
 impl Piece {
@@ -220,6 +222,14 @@ impl Fit<'_> {
         }
         let (bytes, bound) = match &self.arg.value {
             ArgValue::Array(decl) => self.array(decl)?,
+            // What a buffer is for depends on the parameter: a pointer is a view of it.
+            ArgValue::View(view) => {
+                let bytes = match param.kind {
+                    ParamKind::Bytes => 8,
+                    ParamKind::Int { .. } | ParamKind::Float(_) => param.bytes,
+                };
+                (bytes, Bound::View(view.clone()))
+            }
             value => {
                 let (ty, bits) = self.number(value, offset)?;
                 (ty.bytes() as u32, Bound::Bits(bits, ty))

@@ -5,7 +5,6 @@
 //! are applied from the lowest to the highest; inside a layer what is said about one kernel beats
 //! what is said about both. The keys of the tables are the flags without their dashes.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,9 +27,11 @@ use super::sizes::Sizes;
 
 mod entries;
 mod loose;
+mod side;
 
 pub(super) use entries::entry_key;
 pub use entries::{ENTRY_KEYS, Entry, Manifest};
+pub use side::{FormulaText, Side, SideSettings};
 
 /// Everything that can be said about a check or a race.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -129,62 +130,6 @@ pub struct Settings {
     pub is_default: bool,
 }
 
-/// What is said about one kernel only; a path alone stands for `{ file = path }`.
-#[derive(Clone, Debug, Default)]
-pub struct Side {
-    /// The PTX file.
-    pub file: Option<PathBuf>,
-    /// The formula that stands in the place of a kernel.
-    pub formula: Option<FormulaText>,
-    /// The rest.
-    pub own: SideSettings,
-}
-
-/// The keys of a kernel's own table.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SideSettings {
-    /// The PTX file.
-    file: Option<PathBuf>,
-    /// The formula that stands in the place of a kernel.
-    formula: Option<String>,
-    /// Name of the entry function.
-    pub entry: Option<String>,
-    /// Number of threads.
-    #[serde(deserialize_with = "loose::number")]
-    pub threads: Option<u32>,
-    /// Block.
-    pub block: Option<Triple>,
-    /// Grid.
-    pub grid: Option<Triple>,
-    /// CTA.
-    pub cta: Option<Cta>,
-    /// Bindings.
-    pub args: IndexMap<String, ArgText>,
-    /// Extent of dynamic shared memory.
-    #[serde(alias = "dynamic_shared", deserialize_with = "loose::number")]
-    pub dynamic_shared: Option<u64>,
-}
-
-/// A formula as it is written, or the file that holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FormulaText {
-    /// The text itself.
-    Text(String),
-    /// A file.
-    File(PathBuf),
-}
-
-impl FormulaText {
-    /// Reads `TEXT` or `@FILE`.
-    pub fn parse(text: &str) -> FormulaText {
-        match text.strip_prefix('@') {
-            Some(path) => FormulaText::File(PathBuf::from(path)),
-            None => FormulaText::Text(text.to_string()),
-        }
-    }
-}
-
 /// Three extents; missing ones are 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Triple(pub [u32; 3]);
@@ -278,96 +223,16 @@ impl<'de> Deserialize<'de> for ArgText {
     }
 }
 
-impl<'de> Deserialize<'de> for Side {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Side;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a path or a table with `file`")
-            }
-            fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<Side, E> {
-                Ok(Side::path(path))
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Side, A::Error> {
-                let inner = serde::de::value::MapAccessDeserializer::new(map);
-                let mut own = SideSettings::deserialize(inner)?;
-                let file = own.file.take();
-                let formula = own.formula.take();
-                if formula.is_some() && (file.is_some() || !own.is_empty()) {
-                    return Err(A::Error::custom(
-                        "a table with `formula` has no other key: a formula is not launched",
-                    ));
-                }
-                let formula = formula.as_deref().map(FormulaText::parse);
-                Ok(Side { file, formula, own })
-            }
-        }
-        d.deserialize_any(Visitor)
-    }
-}
-
-impl SideSettings {
-    /// True if nothing is said.
-    fn is_empty(&self) -> bool {
-        let SideSettings {
-            file,
-            formula,
-            entry,
-            threads,
-            block,
-            grid,
-            cta,
-            args,
-            dynamic_shared,
-        } = self;
-        file.is_none()
-            && formula.is_none()
-            && entry.is_none()
-            && threads.is_none()
-            && block.is_none()
-            && grid.is_none()
-            && cta.is_none()
-            && args.is_empty()
-            && dynamic_shared.is_none()
-    }
-}
-
-impl Side {
-    /// A side of which only the file is said.
-    pub fn path(path: impl Into<PathBuf>) -> Side {
-        Side {
-            file: Some(path.into()),
-            formula: None,
-            own: SideSettings::default(),
-        }
-    }
-}
-
 impl Settings {
     /// Makes the paths of kernels and of contents relative to `base`.
     pub fn rebase(&mut self, base: &Path) {
         if let Some(file) = self.formula.as_ref().and_then(|f| f.strip_prefix('@')) {
             self.formula = Some(format!("@{}", base.join(file).display()));
         }
-        let args = self.args.values_mut();
-        let own = [&mut self.kernel, &mut self.reference, &mut self.optimized];
-        let own = own
-            .into_iter()
-            .flatten()
-            .flat_map(|s| s.own.args.values_mut());
-        let buffers = self.buffers.values_mut();
-        let all = args.chain(own).chain(buffers);
-        all.for_each(|arg| arg.rebase(base));
+        let args = self.args.values_mut().chain(self.buffers.values_mut());
+        args.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
-        for side in sides.into_iter().flatten() {
-            if let Some(file) = &mut side.file {
-                *file = base.join(&file);
-            }
-            if let Some(FormulaText::File(file)) = &mut side.formula {
-                *file = base.join(&file);
-            }
-        }
+        sides.into_iter().flatten().for_each(|s| s.rebase(base));
     }
 }
 
@@ -415,6 +280,8 @@ impl Which {
 pub struct KernelSpec {
     /// Which kernel.
     pub which: Which,
+    /// Its place in a sequence.
+    pub step: Option<u32>,
     /// The PTX file.
     pub file: PathBuf,
     /// Name of the entry function, or a unique part of it.
@@ -563,7 +430,7 @@ impl Layers<'_> {
             let side = s.reference.as_ref();
             let own = side.and_then(|r| r.formula.clone());
             let flag = s.formula.as_deref().map(FormulaText::parse);
-            let file = side.is_some_and(|r| r.file.is_some());
+            let file = side.is_some_and(|r| r.file.is_some() || !r.launches.is_empty());
             match (own, flag, file) {
                 (None, None, false) => {}
                 (None, None, true) => out = None,
@@ -610,13 +477,46 @@ impl Layers<'_> {
         all.map(|text| Only::parse(text)).collect()
     }
 
-    /// What concerns one kernel.
+    /// What concerns one kernel, of which there is one launch.
     pub fn kernel(self, which: Which) -> Result<KernelSpec, SpecError> {
+        match self.sequence(which)? {
+            None => self.launch(which, None),
+            Some(_) => Err(SpecError::OneLaunch),
+        }
+    }
+
+    /// What concerns each launch of one side.
+    pub fn launches(self, which: Which) -> Result<Vec<KernelSpec>, SpecError> {
+        match self.sequence(which)? {
+            None => Ok(vec![self.launch(which, None)?]),
+            Some(n) => (0..n).map(|i| self.launch(which, Some(i))).collect(),
+        }
+    }
+
+    /// The number of launches of a side that is a list of them: of the highest layer that says what it is.
+    fn sequence(self, which: Which) -> Result<Option<usize>, SpecError> {
+        let mut above = false;
+        for side in self.0.iter().rev().filter_map(|s| which.of(s)) {
+            match (side.launches.len(), &side.file) {
+                (0, None) => above |= !side.own.is_empty(),
+                (0, Some(_)) => return Ok(None),
+                _ if above => {
+                    return Err(SpecError::BesideLaunches {
+                        which: which.name(),
+                    });
+                }
+                (n, _) => return Ok(Some(n)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn launch(self, which: Which, step: Option<usize>) -> Result<KernelSpec, SpecError> {
         let (mut file, mut entry, mut args) = (None, None, Vec::new());
         let mut launch = LaunchSpec::default();
         for (layer, &s) in self.0.iter().enumerate() {
             let none = SideSettings::default();
-            let side = which.of(s);
+            let side = which.of(s).map(|side| side.launch(step.unwrap_or(0)));
             let own = side.map_or(&none, |side| &side.own);
             file = side.and_then(|s| s.file.clone()).or(file);
             entry = own.entry.clone().or(s.entry.clone()).or(entry);
@@ -650,8 +550,12 @@ impl Layers<'_> {
         }
         let which_name = which.name();
         let file = file.ok_or(SpecError::NoFile { which: which_name })?;
+        if step.is_some() && launch.cta.is_some() {
+            return Err(SpecError::CtaOfSequence);
+        }
         Ok(KernelSpec {
             which,
+            step: step.map(|i| i as u32),
             file,
             entry,
             launch,

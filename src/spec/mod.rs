@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::kernel::{Fmt, GlobalId};
-use crate::term::ArrayId;
+use crate::term::{ArrayId, Left};
 
 mod alias;
 pub mod binding;
@@ -31,6 +31,7 @@ pub mod only;
 pub mod pair;
 mod pairing;
 pub mod pointers;
+mod sequence;
 pub mod sizes;
 mod usage;
 
@@ -190,9 +191,20 @@ pub struct Array {
     pub initial: Option<Arc<[u8]>>,
     /// The parts that are compared, by a range for each dimension; all of it if there are none.
     pub only: Option<Arc<[Part]>>,
+    /// Launches hand it on to each other, so that a `scratch:` array holds what one of them put there, and nothing before.
+    pub handed_on: bool,
 }
 
 impl Array {
+    /// True if nothing is in it before the first launch: reading it is an uninitialised read.
+    pub fn begins_unset(&self) -> bool {
+        match self.role {
+            Some(Role::Out) => true,
+            Some(Role::Scratch) => self.handed_on && self.initial.is_none(),
+            Some(Role::In | Role::InOut) | None => false,
+        }
+    }
+
     /// The bits of a range of at most eight bytes before the launch, where they are known.
     pub fn initial_bits(&self, range: std::ops::Range<u64>) -> Option<u64> {
         let init = self.initial.as_ref()?;
@@ -215,8 +227,8 @@ impl std::ops::Index<ArrayId> for Arrays {
 /// What stands at a byte offset of the kernel parameter space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// The address of an array's first byte.
-    Pointer(ArrayId),
+    /// The address of a byte of an array, by its offset.
+    Pointer(ArrayId, u64),
     /// Known bits (integers and floats that the user bound).
     Bits(u64),
     /// A tensor map of an array: its number in [`Bindings::maps`].
@@ -251,6 +263,8 @@ pub struct Bindings {
     pub globals: Vec<ArrayId>,
     /// Initial content of arrays that is known: none, but for a run on known data.
     pub given: Vec<Given>,
+    /// What the launches before left, in a sequence.
+    pub left: Option<Arc<Left>>,
     /// What the user says of the data.
     pub facts: Arc<crate::term::facts::Facts>,
 }

@@ -3,7 +3,6 @@
 use crate::kernel::{NumTy, Pc};
 
 use super::fit::Bound;
-use super::names::Names;
 use super::pair::Draft;
 use super::pairing::Target;
 use super::{ElemTy, Field, Value};
@@ -49,7 +48,8 @@ pub struct Unbound {
 
 impl Draft<'_> {
     /// The numbers that were bound, in order.
-    pub(super) fn numbers(&self, side: usize, names: &Names) -> Vec<Number> {
+    pub(super) fn numbers(&self) -> Vec<Number> {
+        let (side, names) = (self.side, &self.names);
         let mut out = Vec::new();
         for (i, (param, pieces)) in self.kernel.params.iter().zip(&self.pieces).enumerate() {
             for piece in pieces {
@@ -93,7 +93,8 @@ impl Draft<'_> {
 
     /// The integers without a value that can decide something, or with `all` every number without a value that is
     /// read.
-    pub(super) fn unbound(&self, side: usize, names: &Names, all: bool) -> Vec<Unbound> {
+    pub(super) fn unbound(&self, all: bool) -> Vec<Unbound> {
+        let (side, names) = (self.side, &self.names);
         let mut out: Vec<Unbound> = Vec::new();
         for field in &self.fields {
             let Value::Symbol(_) = field.value else {

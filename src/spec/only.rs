@@ -65,11 +65,22 @@ pub(super) fn restrict(
             text: part.text.clone(),
             why,
         };
-        if places.is_empty() {
-            return Err(bad("it names no parameter".into()));
+        let places = places.iter().filter(|_| !table.is_sequence);
+        let mut ids = places
+            .map(|&place| array(drafts, place))
+            .collect::<Vec<_>>();
+        let named = table.buffers.iter().filter(|(name, _)| part.key.is(name));
+        ids.extend(named.map(|(_, &id)| Some(id)));
+        if ids.is_empty() {
+            let what = if table.is_sequence {
+                "buffer"
+            } else {
+                "parameter"
+            };
+            return Err(bad(format!("it names no {what}")));
         }
-        for &place in places {
-            let id = array(drafts, place).ok_or_else(|| bad("it is of no array".into()))?;
+        for id in ids {
+            let id = id.ok_or_else(|| bad("it is of no array".into()))?;
             let a = &mut table.merged[id.0 as usize];
             fits(a, &part.ranges).map_err(bad)?;
             let mut parts = a.only.as_deref().unwrap_or_default().to_vec();
@@ -118,7 +129,7 @@ fn array(drafts: &[Draft], place: Target) -> Option<ArrayId> {
     let at = draft.kernel.params[place.param].offset + place.offset.unwrap_or(0);
     let field = draft.fields.iter().find(|f| f.offset == at)?;
     match field.value {
-        Value::Pointer(id) | Value::Map(id, _) => Some(id),
+        Value::Pointer(id, _) | Value::Map(id, _) => Some(id),
         Value::Bits(_) | Value::Symbol(_) => None,
     }
 }

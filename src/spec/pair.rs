@@ -30,6 +30,7 @@ use super::numbers::{Number, Unbound};
 use super::one_sided;
 use super::only;
 use super::pairing::{Pair, Part, Target, find, list_params, pair_up};
+use super::sequence;
 use super::usage::ParamUses;
 use super::{
     Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
@@ -71,7 +72,7 @@ pub struct Setup {
 pub(super) struct Draft<'a> {
     /// The kernel.
     pub(super) kernel: &'a Kernel,
-    spec: &'a KernelSpec,
+    pub(super) spec: &'a KernelSpec,
     pub(super) uses: ParamUses,
     /// The pieces of each parameter.
     pub(super) pieces: Vec<Vec<Piece>>,
@@ -80,59 +81,44 @@ pub(super) struct Draft<'a> {
     pub(super) fields: Vec<Field>,
     maps: Vec<MapDecl>,
     globals: Vec<ArrayId>,
+    /// Names that the user gave.
+    pub(super) names: Arc<Names>,
+    /// Its place among the kernels that it is paired with.
+    pub(super) side: usize,
 }
 
-/// Resolves one kernel (`map` is empty) or a pair, the reference first.
+/// Resolves the launches of a command, those of the reference first. Where one of the sides is a list, buffers pair
+/// them; else a pair of kernels is paired by position or by `map`.
 pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result<Setup, SpecError> {
+    let is_sequence = kernels.iter().any(|k| k.1.step.is_some());
+    if is_sequence {
+        sequence::check(kernels, map)?;
+    }
     let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.names[..]);
     let meant = |key: &Key| names::meant(given, key);
     let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
     let mut spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
     for (i, spec) in spelled.iter_mut().enumerate() {
+        let foreign = |arg: &Arg| is_sequence && !arg.own && find(kernels[i].0, &arg.key).is_none();
         spec.args
-            .retain(|arg| !arg.optional || is_known(kernels, i, arg));
+            .retain(|arg| !foreign(arg) && (!arg.optional || is_known(kernels, i, arg)));
     }
     let kernels = kernels.iter().zip(&spelled).map(|(k, spec)| (k.0, spec));
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.collect();
-    check_keys(&kernels)?;
-    let sides = kernels.iter().map(|&(kernel, spec)| Side {
-        kernel,
-        spec,
-        uses: ParamUses::of(kernel),
-    });
-    let sides: Vec<Side> = sides.collect();
-    let pairs = pair_up(&sides, &map)?;
-    let names = Names::of(&sides, &pairs)?;
-    let parts = only::places(&sides, &pairs);
-    let mut bound = Vec::new();
-    for (side, s) in sides.iter().enumerate() {
-        let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, &pairs, side, p));
-        bound.push(pieces.collect::<Result<Vec<_>, _>>()?);
-    }
-    one_sided::check(&sides, &pairs, &bound)?;
-    let flags = flags::of(&sides, &pairs);
-    let mut drafts = Vec::new();
-    for ((side, pieces), flags) in sides.into_iter().zip(bound).zip(flags) {
-        drafts.push(Draft {
-            kernel: side.kernel,
-            spec: side.spec,
-            uses: side.uses,
-            pieces,
-            flags,
-            fields: Vec::new(),
-            maps: Vec::new(),
-            globals: Vec::new(),
-        });
-    }
     let mut table = Table {
-        names,
+        views: vec![Vec::new(); kernels.len()],
+        is_sequence,
+        is_compared: kernels.iter().any(|k| k.1.which != Which::Kernel),
         ..Table::default()
     };
     if let Some((_, spec)) = kernels.first() {
         table.add_buffers(&spec.buffers)?;
     }
-    for pair in &pairs {
-        table.add_pair(&mut drafts, pair)?;
+    let (mut drafts, mut parts) = (Vec::new(), Vec::new());
+    let together = if is_sequence { 1 } else { kernels.len().max(1) };
+    for group in kernels.chunks(together) {
+        let found = table.add_group(group, &map, &mut drafts);
+        parts = found.map_err(|e| e.of(group[0].1))?;
     }
     table.add_globals(&mut drafts);
     if let Some((_, spec)) = kernels.first() {
@@ -180,16 +166,18 @@ fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
 pub(super) struct Table {
     /// The arrays of the pair.
     pub(super) merged: Vec<Array>,
-    /// The arrays as each side sees them.
-    pub(super) views: [Vec<Array>; 2],
+    /// The arrays as each launch sees them.
+    pub(super) views: Vec<Vec<Array>>,
     /// Arrays that are another one.
     pub(super) aliased: Vec<ArrayId>,
     /// What was taken for granted.
     pub(super) assumptions: Vec<Assumption>,
-    /// Names that the user gave.
-    names: Names,
     /// Arrays that no parameter is.
     pub(super) buffers: IndexMap<String, ArrayId>,
+    /// Launches hand buffers on to each other.
+    pub(super) is_sequence: bool,
+    /// There are two sides.
+    pub(super) is_compared: bool,
 }
 
 impl Table {
@@ -203,8 +191,58 @@ impl Table {
         id
     }
 
-    /// Cuts the parameters of a pair alike and gives every piece its value.
-    fn add_pair(&mut self, drafts: &mut [Draft], pair: &Pair) -> Result<(), SpecError> {
+    /// Adds kernels that are paired with each other: a pair, or one launch. The parts of outputs are those that they name.
+    fn add_group<'a>(
+        &mut self,
+        kernels: &[(&'a Kernel, &'a KernelSpec)],
+        map: &[(Key, Key)],
+        drafts: &mut Vec<Draft<'a>>,
+    ) -> Result<Vec<(only::Only, Vec<Target>)>, SpecError> {
+        check_keys(kernels)?;
+        let sides = kernels.iter().map(|&(kernel, spec)| Side {
+            kernel,
+            spec,
+            uses: ParamUses::of(kernel),
+        });
+        let sides: Vec<Side> = sides.collect();
+        let pairs = pair_up(&sides, map)?;
+        let names = Arc::new(Names::of(&sides, &pairs)?);
+        let parts = only::places(&sides, &pairs);
+        let mut bound = Vec::new();
+        for (side, s) in sides.iter().enumerate() {
+            let pieces = (0..s.kernel.params.len()).map(|p| bound_pieces(&sides, &pairs, side, p));
+            bound.push(pieces.collect::<Result<Vec<_>, _>>()?);
+        }
+        one_sided::check(&sides, &pairs, &bound)?;
+        let flags = flags::of(&sides, &pairs);
+        let first = drafts.len();
+        for (side, ((s, pieces), flags)) in sides.into_iter().zip(bound).zip(flags).enumerate() {
+            drafts.push(Draft {
+                kernel: s.kernel,
+                spec: s.spec,
+                uses: s.uses,
+                pieces,
+                flags,
+                fields: Vec::new(),
+                maps: Vec::new(),
+                globals: Vec::new(),
+                names: names.clone(),
+                side,
+            });
+        }
+        for pair in &pairs {
+            self.add_pair(&mut drafts[first..], first, pair)?;
+        }
+        Ok(parts)
+    }
+
+    /// Cuts the parameters of a pair alike and gives every piece its value. The views of the drafts begin at `first`.
+    fn add_pair(
+        &mut self,
+        drafts: &mut [Draft],
+        first: usize,
+        pair: &Pair,
+    ) -> Result<(), SpecError> {
         let present: Vec<(usize, Part)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
         // Offsets are those in the part, so that both sides have the same.
         let of_part = |drafts: &[Draft], side: usize, part: Part| -> Vec<Piece> {
@@ -227,7 +265,7 @@ impl Table {
             for piece in cut(&of_part(drafts, side, part), &cuts) {
                 let place = (piece.offset, piece.paired_bytes());
                 let pointer = match &piece.bound {
-                    Bound::Bits(..) => None,
+                    Bound::Bits(..) | Bound::View(_) => None,
                     Bound::Array(_) => Some(true),
                     Bound::Free => Some(present.iter().any(|&(s, other)| {
                         let array = |x: &Piece| {
@@ -239,8 +277,12 @@ impl Table {
                             || piece.bytes == 8 && drafts[s].uses.is_pointer(other.param, at)
                     })),
                 };
+                if self.is_sequence {
+                    self.fits_sequence(&drafts[side], part, &piece, pointer == Some(true))?;
+                }
                 let value = match (&piece.bound, pointer) {
                     (Bound::Bits(bits, _), _) => Value::Bits(*bits),
+                    (Bound::View(view), _) => self.seen(&drafts[side], p, view)?,
                     (_, is_pointer) => {
                         let is_pointer = is_pointer == Some(true);
                         let key = (piece.offset, piece.paired_bytes(), is_pointer);
@@ -250,7 +292,7 @@ impl Table {
                             param: p,
                             offset: (piece.bytes != param.bytes).then_some(start),
                         };
-                        let label = self.names.label(drafts[side].kernel, of);
+                        let label = drafts[side].names.label(drafts[side].kernel, of);
                         let id = match shared.get(&key) {
                             Some(&id) => id,
                             None => {
@@ -261,12 +303,12 @@ impl Table {
                             }
                         };
                         // Findings about a run name the parameter as that kernel does.
-                        self.views[side][id.0 as usize].name = label;
+                        self.views[first + side][id.0 as usize].name = label;
                         if let Bound::Array(decl) = &piece.bound {
                             let names = present
                                 .iter()
                                 .map(|&(s, q)| drafts[s].kernel.params[q.param].name.clone());
-                            self.declare(id, side, decl, names.collect())?;
+                            self.declare(id, first + side, decl, names.collect())?;
                             self.point(id, decl)?;
                         }
                         let map = match &piece.bound {
@@ -279,7 +321,7 @@ impl Table {
                                 maps.push(map);
                                 Value::Map(id, maps.len() as u32 - 1)
                             }
-                            (true, None) => Value::Pointer(id),
+                            (true, None) => Value::Pointer(id, 0),
                             (false, None) => Value::Symbol(id),
                         }
                     }
@@ -308,6 +350,7 @@ impl Table {
                 only: None,
                 align: None,
                 pointers: None,
+                handed_on: false,
             });
         }
         let elem = match param.kind {
@@ -326,6 +369,7 @@ impl Table {
             only: None,
             align: None,
             pointers: None,
+            handed_on: false,
         })
     }
 
@@ -395,12 +439,13 @@ impl Table {
         Ok(())
     }
 
-    /// Module variables of one name are one array.
+    /// Module variables of one name are one array: those of launches of one module, and of the sides.
     fn add_globals(&mut self, drafts: &mut [Draft]) {
-        let mut by_name: IndexMap<(String, bool), ArrayId> = IndexMap::new();
+        let mut by_name: IndexMap<(String, bool, usize), ArrayId> = IndexMap::new();
+        let numbers = sequence::modules(drafts);
         for (side, draft) in drafts.iter_mut().enumerate() {
-            for g in &draft.kernel.globals {
-                let key = (g.name.clone(), g.constant);
+            for (g, &number) in draft.kernel.globals.iter().zip(&numbers[side]) {
+                let key = (g.name.clone(), g.constant, number);
                 let extent = (!g.external || g.bytes > 0).then_some(g.bytes);
                 let is_known = !g.external && g.relocs.is_empty();
                 let initial: Option<Arc<[u8]>> = is_known.then(|| g.init.as_slice().into());
@@ -420,6 +465,7 @@ impl Table {
                         only: None,
                         align: None,
                         pointers: None,
+                        handed_on: false,
                     })
                 });
                 let i = id.0 as usize;
@@ -440,15 +486,16 @@ impl Table {
         self.assume(&drafts);
         let mut kernels = Vec::new();
         let mut views = self.views.into_iter();
-        for (side, draft) in drafts.into_iter().enumerate() {
+        for draft in drafts {
             let flag = match draft.spec.which {
+                _ if draft.spec.step.is_some() => "`threads` or `block`",
                 Which::Kernel => "--threads or --block",
                 Which::Reference => "--threads, --block or --ref-block",
                 Which::Optimized => "--threads, --block or --opt-block",
             };
-            let numbers = draft.numbers(side, &self.names);
-            let unbound = draft.unbound(side, &self.names, false);
-            let without_value = draft.unbound(side, &self.names, true);
+            let numbers = draft.numbers();
+            let unbound = draft.unbound(false);
+            let without_value = draft.unbound(true);
             let unread = draft.unread();
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
@@ -457,7 +504,10 @@ impl Table {
                 unbound,
                 without_value,
                 unread,
-                launch: draft.spec.launch.resolve(draft.kernel, flag)?,
+                launch: {
+                    let launch = draft.spec.launch.resolve(draft.kernel, flag);
+                    launch.map_err(|e| e.of(draft.spec))?
+                },
                 selection: draft.spec.launch.selection(),
                 bindings: Bindings {
                     flags: draft.flags,
@@ -465,6 +515,7 @@ impl Table {
                     maps: draft.maps,
                     globals: draft.globals,
                     given: Vec::new(),
+                    left: None,
                     facts: Arc::default(),
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),
@@ -495,7 +546,10 @@ impl Table {
             .filter(|&i| !self.aliased.contains(&ArrayId(i as u32)))
             .collect();
         if pointers.len() > 1 {
-            let text = "different pointer parameters point to arrays that do not overlap";
+            let text = match self.is_sequence {
+                true => "different buffers do not overlap",
+                false => "different pointer parameters point to arrays that do not overlap",
+            };
             self.assumptions.push(AssumptionKind::NoOverlap.says(text));
         }
         let open = pointers.iter().map(|&i| &self.merged[i]);
@@ -527,10 +581,13 @@ impl Table {
         }
         for draft in drafts {
             if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
-                self.assumptions.push(AssumptionKind::Extent.says(format!(
+                let said = AssumptionKind::Extent.says(format!(
                     "the dynamic shared memory of `{}` is large enough for every access",
                     draft.kernel.name
-                )));
+                ));
+                if !self.assumptions.contains(&said) {
+                    self.assumptions.push(said);
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::term::ArrayId;
 
-use super::binding::ArrayDecl;
+use super::binding::{ArrayDecl, View};
 use super::pair::Table;
 use super::{Array, Origin, Role, SpecError};
 
@@ -63,9 +63,14 @@ fn entries(role: Option<&str>, rest: &str) -> Result<ArrayDecl, String> {
 }
 
 fn entry(text: &str) -> Result<Entry, String> {
-    if text == "0" {
-        return Ok(None);
+    match text {
+        "0" => Ok(None),
+        _ => view(text).map(|v| Some((v.buffer, v.offset))),
     }
+}
+
+/// Reads `$NAME` or `$NAME+BYTES`.
+pub fn view(text: &str) -> Result<View, String> {
     let bad = || format!("`{text}` is no pointer: use $NAME, $NAME+BYTES, or 0");
     let text = text.strip_prefix('$').ok_or_else(bad)?;
     let (name, offset) = match text.split_once('+') {
@@ -74,7 +79,10 @@ fn entry(text: &str) -> Result<Entry, String> {
     };
     let name = name.trim();
     match is_name(name) {
-        true => Ok(Some((name.to_string(), offset))),
+        true => Ok(View {
+            buffer: name.to_string(),
+            offset,
+        }),
         false => Err(bad()),
     }
 }
@@ -92,6 +100,7 @@ pub type Pointer = (u64, Option<(ArrayId, u64)>);
 impl Table {
     /// Adds the buffers that no parameter is.
     pub(super) fn add_buffers(&mut self, buffers: &[(String, ArrayDecl)]) -> Result<(), SpecError> {
+        let handed_on = self.is_sequence;
         for (name, decl) in buffers {
             let id = self.push(Array {
                 name: name.clone(),
@@ -104,6 +113,7 @@ impl Table {
                 only: None,
                 align: decl.align,
                 pointers: None,
+                handed_on,
             });
             self.buffers.insert(name.clone(), id);
         }
@@ -111,6 +121,26 @@ impl Table {
             self.point(self.buffers[name], decl)?;
         }
         Ok(())
+    }
+
+    /// The buffer of a view, or why there is no such view.
+    pub(super) fn view(&self, view: &View) -> Result<ArrayId, String> {
+        let Some(&id) = self.buffers.get(&view.buffer) else {
+            let known: Vec<String> = self.buffers.keys().map(|b| format!("`{b}`")).collect();
+            let known = match known.is_empty() {
+                true => "none is declared: say `buffers = { NAME = \"in:f32[64]\" }`".to_string(),
+                false => format!("the buffers are {}", known.join(", ")),
+            };
+            return Err(format!("no buffer is called `{}`; {known}", view.buffer));
+        };
+        let extent = self.merged[id.0 as usize].extent.unwrap_or(0);
+        match view.offset > extent {
+            true => Err(format!(
+                "the view begins at byte {} of `{}`, which has {extent}",
+                view.offset, view.buffer
+            )),
+            false => Ok(id),
+        }
     }
 
     /// Gives an array the pointers that its binding says.

@@ -10,8 +10,9 @@
 //! depends on nothing but the store that is copied, so that the ids do not either.
 
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ArrayId, Entry, Node, TermId, TermStore, hash_list, products, view};
+use super::{ArrayId, Entry, Node, TermId, TermStore, hash_list, products, questions, view};
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -55,17 +56,72 @@ fn levels(store: &TermStore, terms: &[u32]) -> Option<Vec<u8>> {
 /// The id of a term that was not copied.
 const ABSENT: TermId = TermId(u32::MAX);
 
+/// What becomes of the serials of fresh symbols: those from the first one on are moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Serials {
+    /// The first one that is moved.
+    pub from: u32,
+    /// By how much.
+    pub by: u32,
+}
+
+impl Serials {
+    fn moved(self, serial: u32) -> u32 {
+        match serial & !questions::FLIP >= self.from {
+            true => serial.wrapping_add(self.by),
+            false => serial,
+        }
+    }
+}
+
+/// Terms of another store that were copied when they were asked for, by their ids there.
+#[derive(Clone, Debug, Default)]
+pub struct Copied(FxHashMap<u32, TermId>);
+
 impl TermStore {
     /// Copies every term of `other` into this store, children before parents; the result maps ids of
     /// `other` to ids here. Array ids mean the same in both, but for those of places.
     pub fn import(&mut self, other: &TermStore) -> Vec<TermId> {
-        self.import_shifted(other, 0)
+        self.import_shifted(other, Serials::default())
     }
 
-    /// As [`import`](Self::import), with `shift` added to the serials of fresh symbols: runs that
-    /// number theirs alike share none then.
-    pub fn import_shifted(&mut self, other: &TermStore, shift: u32) -> Vec<TermId> {
-        self.import_terms(other, (0..other.len() as u32).collect(), shift)
+    /// As [`import`](Self::import), with the serials of fresh symbols moved: runs that number theirs alike
+    /// share none then.
+    pub fn import_shifted(&mut self, other: &TermStore, serials: Serials) -> Vec<TermId> {
+        self.import_terms(other, (0..other.len() as u32).collect(), serials)
+    }
+
+    /// Copies one term of `other` with what stands below it, apart from what was `copied` before; `made` is told what
+    /// became of each term that is copied now.
+    pub fn import_one(
+        &mut self,
+        other: &TermStore,
+        root: TermId,
+        copied: &mut Copied,
+        mut made: impl FnMut(TermId, TermId),
+    ) -> TermId {
+        if let Some(&known) = copied.0.get(&root.0) {
+            return known;
+        }
+        let (mut below, mut stack) = (FxHashSet::default(), vec![root]);
+        while let Some(t) = stack.pop() {
+            if copied.0.contains_key(&t.0) || !below.insert(t.0) {
+                continue;
+            }
+            other.children(t, |c| stack.push(c));
+            stack.extend(other.question(t).into_iter().flat_map(|q| q.operands));
+        }
+        self.take_settings(other);
+        let mut below: Vec<u32> = below.into_iter().collect();
+        below.sort_unstable();
+        for i in below {
+            let known = &copied.0;
+            let there = |c: u32| known.get(&c).copied().unwrap_or(ABSENT);
+            let new = self.import_node(other, i as usize, &there, Serials::default());
+            copied.0.insert(i, new);
+            made(TermId(i), new);
+        }
+        copied.0[&root.0]
     }
 
     /// Copies what stands below `roots` of `other` into this store; the result is what they became.
@@ -73,30 +129,42 @@ impl TermStore {
         let all: Vec<TermId> = roots.iter().chain(&other.premises).copied().collect();
         let below = other.reachable(&other.with_questions(&all));
         let terms = below.into_iter().map(|t| t.0).collect();
-        let map = self.import_terms(other, terms, 0);
+        let map = self.import_terms(other, terms, Serials::default());
         roots.iter().map(|r| map[r.0 as usize]).collect()
     }
 
     /// Copies what stands below `roots` and nothing else; the result maps ids, of what was copied only.
     pub(super) fn import_only(&mut self, other: &TermStore, roots: &[TermId]) -> Vec<TermId> {
         let below = other.reachable(&other.with_questions(roots));
-        self.import_terms(other, below.into_iter().map(|t| t.0).collect(), 0)
+        let below = below.into_iter().map(|t| t.0).collect();
+        self.import_terms(other, below, Serials::default())
     }
 
-    /// Copies these terms, children before parents.
-    fn import_terms(&mut self, other: &TermStore, mut terms: Vec<u32>, shift: u32) -> Vec<TermId> {
-        let mut map = vec![ABSENT; other.len()];
+    /// Takes over what holds of a store as a whole.
+    fn take_settings(&mut self, other: &TermStore) {
         if self.facts.is_empty() {
             self.facts = other.facts.clone();
         }
         self.merged |= other.merged;
         self.has_flips |= other.has_flips;
+    }
+
+    /// Copies these terms, children before parents.
+    fn import_terms(
+        &mut self,
+        other: &TermStore,
+        mut terms: Vec<u32>,
+        serials: Serials,
+    ) -> Vec<TermId> {
+        let mut map = vec![ABSENT; other.len()];
+        self.take_settings(other);
         self.nodes.reserve(terms.len());
         let hashed = other.table.len().min(terms.len());
         self.table.reserve(hashed, Entry::place);
         let Some(levels) = levels(other, &terms) else {
             for i in terms {
-                map[i as usize] = self.import_node(other, i as usize, &map, shift);
+                let there = |c: u32| map[c as usize];
+                map[i as usize] = self.import_node(other, i as usize, &there, serials);
             }
             self.import_premises(other, &map);
             return map;
@@ -113,7 +181,8 @@ impl TermStore {
                 continue;
             }
             for &i in terms {
-                map[i as usize] = self.import_node(other, i as usize, &map, shift);
+                let there = |c: u32| map[c as usize];
+                map[i as usize] = self.import_node(other, i as usize, &there, serials);
             }
         }
         self.import_premises(other, &map);
@@ -162,10 +231,17 @@ impl TermStore {
         }
     }
 
-    fn import_node(&mut self, other: &TermStore, i: usize, map: &[TermId], shift: u32) -> TermId {
+    /// Copies a term; `map` says what became of those below it.
+    fn import_node(
+        &mut self,
+        other: &TermStore,
+        i: usize,
+        map: &impl Fn(u32) -> TermId,
+        serials: Serials,
+    ) -> TermId {
         let mut n = other.nodes[i];
         let total = other.is_total(TermId(i as u32));
-        let m = |i: u32| map[i as usize].0;
+        let m = |i: u32| map(i).0;
         if view::is_list(n.tag) {
             let start = self.lists.len();
             self.lists.extend(list_of(other, &n).iter().map(|&i| m(i)));
@@ -179,14 +255,12 @@ impl TermStore {
             return self.insert_list((n.tag, n.width), start, total);
         }
         if matches!(n.tag, view::ELEM | view::BYTES) {
-            n.a = other
-                .moved_array(ArrayId(n.a), self, |t| map[t.0 as usize])
-                .0;
+            n.a = other.moved_array(ArrayId(n.a), self, |t| map(t.0)).0;
             return self.insert_input(n);
         }
         if n.tag == view::FRESH {
-            let serial = n.a.wrapping_add(shift);
-            let there = |t: TermId| Some(map[t.0 as usize]).filter(|&t| t != ABSENT);
+            let serial = serials.moved(n.a);
+            let there = |t: TermId| Some(map(t.0)).filter(|&t| t != ABSENT);
             self.take_question(other, (n.a, serial), there);
             n.a = serial;
         } else if n.tag == view::CONST {
@@ -293,6 +367,13 @@ mod tests {
             prop_assert_eq!(part.len(), from.reachable(&[root]).len());
             let value = residues(&part)[copied[0].0 as usize];
             prop_assert_eq!(value, a[root.0 as usize]);
+            // So are parts that are asked for one after the other.
+            let (mut asked, mut copied) = (TermStore::new(), Copied::default());
+            for t in [from.len() / 2, from.len() - 1, from.len() / 2] {
+                let t = TermId(t as u32);
+                let there = asked.import_one(&from, t, &mut copied, |_, _| {});
+                prop_assert_eq!(residues(&asked)[there.0 as usize], a[t.0 as usize]);
+            }
         }
     }
 }

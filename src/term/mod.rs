@@ -42,6 +42,7 @@ mod import;
 mod inputs;
 mod integer;
 pub mod interval;
+pub mod left;
 mod loose;
 mod machine;
 pub mod made;
@@ -60,6 +61,8 @@ mod walk;
 
 pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
+pub use import::{Copied, Serials};
+pub use left::Left;
 pub use loose::Agreement;
 pub(crate) use loose::embeds;
 pub(crate) use machine::{least, root, round};

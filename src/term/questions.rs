@@ -11,7 +11,7 @@ use super::{Class, RCmp, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 
 /// In the serials of flips, and in those of no other unknown: the bit above it tells the kernels apart.
-const FLIP: u32 = 1 << 30;
+pub(super) const FLIP: u32 = 1 << 30;
 
 /// What a test asks of two numbers of the machine, or of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

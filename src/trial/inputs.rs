@@ -252,6 +252,7 @@ mod tests {
             only: None,
             align: None,
             pointers: None,
+            handed_on: false,
         };
         let arrays = Arrays(vec![array("a"), array("b")]);
         let all = inputs([&s, &TermStore::new()], |a| a.0 == 1, &arrays, 1);

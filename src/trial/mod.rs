@@ -16,7 +16,7 @@ use crate::answer::{self, Assumption, Part};
 use crate::answer::{DefectKind, UnknownKind, WarningKind};
 use crate::explain::{self, Counterexample, InputValue, Verdict};
 use crate::grid::{Subject, scope};
-use crate::report::Ran;
+use crate::report::launches::{self, Ran};
 use crate::sim::{Clean, Finding, Outcome};
 use crate::spec::{Limits, Resolved, Setup};
 use crate::term::ArrayId;
@@ -47,23 +47,28 @@ fn depends_on_data(unknowns: &[Finding<UnknownKind>]) -> bool {
     unknowns.iter().all(|u| open(u.kind))
 }
 
-/// Runs both kernels on known data, if that can tell anything: the reference was clean, and the
+/// Runs both sides on known data, if that can tell anything: the reference was clean, and the
 /// optimized kernel without defects. `ran` describes the optimized kernel.
 pub(crate) fn run(
-    subjects: [Subject<'_>; 2],
+    sides: &[&[Subject<'_>]],
     reference: &Clean,
     optimized: &Outcome,
-    ran: Ran<'_>,
+    ran: &[Ran<'_>],
 ) -> Option<Found> {
+    let &[first, second] = sides else {
+        return None;
+    };
+    let sides = [first, second];
+    let any = first.first()?;
     if !optimized.defects.is_empty() || !depends_on_data(&optimized.unknowns) {
         return None;
     }
-    let arrays = subjects[0].arrays;
+    let arrays = any.arrays;
     let written =
         |a: ArrayId| reference.writes.contains_key(&a) || optimized.writes.contains_key(&a);
     let stores = [&reference.store, &optimized.store];
     let rounds = stores.iter().any(|s| inputs::rounds(s));
-    let mut options = *subjects[0].deciding;
+    let mut options = *any.deciding;
     let cost = reference.stats.thread_instructions + optimized.stats.thread_instructions;
     let most = (WORK / cost.max(1)).max(1) as usize;
     let inputs = inputs::inputs(stores, written, arrays, options.seed);
@@ -76,16 +81,20 @@ pub(crate) fn run(
         if options.limits.reached().is_some() || unchanged == UNCHANGED {
             return None;
         }
-        let known = subjects.map(|s| {
-            let mut r: Resolved = s.resolved.clone();
-            r.bindings.given = input.given();
-            r
+        let known = sides.map(|side| {
+            let known = side.iter().map(|s| {
+                let mut r: Resolved = s.resolved.clone();
+                r.bindings.given = input.given();
+                r
+            });
+            known.collect::<Vec<Resolved>>()
         });
-        let with = |i: usize| Subject {
-            resolved: &known[i],
-            ..subjects[i]
+        let with = |i: usize| {
+            let launches = sides[i].iter().zip(&known[i]);
+            let with = launches.map(|(s, resolved)| Subject { resolved, ..*s });
+            with.collect::<Vec<Subject>>()
         };
-        let scope = scope::run(&[with(0), with(1)]);
+        let scope = scope::run([&with(0), &with(1)]);
         [options.reference, options.optimized] = scope.coverage;
         let [reference, optimized] = scope.kernels.map(|k| k.outcome);
         let Ok(reference) = reference.into_clean(true) else {
@@ -96,7 +105,7 @@ pub(crate) fn run(
             if !inputs::has_values(&reference.store, &all) {
                 continue;
             }
-            let mut entries = ran.defects(&optimized.defects);
+            let mut entries = launches::defects(ran, &optimized.defects);
             let shown = input.shown(arrays);
             for e in &mut entries {
                 e.message = format!("{}, {}", e.message, on(&shown));

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arg, kernels, server
+from . import arg, kernels, sequences, server
 from .errors import CompileError, InputError, NotProved
 from .kernels import Formula, Function, Grid, Kernel, Reference
 from .results import Names, Result, failed
@@ -132,7 +132,8 @@ def check(
     """Whether an optimized kernel computes what the reference computes, for every input.
 
     `args` are the arguments of both kernels, by position or as a dict that names them; a kernel made by `volta.triton` brings
-    its own. `grid` and `block` as in a launch. With `sizes` (a list of dicts) `args` and `grid` may be functions of the
+    its own. `grid` and `block` as in a launch. A side may be a list of launches, one after the other, as `volta.sequences` says.
+    With `sizes` (a list of dicts) `args` and `grid` may be functions of the
     sizes' names: one check for each, and the worst result, whose `report["instances"]` has all of them.
     Raises `InputError` where the call makes no sense, `CompileError` where a compiler rejects a kernel.
     """
@@ -152,6 +153,12 @@ def check(
         )
     if callable(args) or callable(grid):
         raise InputError("`args` and `grid` are functions only where `sizes` are given")
+    if sequences.is_sequence(reference) or sequences.is_sequence(optimized):
+        if args is not None or grid is not None or block is not None or dynamic_shared is not None:
+            raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
+        sides = {"reference": reference, "optimized": optimized}
+        request, names = sequences.request("check", sides, _options(options), timeout)
+        return _result(server.ask(request), names)
     known = {"args": args, "grid": grid}
     prepared = Prepared(kernels.coerce(reference, **known), Call(args, grid, block, dynamic_shared), options)
     request, names = prepared.request(prepared.kernel_of(optimized), timeout)
@@ -180,7 +187,10 @@ def race(
     timeout: float | None = None,
     **options: Any,
 ) -> Result:
-    """Whether a kernel is free of races, deadlocks and memory errors. Arguments and errors as those of `check`."""
+    """Whether a kernel, or a list of launches, is free of races, deadlocks and memory errors. Arguments as those of `check`."""
+    if sequences.is_sequence(kernel):
+        asked, names = sequences.request("race", {"kernel": kernel}, _options(options), timeout)
+        return _result(server.ask(asked), names)
     subject = kernels.coerce(kernel, args=args, grid=grid)
     if not isinstance(subject, Kernel):
         raise InputError("only a kernel can race")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,16 @@ class Kernel:
             named = [e for e in entries if e[0] == self.entry]
             entries = named or [e for e in entries if self.entry in e[0]]
         return _PARAM.findall(entries[0][1].strip()) if entries else []
+
+    def launch(self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None) -> Kernel:
+        """It with the arguments and the extents of a launch, for a list of launches."""
+        return replace(
+            self,
+            args={i: arg.coerce(v) for i, v in enumerate(args)} or self.args,
+            grid=self.grid if grid is None else grid,
+            block=self.block if block is None else block,
+            dynamic_shared=self.dynamic_shared if dynamic_shared is None else dynamic_shared,
+        )
 
     def __repr__(self) -> str:
         return f"<volta.Kernel {self.name}{'' if self.entry is None else ': ' + self.entry}>"

@@ -255,6 +255,7 @@ impl Pattern {
             only: Vec::new(),
             buffers: Vec::new(),
             which: Which::Kernel,
+            step: None,
             file: PathBuf::new(),
             entry: None,
             launch: Default::default(),

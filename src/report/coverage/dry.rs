@@ -228,7 +228,7 @@ impl<'a> Dry<'a> {
                 Some(value as u64)
             }
             (Value::Bits(b), _) => Some(b),
-            (Value::Pointer(_) | Value::Map(..) | Value::Symbol(_), _) => None,
+            (Value::Pointer(..) | Value::Map(..) | Value::Symbol(_), _) => None,
         }
     }
 }

@@ -272,9 +272,10 @@ impl Machine<'_> {
     pub fn check_arrays(&mut self) {
         for i in 0..self.regions.len() {
             let r = &self.regions[i];
-            // Nothing is claimed of what is left in scratch memory.
+            // Nothing is claimed of what is left in scratch memory, and no other launch reads it.
             if let RegionKind::Array(a) = r.kind
                 && self.arrays[a].role == Some(Role::Scratch)
+                && !self.arrays[a].handed_on
             {
                 continue;
             }

@@ -102,7 +102,7 @@ fn run(text: String) -> (Outcome, [ArrayId; 4]) {
     let array = |param: u32| {
         let field = r.bindings.fields.iter().find(|f| f.param == param);
         match field.map(|f| f.value) {
-            Some(Value::Pointer(a)) => a,
+            Some(Value::Pointer(a, _)) => a,
             _ => ArrayId(u32::MAX),
         }
     };

@@ -1,0 +1,96 @@
+"""Launches in a sequence: lists of kernels that share arrays, as either side of a check, or in a race.
+
+    x, t, y = volta.arg.input("f32", (4, 64)), volta.arg.scratch("f32", (4,)), volta.arg.output("f32", (4, 64))
+    two = [volta.cuda(FIRST).launch(x, t, block=4), volta.cuda(SECOND).launch(x, t, y, grid=4, block=64)]
+    volta.check(two, volta.cuda(FUSED).launch(x, y, grid=4, block=64))
+
+An array is one buffer wherever the same object stands, or one of the same name; that is also what pairs the sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import arg, kernels
+from .errors import InputError
+from .kernels import Formula, Kernel
+from .results import Names
+
+Json = dict[str, Any]
+Side = Sequence[Kernel] | Formula
+
+
+class Buffers:
+    """The arrays of all launches, each under one name."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, arg.Array] = {}
+        self._names: dict[int, str] = {}
+
+    def name(self, array: arg.Array) -> str:
+        """The name of an array: its own, or one that is made."""
+        known = array.name or self._names.get(id(array))
+        if known is None:
+            known = next(n for n in (f"buffer{i}" for i in range(len(self.arrays) + 1)) if n not in self.arrays)
+            self._names[id(array)] = known
+        found = self.arrays.setdefault(known, array)
+        if found.text() != array.text():
+            raise InputError(f"two arrays are called {known}, and they differ: {found.text()} and {array.text()}")
+        return known
+
+    def launch(self, kernel: Kernel) -> Json:
+        """A launch as a request has it."""
+        out: Json = kernel.request()
+        bound = kernel.args.items()
+        out["args"] = {str(k): f"${self.name(v)}" if isinstance(v, arg.Array) else arg.text(v) for k, v in bound}
+        for key, extent in (("grid", kernel.grid), ("block", kernel.block)):
+            if extent is not None:
+                out[key] = kernels.grid_of(extent)
+        if kernel.dynamic_shared is not None:
+            out["dynamic-shared"] = kernel.dynamic_shared
+        if kernel.entry is not None:
+            out["entry"] = kernel.entry
+        return out
+
+    def side(self, side: Side) -> Json | list[Json]:
+        """A side as a request has it."""
+        return side.request() if isinstance(side, Formula) else [self.launch(k) for k in side]
+
+    def declared(self) -> dict[str, str]:
+        """The buffers as a request has them."""
+        return {name: array.text() for name, array in self.arrays.items()}
+
+
+def is_sequence(value: object) -> bool:
+    """Whether a value is a list of launches."""
+    return isinstance(value, (list, tuple))
+
+
+def _side(value: object) -> Side:
+    parts = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not parts:
+        raise InputError("a sequence has at least one launch")
+    out: list[Kernel] = []
+    for part in parts:
+        kernel = kernels.coerce(part)
+        if isinstance(kernel, Formula) and len(parts) == 1 and not is_sequence(value):
+            return kernel
+        if not isinstance(kernel, Kernel):
+            raise InputError("a launch of a sequence is of a kernel; beside a sequence there may be a formula")
+        if not kernel.args and kernel.parameters():
+            raise InputError(f"{kernel!r} has no arguments: say kernel.launch(x, y, grid=..., block=...)")
+        out.append(kernel)
+    return out
+
+
+def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, Names]:
+    """A request about sides of which one is a sequence, and the names for its report."""
+    buffers = Buffers()
+    out: Json = {"op": op, "formats": ["human"]}
+    out |= {key: buffers.side(_side(value)) for key, value in sides.items()}
+    given = dict(options.get("buffers") or {})
+    out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
+    if timeout is not None:
+        out["timeout"] = timeout
+    return out, Names({}, buffers.arrays)
