@@ -172,7 +172,11 @@ impl Builder<'_> {
         match array.array.elem {
             Some(ElemTy::Int { width, signed }) => {
                 let bits = self.input_bits(array, off, width);
-                Ok(self.of_bits(bits, width, signed))
+                let known = self.store.facts.range(array.id).map(|r| (r.lo, r.hi));
+                Ok(match (self.of_bits(bits, width, signed), known) {
+                    (Int::Word(word), Some((lo, hi))) => Int::Word(word.within(lo, hi)),
+                    (other, _) => other,
+                })
             }
             _ => self.overflow(e),
         }

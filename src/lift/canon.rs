@@ -362,13 +362,11 @@ impl Importer<'_, '_> {
             .keys()
             .map(|&x| (x, self.forest.product([(x, 1)])))
             .collect();
+        let shares: Vec<(Id, Q)> = singles.iter().map(|&(_, p)| (p, count.recip())).collect();
+        let mean = self.forest.sum(shares);
+        let mean = self.forest.product([(mean, 1)]);
         for &(_, own) in &singles {
-            let beside = |&(_, p): &(Id, Id)| {
-                let one = if p == own { Q::one() } else { Q::zero() };
-                (p, one - count.recip())
-            };
-            let difference: Vec<(Id, Q)> = singles.iter().map(beside).collect();
-            let difference = self.forest.sum(difference);
+            let difference = self.forest.sum([(own, Q::one()), (mean, -Q::one())]);
             let p = self.forest.product([(difference, 2)]);
             put(&mut out, p, &square);
         }

@@ -42,7 +42,7 @@ use crate::decide;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
 use crate::instances;
-use crate::report::{self, Answer, Failure, Report, Verdict};
+use crate::report::{self, Answer, AtSize, Failure, Report, Verdict};
 use crate::sim::{Outcome, Side};
 use crate::spec::launch::Selection;
 use crate::spec::{self, Layers, Options, Settings, Setup, Sizes, Which};
@@ -82,7 +82,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
     let mut parts = sizes
         .into_iter()
         .zip(results)
-        .map(|(sizes, result)| instances::Part {
+        .map(|(sizes, result)| AtSize {
             sizes,
             result: result.map(Answer::from),
         });
@@ -456,6 +456,10 @@ impl Joint<'_> {
             vars,
             taken: self.taken.to_vec(),
             constants: constants.iter().cloned().collect(),
+            scalars: self.arrays[0]
+                .iter()
+                .map(|a| a.origin == spec::Origin::Scalar)
+                .collect(),
             extents,
         };
         let indices: Vec<usize> = (0..rank).collect();

@@ -50,7 +50,26 @@ pub struct Unifier<'a> {
 impl Unifier<'_> {
     /// The expression of a family of which some members may have another shape, by guards.
     pub fn guarded(&mut self, family: &Family) -> Result<Expr, String> {
-        let mut classes = self.classes(family);
+        let mut classes = Vec::new();
+        for class in self.classes(family) {
+            match self.tree(&class) {
+                Ok(e) => classes.push((class, Ok(e))),
+                // Where signs or weights go by the index, each is a class of its own.
+                Err(why) => {
+                    let parts = self.by_coefficients(&class);
+                    let whole = parts.len() == 1;
+                    for part in parts {
+                        let e = if whole {
+                            Err(why.clone())
+                        } else {
+                            self.tree(&part)
+                        };
+                        classes.push((part, e));
+                    }
+                }
+            }
+        }
+        classes.sort_by_key(|c| c.0.len());
         if classes.len() > MAX_SHAPES {
             return Err(format!(
                 "its elements have {} different shapes",
@@ -60,10 +79,10 @@ impl Unifier<'_> {
         let Some(last) = classes.pop() else {
             return Err("there is no element".into());
         };
-        let mut out = self.tree(&last)?;
-        let mut rest: Vec<Env> = last.iter().map(|m| m.0.clone()).collect();
-        while let Some(class) = classes.pop() {
-            let value = self.tree(&class)?;
+        let mut out = last.1?;
+        let mut rest: Vec<Env> = last.0.iter().map(|m| m.0.clone()).collect();
+        while let Some((class, value)) = classes.pop() {
+            let value = value?;
             let here: Vec<Env> = class.iter().map(|m| m.0.clone()).collect();
             let ways = [(&here, &rest, false), (&rest, &here, true)];
             let ways = ways.map(|(a, b, flip)| Some((self.guard(a, b)?, flip)));
@@ -92,6 +111,23 @@ impl Unifier<'_> {
         let mut out: Vec<Family> = classes.into_values().collect();
         out.sort_by_key(Vec::len);
         out
+    }
+
+    /// The members by the coefficients of the summands of each shape.
+    fn by_coefficients(&self, family: &Family) -> Vec<Family> {
+        let mut out: BTreeMap<Vec<(Shape, Q)>, Family> = BTreeMap::new();
+        for (env, id) in family {
+            let mut key: Vec<(Shape, Q)> = match self.forest.get(*id) {
+                Tree::Sum(l) => l
+                    .iter()
+                    .map(|(q, p)| (self.forest.shape(*p), q.clone()))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            key.sort();
+            out.entry(key).or_default().push((env.clone(), *id));
+        }
+        out.into_values().collect()
     }
 
     fn guard(&self, here: &[Env], elsewhere: &[Env]) -> Option<Vec<Bounds>> {

@@ -170,6 +170,9 @@ pub struct Outcome {
     pub footprint: super::Footprint,
     /// Number of fresh symbols, whose serials are consecutive.
     pub fresh: u32,
+    /// Of a formula: an integer may be beyond the type of its element, which no kernel can write. It stands there as
+    /// the nearest one, so that what differs from it differs from the formula, and equality says nothing.
+    pub beyond: bool,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
     /// On numbers: what the arrays hold now.
