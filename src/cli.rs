@@ -14,6 +14,7 @@ use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
 
+mod any;
 mod lift_args;
 
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
@@ -213,6 +214,8 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    #[command(flatten)]
+    pub every: any::AnyArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -642,6 +645,7 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            any: self.every.any.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

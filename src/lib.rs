@@ -64,6 +64,8 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod answer;
+pub mod any;
+mod cases;
 pub mod check;
 pub mod decide;
 pub mod diag;

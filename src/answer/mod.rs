@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub mod compare;
+pub mod coverage;
 pub mod error;
 pub mod finding;
 pub mod gate;
@@ -25,7 +26,7 @@ pub use compare::{
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
+pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
@@ -106,6 +107,10 @@ pub struct Report {
     pub precision: Precision,
     /// Counts and times.
     pub stats: Stats,
+    /// The conditions that the runs came to, while the report is being made.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub looked: Vec<coverage::Looked>,
 }
 
 /// Counts of an answer, and its times.

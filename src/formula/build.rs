@@ -21,7 +21,7 @@ use super::symbols::{ArraySymbol, Scalar, dense_strides};
 use crate::diag::Span;
 use crate::sim::UnknownKind;
 use crate::spec::{ElemTy, Limits};
-use crate::term::gather::Facts;
+use crate::term::facts::Facts;
 use crate::term::{Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.

@@ -10,6 +10,7 @@
 //! What comes out is a guess that fits the members. Nothing is claimed of it: the formula is proved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -45,6 +46,8 @@ pub struct Unifier<'a> {
     pub scope: usize,
     /// Extents of each array as expressions of the sizes.
     pub extents: Vec<Vec<Linear>>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
 }
 
 impl Unifier<'_> {
@@ -147,6 +150,9 @@ impl Unifier<'_> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };
+        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            return Err("the time is over".into());
+        }
         if family.len() > MAX_MEMBERS {
             return Err(format!("there are {} alike parts", family.len()));
         }

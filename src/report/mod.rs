@@ -21,6 +21,7 @@ use crate::spec::{
 };
 
 mod cause;
+pub mod coverage;
 pub mod escape;
 pub mod explain;
 pub mod gate;
@@ -136,6 +137,7 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         assumptions: Vec::new(),
         precision: Precision::default(),
         stats,
+        looked: Vec::new(),
     }
 }
 

@@ -29,11 +29,13 @@ mod bits;
 mod bits_sum;
 mod bitval;
 mod build;
+pub mod conditions;
 mod encoding;
 mod equation;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
+pub mod facts;
 mod fields;
 pub mod gather;
 mod import;
@@ -134,7 +136,7 @@ pub struct TermStore {
     /// Places that data choose, by what their ids are above the first.
     places: IndexSet<gather::Place, FxBuildHasher>,
     /// What the user says of the data.
-    pub(crate) facts: std::sync::Arc<gather::Facts>,
+    pub(crate) facts: std::sync::Arc<facts::Facts>,
     /// What holds of all inputs that count.
     pub(crate) premises: Vec<TermId>,
 }

@@ -9,13 +9,13 @@ kinds! {
             "A branch or a side effect depends on the data.",
             "Threads part on a value that no binding gives, in a way that is not followed on both sides.",
             "while (a[i] < key) i++;",
-            hint: "bind integer parameters with --arg, or compare kernels whose control flow does not depend on the data"
+            hint: "bind integer parameters with --arg, give arrays of integers contents (--arg 'KEY=in:i32[4]=[0,2,3,3]'), or say with --assume 'KEY in A..B' in which small range they lie"
         }
         DataDependentAddress "data-dependent-address" {
             "An address depends on the data.",
             "Which element is accessed is chosen by a value that no binding gives.",
             "y[index[t]] += x[t];",
-            hint: "bind integer parameters with --arg, or compare kernels whose addresses do not depend on the data"
+            hint: "bind integer parameters with --arg, give arrays of integers contents (--arg 'KEY=in:i32[4]=[0,2,3,3]'), or say with --assume 'KEY in A..B' in which range they lie"
         }
         UnsupportedInstruction "unsupported-instruction" {
             "An instruction that is executed is not modelled.",
