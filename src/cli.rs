@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
+use crate::number_args::NumberArgs;
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -203,6 +204,8 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub pair: PairArgs,
     #[command(flatten)]
+    pub numbers: NumberArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -214,6 +217,9 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// Say whether the bits of every output are the same for every schedule.
+    #[arg(long)]
+    pub deterministic: bool,
     #[command(flatten)]
     pub every: any::AnyArgs,
     #[command(flatten)]
@@ -621,6 +627,7 @@ impl CheckArgs {
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
+            rounding: self.numbers.rounding,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -646,6 +653,7 @@ impl RaceArgs {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
             any: self.every.any.then_some(true),
+            deterministic: self.deterministic.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -85,6 +85,7 @@ pub mod ptx;
 pub mod race;
 mod reading;
 pub mod report;
+mod rounding;
 pub mod run;
 pub mod serve;
 pub mod sim;

@@ -25,6 +25,7 @@ use volta::{check, dump, gate, instances, lift, progress, race, serve, spec};
 
 mod cli;
 mod command_lines;
+mod number_args;
 
 use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
 use command_lines::Line;

@@ -13,9 +13,9 @@ use crate::grid::{self, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict};
+use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
@@ -70,18 +70,13 @@ impl Looked<'_> {
             limits,
             ..decide::Options::default()
         };
+        // Whether bits depend on the schedule is a question of values.
+        let without_values = !options.deterministic;
         let run = |setup: &spec::Setup| {
-            let resolved = &setup.kernels[0];
-            let subject = Subject {
-                kernel: &lowered.kernel,
-                resolved,
-                side: Side::Reference,
-                arrays: &setup.arrays,
-                deciding: &deciding,
-            };
-            match resolved.selection {
+            let subject = subject(lowered, setup, &deciding, without_values);
+            match subject.resolved.selection {
                 Selection::All => grid::all(&subject),
-                Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
+                Selection::Given => grid::cover(&subject, &[subject.resolved.launch.rank()]),
             }
         };
         let mut covered = run(setup);
@@ -121,8 +116,14 @@ impl Looked<'_> {
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Clean,
         };
+        let determinism = options.deterministic.then(|| {
+            let subject = subject(lowered, setup, &deciding, without_values);
+            same_bits(&subject, ran, &covered.outcome, verdict)
+        });
         let mut report = Report {
             verdict,
+            deterministic: determinism.as_ref().map(|d| d.answer),
+            determinism,
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,
@@ -133,5 +134,22 @@ impl Looked<'_> {
         };
         report.stats.seconds = times(start, parsed, simulated);
         report
+    }
+}
+
+/// The kernel with its launch.
+fn subject<'a>(
+    lowered: &'a Lowered,
+    setup: &'a Setup,
+    deciding: &'a decide::Options,
+    without_values: bool,
+) -> Subject<'a> {
+    Subject {
+        kernel: &lowered.kernel,
+        resolved: &setup.kernels[0],
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding,
+        without_values,
     }
 }

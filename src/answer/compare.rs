@@ -44,6 +44,23 @@ pub struct Counterexample {
     pub difference: Option<Difference>,
     /// The inputs that are not zero by array; every other input is zero.
     pub inputs: IndexMap<String, Vec<InputElement>>,
+    /// What both kernels write there when they are executed on the input with the machine's arithmetic; null if they were
+    /// not, or the element is not known then.
+    #[serde(default)]
+    pub machine: Option<Machine>,
+}
+
+/// An element of a counterexample on the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// What the reference writes; null if it writes nothing. A formula has its real value.
+    pub reference: Option<Value>,
+    /// What the optimized kernel writes; null if it writes nothing or ends in a defect.
+    pub optimized: Option<Value>,
+    /// True if these are not the same number.
+    pub differs: bool,
+    /// The same as a sentence without a full stop.
+    pub message: String,
 }
 
 /// One input element of a counterexample.

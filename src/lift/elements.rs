@@ -8,7 +8,8 @@ use indexmap::IndexSet;
 use num_traits::Signed;
 use rustc_hash::FxHashMap;
 
-use super::canon::{Importer, decimal};
+use super::canon::Importer;
+use super::numbers::decimal;
 use super::print::is_plain;
 use super::tree::{Forest, Id, Q};
 use crate::decide::goal;

@@ -20,9 +20,12 @@ use std::time::{Duration, Instant};
 use indexmap::IndexSet;
 
 mod canon;
+mod columns;
 mod elements;
 mod expr;
+mod guards;
 mod linear;
+mod numbers;
 mod print;
 mod region;
 pub mod rules;
@@ -131,6 +134,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         side: Side::Reference,
         arrays: &setup.arrays,
         deciding: &deciding,
+        without_values: false,
     };
     let covered = match resolved.selection {
         Selection::All => grid::all(&subject),

@@ -90,6 +90,12 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
+    if let Some(d) = &r.determinism {
+        super::rounding::write_determinism(out, d)?;
+    }
+    if let Some(rounding) = &r.rounding {
+        super::rounding::write(out, rounding)?;
+    }
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
@@ -309,7 +315,7 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
 }
 
 /// A place on one line.
-fn place(site: &Site) -> String {
+pub(super) fn place(site: &Site) -> String {
     let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
     if let Some(source) = &site.source {
         let (file, line) = source.own();
@@ -453,6 +459,9 @@ fn groups(threads: &[[u32; 3]]) -> Vec<String> {
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    if let Some(m) = &c.machine {
+        writeln!(out, "  {}", m.message)?;
+    }
     if let Some(d) = &c.difference {
         writeln!(out, "  {BOLD}difference{BOLD:#}: {}", d.message)?;
         writeln!(out, "    reference  {}", d.reference)?;

@@ -30,6 +30,7 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod precision;
+mod rounding;
 pub mod sarif;
 pub mod values;
 
@@ -136,6 +137,9 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         probabilistic: None,
         assumptions: Vec::new(),
         precision: Precision::default(),
+        deterministic: None,
+        determinism: None,
+        rounding: None,
         stats,
         looked: Vec::new(),
     }
@@ -198,6 +202,7 @@ impl From<Counterexample> for answer::Counterexample {
             message: c.message,
             difference: c.difference,
             inputs,
+            machine: None,
         }
     }
 }

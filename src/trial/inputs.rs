@@ -211,6 +211,7 @@ mod tests {
             output: String::new(),
             element: Vec::new(),
             offset: 0,
+            elem: None,
             reference,
             optimized,
             message: String::new(),
