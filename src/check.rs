@@ -211,6 +211,7 @@ impl Asked<'_> {
                     (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
                 let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                 simulated.found.add_decision(&d);
+                simulated.found.add_beyond(&d);
                 if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
                     simulated.measure(&subjects, &shadow, self.options);
                 }
@@ -555,6 +556,8 @@ pub(crate) struct Found {
     pub warnings: Vec<Finding<WarningKind>>,
     pub unknown: Vec<Finding<UnknownKind>>,
     pub assumptions: Vec<Assumption>,
+    /// An integer of the formula may be beyond the type of its element.
+    beyond: bool,
 }
 
 impl Found {
@@ -594,12 +597,27 @@ impl Found {
 
     /// Adds what is not known of a formula.
     fn add_formula(&mut self, outcome: &Outcome) {
+        self.beyond |= outcome.beyond;
         self.assumptions.extend(outcome.assumptions.iter().cloned());
         self.unknown
             .extend(outcome.unknowns.iter().map(|u| Finding {
                 count: u.count,
                 ..Finding::new(Part::Reference, u.kind, &u.message)
             }));
+    }
+
+    /// Says that nothing is proved where an integer of the formula may leave the type of its element.
+    fn add_beyond(&mut self, decision: &Decision) {
+        if !self.beyond || decision.verdict != explain::Verdict::Equivalent {
+            return;
+        }
+        let message = "an integer of the formula may be beyond the type of its element, which no kernel can write: \
+                       say with --assume in which range the inputs lie, or limit it with min and max";
+        self.unknown.push(Finding::new(
+            Part::Reference,
+            UnknownKind::Undecided,
+            message,
+        ));
     }
 
     /// What known inputs show stands for all that is open; the input, if it tells outputs apart.

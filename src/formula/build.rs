@@ -6,6 +6,8 @@
 //!
 //! A formula is mathematics: a maximum of what is not a number is not a number, so that nothing is claimed there.
 
+use std::sync::Arc;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use rustc_hash::FxHashMap;
@@ -19,6 +21,7 @@ use super::symbols::{ArraySymbol, Scalar, dense_strides};
 use crate::diag::Span;
 use crate::sim::UnknownKind;
 use crate::spec::{ElemTy, Limits};
+use crate::term::facts::Facts;
 use crate::term::{Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.
@@ -57,22 +60,27 @@ pub(super) struct Builder<'p> {
     pub done_integers: FxHashMap<Key, Int>,
     /// The variables that each reduction depends on.
     free: FxHashMap<ExprId, Vec<VarId>>,
-    /// An integer may be beyond the type that it is stored in.
+    /// A number rounded to an integer may be beyond the type that it is stored in.
     pub saturates: bool,
+    /// An integer may be.
+    pub beyond: bool,
     steps: u64,
     limits: Limits,
 }
 
 impl<'p> Builder<'p> {
-    pub(super) fn new(program: &'p Program<'p>, limits: Limits) -> Self {
+    pub(super) fn new(program: &'p Program<'p>, facts: Arc<Facts>, limits: Limits) -> Self {
+        let mut store = TermStore::new();
+        store.facts = facts;
         Builder {
             program,
-            store: TermStore::new(),
+            store,
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
             done_integers: FxHashMap::default(),
             free: FxHashMap::default(),
             saturates: false,
+            beyond: false,
             steps: 0,
             limits,
         }

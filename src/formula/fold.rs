@@ -8,7 +8,8 @@ use super::ast::{Expr, ExprId, Fold, MulOp};
 use super::build::{Builder, Built, Truth};
 use super::integer::{Int, Op};
 use super::resolve::VarId;
-use crate::term::TermId;
+use super::word::Word;
+use crate::term::{RCmp, Term, TermId, TermStore};
 
 /// What a reduction has so far.
 #[derive(Default)]
@@ -115,13 +116,21 @@ impl Builder<'_> {
         };
         let vars = program.binders.get(&e).map_or(&[][..], |v| v);
         let mut out = nothing;
+        let mut positions = Some(Vec::new());
         self.each(vars, &mut |b| {
             let truth = cond.map_or(Ok(Truth::Known(true)), |c| b.truth(c))?;
             let value = match truth {
                 Truth::Known(false) => return Ok(()),
-                Truth::Known(true) => b.integer(*body)?,
+                Truth::Known(true) => {
+                    positions = None;
+                    b.integer(*body)?
+                }
                 Truth::Term(p) => {
                     let value = b.integer(*body)?;
+                    match (value, &mut positions) {
+                        (Int::Known(j), Some(list)) => list.push((j, p)),
+                        _ => positions = None,
+                    }
                     let nothing = nothing.unwrap_or_else(|| Int::Real(b.nothing(*fold)));
                     b.chosen(p, value, nothing)
                 }
@@ -132,6 +141,17 @@ impl Builder<'_> {
             });
             Ok(())
         })?;
+        let first = match fold {
+            Fold::Min => Some(true),
+            Fold::Max => Some(false),
+            Fold::Sum | Fold::Mean | Fold::Prod => None,
+        };
+        let place = positions.zip(first);
+        let place = place.and_then(|(list, first)| place_of_extremum(&mut self.store, list, first));
+        let out = match place {
+            Some(word) => Some(Int::Word(word)),
+            None => out,
+        };
         let out = out.unwrap_or_else(|| Int::Real(self.nothing(*fold)));
         self.done_integers.insert(key, out);
         Ok(out)
@@ -194,4 +214,64 @@ impl Builder<'_> {
         let one = self.store.integer(1);
         Ok((self.real(e)?, one))
     }
+}
+
+/// The first or the last position at which a number is the extremum of all of them, as a loop finds it: the best so far,
+/// and where it stands.
+///
+/// match `min(j if x_j = m : j)` with m the maximum of exactly these x_j / result the index of the best, of equal
+/// ones the first / because some x_j is m, and those before the first such one are smaller. `None` for other
+/// conditions.
+fn place_of_extremum(
+    s: &mut TermStore,
+    mut positions: Vec<(i64, TermId)>,
+    first: bool,
+) -> Option<Word> {
+    positions.sort_unstable();
+    let is_extremum = |s: &TermStore, t: TermId| matches!(s.get(t), Term::Max(..) | Term::Min(..));
+    let mut extremum = None;
+    let mut numbers: Vec<(i64, TermId)> = Vec::new();
+    for &(j, p) in &positions {
+        let Term::RCmp(RCmp::Eq, a, b) = s.get(p) else {
+            return None;
+        };
+        let (x, m) = if is_extremum(s, a) { (b, a) } else { (a, b) };
+        if is_extremum(s, x) || *extremum.get_or_insert(m) != m {
+            return None;
+        }
+        numbers.push((j, x));
+    }
+    let m = extremum?;
+    let larger = matches!(s.get(m), Term::Max(..));
+    let (mut leaves, mut open) = (Vec::new(), vec![m]);
+    while let Some(t) = open.pop() {
+        match s.get(t) {
+            Term::Max(a, b) if larger => open.extend([a, b]),
+            Term::Min(a, b) if !larger => open.extend([a, b]),
+            _ => leaves.push(t),
+        }
+    }
+    let mut own: Vec<TermId> = numbers.iter().map(|n| n.1).collect();
+    for list in [&mut leaves, &mut own] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    let distinct = numbers.windows(2).all(|w| w[0].0 != w[1].0);
+    if leaves != own || !distinct {
+        return None;
+    }
+    let (&(start, x), rest) = numbers.split_first()?;
+    let mut best = x;
+    let mut place = Word::known(s, start);
+    for &(j, x) in rest {
+        let op = if first { RCmp::Lt } else { RCmp::Le };
+        let p = match larger {
+            true => s.rcmp(op, best, x),
+            false => s.rcmp(op, x, best),
+        };
+        let here = Word::known(s, j);
+        place = Word::select(s, p, here, place);
+        best = s.select(p, x, best);
+    }
+    Some(place)
 }

@@ -172,7 +172,13 @@ impl Builder<'_> {
         match array.array.elem {
             Some(ElemTy::Int { width, signed }) => {
                 let bits = self.input_bits(array, off, width);
-                Ok(self.of_bits(bits, width, signed))
+                // Of unsigned elements a range that reaches below 0 says nothing.
+                let known = self.store.facts.of(array.id).map(|r| (r.lo, r.hi));
+                let known = known.filter(|r| signed || r.0 >= 0);
+                Ok(match (self.of_bits(bits, width, signed), known) {
+                    (Int::Word(word), Some((lo, hi))) => Int::Word(word.within(lo, hi)),
+                    (other, _) => other,
+                })
             }
             _ => self.overflow(e),
         }

@@ -55,7 +55,7 @@ pub fn expand(
     let work = || {
         let symbols = Symbols::of(launches, sizes);
         let program = resolve::resolve(formula, symbols)?;
-        elements(&program, wanted, limits).map_err(|t| vec![t])
+        elements(&program, resolved, wanted, limits).map_err(|t| vec![t])
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
@@ -81,8 +81,13 @@ fn stopped(kind: UnknownKind, message: String) -> Outcome {
     out
 }
 
-fn elements(program: &Program, wanted: Wanted, limits: Limits) -> Result<Outcome, Trouble> {
-    let mut builder = Builder::new(program, limits);
+fn elements(
+    program: &Program,
+    resolved: &Resolved,
+    wanted: Wanted,
+    limits: Limits,
+) -> Result<Outcome, Trouble> {
+    let mut builder = Builder::new(program, resolved.bindings.facts.clone(), limits);
     let mut out = Outcome::default();
     for target in &program.targets {
         match builder.target(target, wanted, &mut out) {
@@ -92,10 +97,11 @@ fn elements(program: &Program, wanted: Wanted, limits: Limits) -> Result<Outcome
         }
     }
     if builder.saturates {
-        let message = "an integer of the formula that is beyond the type of its element is read as the nearest number of that type";
+        let message = "a number of the formula that is rounded to an integer beyond the type of its element is read as the nearest one of that type";
         out.assumptions
             .push(AssumptionKind::Saturation.says(message));
     }
+    out.beyond = builder.beyond;
     out.store = builder.store;
     Ok(out)
 }
@@ -150,7 +156,7 @@ impl Builder<'_> {
                 };
                 if let Int::Word(word) = v {
                     let (bits, is_beyond) = word.stored(&mut self.store, width, signed);
-                    self.saturates |= is_beyond;
+                    self.beyond |= is_beyond;
                     return Ok(bits);
                 }
                 let real = self.of_integer(v);
@@ -164,7 +170,11 @@ impl Builder<'_> {
                     };
                     return self.wrong(problem, value);
                 }
-                self.saturates |= self.store.as_const(real).is_none();
+                let open = self.store.as_const(real).is_none();
+                match self.is_integer(value) {
+                    true => self.beyond |= open,
+                    false => self.saturates |= open,
+                }
                 Ok(self.store.clamp(width, signed, real))
             }
         }

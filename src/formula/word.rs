@@ -45,6 +45,15 @@ impl Word {
         })
     }
 
+    /// The same where more is known of its range.
+    pub fn within(self, lo: i128, hi: i128) -> Word {
+        let (lo, hi) = (self.lo.max(lo), self.hi.min(hi));
+        match lo <= hi {
+            true => Word { lo, hi, ..self },
+            false => self,
+        }
+    }
+
     /// A known integer.
     pub fn known(s: &mut TermStore, v: i64) -> Word {
         let (lo, hi) = (v.into(), v.into());

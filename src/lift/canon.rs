@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
-use num_integer::{Integer, Roots};
-use num_rational::BigRational;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_integer::Integer;
+use num_traits::{One, Signed, Zero};
 use rustc_hash::FxHashMap;
 
+use super::numbers::{power_of, root_of};
 use super::tree::{Call, Forest, Id, Q, Tree};
 use crate::norm::{CanonId, Factor, Normalizer, Summand, Test, TestId, View};
 use crate::term::{ArrayId, Fun, Term, TermId, TermStore};
@@ -23,9 +23,6 @@ const MAX_DEPTH: u32 = 40;
 
 /// Summands of one form.
 const MAX_SUMMANDS: usize = 1 << 14;
-
-/// Digits of a number that is looked at for a root.
-const MAX_ROOT_BITS: u64 = 256;
 
 /// Where bytes of an array stand: the number of the array and the indices.
 pub type Places<'a> = &'a dyn Fn(ArrayId, u64) -> Option<(u32, Vec<i64>)>;
@@ -362,13 +359,11 @@ impl Importer<'_, '_> {
             .keys()
             .map(|&x| (x, self.forest.product([(x, 1)])))
             .collect();
+        let shares: Vec<(Id, Q)> = singles.iter().map(|&(_, p)| (p, count.recip())).collect();
+        let mean = self.forest.sum(shares);
+        let mean = self.forest.product([(mean, 1)]);
         for &(_, own) in &singles {
-            let beside = |&(_, p): &(Id, Id)| {
-                let one = if p == own { Q::one() } else { Q::zero() };
-                (p, one - count.recip())
-            };
-            let difference: Vec<(Id, Q)> = singles.iter().map(beside).collect();
-            let difference = self.forest.sum(difference);
+            let difference = self.forest.sum([(own, Q::one()), (mean, -Q::one())]);
             let p = self.forest.product([(difference, 2)]);
             put(&mut out, p, &square);
         }
@@ -551,41 +546,6 @@ fn add(a: &mut Poly, b: &Poly, k: &Q) {
     }
 }
 
-fn power_of(q: &Q, n: i32) -> Q {
-    num_traits::Pow::pow(q, n)
-}
-
-/// A number as the square of one times the rest.
-fn root_of(q: &Q) -> (Q, Q) {
-    let root = |n: &BigInt| -> BigInt {
-        if n.bits() > MAX_ROOT_BITS {
-            return BigInt::one();
-        }
-        let r = n.sqrt();
-        match &r * &r == *n {
-            true => r,
-            false => small_root(n),
-        }
-    };
-    if !q.is_positive() {
-        return (Q::one(), q.clone());
-    }
-    let out = Q::new(root(q.numer()), root(q.denom()));
-    let rest = q / (&out * &out);
-    (out, rest)
-}
-
-/// The largest small number whose square divides a number.
-fn small_root(n: &BigInt) -> BigInt {
-    const LARGEST: u64 = 1 << 10;
-    let Some(n) = n.to_u64() else {
-        return BigInt::one();
-    };
-    let last = n.sqrt().min(LARGEST);
-    let root = (2..=last).rev().find(|r| n.is_multiple_of(r * r));
-    BigInt::from(root.unwrap_or(1))
-}
-
 fn call(f: Fun) -> Option<Call> {
     match f {
         Fun::Sin => Some(Call::Sin),
@@ -597,28 +557,4 @@ fn call(f: Fun) -> Option<Call> {
         Fun::Sqrt => Some(Call::Sqrt),
         Fun::Rsqrt | Fun::Exp2 | Fun::Log2 | Fun::Ceil | Fun::Trunc | Fun::RoundEven => None,
     }
-}
-
-/// A constant of a kernel as the shortest decimal that a float of its format stands for.
-pub fn decimal(q: &BigRational) -> BigRational {
-    let shortest = |text: String| -> Option<BigRational> {
-        let (mantissa, exponent) = text.split_once('e')?;
-        let exponent: i32 = exponent.parse().ok()?;
-        let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits: BigInt = format!("{whole}{part}").parse().ok()?;
-        let ten = BigRational::from_integer(10.into());
-        let scale: BigRational = num_traits::Pow::pow(&ten, exponent - part.len() as i32);
-        Some(BigRational::from_integer(digits) * scale)
-    };
-    let Some(wide) = q.to_f64() else {
-        return q.clone();
-    };
-    let exact = |x: f64| BigRational::from_float(x).as_ref() == Some(q);
-    let narrow = wide as f32;
-    let text = match (exact(f64::from(narrow)), exact(wide)) {
-        (true, _) => format!("{narrow:e}"),
-        (false, true) => format!("{wide:e}"),
-        (false, false) => return q.clone(),
-    };
-    shortest(text).unwrap_or_else(|| q.clone())
 }

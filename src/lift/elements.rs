@@ -8,7 +8,8 @@ use indexmap::IndexSet;
 use num_traits::Signed;
 use rustc_hash::FxHashMap;
 
-use super::canon::{Importer, decimal};
+use super::canon::Importer;
+use super::numbers::decimal;
 use super::print::is_plain;
 use super::tree::{Forest, Id, Q};
 use crate::decide::goal;
@@ -18,7 +19,7 @@ use crate::reading::Reading;
 use crate::reading::constants::Readings;
 use crate::reading::functions::Idioms;
 use crate::sim::Outcome;
-use crate::spec::{Arrays, ElemTy, Limits, Role, limits};
+use crate::spec::{Arrays, ElemTy, Limits, Origin, Role, limits};
 use crate::term::rebuild::rebuild;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
@@ -160,6 +161,9 @@ fn offset(at: &[i64], shape: &[u64]) -> u64 {
 fn place(arrays: &Arrays, array: ArrayId, off: u64) -> Option<(u32, Vec<i64>)> {
     let info = arrays.0.get(array.0 as usize)?;
     let bytes = info.elem?.bytes();
+    if info.origin == Origin::Scalar && off == 0 {
+        return Some((array.0, Vec::new()));
+    }
     if info.shape.is_empty() || !off.is_multiple_of(bytes) {
         return None;
     }

@@ -15,14 +15,17 @@
 //! Not claimed: that a formula is the shortest one, or that there is none where this says `unknown`.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 
 mod canon;
+mod columns;
 mod elements;
 mod expr;
+mod guards;
 mod linear;
+mod numbers;
 mod print;
 mod region;
 pub mod rules;
@@ -43,7 +46,7 @@ use crate::grid::sequence::Ended;
 use crate::grid::{self, Subject};
 use crate::input::{self, Files};
 use crate::instances;
-use crate::report::{self, Answer, Failure, Report, Verdict};
+use crate::report::{self, Answer, AtSize, Failure, Report, Verdict};
 use crate::sim::{Outcome, Side};
 use crate::spec::launch::Selection;
 use crate::spec::{self, Layers, Options, Settings, Setup, Sizes, Which};
@@ -83,7 +86,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
     let mut parts = sizes
         .into_iter()
         .zip(results)
-        .map(|(sizes, result)| crate::report::AtSize {
+        .map(|(sizes, result)| AtSize {
             sizes,
             result: result.map(Answer::from),
         });
@@ -97,6 +100,15 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
 }
 
 impl Run {
+    /// What the run has left of its time.
+    fn time_left(&self) -> Duration {
+        /// So much there is in any case, for an answer that says that time is over.
+        const LEAST: Duration = Duration::from_millis(100);
+        let spent = Duration::try_from_secs_f64(self.report.stats.seconds.total);
+        let left = self.options.timeout.saturating_sub(spent.unwrap_or_default());
+        left.max(LEAST)
+    }
+
     /// True if nothing is wrong with the run itself.
     fn is_open(&self) -> bool {
         self.report.defects.is_empty() && self.report.unknown.is_empty()
@@ -181,6 +193,7 @@ fn settled(
     files: &Files,
 ) -> Vec<Result<Report, Failure>> {
     let mut reports: Vec<Report> = runs.iter().map(|r| r.report.clone()).collect();
+    let left: Vec<Duration> = runs.iter().map(Run::time_left).collect();
     let lines = lines(runs, sizes);
     let resisting: Vec<&Line> = lines.iter().filter(|l| l.texts.is_err()).collect();
     if lines.is_empty() || !resisting.is_empty() {
@@ -207,17 +220,20 @@ fn settled(
         let formula: Vec<String> = lines.iter().map(text).collect();
         let checked = instances
             .iter()
-            .map(|i| proved(i, &formula.join("; "), files));
+            .zip(&left)
+            .map(|(i, &left)| proved(i, &formula.join("; "), left, files));
         let checked: Vec<Result<Report, Failure>> = checked.collect();
         let is_last = round + 1 == rounds.unwrap_or(0);
         let is_proved = |r: &Result<Report, Failure>| {
             r.as_ref().is_ok_and(|r| r.verdict == Verdict::Equivalent)
         };
         if is_last || checked.iter().all(is_proved) {
+            let at = checked.iter().zip(sizes).filter(|(c, _)| is_proved(c));
+            let at: Vec<Sizes> = at.map(|(_, s)| s.clone()).collect();
             last = checked
                 .into_iter()
                 .zip(reports)
-                .map(|(c, r)| Ok(answered(c, r, (&lines, &formula), sizes)))
+                .map(|(c, r)| Ok(answered(c, r, (&lines, &formula), &at)))
                 .collect();
             break;
         }
@@ -226,13 +242,19 @@ fn settled(
 }
 
 /// Decides a formula at one size.
-fn proved(settings: &[Settings], formula: &str, files: &Files) -> Result<Report, Failure> {
+fn proved(
+    settings: &[Settings],
+    formula: &str,
+    left: Duration,
+    files: &Files,
+) -> Result<Report, Failure> {
     let mut layers = settings.to_vec();
     for s in &mut layers {
         s.optimized = s.kernel.take();
     }
     layers.push(Settings {
         formula: Some(formula.to_string()),
+        timeout: Some(left.as_secs_f64()),
         ..Settings::default()
     });
     let layers: Vec<&Settings> = layers.iter().collect();
@@ -324,6 +346,8 @@ fn lines(runs: Vec<Run>, sizes: &[Sizes]) -> Vec<Line> {
     let mut constants: IndexSet<Q> = IndexSet::new();
     let arrays: Vec<Vec<spec::Array>> = runs.iter().map(|r| r.setup.arrays.0.clone()).collect();
     let taken = taken(&runs[0]);
+    let left = runs.iter().map(Run::time_left).max().unwrap_or_default();
+    let deadline = Instant::now().checked_add(left);
     let mut lifted: Vec<Vec<Output>> = Vec::new();
     let mut resisting: Vec<(ArrayId, String)> = Vec::new();
     for run in runs {
@@ -351,6 +375,7 @@ fn lines(runs: Vec<Run>, sizes: &[Sizes]) -> Vec<Line> {
         sizes,
         arrays: &arrays,
         taken: &taken,
+        deadline,
     };
     let all: Vec<ArrayId> = lifted[0].iter().map(|o| o.array).collect();
     for array in all
@@ -398,6 +423,8 @@ struct Joint<'a> {
     /// The arrays at each size.
     arrays: &'a [Vec<spec::Array>],
     taken: &'a [String],
+    /// When to give up.
+    deadline: Option<Instant>,
 }
 
 impl Joint<'_> {
@@ -448,6 +475,7 @@ impl Joint<'_> {
             },
             scope,
             extents: extents.clone(),
+            deadline: self.deadline,
         };
         let letters = [
             "i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w",
@@ -463,6 +491,10 @@ impl Joint<'_> {
             vars,
             taken: self.taken.to_vec(),
             constants: constants.iter().cloned().collect(),
+            scalars: self.arrays[0]
+                .iter()
+                .map(|a| a.origin == spec::Origin::Scalar)
+                .collect(),
             extents,
         };
         let indices: Vec<usize> = (0..rank).collect();

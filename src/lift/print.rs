@@ -24,6 +24,8 @@ pub struct Names {
     pub taken: Vec<String>,
     /// Constants of the kernel, by number.
     pub constants: Vec<Q>,
+    /// Arrays that are scalars.
+    pub scalars: Vec<bool>,
     /// Extents of each array.
     pub extents: Vec<Vec<Linear>>,
 }
@@ -211,7 +213,11 @@ impl Names {
             Expr::Index(l) => self.linear(l, true),
             Expr::Read(array, at) => {
                 let at: Vec<String> = at.iter().map(|l| self.index(l)).collect();
+                let is_scalar = self.scalars[*array as usize];
                 let array = name(&self.arrays[*array as usize]);
+                if is_scalar {
+                    return (array, Level::Base);
+                }
                 (format!("{array}[{}]", at.join(",")), Level::Base)
             }
             Expr::Sum(l) => self.sum(l, scope),
@@ -271,25 +277,7 @@ impl Names {
 
     /// True if the range of a variable up to `end` follows from what it subscripts.
     fn follows(&self, body: &Expr, v: usize, end: &Linear) -> bool {
-        let mut found = Vec::new();
-        let mut open = vec![body];
-        let mut all: Vec<Expr> = Vec::new();
-        while let Some(e) = open.pop() {
-            if let Expr::Read(array, at) = e {
-                let extents = &self.extents[*array as usize];
-                let own = at
-                    .iter()
-                    .zip(extents)
-                    .filter(|(i, _)| i.as_var() == Some(v));
-                found.extend(own.map(|(_, extent)| extent.clone()));
-            }
-            e.children(&mut |c| all.push(c.clone()));
-            if open.is_empty() && !all.is_empty() {
-                for c in std::mem::take(&mut all) {
-                    found.extend(self.direct(&c, v));
-                }
-            }
-        }
+        let found = self.direct(body, v);
         !found.is_empty() && found.iter().all(|e| e == end)
     }
 
@@ -309,23 +297,20 @@ impl Names {
     }
 
     fn sum(&self, list: &[(Q, Expr)], scope: usize) -> (String, Level) {
-        let mut parts: Vec<(bool, String)> = list
-            .iter()
-            .map(|(q, e)| (q.is_negative(), self.summand(&q.abs(), e, scope)))
-            .collect();
-        parts.sort_by_key(|p| p.0);
+        let mut sorted: Vec<&(Q, Expr)> = list.iter().collect();
+        // Numbers stand last, as people write them.
+        let is_number = |e: &Expr| match e {
+            Expr::Product(l) => l.iter().all(|f| matches!(f.0, Expr::Constant(_))),
+            e => matches!(e, Expr::Constant(_)),
+        };
+        sorted.sort_by_key(|(q, e)| (q.is_negative(), is_number(e)));
+        let part = |(q, e): &&(Q, Expr)| (q.is_negative(), self.summand(&q.abs(), e, scope));
+        let parts: Vec<(bool, String)> = sorted.iter().map(part).collect();
         let level = match (list, parts.as_slice()) {
             ([(q, Expr::Product(l))], [(false, _)]) if l.is_empty() && q.is_integer() => {
                 Level::Base
             }
             ([(_, Expr::Constant(_))], [(false, t)]) if t.parse::<f64>().is_ok() => Level::Base,
-            ([(q, e)], [(false, _)]) if q.is_one() => match e {
-                Expr::Product(l) => match l.as_slice() {
-                    [(_, p)] if *p > 0 => Level::Factor,
-                    _ => Level::Factor,
-                },
-                _ => Level::Factor,
-            },
             (_, [(false, _)]) => Level::Factor,
             _ => Level::Summand,
         };
@@ -339,6 +324,12 @@ impl Names {
             Expr::Number(n) => return self.summand(&(n * q), &Expr::Product(Vec::new()), scope),
             e => vec![(e.clone(), 1)],
         };
+        let mut factors = factors;
+        factors.sort_by_key(|(e, _)| match e {
+            Expr::Read(array, _) => (0, *array),
+            Expr::Index(_) => (1, 0),
+            _ => (2, 0),
+        });
         let mut above: Vec<String> = Vec::new();
         let mut below: Vec<String> = Vec::new();
         let (n, d) = number(q);

@@ -3,7 +3,7 @@
 //! They are applied from the leaves up until none applies. A rule is a matter of taste: what it makes is proved
 //! with the rest of the formula.
 
-use num_traits::{One, Zero};
+use num_traits::{One, Signed, Zero};
 
 use super::expr::Expr;
 use super::tree::{Call, Q};
@@ -54,6 +54,11 @@ pub const RULES: &[Rule] = &[
         name: "leaky-relu",
         apply: leaky_relu,
         because: "a*x + (1 - a)*relu(x) is x where x > 0, else a*x, and a is below 1",
+    },
+    Rule {
+        name: "content",
+        apply: content_of_factor,
+        because: "(a*x + a*y)*z is a*(x + y)*z",
     },
     Rule {
         name: "common-factor",
@@ -315,7 +320,154 @@ fn common_factor(e: &Expr) -> Option<Expr> {
             None => out.push((q.clone(), e.clone())),
         }
     }
+    let content = content(&inside).unwrap_or(Q::one());
+    inside.iter_mut().for_each(|(q, _)| *q /= &content);
     let product = Expr::product(vec![(Expr::sum(inside), 1), factor]);
-    out.insert(0, (Q::one(), product));
+    out.insert(0, (content, product));
     Some(Expr::sum(out))
+}
+
+/// What all coefficients of a sum are multiples of, where that is worth writing in front.
+fn content(list: &[(Q, Expr)]) -> Option<Q> {
+    let least = list.iter().map(|(q, _)| q.abs()).min()?;
+    let sign = match list.iter().all(|(q, _)| q.is_negative()) {
+        true => -Q::one(),
+        false => Q::one(),
+    };
+    let whole = list.iter().all(|(q, _)| (q / &least).is_integer());
+    let out = if whole { least * sign } else { sign };
+    (list.len() > 1 && !out.is_one()).then_some(out)
+}
+
+fn content_of_factor(e: &Expr) -> Option<Expr> {
+    let Expr::Product(list) = e else {
+        return None;
+    };
+    let (i, inner, q) = list.iter().enumerate().find_map(|(i, f)| match f {
+        (Expr::Sum(l), 1) => Some((
+            i,
+            l,
+            if l.len() == 1 {
+                l[0].0.clone()
+            } else {
+                content(l)?
+            },
+        )),
+        _ => None,
+    })?;
+    let inner = inner.iter().map(|(p, e)| (p / &q, e.clone())).collect();
+    let mut out = list.clone();
+    out[i].0 = Expr::sum(inner);
+    Some(Expr::sum(vec![(q, Expr::product(out))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn q(n: i64, d: i64) -> Q {
+        Q::new(n.into(), d.into())
+    }
+
+    fn read(array: u32) -> Expr {
+        Expr::Read(array, Vec::new())
+    }
+
+    /// The value where array n holds the n-th number; independent of the rules and of the printer.
+    fn value(e: &Expr, at: &[f64]) -> f64 {
+        use num_traits::ToPrimitive;
+        let of = |e: &Expr| value(e, at);
+        match e {
+            Expr::Number(q) => q.to_f64().expect("a number"),
+            Expr::Read(array, _) => at[*array as usize],
+            Expr::Sum(l) => l
+                .iter()
+                .map(|(q, e)| q.to_f64().expect("a number") * of(e))
+                .sum(),
+            Expr::Product(l) => l.iter().map(|(e, p)| of(e).powi(*p)).product(),
+            Expr::Call(Call::Exp, x) => of(x).exp(),
+            Expr::Call(Call::Tanh, x) => of(x).tanh(),
+            Expr::Call(Call::Abs, x) => of(x).abs(),
+            Expr::Relu(x) => of(x).max(0.0),
+            Expr::Sigmoid(x) => 1.0 / (1.0 + (-of(x)).exp()),
+            Expr::Max(l) => l.iter().map(of).fold(f64::NEG_INFINITY, f64::max),
+            Expr::Choose(c, a, b) => match &**c {
+                Expr::Call(Call::Below, x) if of(x) < 0.0 => of(a),
+                Expr::Call(Call::Below, _) => of(b),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// For each rule expressions that it matches.
+    fn samples(rule: &str) -> Vec<Expr> {
+        let (x, y) = (read(0), read(1));
+        let one = || Expr::Product(Vec::new());
+        let exp = |e: Expr| Expr::Call(Call::Exp, Box::new(e));
+        let relu = |e: Expr| Expr::Relu(Box::new(e));
+        let sum = |l: Vec<(Q, Expr)>| Expr::Sum(l);
+        let minus = |e: Expr| sum(vec![(q(-1, 1), e)]);
+        match rule {
+            "relu" => vec![Expr::Max(vec![Expr::Number(q(0, 1)), x])],
+            "abs" => vec![Expr::Max(vec![minus(x.clone()), x])],
+            "sigmoid" => {
+                let below = |e: Expr| (sum(vec![(q(1, 1), one()), (q(1, 1), exp(e))]), -1);
+                let with = Expr::Product(vec![(exp(x.clone()), 1), below(x.clone()), (y, 2)]);
+                vec![Expr::Product(vec![below(minus(x.clone()))]), with]
+            }
+            "tanh" => {
+                let s = Expr::Sigmoid(Box::new(minus(x)));
+                vec![
+                    sum(vec![(q(1, 1), one()), (q(-2, 1), s.clone())]),
+                    sum(vec![
+                        (q(3, 1), y.clone()),
+                        (q(-6, 1), Expr::Product(vec![(y, 1), (s, 1)])),
+                    ]),
+                ]
+            }
+            "abs-of-relu" => vec![sum(vec![(q(2, 1), relu(x.clone())), (q(-1, 1), x)])],
+            "relu-of-choice" => {
+                let choice = Expr::Choose(
+                    Box::new(Expr::Call(Call::Below, Box::new(x.clone()))),
+                    Box::new(Expr::Number(q(0, 1))),
+                    Box::new(Expr::Number(q(1, 1))),
+                );
+                vec![Expr::Product(vec![(x, 2), (choice, 1)])]
+            }
+            "leaky-relu" => vec![sum(vec![(q(1, 4), x.clone()), (q(3, 4), relu(x))])],
+            "content" => vec![Expr::Product(vec![
+                (sum(vec![(q(-1, 2), x.clone()), (q(-3, 2), y.clone())]), 1),
+                (y, 1),
+            ])],
+            "common-factor" => vec![sum(vec![
+                (q(2, 1), Expr::Product(vec![(x.clone(), 1), (y.clone(), 1)])),
+                (q(-5, 1), Expr::Product(vec![(x, 2), (y, 1)])),
+                (q(1, 3), one()),
+            ])],
+            other => panic!("the rule {other} has no sample"),
+        }
+    }
+
+    #[test]
+    fn what_a_rule_makes_is_equal() {
+        for rule in RULES {
+            assert!(!rule.because.is_empty());
+            for e in samples(rule.name) {
+                let to = (rule.apply)(&e)
+                    .unwrap_or_else(|| panic!("{} does not match {e:?}", rule.name));
+                assert_ne!(e, to, "{}", rule.name);
+                for at in [
+                    [0.7, -1.3],
+                    [-0.4, 2.0],
+                    [1.9, 0.6],
+                    [-2.5, -0.1],
+                    [0.0, 1.0],
+                ] {
+                    let (a, b) = (value(&e, &at), value(&to, &at));
+                    assert!((a - b).abs() < 1e-9, "{}: {a} and {b} at {at:?}", rule.name);
+                }
+            }
+        }
+    }
 }

@@ -10,14 +10,16 @@
 //! What comes out is a guess that fits the members. Nothing is claimed of it: the formula is proved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
-use super::expr::{Bounds, Expr, Fold};
+use super::columns;
+use super::expr::{Expr, Fold};
 use super::linear::{Linear, Material};
-use super::region::{self, Env, Sets, extended};
+use super::region::{Env, Sets, extended};
 use super::tree::{Forest, Id, Q, Shape, Tree};
 
 /// Trees, each with the values of the variables in scope.
@@ -28,9 +30,6 @@ type Parts = Vec<(Env, Vec<(Q, Id)>)>;
 
 /// Alike parts that may stay single, where no reduction is found: more are spelled out.
 const FEW: usize = 3;
-
-/// Shapes that an output may have.
-const MAX_SHAPES: usize = 6;
 
 /// Members of a family.
 const MAX_MEMBERS: usize = 1 << 18;
@@ -45,72 +44,19 @@ pub struct Unifier<'a> {
     pub scope: usize,
     /// Extents of each array as expressions of the sizes.
     pub extents: Vec<Vec<Linear>>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
 }
 
 impl Unifier<'_> {
-    /// The expression of a family of which some members may have another shape, by guards.
-    pub fn guarded(&mut self, family: &Family) -> Result<Expr, String> {
-        let mut classes = self.classes(family);
-        if classes.len() > MAX_SHAPES {
-            return Err(format!(
-                "its elements have {} different shapes",
-                classes.len()
-            ));
-        }
-        let Some(last) = classes.pop() else {
-            return Err("there is no element".into());
-        };
-        let mut out = self.tree(&last)?;
-        let mut rest: Vec<Env> = last.iter().map(|m| m.0.clone()).collect();
-        while let Some(class) = classes.pop() {
-            let value = self.tree(&class)?;
-            let here: Vec<Env> = class.iter().map(|m| m.0.clone()).collect();
-            let ways = [(&here, &rest, false), (&rest, &here, true)];
-            let ways = ways.map(|(a, b, flip)| Some((self.guard(a, b)?, flip)));
-            let lower = |b: &[Bounds]| b.iter().filter(|b| b.first.is_some()).count();
-            let best = ways
-                .into_iter()
-                .flatten()
-                .min_by_key(|(b, _)| (b.len(), lower(b)));
-            let (bounds, flip) = best.ok_or(
-                "which of its elements have which shape follows no rule that formulas can say",
-            )?;
-            let (yes, no) = if flip { (out, value) } else { (value, out) };
-            out = Expr::Guard(bounds, Box::new(yes), Box::new(no));
-            rest.extend(here);
-        }
-        Ok(out)
-    }
-
-    /// The members by their shapes, the largest class last.
-    pub fn classes(&self, family: &Family) -> Vec<Family> {
-        let mut classes: BTreeMap<Shape, Family> = BTreeMap::new();
-        for (env, id) in family {
-            let class = classes.entry(self.forest.shape(*id)).or_default();
-            class.push((env.clone(), *id));
-        }
-        let mut out: Vec<Family> = classes.into_values().collect();
-        out.sort_by_key(Vec::len);
-        out
-    }
-
-    fn guard(&self, here: &[Env], elsewhere: &[Env]) -> Option<Vec<Bounds>> {
-        let own: Vec<usize> = self
-            .material
-            .vars
-            .iter()
-            .copied()
-            .filter(|v| !self.material.sizes.contains(v))
-            .collect();
-        let directions = region::directions(&own, &[], &self.material.divisors);
-        region::exclude(&self.material, directions, &[], here, elsewhere.to_vec())
-    }
-
     /// The expression of trees of one shape.
     pub fn tree(&mut self, family: &Family) -> Result<Expr, String> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };
+        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            return Err("the time is over".into());
+        }
         if family.len() > MAX_MEMBERS {
             return Err(format!("there are {} alike parts", family.len()));
         }
@@ -523,132 +469,10 @@ impl Unifier<'_> {
         if rows.iter().flatten().any(|r| r.len() != first) {
             return Err("alike parts read different places".into());
         }
-        let columns = Column::all(&rows, first);
-        let mut chosen: Vec<&Column> = Vec::new();
-        let mut kinds = 0;
-        let total: usize = rows.iter().map(Vec::len).sum();
-        while kinds < total {
-            let best = columns
-                .iter()
-                .map(|c| (distinct(&chosen, c, &rows), c))
-                .max_by_key(|(n, c)| (*n, c.rank()));
-            let Some((n, c)) = best.filter(|(n, _)| *n > kinds) else {
-                return Err("alike parts cannot be told apart by what they read".into());
-            };
-            kinds = n;
-            chosen.push(c);
-        }
-        chosen.sort_by_key(|c| c.place);
-        let out = parts
-            .iter()
-            .zip(&rows)
-            .enumerate()
-            .map(|(m, ((env, _), list))| {
-                let tuple =
-                    |row: &Vec<(i64, i64)>| chosen.iter().map(|c| c.index(m, row)).collect();
-                (env.clone(), list.iter().map(tuple).collect())
-            });
-        Ok(out.collect())
+        let tuples = columns::tuples(&rows, first)?;
+        let envs = parts.iter().map(|(env, _)| env.clone());
+        Ok(envs.zip(tuples).collect())
     }
-}
-
-/// A subscript that may tell parts apart.
-struct Column {
-    place: usize,
-    /// The greatest index of what a part reads there, not the least.
-    upper: bool,
-    /// The range is the same in all members.
-    steady: bool,
-    /// One index for each part.
-    single: bool,
-    /// What indices of one member differ by.
-    stride: i64,
-    /// The least index of each member.
-    least: Vec<i64>,
-    /// Indices count from the least one.
-    relative: bool,
-}
-
-impl Column {
-    fn all(rows: &[Vec<Vec<(i64, i64)>>], places: usize) -> Vec<Column> {
-        let mut out = Vec::new();
-        for place in 0..places {
-            let single = rows.iter().flatten().all(|r| r[place].0 == r[place].1);
-            for upper in [false, true] {
-                if upper && single {
-                    continue;
-                }
-                let value = |r: &Vec<(i64, i64)>| if upper { r[place].1 } else { r[place].0 };
-                let ends = |l: &Vec<Vec<(i64, i64)>>| {
-                    let lo = l.iter().map(value).min().unwrap_or(0);
-                    (lo, l.iter().map(value).max().unwrap_or(0))
-                };
-                let ends: Vec<(i64, i64)> = rows.iter().map(ends).collect();
-                let steady = ends.windows(2).all(|w| w[0] == w[1]);
-                let alike = ends.windows(2).all(|w| w[0].1 - w[0].0 == w[1].1 - w[1].0);
-                let moves = ends.windows(2).any(|w| w[0].0 != w[1].0);
-                let from = |(l, e): (&Vec<Vec<(i64, i64)>>, &(i64, i64))| {
-                    l.iter().fold(0i64, |g, r| g.gcd(&(value(r) - e.0)))
-                };
-                let stride = rows
-                    .iter()
-                    .zip(&ends)
-                    .map(from)
-                    .fold(0i64, |g, s| g.gcd(&s));
-                out.push(Column {
-                    place,
-                    upper,
-                    steady,
-                    single,
-                    stride: stride.max(1),
-                    least: ends.iter().map(|e| e.0).collect(),
-                    relative: stride > 1 || moves && alike,
-                });
-            }
-        }
-        out
-    }
-
-    fn rank(&self) -> (bool, bool, bool, std::cmp::Reverse<usize>) {
-        let from_zero = self.least.iter().all(|&v| v == 0);
-        (
-            self.steady,
-            self.single,
-            from_zero,
-            std::cmp::Reverse(self.place),
-        )
-    }
-
-    fn index(&self, member: usize, row: &[(i64, i64)]) -> i64 {
-        let v = if self.upper {
-            row[self.place].1
-        } else {
-            row[self.place].0
-        };
-        match self.relative {
-            true => (v - self.least[member]) / self.stride,
-            false => v,
-        }
-    }
-}
-
-/// How many kinds of parts the chosen columns and one more tell apart, in all members.
-fn distinct(chosen: &[&Column], more: &Column, rows: &[Vec<Vec<(i64, i64)>>]) -> usize {
-    let of = |(m, list): (usize, &Vec<Vec<(i64, i64)>>)| {
-        let kinds: std::collections::BTreeSet<Vec<i64>> = list
-            .iter()
-            .map(|row| {
-                chosen
-                    .iter()
-                    .copied()
-                    .chain([more])
-                    .map(|c| c.index(m, row))
-                    .collect()
-            })
-            .collect();
-        kinds.len()
-    };
-    rows.iter().enumerate().map(of).sum()
 }
 
 fn class_is_at(a: &Env, b: &Env) -> bool {

@@ -180,6 +180,9 @@ pub struct Outcome {
     pub first_fresh: u32,
     /// What was brought to formats that hold less.
     pub narrow: crate::term::overflow::Narrow,
+    /// Of a formula: an integer may be beyond the type of its element, which no kernel can write. It stands there as
+    /// the nearest one, so that what differs from it differs from the formula, and equality says nothing.
+    pub beyond: bool,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
     /// The run made no values: what is written are symbols that equal nothing.

@@ -61,9 +61,9 @@ kinds! {
             "p + n < p"
         }
         Saturation "saturation" {
-            "An integer of a formula that is beyond the type of its element is read as the nearest number of that type.",
-            "Integers of a formula have no bounds; those of an array do.",
-            "volta check --formula 'y[i] = 1000 * x[i]' k.ptx --arg 1=out:u8[64]"
+            "A number of a formula that is rounded to an integer beyond the type of its element is read as the nearest one of that type.",
+            "Conversions of floats saturate. Arithmetic of integers has no bounds in a formula: where it leaves the type of an element, nothing is proved.",
+            "volta check --formula 'y[i] = floor(x[i])' k.ptx --arg 1=out:u8[64]"
         }
         LeftOut "left-out" {
             "Elements of an output are not compared.",
