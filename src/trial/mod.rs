@@ -201,7 +201,10 @@ fn on(inputs: &[InputValue]) -> String {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    format!("on the input {}{rest}", first.join(", "))
+    match first.is_empty() {
+        true => "on inputs that are all 0".into(),
+        false => format!("on the input {}{rest}", first.join(", ")),
+    }
 }
 
 /// Says that a kernel was run on known data, and what that is worth.
