@@ -507,9 +507,14 @@ impl Prover<'_, '_> {
                 Object::Array(n) => self.subject.arrays.0.get(n as usize).and_then(|x| x.extent),
                 Object::Local => None,
             };
-            let Some(extent) = extent else { continue };
+            let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
+            if extent.is_none() && !array {
+                continue;
+            }
             let width = self.w.e.width(a.offset);
-            let last = extent.checked_sub(u64::from(a.bytes));
+            // An array of unknown extent begins somewhere: what lies before it is out of its bounds.
+            let all = i64::MAX as u64;
+            let last = extent.unwrap_or(all).checked_sub(u64::from(a.bytes));
             let outside = match last {
                 None => self.w.e.truth(true),
                 Some(last) => {
