@@ -101,6 +101,11 @@ pub struct Settings {
     pub probabilistic: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
+    /// Measure what rounding does, on so many inputs.
+    #[serde(deserialize_with = "loose::samples")]
+    pub rounding: Option<u64>,
+    /// Say whether the bits of outputs are the same for every schedule.
+    pub deterministic: Option<bool>,
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
@@ -449,6 +454,10 @@ pub struct Options {
     pub probabilistic: bool,
     /// People are told where the kernels round to narrow formats.
     pub precision: bool,
+    /// Inputs on which rounding is measured.
+    pub rounding: u64,
+    /// It is said whether the bits of outputs are the same for every schedule.
+    pub deterministic: bool,
     /// Wall-clock limit.
     pub timeout: Duration,
     /// Memory limit in bytes.
@@ -468,6 +477,8 @@ impl Default for Options {
             exact_constants: false,
             probabilistic: false,
             precision: false,
+            rounding: 0,
+            deterministic: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
             seed: 0,
@@ -499,6 +510,8 @@ impl Layers<'_> {
             }
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
+            out.rounding = layer.rounding.unwrap_or(out.rounding);
+            out.deterministic = layer.deterministic.unwrap_or(out.deterministic);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
