@@ -219,7 +219,8 @@ impl Prover<'_, '_> {
         for g in gaps {
             self.leave_open(g.kind, &g.what, &[g.pc], None);
         }
-        if self.w.e.full {
+        // What is not followed leaves the answer open whatever else is shown.
+        if self.w.e.full || !self.out.open.is_empty() {
             return;
         }
         self.loops();
@@ -346,7 +347,7 @@ impl Prover<'_, '_> {
             .flat_map(|c| self.w.e.literals(*c))
             .collect();
         let always = self.always.clone();
-        let mut out = Integers::new(&mut self.w.e, products);
+        let mut out = Integers::new(&mut self.w.e, products, *self.subject.limits);
         for (c, sign) in counters {
             out.counter(c.symbol, (c.start, c.step, c.count), sign);
         }
