@@ -47,6 +47,7 @@
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
+//! * [`any`]: one kernel in every launch: small launches that are run, and two arbitrary threads for the rest.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the

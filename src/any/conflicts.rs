@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::expr::{Id, Level, Symbol};
 use super::gates::{Holds, Model, together};
 use super::hints;
-use super::limits::MAX_PAIRS;
+use super::limits::{MAX_OPEN, MAX_PAIRS};
 use super::proof::Prover;
 use super::radix::{self, Meeting, apart, meets};
 use super::walk::{Accessed, Barrier, Does, Object};
@@ -269,6 +269,9 @@ pub(super) fn accesses(p: &mut Prover) {
             let object = p.w.out.objects[a.object as usize];
             if a.object != b.object || !conflict(a.does, b.does) || told.contains(&(a.pc, b.pc)) {
                 continue;
+            }
+            if told.len() >= MAX_OPEN {
+                return;
             }
             pairs += 1;
             if pairs > MAX_PAIRS || p.subject.limits.reached().is_some() {

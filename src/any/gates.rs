@@ -139,6 +139,9 @@ pub(super) fn together(e: &Exprs, conditions: &[Id], deep: bool, limits: &Limits
 }
 
 fn solved(e: &Exprs, conditions: &[Id], deep: bool, limits: &Limits) -> (Holds, bool) {
+    if e.full || limits.reached().is_some() {
+        return (Holds::Perhaps(None), true);
+    }
     let no = conditions.iter().any(|c| e.value(*c) == Some(0));
     if no && !e.full {
         return (Holds::Never, true);

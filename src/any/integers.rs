@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::expr::{Exprs, Id, Node, Order};
 use super::limits::{MAX_CONSTRAINTS, MAX_DEGREE, MAX_TERMS};
 use super::linear::{Atom, Poly, excluded};
+use crate::spec::Limits;
 use crate::term::BitsOp;
 
 /// Words below each other that are read as sums.
@@ -28,6 +29,7 @@ pub(super) struct Integers<'a> {
     positive: FxHashMap<Atom, bool>,
     /// Symbols that count without wrapping: start, step and count, and how they are read.
     counters: FxHashMap<Id, (Id, Id, Id, bool)>,
+    limits: Limits,
     /// Sizes of the launch: products of different ones are at most this.
     pub products: Vec<(Vec<Id>, i128)>,
 }
@@ -41,7 +43,11 @@ fn limits_of(width: u8, sign: bool) -> (i128, i128) {
 }
 
 impl<'a> Integers<'a> {
-    pub(super) fn new(e: &'a mut Exprs, products: Vec<(Vec<Id>, i128)>) -> Integers<'a> {
+    pub(super) fn new(
+        e: &'a mut Exprs,
+        products: Vec<(Vec<Id>, i128)>,
+        limits: Limits,
+    ) -> Integers<'a> {
         Integers {
             e,
             facts: Vec::new(),
@@ -49,6 +55,7 @@ impl<'a> Integers<'a> {
             read: FxHashMap::default(),
             positive: FxHashMap::default(),
             counters: FxHashMap::default(),
+            limits,
             products,
         }
     }
@@ -371,6 +378,9 @@ impl<'a> Integers<'a> {
     }
 
     fn excludes(&mut self, goal: &Poly, products: bool) -> bool {
+        if self.limits.reached().is_some() {
+            return false;
+        }
         let Some(negated) = Poly::constant(-1).plus(-1, goal) else {
             return false;
         };

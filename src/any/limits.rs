@@ -19,6 +19,12 @@ pub(super) const MAX_NODES: usize = 400_000;
 pub(super) const MAX_ACCESSES: usize = 600;
 pub(super) const MAX_PAIRS: usize = 60_000;
 
+/// Pairs that are left open before the others are left out.
+pub(super) const MAX_OPEN: usize = 4;
+
+/// Time for a proof.
+pub(super) const PROOF: Duration = Duration::from_secs(15);
+
 /// Times that the body of a loop is read again until the set of its uniform registers is stable.
 pub(super) const MAX_ROUNDS: usize = 12;
 

@@ -39,7 +39,7 @@ mod words;
 
 use facts::{Names, Size, SizeFact};
 use launches::{Concrete, FreeInt, Freedom};
-use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH};
+use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH, PROOF};
 use proof::Proof;
 
 /// Everything that is asked.
@@ -196,13 +196,18 @@ impl<'a> Question<'a> {
         probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
         let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
         let strict = self.layers.iter().rev().find_map(|s| s.strict) == Some(true);
+        let end = Instant::now() + PROOF;
+        let limits = Limits {
+            deadline: Some(self.limits.deadline.map_or(end, |d| d.min(end))),
+            ..self.limits
+        };
         Ok(proof::prove(&proof::Subject {
             kernel: &self.lowered.kernel,
             resolved: &setup.kernels[0],
             arrays: &setup.arrays,
             freedom: &self.freedom,
             strict,
-            limits: &self.limits,
+            limits: &limits,
         }))
     }
 
@@ -216,6 +221,12 @@ impl<'a> Question<'a> {
     fn clean(&self, base: Report, proof: Proof) -> Report {
         let mut report = self.open(base);
         report.verdict = Verdict::Clean;
+        if !self.lowered.kernel.shared.is_empty() || self.lowered.kernel.dynamic_shared.is_some() {
+            let message = "shared memory that a thread reads was written before; that was looked at in small launches alone";
+            report
+                .assumptions
+                .push(AssumptionKind::Written.says(message));
+        }
         for w in proof.warnings {
             let known = report.warnings.iter().any(|old| {
                 old.kind == w.kind

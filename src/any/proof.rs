@@ -219,7 +219,8 @@ impl Prover<'_, '_> {
         for g in gaps {
             self.leave_open(g.kind, &g.what, &[g.pc], None);
         }
-        if self.w.e.full {
+        // What is not followed leaves the answer open whatever else is shown.
+        if self.w.e.full || !self.out.open.is_empty() {
             return;
         }
         self.loops();
@@ -346,7 +347,7 @@ impl Prover<'_, '_> {
             .flat_map(|c| self.w.e.literals(*c))
             .collect();
         let always = self.always.clone();
-        let mut out = Integers::new(&mut self.w.e, products);
+        let mut out = Integers::new(&mut self.w.e, products, *self.subject.limits);
         for (c, sign) in counters {
             out.counter(c.symbol, (c.start, c.step, c.count), sign);
         }
@@ -507,9 +508,14 @@ impl Prover<'_, '_> {
                 Object::Array(n) => self.subject.arrays.0.get(n as usize).and_then(|x| x.extent),
                 Object::Local => None,
             };
-            let Some(extent) = extent else { continue };
+            let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
+            if extent.is_none() && !array {
+                continue;
+            }
             let width = self.w.e.width(a.offset);
-            let last = extent.checked_sub(u64::from(a.bytes));
+            // An array of unknown extent begins somewhere: what lies before it is out of its bounds.
+            let all = i64::MAX as u64;
+            let last = extent.unwrap_or(all).checked_sub(u64::from(a.bytes));
             let outside = match last {
                 None => self.w.e.truth(true),
                 Some(last) => {

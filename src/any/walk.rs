@@ -1180,6 +1180,19 @@ impl<'a> Walk<'a> {
         Some((object, offset))
     }
 
+    /// Allocations are aligned to 256 bytes where nothing else is said, variables as they are declared.
+    fn array_alignment(&self, n: u32) -> u32 {
+        let globals = self.resolved.bindings.globals.iter();
+        let mut variables = globals.zip(&self.kernel.globals);
+        match variables.find(|(a, _)| a.0 == n) {
+            Some((_, v)) => v.align,
+            None => {
+                let array = self.resolved.arrays.0.get(n as usize);
+                array.and_then(|a| a.align).unwrap_or(256)
+            }
+        }
+    }
+
     /// The address must be a multiple of the size of the whole access.
     fn aligned(&mut self, pc: Pc, addr: &Addr, bytes: u32, guard: Id, regs: &[Id]) {
         if bytes <= 1 || !bytes.is_power_of_two() {
@@ -1189,9 +1202,9 @@ impl<'a> Walk<'a> {
             return;
         };
         let align = match self.out.objects.get(object as usize) {
-            Some(Object::Array(_)) => 256,
+            Some(Object::Array(n)) => self.array_alignment(*n),
             Some(Object::Shared(i)) => self.kernel.shared[*i as usize].align,
-            Some(Object::Dynamic) => self.kernel.dynamic_align.max(16),
+            Some(Object::Dynamic) => self.kernel.dynamic_align,
             Some(Object::Local) | None => return,
         };
         let width = self.e.width(offset);

@@ -120,6 +120,11 @@ kinds! {
             "Accepted by --probabilistic; the message bounds the chance that they differ all the same.",
             "volta check a.ptx b.ptx --probabilistic"
         }
+        Written "written" {
+            "Shared memory that is read was written before.",
+            "`race --any` shows that no two threads conflict in any launch; that each byte was written is looked at in the launches that are run.",
+            "__shared__ float s[64]; y[t] = s[t];    // race --any"
+        }
         Fact "fact" {
             "Something that the user said about the data.",
             "Given by --assume.",
