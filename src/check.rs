@@ -25,6 +25,7 @@ use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::rounding::confirm::{Confirmed, confirm};
 use crate::rounding::measure::measure;
+use crate::rounding::range::range;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
@@ -181,6 +182,9 @@ impl Asked<'_> {
                     (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
                 let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                 simulated.found.add_decision(&d);
+                if d.verdict == explain::Verdict::Equivalent && self.limits.reached().is_none() {
+                    simulated.found.warnings.extend(range(&subjects, &stats));
+                }
                 if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
                     simulated.measure(&subjects, &shadow, self.options);
                 }

@@ -25,6 +25,7 @@ use super::execute::{Ran, bits, execute};
 use super::limits::LIMITS;
 use super::sample::{LAWS, PLAIN, changed, draw};
 use super::shadow::{Element, Real, Shadow};
+use super::shares::shares;
 
 /// Defaults of `torch.testing.assert_close`: rtol and atol.
 fn tolerance(fmt: Fmt) -> (f64, f64) {
@@ -113,11 +114,19 @@ impl Default for Row {
     }
 }
 
+/// The largest error, with the element and the input that it is at.
+struct Found {
+    error: f64,
+    worst: Worst,
+    at: Element,
+    values: Vec<u64>,
+}
+
 /// One output over all inputs.
 #[derive(Default)]
 struct Output {
     rows: BTreeMap<usize, Row>,
-    worst: [Option<(f64, Worst)>; 2],
+    worst: [Option<Found>; 2],
     /// The largest error of each element on plain inputs, by its offset.
     by_element: [BTreeMap<u64, f64>; 2],
 }
@@ -280,20 +289,24 @@ impl Measuring<'_> {
                 if side == 1 {
                     largest = largest.max(error);
                 }
-                let worst = &mut output.worst[side];
-                if error > worst.as_ref().map_or(0.0, |w| w.0)
+                let found = &mut output.worst[side];
+                let least = found.as_ref().map_or(0.0, |w| w.error);
+                if error > least
                     && let Some((error, w)) = self.shadow.worst(e, *word, &inputs)
-                    && error > worst.as_ref().map_or(0.0, |w| w.0)
+                    && error > least
                 {
                     let element = text::index(self.arrays, e.array, e.off, bytes);
-                    *worst = Some((
+                    let input = name(law).into();
+                    *found = Some(Found {
                         error,
-                        Worst {
-                            input: name(law).into(),
+                        worst: Worst {
+                            input,
                             element,
                             ..w
                         },
-                    ));
+                        at: *e,
+                        values: values.to_vec(),
+                    });
                 }
             }
             if let [Some(x), Some(y)] = words[..] {
@@ -329,8 +342,12 @@ impl Measuring<'_> {
             }
             let mut errors = Sides::default();
             for (side, (total, worst)) in total.iter().zip(output.worst).enumerate().skip(first) {
-                let worst = worst.map(|w| w.1);
-                let (spread, operations) = (total.spread(), Vec::new());
+                let operations = worst.as_ref().map_or_else(Vec::new, |w| {
+                    let input = bits(&self.shadow.cells, &w.values);
+                    shares(&self.subjects[side - first], &w.at, &input)
+                });
+                let worst = worst.map(|w| w.worst);
+                let spread = total.spread();
                 errors.put(
                     parts[side],
                     Error {

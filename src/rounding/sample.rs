@@ -8,8 +8,14 @@
 use crate::decide::refute::cells::{Cell, encode};
 use crate::decide::refute::links::within_facts;
 use crate::decide::refute::patterns::Random;
-use crate::spec::ElemTy;
+use crate::grid::Subject;
+use crate::kernel::Fmt;
+use crate::spec::{ElemTy, Origin, Role};
+use crate::term::ArrayId;
 use crate::term::gather::Facts;
+
+use super::execute::{Bits, bits};
+use super::limits::LIMITS;
 
 /// A kind of input.
 pub(crate) struct Law {
@@ -76,6 +82,19 @@ pub(crate) const LAWS: [Law; 8] = [
     Law {
         name: "all equal",
         value: |p, _| 1.0 + (p.lot % 1000) as f64 / 1001.0,
+    },
+];
+
+/// Inputs on which kernels overflow that are not written with care: some hundreds, of which an exponential is
+/// beyond every format of 32 bits and a sum of products beyond f16, and numbers whose fourth power is.
+pub(crate) const LARGE: [Law; 2] = [
+    Law {
+        name: "of some hundreds",
+        value: |_, r| 200.0 * normal(r),
+    },
+    Law {
+        name: "near 10^10",
+        value: |_, r| 1e10 * normal(r),
     },
 ];
 
@@ -146,4 +165,35 @@ pub(crate) fn changed(
     }
     within_facts(facts, cells, &mut out);
     out
+}
+
+/// Bytes of an array; of one of unknown extent, the first ones.
+pub(crate) fn length(subject: &Subject<'_>, array: usize) -> u64 {
+    const FIRST: u64 = 1 << 14;
+    subject.arrays.0[array].extent.unwrap_or(FIRST)
+}
+
+/// Numbers by a law for every array that a launch may read, and for every scalar without a value.
+pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Vec<Bits> {
+    let mut cells = Vec::new();
+    for (i, a) in subject.arrays.0.iter().enumerate() {
+        let is_open = a.role != Some(Role::Out) && a.initial.is_none() && a.pointers.is_none();
+        let ty = a.elem.unwrap_or(ElemTy::Float(Fmt::F32));
+        let bytes = ty.bytes().max(1);
+        let count = match a.origin {
+            Origin::Scalar => 1,
+            Origin::Pointer if is_open => length(subject, i).min(LIMITS.drawn_bytes) / bytes,
+            Origin::Pointer | Origin::Global | Origin::Const => 0,
+        };
+        let cell = |k: u64| Cell {
+            array: ArrayId(i as u32),
+            off: k * bytes,
+            bytes: bytes as u8,
+            ty,
+        };
+        cells.extend((0..count).map(cell));
+    }
+    let facts = &subject.resolved.bindings.facts;
+    let values = draw(law, &cells, facts, &mut Random(0));
+    bits(&cells, &values)
 }
