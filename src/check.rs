@@ -31,7 +31,7 @@ use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
-use crate::trial;
+use crate::{cases, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -56,7 +56,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let mut setup = spec::resolve(&kernels, &options.map)?;
+    let setup = spec::resolve(&kernels, &options.map)?;
     let parsed = Instant::now();
 
     let asked = Asked {
@@ -67,17 +67,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let (report, needs_trees) = asked.compared(&setup)?;
-    if !needs_trees || limits.reached().is_some() {
-        return Ok(report);
-    }
-    // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
-    for (i, k) in setup.kernels.iter_mut().enumerate() {
-        k.launch.trees = Some(if same { 0 } else { i as u32 });
-    }
-    Ok(asked.compared(&setup)?.0)
+    let report = asked.judged(&mut setup.clone())?;
+    cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -104,6 +95,7 @@ struct Simulated {
     flips: bool,
     coverage: [decide::Coverage; 2],
     rounding: Option<answer::Rounding>,
+    looked: Vec<answer::coverage::Looked>,
     ended: Instant,
 }
 
@@ -144,6 +136,22 @@ impl Found {
 }
 
 impl Asked<'_> {
+    /// The answer, with as much of how numbers were made as it takes.
+    fn judged(&self, setup: &mut Setup) -> Result<Report, Failure> {
+        let (report, needs_trees) = self.compared(setup)?;
+        if !needs_trees || self.limits.reached().is_some() {
+            return Ok(report);
+        }
+        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+        let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
+        let all = self.lowered;
+        let same = all.iter().all(|l| text(l) == text(&all[0]));
+        for (i, k) in setup.kernels.iter_mut().enumerate() {
+            k.launch.trees = Some(if same { 0 } else { i as u32 });
+        }
+        Ok(self.compared(setup)?.0)
+    }
+
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
     fn compared(&self, setup: &Setup) -> Result<(Report, bool), Failure> {
@@ -251,6 +259,7 @@ impl Asked<'_> {
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
+        let mut looked = Vec::new();
         let mut i = 0;
         let mut formula = self.formula;
         let runs = scope.kernels.map(|covered| {
@@ -261,6 +270,8 @@ impl Asked<'_> {
             let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             found.warnings.extend(ran.partial(&covered));
+            found.warnings.extend(ran.thin(&covered.outcome));
+            looked.extend(ran.looked(&covered.outcome));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
@@ -285,6 +296,7 @@ impl Asked<'_> {
             flips,
             coverage: scope.coverage,
             rounding: None,
+            looked,
             ended,
         };
         (simulated, runs)
@@ -395,6 +407,7 @@ impl Asked<'_> {
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
             rounding: simulated.rounding,
+            looked: simulated.looked,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {

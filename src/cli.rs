@@ -15,6 +15,9 @@ use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
 
+mod any;
+mod lift_args;
+
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
 #[command(name = "volta", version, about, after_help = EXAMPLES, max_term_width = 120)]
@@ -72,6 +75,9 @@ pub enum Command {
     Race(Box<RaceArgs>),
     /// Execute a kernel on numbers, without a GPU.
     Run(Box<RunArgs>),
+    /// What a kernel computes, as formulas that are proved.
+    #[command(after_help = lift_args::EXAMPLES)]
+    Lift(Box<lift_args::LiftArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
@@ -110,6 +116,7 @@ impl Command {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
             Command::Run(_) => "run",
+            Command::Lift(_) => "lift",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
             Command::ServeWorker(_) => "serve-worker",
@@ -140,6 +147,7 @@ impl Command {
             }
             Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
             | Command::Init(_)
             | Command::Dump(_)
@@ -163,6 +171,7 @@ impl Command {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
             Command::Run(a) => Some(&a.output),
+            Command::Lift(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
@@ -211,6 +220,8 @@ pub struct RaceArgs {
     /// Say whether the bits of every output are the same for every schedule.
     #[arg(long)]
     pub deterministic: bool,
+    #[command(flatten)]
+    pub every: any::AnyArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -642,6 +653,7 @@ impl RaceArgs {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
             deterministic: self.deterministic.then_some(true),
+            any: self.every.any.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

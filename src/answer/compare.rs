@@ -82,6 +82,8 @@ pub enum Outputs {
     Compared(Vec<Output>),
     /// Those that a `run` wrote.
     Written(Vec<Written>),
+    /// Those that a `lift` found formulas of.
+    Lifted(Vec<Lifted>),
 }
 
 impl Outputs {
@@ -89,7 +91,15 @@ impl Outputs {
     pub fn compared(&self) -> &[Output] {
         match self {
             Outputs::Compared(all) => all,
-            Outputs::Written(_) => &[],
+            Outputs::Written(_) | Outputs::Lifted(_) => &[],
+        }
+    }
+
+    /// Those that have formulas.
+    pub fn lifted(&self) -> &[Lifted] {
+        match self {
+            Outputs::Lifted(all) => all,
+            Outputs::Compared(_) | Outputs::Written(_) => &[],
         }
     }
 }
@@ -106,6 +116,19 @@ pub struct Written {
     /// The elements, flat: numbers; strings for what is none and for integers beyond 2^53; null where nothing was
     /// written.
     pub values: Vec<serde_json::Value>,
+}
+
+/// An output with its formula.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lifted {
+    /// Its name.
+    pub name: String,
+    /// What `--formula` accepts and proves.
+    pub formula: String,
+    /// The sizes at which it is proved; one without names for a launch without `--for`.
+    pub proved_at: Vec<IndexMap<String, i64>>,
+    /// True if nothing is proved between several sizes, for which the formula was made.
+    pub conjectured: bool,
 }
 
 /// What was found about one output array.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub mod compare;
+pub mod coverage;
 pub mod determinism;
 pub mod error;
 pub mod finding;
@@ -22,13 +23,14 @@ pub mod schema;
 pub mod verdict;
 
 pub use compare::{
-    Chance, Counterexample, Difference, InputElement, Machine, Output, Outputs, Value, Written,
+    Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
+    Written,
 };
 pub use determinism::{Determinism, SameBits};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
+pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
@@ -47,6 +49,8 @@ pub enum Command {
     Race,
     /// What does a kernel compute of some numbers?
     Run,
+    /// What does a kernel compute, as formulas?
+    Lift,
 }
 
 impl Command {
@@ -56,6 +60,7 @@ impl Command {
             Command::Check => "check",
             Command::Race => "race",
             Command::Run => "run",
+            Command::Lift => "lift",
         }
     }
 }
@@ -116,6 +121,10 @@ pub struct Report {
     pub rounding: Option<Rounding>,
     /// Counts and times.
     pub stats: Stats,
+    /// The conditions that the runs came to, while the report is being made.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub looked: Vec<coverage::Looked>,
 }
 
 /// Counts of an answer, and its times.

@@ -23,14 +23,15 @@ use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
-    WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
+    UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::ArrayId;
 
 pub mod between;
 mod discharge;
+mod guards;
 pub mod intervals;
 pub mod memory;
 pub mod numbers;
@@ -273,6 +274,7 @@ impl<'a> Whole<'a> {
         for (all, own) in executed.iter_mut().zip(&o.executed) {
             *all += own;
         }
+        self.out.outcome.taken.add(&o.taken);
         self.out.terms += o.store.len() as u64;
         self.assumptions
             .append(&mut o.assumptions.drain(..).collect());
@@ -289,6 +291,9 @@ impl<'a> Whole<'a> {
         };
         let gathers = std::mem::take(&mut o.gathers);
         let map = self.memory.add(o, &overlaps, initials);
+        for met in std::mem::take(&mut self.memory.met) {
+            self.between.may_meet(met);
+        }
         for g in gathers {
             let g = g.moved(|t| map.as_ref().map_or(t, |m| m[t.0 as usize]), Some(cta));
             self.gathers.note(g);
@@ -444,12 +449,25 @@ impl<'a> Whole<'a> {
                 "whether one cluster holds both CTAs is not known",
             ),
         };
-        self.out.outcome.unknowns.push(Finding {
+        let open = Finding {
             kind,
             message: format!("{what}: {why}"),
             count: f.count,
             sites,
-        });
+        };
+        match f.cond {
+            None => self.out.outcome.unknowns.push(open),
+            Some(cond) => self.out.outcome.conditionals.push(Conditional {
+                cond,
+                defect: Finding {
+                    kind: DefectKind::DataRace,
+                    message: format!("{what}: nothing orders different CTAs of one launch"),
+                    count: open.count,
+                    sites: open.sites.clone(),
+                },
+                open,
+            }),
+        }
     }
 
     /// Plain writes of one element by several CTAs: a warning where the values are equal.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::diag::{Source, Span};
 
+pub mod conditions;
 pub mod error;
 pub mod lower;
 pub mod op;
@@ -155,6 +156,8 @@ pub struct Kernel {
     /// For each conditional branch, by pc: the immediate post-dominator (where both ways meet),
     /// or `u32::MAX` where only the exit is common.
     pub join: Vec<u32>,
+    /// Conditions that the size of a launch can change, in order of their instructions.
+    pub conditions: Vec<conditions::Condition>,
 }
 
 /// A source location of a `.loc` directive.

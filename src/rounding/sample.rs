@@ -12,7 +12,7 @@ use crate::grid::Subject;
 use crate::kernel::Fmt;
 use crate::spec::{ElemTy, Origin, Role};
 use crate::term::ArrayId;
-use crate::term::gather::Facts;
+use crate::term::facts::Facts;
 
 use super::execute::{Bits, bits};
 use super::limits::LIMITS;

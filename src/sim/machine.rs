@@ -136,6 +136,8 @@ pub struct Machine<'k> {
     pub trace: Option<Vec<(u32, u32, Pc)>>,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
+    /// Which values the conditions took that a size can change.
+    pub taken: super::taken::Taken,
     /// What was read where data choose.
     pub gathers: super::gather::Gathers,
     /// Serial of the first fresh symbol.
@@ -368,6 +370,7 @@ impl<'k> Machine<'k> {
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
+            taken: super::taken::Taken::new(kernel),
             gathers: Default::default(),
             fresh: first_fresh(side),
             first_fresh: first_fresh(side),
@@ -512,6 +515,9 @@ impl<'k> Machine<'k> {
 
     /// Whether rounding turns the answer of a test over.
     pub(super) fn flip(&mut self, question: Question) -> TermId {
+        if self.values.store.facts.reals_decide {
+            return self.values.store.bool(false);
+        }
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.flip(serial, question)

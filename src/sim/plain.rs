@@ -11,6 +11,7 @@
 //! Not claimed: a schedule of its own. The steps, their order and all that they note are those of
 //! the general step.
 
+use crate::kernel::conditions::Seen;
 use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
 
 use super::accumulate::accumulates;
@@ -131,11 +132,14 @@ impl Machine<'_> {
             let mut to = Pc(pc.0 + 1);
             match (class, &inst.op) {
                 (Class::General, _) => break,
-                (Class::Branch, Op::Bra { target, .. }) => match self.all_jump(w, mask, pc) {
-                    Some(true) => to = *target,
-                    Some(false) => {}
-                    None => break,
-                },
+                (Class::Branch, Op::Bra { target, .. }) => {
+                    match self.all_jump(w, mask, pc) {
+                        Some(true) => to = *target,
+                        Some(false) => {}
+                        None => break,
+                    }
+                    self.note_taken(w, mask, pc, Seen::Guard);
+                }
                 (_, Op::Bra { target, .. }) => to = *target,
                 _ => {}
             }

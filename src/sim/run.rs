@@ -440,6 +440,7 @@ impl Machine<'_> {
             });
         }
         out.memory = keeps_memory.then(|| self.left());
+        out.guards = self.guards().filter(|_| self.footprint.on());
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();
@@ -449,6 +450,7 @@ impl Machine<'_> {
         out.conditionals = self.conditionals;
         out.stats = self.stats;
         out.executed = self.executed;
+        out.taken = self.taken;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();

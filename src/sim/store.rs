@@ -76,7 +76,8 @@ impl Machine<'_> {
                 (targets, conflicts)
             }
             None => {
-                let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
+                let who = (w, exec, pc);
+                let mut targets = self.all_targets(who, access.space, addr, under, size)?;
                 self.check(w, pc, &mut targets, size, true);
                 let conflicts = self.order_accesses(w, pc, &targets, elems, kind, false)?;
                 (targets, conflicts)
@@ -115,6 +116,14 @@ impl Machine<'_> {
                 let v = match cond {
                     None => v,
                     Some(c) => {
+                        let v = match v {
+                            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(c, t)),
+                            Val::Bits(t) => {
+                                let t = self.values.store.decided_under(c, t);
+                                self.values.of_bits(t)
+                            }
+                            v => v,
+                        };
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }
@@ -259,6 +268,9 @@ impl Machine<'_> {
         ty: NumTy,
         c: &SameWrite,
     ) -> Val {
+        if self.excluded((&c.earlier, &c.later), region, c.offset) {
+            return v;
+        }
         let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
         let width = (bytes * 8) as u8;
         let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));

@@ -7,6 +7,7 @@
 //! Not claimed: that every equal pair of lanes is found; only a whole warp (its executing lanes)
 //! is. Plain integer arithmetic is not looked at: it runs on all lanes at once anyway.
 
+use crate::kernel::conditions::Seen;
 use crate::kernel::{Inst, Op, Pc, RegId, operands};
 
 use super::machine::{Machine, Stop};
@@ -110,6 +111,7 @@ impl Machine<'_> {
         };
         self.may_go_on()?;
         self.compute_lanes(w, exec, pc, op)?;
+        self.note_taken(w, exec, pc, Seen::Result);
         if let Some(plan) = plan {
             self.carry_out(w, plan);
         }

@@ -88,6 +88,8 @@ pub struct Settings {
     pub warp_sync: Option<bool>,
     /// Warnings that count as defects.
     pub strict: Option<bool>,
+    /// Every launch that nothing binds.
+    pub any: Option<bool>,
     /// Kinds of warnings that make the exit status 1; those of all layers together.
     pub deny: Vec<String>,
     /// Kinds of denied warnings that an entry must have.
@@ -442,6 +444,8 @@ pub struct Options {
     pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// A race is looked for in every launch that nothing binds.
+    pub any: bool,
     /// Kinds of warnings that make the exit status 1.
     pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
@@ -468,6 +472,7 @@ impl Default for Options {
             map: Vec::new(),
             sizes: Sizes::default(),
             strict: false,
+            any: false,
             deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
@@ -496,6 +501,7 @@ impl Layers<'_> {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
             }
+            out.any = layer.any.unwrap_or(out.any);
             for word in &layer.deny {
                 out.deny.extend(denied(word)?);
             }
