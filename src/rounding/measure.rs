@@ -219,18 +219,17 @@ impl Measuring<'_> {
             if first.deciding.limits.reached().is_some() || self.work > LIMITS.work {
                 return;
             }
+            let cells = &self.shadow.cells;
             let (law, values) = match (&best, i < drawn) {
-                (Some((_, values)), false) => (
-                    LAST,
-                    changed(&self.shadow.cells, values, facts, &mut random),
-                ),
+                (Some((_, values)), false) => (LAST, changed(cells, values, facts, &mut random)),
                 _ => {
                     let law = i as usize % LAWS.len();
-                    (
-                        law,
-                        draw(&LAWS[law], &self.shadow.cells, facts, &mut random),
-                    )
+                    (law, draw(&LAWS[law], cells, facts, &mut random))
                 }
+            };
+            let Some(values) = values else {
+                self.skipped += 1;
+                continue;
             };
             let Some(error) = self.one(law, &values) else {
                 self.skipped += 1;

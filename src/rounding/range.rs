@@ -30,7 +30,9 @@ pub(crate) fn range(subjects: &[Subject<'_>], stats: &[Stats]) -> Option<Finding
         return None;
     }
     for law in &LARGE {
-        let input = everywhere(reference, law);
+        let Some(input) = everywhere(reference, law) else {
+            continue;
+        };
         let ran = [reference, optimized].map(|s| execute(s, &input, false).filter(Ran::is_known));
         let [Some(x), Some(y)] = ran else { continue };
         if let Some((element, x, y)) = overflow(reference, [&x, &y]) {

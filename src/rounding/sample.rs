@@ -101,8 +101,13 @@ pub(crate) const LARGE: [Law; 2] = [
 /// Kinds that tests draw.
 pub(crate) const PLAIN: usize = 2;
 
-/// The values of cells, by a law.
-pub(crate) fn draw(law: &Law, cells: &[Cell], facts: &Facts, random: &mut Random) -> Vec<u64> {
+/// The values of cells, by a law; `None` if the facts about the data do not hold of them.
+pub(crate) fn draw(
+    law: &Law,
+    cells: &[Cell],
+    facts: &Facts,
+    random: &mut Random,
+) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(cells.len());
     let (mut first, mut before, mut lot) = (0, 0.0, 0);
     for (i, c) in cells.iter().enumerate() {
@@ -126,8 +131,12 @@ pub(crate) fn draw(law: &Law, cells: &[Cell], facts: &Facts, random: &mut Random
             ElemTy::Int { .. } => random.below(16),
         });
     }
-    within_facts(facts, cells, &mut out);
-    out
+    holds(facts, cells, &mut out).then_some(out)
+}
+
+/// True if the facts about the data hold of values, which are changed so that they may.
+fn holds(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
+    facts.all().is_empty() || within_facts(facts, cells, values)
 }
 
 /// Values near those of an input: some numbers are scaled, turned round, or take the place of others.
@@ -136,10 +145,10 @@ pub(crate) fn changed(
     values: &[u64],
     facts: &Facts,
     random: &mut Random,
-) -> Vec<u64> {
+) -> Option<Vec<u64>> {
     let mut out = values.to_vec();
     if cells.is_empty() {
-        return out;
+        return Some(out);
     }
     let n = cells.len() as u64;
     for _ in 0..1 + random.below(1 + n / 8) {
@@ -163,8 +172,7 @@ pub(crate) fn changed(
             }
         };
     }
-    within_facts(facts, cells, &mut out);
-    out
+    holds(facts, cells, &mut out).then_some(out)
 }
 
 /// Bytes of an array; of one of unknown extent, the first ones.
@@ -173,8 +181,9 @@ pub(crate) fn length(subject: &Subject<'_>, array: usize) -> u64 {
     subject.arrays.0[array].extent.unwrap_or(FIRST)
 }
 
-/// Numbers by a law for every array that a launch may read, and for every scalar without a value.
-pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Vec<Bits> {
+/// Numbers by a law for every array that a launch may read, and for every scalar without a value; `None` if the facts
+/// about the data do not hold of them.
+pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Option<Vec<Bits>> {
     let mut cells = Vec::new();
     for (i, a) in subject.arrays.0.iter().enumerate() {
         let is_open = a.role != Some(Role::Out) && a.initial.is_none() && a.pointers.is_none();
@@ -194,6 +203,6 @@ pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Vec<Bits> {
         cells.extend((0..count).map(cell));
     }
     let facts = &subject.resolved.bindings.facts;
-    let values = draw(law, &cells, facts, &mut Random(0));
-    bits(&cells, &values)
+    let values = draw(law, &cells, facts, &mut Random(0))?;
+    Some(bits(&cells, &values))
 }

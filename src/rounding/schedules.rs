@@ -104,7 +104,7 @@ fn refuted(subject: &Subject<'_>, outcome: &Outcome) -> Option<Schedules> {
         return None;
     }
     let law = &LAWS[0];
-    let input = everywhere(subject, law);
+    let input = everywhere(subject, law)?;
     let resolved = filled(subject.resolved, subject.arrays, &input)?;
     let executed = Subject {
         resolved: &resolved,
