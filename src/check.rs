@@ -27,6 +27,7 @@ use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::rounding::confirm::{Confirmed, confirm};
 use crate::rounding::measure::measure;
+use crate::rounding::range::range;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
@@ -212,6 +213,10 @@ impl Asked<'_> {
                 let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                 simulated.found.add_decision(&d);
                 simulated.found.add_beyond(&d);
+                let proved = d.verdict == explain::Verdict::Equivalent;
+                if proved && !self.is_sequence() && self.limits.reached().is_none() {
+                    simulated.found.warnings.extend(range(&subjects, &stats));
+                }
                 if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
                     simulated.measure(&subjects, &shadow, self.options);
                 }
@@ -252,6 +257,11 @@ impl Asked<'_> {
             rest = others;
         }
         out
+    }
+
+    /// Whether a side is launches one after the other.
+    fn is_sequence(&self) -> bool {
+        self.specs.iter().any(|s| s.step.is_some())
     }
 
     /// Runs the kernels where they are compared, and expands the formula there.
@@ -380,9 +390,8 @@ impl Asked<'_> {
         found: &mut Found,
     ) -> Option<answer::Counterexample> {
         // One launch alone is run on numbers.
-        let is_sequence = self.specs.iter().any(|s| s.step.is_some());
         let confirmed = match self.limits.reached() {
-            None if !is_sequence => confirm(subjects, stats, &example),
+            None if !self.is_sequence() => confirm(subjects, stats, &example),
             _ => Confirmed::Unknown,
         };
         let machine = match confirmed {

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::answer::Command;
+use crate::answer::{Command, ErrorKind};
 use crate::any;
 use crate::check::{
     Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
@@ -27,6 +27,10 @@ use crate::{cases, trial};
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
+    if options.any && options.deterministic {
+        let message = "--deterministic is about one launch, and --any about every one";
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
     if options.any {
         return any::race(layers, files);
     }

@@ -180,6 +180,8 @@ fn body(r: &Report, files: &mut Files) -> Markup {
         (findings(&r.warnings, ("Warnings", ""), files))
         @if !r.assumptions.is_empty() { (assumptions(&r.assumptions)) }
         (precision(&r.precision))
+        @if let Some(d) = &r.determinism { h2 { "Same bits" } p { (d.answer.name()) ": " (d.because) } }
+        @if let Some(measured) = &r.rounding { (super::rounding::page(measured)) }
         (times(&r.stats.seconds))
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt::{self, Write};
 
 use anstyle::Style;
+use maud::{Markup, html};
 
 use super::human::place;
-use crate::answer::Determinism;
 use crate::answer::rounding::{Close, Error, Measured, Rounding, Spread};
+use crate::answer::{Determinism, Part};
 use crate::diag::visible;
 
 const BOLD: Style = Style::new().bold();
@@ -159,5 +160,65 @@ fn digits(x: f64) -> String {
         x if x < 0.01 || x >= 1e6 => format!("{x:.1e}"),
         x if x < 10.0 => format!("{x:.2}"),
         x => format!("{x:.0}"),
+    }
+}
+
+/// Size of a plot.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 160.0;
+
+/// The tables and plots of a page.
+pub fn page(r: &Rounding) -> Markup {
+    html! {
+        h2 { "Rounding" }
+        p { "Errors against the real value in ulps, the largest and the root of the mean square, on " (r.samples) " inputs." }
+        @for o in &r.outputs {
+            div.wide { table {
+                tr {
+                    th { (o.name) " (" (o.r#type) ")" }
+                    @for (part, _) in o.errors.iter() { th { (part.name()) } }
+                    th { "assert_close" }
+                }
+                @for k in &o.inputs {
+                    tr {
+                        td { (k.name) }
+                        @for (_, s) in k.errors.iter() { td.m { (cell(s)) } }
+                        td { @if let Some(c) = &k.close { (close(c)) } }
+                    }
+                }
+            } }
+            (plot(o))
+        }
+        @if let Some(why) = &r.left_out { p.dim { "Measured: " (why) "." } }
+    }
+}
+
+/// The error of each element, by kernel.
+fn plot(o: &Measured) -> Markup {
+    let all = || o.by_element.iter().flat_map(|(_, v)| v.iter().copied());
+    let top = all().fold(0.0, f64::max);
+    let count = o.by_element.iter().map(|(_, v)| v.len()).max().unwrap_or(0);
+    if count < 2 || top == 0.0 {
+        return html! {};
+    }
+    let line = |v: &[f64]| {
+        let point = |(i, y): (usize, &f64)| {
+            let x = WIDTH * i as f64 / (count - 1) as f64;
+            format!("{x:.1},{:.1}", HEIGHT * (1.0 - y / top))
+        };
+        let points: Vec<String> = v.iter().enumerate().map(point).collect();
+        points.join(" ")
+    };
+    let dash = |part: Part| match part {
+        Part::Reference => "4 3",
+        _ => "none",
+    };
+    html! {
+        p.dim { "Largest error of each element on normal and uniform inputs, up to " (digits(top)) " ulps; the reference dashed." }
+        svg width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+            @for (part, v) in o.by_element.iter() {
+                polyline points=(line(v)) fill="none" stroke="currentColor" stroke-dasharray=(dash(part)) {}
+            }
+        }
     }
 }

@@ -6,6 +6,10 @@
 pub(crate) struct Table {
     /// Instructions times lanes of one kernel, above which a counterexample is not executed.
     pub confirm: u64,
+    /// The same, above which it is not executed on large inputs.
+    pub range: u64,
+    /// Bytes of an array that numbers are drawn for.
+    pub drawn_bytes: u64,
     /// Bytes of an array that is filled.
     pub array_bytes: u64,
     /// Instructions times lanes of all executions of a measurement.
@@ -24,6 +28,8 @@ pub(crate) struct Table {
 
 pub(crate) const LIMITS: Table = Table {
     confirm: 4_000_000,
+    range: 100_000,
+    drawn_bytes: 1 << 22,
     array_bytes: 1 << 28,
     work: 200_000_000,
     terms: 1 << 20,

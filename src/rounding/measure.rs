@@ -25,6 +25,7 @@ use super::execute::{Ran, bits, execute};
 use super::limits::LIMITS;
 use super::sample::{LAWS, PLAIN, changed, draw};
 use super::shadow::{Element, Real, Shadow};
+use super::shares::shares;
 
 /// Defaults of `torch.testing.assert_close`: rtol and atol.
 fn tolerance(fmt: Fmt) -> (f64, f64) {
@@ -113,11 +114,19 @@ impl Default for Row {
     }
 }
 
+/// The largest error, with the element and the input that it is at.
+struct Found {
+    error: f64,
+    worst: Worst,
+    at: Element,
+    values: Vec<u64>,
+}
+
 /// One output over all inputs.
 #[derive(Default)]
 struct Output {
     rows: BTreeMap<usize, Row>,
-    worst: [Option<(f64, Worst)>; 2],
+    worst: [Option<Found>; 2],
     /// The largest error of each element on plain inputs, by its offset.
     by_element: [BTreeMap<u64, f64>; 2],
 }
@@ -210,18 +219,17 @@ impl Measuring<'_> {
             if first.deciding.limits.reached().is_some() || self.work > LIMITS.work {
                 return;
             }
+            let cells = &self.shadow.cells;
             let (law, values) = match (&best, i < drawn) {
-                (Some((_, values)), false) => (
-                    LAST,
-                    changed(&self.shadow.cells, values, facts, &mut random),
-                ),
+                (Some((_, values)), false) => (LAST, changed(cells, values, facts, &mut random)),
                 _ => {
                     let law = i as usize % LAWS.len();
-                    (
-                        law,
-                        draw(&LAWS[law], &self.shadow.cells, facts, &mut random),
-                    )
+                    (law, draw(&LAWS[law], cells, facts, &mut random))
                 }
+            };
+            let Some(values) = values else {
+                self.skipped += 1;
+                continue;
             };
             let Some(error) = self.one(law, &values) else {
                 self.skipped += 1;
@@ -280,20 +288,24 @@ impl Measuring<'_> {
                 if side == 1 {
                     largest = largest.max(error);
                 }
-                let worst = &mut output.worst[side];
-                if error > worst.as_ref().map_or(0.0, |w| w.0)
+                let found = &mut output.worst[side];
+                let least = found.as_ref().map_or(0.0, |w| w.error);
+                if error > least
                     && let Some((error, w)) = self.shadow.worst(e, *word, &inputs)
-                    && error > worst.as_ref().map_or(0.0, |w| w.0)
+                    && error > least
                 {
                     let element = text::index(self.arrays, e.array, e.off, bytes);
-                    *worst = Some((
+                    let input = name(law).into();
+                    *found = Some(Found {
                         error,
-                        Worst {
-                            input: name(law).into(),
+                        worst: Worst {
+                            input,
                             element,
                             ..w
                         },
-                    ));
+                        at: *e,
+                        values: values.to_vec(),
+                    });
                 }
             }
             if let [Some(x), Some(y)] = words[..] {
@@ -329,8 +341,12 @@ impl Measuring<'_> {
             }
             let mut errors = Sides::default();
             for (side, (total, worst)) in total.iter().zip(output.worst).enumerate().skip(first) {
-                let worst = worst.map(|w| w.1);
-                let (spread, operations) = (total.spread(), Vec::new());
+                let operations = worst.as_ref().map_or_else(Vec::new, |w| {
+                    let input = bits(&self.shadow.cells, &w.values);
+                    shares(&self.subjects[side - first], &w.at, &input)
+                });
+                let worst = worst.map(|w| w.worst);
+                let spread = total.spread();
                 errors.put(
                     parts[side],
                     Error {

@@ -8,8 +8,14 @@
 use crate::decide::refute::cells::{Cell, encode};
 use crate::decide::refute::links::within_facts;
 use crate::decide::refute::patterns::Random;
-use crate::spec::ElemTy;
+use crate::grid::Subject;
+use crate::kernel::Fmt;
+use crate::spec::{ElemTy, Origin, Role};
+use crate::term::ArrayId;
 use crate::term::facts::Facts;
+
+use super::execute::{Bits, bits};
+use super::limits::LIMITS;
 
 /// A kind of input.
 pub(crate) struct Law {
@@ -79,11 +85,29 @@ pub(crate) const LAWS: [Law; 8] = [
     },
 ];
 
+/// Inputs on which kernels overflow that are not written with care: some hundreds, of which an exponential is
+/// beyond every format of 32 bits and a sum of products beyond f16, and numbers whose fourth power is.
+pub(crate) const LARGE: [Law; 2] = [
+    Law {
+        name: "of some hundreds",
+        value: |_, r| 200.0 * normal(r),
+    },
+    Law {
+        name: "near 10^10",
+        value: |_, r| 1e10 * normal(r),
+    },
+];
+
 /// Kinds that tests draw.
 pub(crate) const PLAIN: usize = 2;
 
-/// The values of cells, by a law.
-pub(crate) fn draw(law: &Law, cells: &[Cell], facts: &Facts, random: &mut Random) -> Vec<u64> {
+/// The values of cells, by a law; `None` if the facts about the data do not hold of them.
+pub(crate) fn draw(
+    law: &Law,
+    cells: &[Cell],
+    facts: &Facts,
+    random: &mut Random,
+) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(cells.len());
     let (mut first, mut before, mut lot) = (0, 0.0, 0);
     for (i, c) in cells.iter().enumerate() {
@@ -107,8 +131,12 @@ pub(crate) fn draw(law: &Law, cells: &[Cell], facts: &Facts, random: &mut Random
             ElemTy::Int { .. } => random.below(16),
         });
     }
-    within_facts(facts, cells, &mut out);
-    out
+    holds(facts, cells, &mut out).then_some(out)
+}
+
+/// True if the facts about the data hold of values, which are changed so that they may.
+fn holds(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
+    facts.all().is_empty() || within_facts(facts, cells, values)
 }
 
 /// Values near those of an input: some numbers are scaled, turned round, or take the place of others.
@@ -117,10 +145,10 @@ pub(crate) fn changed(
     values: &[u64],
     facts: &Facts,
     random: &mut Random,
-) -> Vec<u64> {
+) -> Option<Vec<u64>> {
     let mut out = values.to_vec();
     if cells.is_empty() {
-        return out;
+        return Some(out);
     }
     let n = cells.len() as u64;
     for _ in 0..1 + random.below(1 + n / 8) {
@@ -144,6 +172,37 @@ pub(crate) fn changed(
             }
         };
     }
-    within_facts(facts, cells, &mut out);
-    out
+    holds(facts, cells, &mut out).then_some(out)
+}
+
+/// Bytes of an array; of one of unknown extent, the first ones.
+pub(crate) fn length(subject: &Subject<'_>, array: usize) -> u64 {
+    const FIRST: u64 = 1 << 14;
+    subject.arrays.0[array].extent.unwrap_or(FIRST)
+}
+
+/// Numbers by a law for every array that a launch may read, and for every scalar without a value; `None` if the facts
+/// about the data do not hold of them.
+pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Option<Vec<Bits>> {
+    let mut cells = Vec::new();
+    for (i, a) in subject.arrays.0.iter().enumerate() {
+        let is_open = a.role != Some(Role::Out) && a.initial.is_none() && a.pointers.is_none();
+        let ty = a.elem.unwrap_or(ElemTy::Float(Fmt::F32));
+        let bytes = ty.bytes().max(1);
+        let count = match a.origin {
+            Origin::Scalar => 1,
+            Origin::Pointer if is_open => length(subject, i).min(LIMITS.drawn_bytes) / bytes,
+            Origin::Pointer | Origin::Global | Origin::Const => 0,
+        };
+        let cell = |k: u64| Cell {
+            array: ArrayId(i as u32),
+            off: k * bytes,
+            bytes: bytes as u8,
+            ty,
+        };
+        cells.extend((0..count).map(cell));
+    }
+    let facts = &subject.resolved.bindings.facts;
+    let values = draw(law, &cells, facts, &mut Random(0))?;
+    Some(bits(&cells, &values))
 }

@@ -11,22 +11,20 @@
 use crate::answer::determinism::{Determinism, SameBits, Schedules};
 use crate::answer::{Site, Verdict};
 use crate::decide::goal::is_compared;
-use crate::decide::refute::cells::Cell;
-use crate::decide::refute::patterns::Random;
 use crate::explain::text;
 use crate::grid::{Subject, numbers};
 use crate::kernel::{Fmt, Pc, ScheduleUse, schedule_use};
 use crate::report::Ran;
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
+use crate::spec::ElemTy;
 use crate::spec::launch::Selection;
-use crate::spec::{ElemTy, Origin, Role};
 use crate::term::ArrayId;
 
 use super::confirm::shown;
-use super::execute::{Bits, bits, filled};
+use super::execute::filled;
 use super::limits::LIMITS;
-use super::sample::{LAWS, draw};
+use super::sample::{LAWS, everywhere, length};
 
 /// Places that are named.
 const PLACES: usize = 8;
@@ -106,7 +104,7 @@ fn refuted(subject: &Subject<'_>, outcome: &Outcome) -> Option<Schedules> {
         return None;
     }
     let law = &LAWS[0];
-    let input = input(subject);
+    let input = everywhere(subject, law)?;
     let resolved = filled(subject.resolved, subject.arrays, &input)?;
     let executed = Subject {
         resolved: &resolved,
@@ -168,41 +166,4 @@ fn differing(
         }
     }
     None
-}
-
-/// Bytes of an array; of one of unknown extent, the first ones.
-fn length(subject: &Subject<'_>, array: usize) -> u64 {
-    const FIRST: u64 = 1 << 14;
-    subject.arrays.0[array].extent.unwrap_or(FIRST)
-}
-
-/// Numbers for everything that is read.
-fn input(subject: &Subject<'_>) -> Vec<Bits> {
-    const MOST: u64 = 1 << 22;
-    let mut cells = Vec::new();
-    for (i, a) in subject.arrays.0.iter().enumerate() {
-        let fits = match a.origin {
-            Origin::Pointer => {
-                a.role != Some(Role::Out) && a.initial.is_none() && a.pointers.is_none()
-            }
-            Origin::Scalar => true,
-            Origin::Global | Origin::Const => false,
-        };
-        let ty = a.elem.unwrap_or(ElemTy::Float(Fmt::F32));
-        let bytes = ty.bytes().max(1);
-        let count = match a.origin {
-            Origin::Scalar => 1,
-            _ => length(subject, i).min(MOST) / bytes,
-        };
-        let cell = |k: u64| Cell {
-            array: ArrayId(i as u32),
-            off: k * bytes,
-            bytes: bytes as u8,
-            ty,
-        };
-        cells.extend((0..count).filter(|_| fits).map(cell));
-    }
-    let facts = &subject.resolved.bindings.facts;
-    let values = draw(&LAWS[0], &cells, facts, &mut Random(0));
-    bits(&cells, &values)
 }

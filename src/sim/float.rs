@@ -49,7 +49,7 @@ impl Machine<'_> {
             return Ok(());
         };
         let known = match self.values.numbers {
-            true => self.float_numbers(w, exec, &self.inst(pc).op),
+            true => self.float_numbers((w, pc), exec, &self.inst(pc).op),
             false => 0,
         };
         let exec = exec & !known;

@@ -212,6 +212,7 @@ impl<'k> Machine<'k> {
         values.store.facts = bindings.facts.clone();
         values.trees = launch.trees;
         values.numbers = launch.numbers;
+        values.wobble = launch.wobbling.map(super::wobble::Wobble::new);
         values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {

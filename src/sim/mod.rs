@@ -87,6 +87,7 @@ pub mod warp;
 mod warpgroup;
 mod wgmma;
 mod wmma;
+mod wobble;
 mod written;
 
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};

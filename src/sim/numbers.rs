@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, NumTy, Op, Rnd, Src};
+use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, NumTy, Op, Pc, Rnd, Src};
 use crate::number::{self, Float, Narrowing};
 use crate::term::{ArrayId, Term, TermId};
 
@@ -18,6 +18,7 @@ use super::machine::Machine;
 use super::memory::{Region, RegionKind};
 use super::value::{Val, Values};
 use super::warp::{LANES, lanes};
+use super::wobble;
 
 /// The arrays as CTAs before this one left them; none before the first.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +92,7 @@ impl Machine<'_> {
     }
 
     /// Computes a float operation in the lanes whose operands are known; gives these lanes.
-    pub(super) fn float_numbers(&mut self, w: usize, exec: u32, op: &Op) -> u32 {
+    pub(super) fn float_numbers(&mut self, (w, pc): (usize, Pc), exec: u32, op: &Op) -> u32 {
         let Op::Float {
             op,
             fmt,
@@ -111,13 +112,19 @@ impl Machine<'_> {
         let words = src.map(|s: Src| self.words(w, s));
         let formats = (*fmt, *src_fmt);
         let (mut out, mut done) = ([0; LANES], 0);
+        let mut wobble = self.values.wobble.take().filter(|_| *parts == 1);
         for lane in lanes(known) {
             let given = [0, 1, 2].map(|i| words[i][lane]);
-            if let Some(bits) = packed(*op, formats, *parts, mods, given) {
+            let bits = match wobble.as_mut().filter(|w| w.is_at(pc)) {
+                None => packed(*op, formats, *parts, mods, given),
+                Some(w) => wobbled(*op, formats, mods, given, w.coin()),
+            };
+            if let Some(bits) = bits {
                 out[lane] = bits;
                 done |= 1 << lane;
             }
         }
+        self.values.wobble = wobble;
         self.warps[w].set_words(*dst, done, &out);
         done
     }
@@ -159,6 +166,26 @@ impl Machine<'_> {
             }
             (NumTy::Int(_), NumTy::Int(_)) => return None,
         }))
+    }
+}
+
+/// An operation that is rounded up or down.
+fn wobbled(
+    op: FloatOp,
+    formats: (Fmt, Fmt),
+    mods: &FloatMods,
+    given: [u64; 3],
+    up: bool,
+) -> Option<u64> {
+    match wobble::directed(op, mods, up) {
+        Some(mods) => number::operation(op, formats, &mods, given),
+        None => {
+            let bits = number::operation(op, formats, mods, given)?;
+            Some(match wobble::is_approximate(op, mods) {
+                true => wobble::neighbour(formats.0, bits, up),
+                false => bits,
+            })
+        }
     }
 }
 

@@ -166,6 +166,8 @@ pub struct Values {
     pub trees: Option<u32>,
     /// Floats of known bits are computed as the machine does.
     pub numbers: bool,
+    /// The instruction whose results are rounded up or down at random.
+    pub(super) wobble: Option<super::wobble::Wobble>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.

@@ -64,6 +64,8 @@ pub struct Launch {
     pub trees: Option<u32>,
     /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
     pub numbers: bool,
+    /// On numbers: an instruction whose results are rounded up or down at random, with the seed of it.
+    pub wobbling: Option<(crate::kernel::Pc, u64)>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }
