@@ -347,7 +347,11 @@ impl Names {
                     let (text, level) = self.write(e, scope);
                     let is_compound = matches!(e, Expr::Sum(_) | Expr::Product(_))
                         || matches!(e, Expr::Index(_)) && level < Level::Base;
-                    let at = if power == 1 { Level::Factor } else { Level::Base };
+                    let at = if power == 1 {
+                        Level::Factor
+                    } else {
+                        Level::Base
+                    };
                     match level < at || is_compound {
                         true => format!("({text})"),
                         false => text,
