@@ -105,7 +105,10 @@ impl Run {
         /// So much there is in any case, for an answer that says that time is over.
         const LEAST: Duration = Duration::from_millis(100);
         let spent = Duration::try_from_secs_f64(self.report.stats.seconds.total);
-        let left = self.options.timeout.saturating_sub(spent.unwrap_or_default());
+        let left = self
+            .options
+            .timeout
+            .saturating_sub(spent.unwrap_or_default());
         left.max(LEAST)
     }
 

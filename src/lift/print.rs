@@ -330,62 +330,46 @@ impl Names {
             Expr::Index(_) => (1, 0),
             _ => (2, 0),
         });
-        let mut above: Vec<String> = Vec::new();
-        let mut below: Vec<String> = Vec::new();
+        let (mut constants, mut above, mut below) = (Vec::new(), Vec::new(), Vec::new());
         let (n, d) = number(q);
-        let bare = !factors.iter().any(|f| f.1 > 0);
-        if n != "1" || bare {
-            above.push(n);
+        if n != "1" || !factors.iter().any(|f| f.1 > 0) {
+            constants.push(n);
         }
         below.extend(d);
         for (e, p) in &factors {
-            // What a kernel writes as one constant is one number.
-            if let Expr::Constant(c) = e {
-                let (n, d) = number(&self.constants[*c as usize]);
-                let text = match d {
-                    Some(d) => format!("({n}/{d})"),
-                    None => n,
-                };
-                let text = if p.abs() == 1 {
-                    text
-                } else {
-                    format!("{text}^{}", p.abs())
-                };
-                if *p > 0 {
-                    above.insert(0, text)
-                } else {
-                    below.push(text)
-                }
-                continue;
-            }
             let power = p.abs();
-            let at = if power == 1 {
-                Level::Factor
-            } else {
-                Level::Base
+            let text = match e {
+                Expr::Constant(c) => match number(&self.constants[*c as usize]) {
+                    (n, Some(d)) => format!("({n}/{d})"),
+                    (n, None) => n,
+                },
+                e => {
+                    let (text, level) = self.write(e, scope);
+                    let is_compound = matches!(e, Expr::Sum(_) | Expr::Product(_))
+                        || matches!(e, Expr::Index(_)) && level < Level::Base;
+                    let at = if power == 1 {
+                        Level::Factor
+                    } else {
+                        Level::Base
+                    };
+                    match level < at || is_compound {
+                        true => format!("({text})"),
+                        false => text,
+                    }
+                }
             };
-            // A quotient does not stand unparenthesised among factors.
-            let mut text = self.text(e, scope, at);
-            if matches!(e, Expr::Sum(_) | Expr::Product(_))
-                && at == Level::Factor
-                && !text.starts_with('(')
-            {
-                text = format!("({text})");
+            let text = match power {
+                1 => text,
+                n => format!("{text}^{n}"),
+            };
+            match (*p > 0, e) {
+                (true, Expr::Constant(_)) => constants.push(text),
+                (true, _) => above.push(text),
+                (false, _) => below.push(text),
             }
-            if power != 1 {
-                text = format!("{text}^{power}");
-            }
-            if *p > 0 {
-                above.push(text)
-            } else {
-                below.push(text)
-            }
-        }
-        if above.is_empty() {
-            above.push("1".into());
         }
         let below: Vec<String> = below.into_iter().map(|b| format!("/{b}")).collect();
-        format!("{}{}", above.join("*"), below.concat())
+        format!("{}{}", nested(constants, &above.join("*")), below.concat())
     }
 
     /// A condition, or its negation.
@@ -434,6 +418,22 @@ impl Names {
             e => self.text(e, scope, Level::Open),
         }
     }
+}
+
+/// Constants in front of a product, each multiplied with all that follows it: no two of them become one number.
+fn nested(constants: Vec<String>, product: &str) -> String {
+    let mut out = product.to_string();
+    for (i, c) in constants.into_iter().rev().enumerate() {
+        out = match (out.as_str(), i) {
+            ("", _) => c,
+            (rest, 0) => format!("{c}*{rest}"),
+            (rest, _) => format!("{c}*({rest})"),
+        };
+    }
+    if out.is_empty() {
+        out.push('1');
+    }
+    out
 }
 
 fn joined(parts: &[(bool, String)]) -> String {

@@ -334,8 +334,8 @@ fn content(list: &[(Q, Expr)]) -> Option<Q> {
         true => -Q::one(),
         false => Q::one(),
     };
-    let whole = list.iter().all(|(q, _)| (q / &least).is_integer());
-    let out = if whole { least * sign } else { sign };
+    let same = list.iter().all(|(q, _)| q.abs() == least);
+    let out = if same { least * sign } else { sign };
     (list.len() > 1 && !out.is_one()).then_some(out)
 }
 

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::columns;
 use super::expr::{Expr, Fold};
@@ -390,7 +390,8 @@ impl Unifier<'_> {
         let shares: Vec<Q> = parts.iter().flat_map(share).collect();
         let equal = shares.windows(2).all(|w| w[0] == w[1]);
         let weight = shares.first().filter(|_| equal && fold == Fold::Sum);
-        let is_mean = weight.is_some_and(|w| w.is_one()) && parts.iter().any(|p| p.1.len() > 1)
+        let is_mean = weight.is_some_and(|w| w.abs().is_one())
+            && parts.iter().any(|p| p.1.len() > 1)
             || weight.is_some() && !self.is_constant(parts);
         let sets = Sets {
             members: &tuples,
