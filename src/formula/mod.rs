@@ -27,6 +27,8 @@ pub use error::{Problem, Trouble};
 pub(crate) use parse::is_keyword;
 pub use parse::parse;
 
+use std::sync::Arc;
+
 use build::{Builder, Built, Stop, place};
 use integer::Int;
 use resolve::{Program, Target};
@@ -36,6 +38,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::Kernel;
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::{ElemTy, Limits, Resolved, Sizes};
+use crate::term::facts::Facts;
 use crate::term::{ArrayId, Term, TermId};
 
 /// Bytes of stack of the thread that walks a formula: [`MAX_DEPTH`] levels of each intermediate array that reads
@@ -55,7 +58,8 @@ pub fn expand(
     let work = || {
         let symbols = Symbols::of(launches, sizes);
         let program = resolve::resolve(formula, symbols)?;
-        elements(&program, resolved, wanted, limits).map_err(|t| vec![t])
+        let facts = launches.first().map(|(_, r)| r.bindings.facts.clone());
+        elements(&program, facts.unwrap_or_default(), wanted, limits).map_err(|t| vec![t])
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
@@ -83,11 +87,11 @@ fn stopped(kind: UnknownKind, message: String) -> Outcome {
 
 fn elements(
     program: &Program,
-    resolved: &Resolved,
+    facts: Arc<Facts>,
     wanted: Wanted,
     limits: Limits,
 ) -> Result<Outcome, Trouble> {
-    let mut builder = Builder::new(program, resolved.bindings.facts.clone(), limits);
+    let mut builder = Builder::new(program, facts, limits);
     let mut out = Outcome::default();
     for target in &program.targets {
         match builder.target(target, wanted, &mut out) {
