@@ -17,7 +17,7 @@ use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings, Role};
 use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
-use super::between::{Meeting, Overlap, Record};
+use super::between::{Meeting, Met, Overlap, Record};
 use super::guards::Guards;
 
 /// Two writes of an element by different CTAs.
@@ -48,19 +48,6 @@ pub struct Equal {
     pub real: bool,
     /// Number of elements.
     pub count: u64,
-}
-
-/// An element at which accesses under conditions may meet.
-#[derive(Clone, Copy, Debug)]
-pub struct Met {
-    /// The array.
-    pub array: ArrayId,
-    /// The first byte, and the one after the last.
-    pub bytes: (u64, u64),
-    /// The accesses.
-    pub records: (Record, Record),
-    /// A race if this holds.
-    pub cond: Option<TermId>,
 }
 
 /// What the CTAs so far leave.
