@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::intervals::Intervals;
-use super::memory::Met;
 use crate::kernel::{Kernel, Op, Pc, Scope, Sem};
 use crate::sim::Change;
 use crate::sim::footprint::Access;
@@ -76,6 +75,19 @@ pub struct Overlap {
     pub end: u64,
     /// What it means.
     pub what: Meeting,
+}
+
+/// An element at which accesses under conditions may meet.
+#[derive(Clone, Copy, Debug)]
+pub struct Met {
+    /// The array.
+    pub array: ArrayId,
+    /// The first byte, and the one after the last.
+    pub bytes: (u64, u64),
+    /// The accesses.
+    pub records: (Record, Record),
+    /// A race if this holds.
+    pub cond: Option<TermId>,
 }
 
 /// What is wrong with a pair of instructions of different CTAs.

@@ -19,7 +19,7 @@ use crate::term::left::{self, cut, piece_bytes, write};
 use crate::term::overflow::Narrow;
 use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, TermId, TermStore};
 
-use super::between::{Meeting, Overlap, Record};
+use super::between::{Meeting, Met, Overlap, Record};
 use super::guards::Guards;
 
 /// Two writes of an element by different CTAs.
@@ -50,19 +50,6 @@ pub struct Equal {
     pub real: bool,
     /// Number of elements.
     pub count: u64,
-}
-
-/// An element at which accesses under conditions may meet.
-#[derive(Clone, Copy, Debug)]
-pub struct Met {
-    /// The array.
-    pub array: ArrayId,
-    /// The first byte, and the one after the last.
-    pub bytes: (u64, u64),
-    /// The accesses.
-    pub records: (Record, Record),
-    /// A race if this holds.
-    pub cond: Option<TermId>,
 }
 
 /// What the CTAs so far leave.

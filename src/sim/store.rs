@@ -117,14 +117,7 @@ impl Machine<'_> {
                 let v = match cond {
                     None => v,
                     Some(c) => {
-                        let v = match v {
-                            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(c, t)),
-                            Val::Bits(t) => {
-                                let t = self.values.store.decided_under(c, t);
-                                self.values.of_bits(t)
-                            }
-                            v => v,
-                        };
+                        let v = self.decided_under(c, v);
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }
@@ -152,6 +145,18 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A value where a condition holds that decides choices below it.
+    fn decided_under(&mut self, cond: TermId, v: Val) -> Val {
+        match v {
+            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(cond, t)),
+            Val::Bits(t) => {
+                let t = self.values.store.decided_under(cond, t);
+                self.values.of_bits(t)
+            }
+            v => v,
+        }
     }
 
     /// An element is written: what other CTAs must know is whether the value that was written before changes.
