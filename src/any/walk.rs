@@ -91,7 +91,6 @@ pub(super) struct Barrier {
 /// A place where a thread ends.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    pub at: usize,
     pub guard: Id,
     pub loops: Vec<usize>,
 }
@@ -546,12 +545,8 @@ impl<'a> Walk<'a> {
                     path = self.e.and(path, not);
                 }
                 Op::Exit => {
-                    let (at, loops) = (self.tick(), self.around());
-                    self.out.ends.push(Ended {
-                        at,
-                        guard: when,
-                        loops,
-                    });
+                    let loops = self.around();
+                    self.out.ends.push(Ended { guard: when, loops });
                     path = self.e.and(path, not);
                 }
                 op => {

@@ -46,7 +46,9 @@ fn mask(width: usize) -> u64 {
 }
 
 pub(crate) fn constant(width: usize, value: u64) -> Word {
-    (0..width).map(|i| Lit::of(value >> i & 1 == 1)).collect()
+    (0..width)
+        .map(|i| Lit::of(value.checked_shr(i as u32).unwrap_or(0) & 1 == 1))
+        .collect()
 }
 
 /// The value of a word without inputs.
