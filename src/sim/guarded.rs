@@ -262,6 +262,10 @@ impl Machine<'_> {
 
     /// Remembers what a store of one element under a condition wrote.
     pub fn note_guarded_value(&mut self, w: usize, pc: Pc, t: &Target, bits: u8, v: Val) {
+        // In a run without values a write that meets another is a finding.
+        if v == Val::Absent {
+            return;
+        }
         let value = self.values.bits(v, bits);
         let key = (pc, Tid((w * LANES + t.lane) as u32), t.region, t.off as u64);
         let Some(seen) = self.guarded.seen.get_mut(&key) else {

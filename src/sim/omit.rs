@@ -17,7 +17,7 @@
 //! Left out beside the numbers: what a run with values takes for granted about tests that decide no access, and
 //! that it cannot say what a number is that reaches none.
 //!
-//! Not claimed: what is written. Each written piece is a symbol that equals nothing else.
+//! Not claimed: what is written. One symbol stands for all that is; where CTAs write the same bytes, they are run again.
 
 use crate::kernel::slice::control_slice;
 use crate::kernel::{

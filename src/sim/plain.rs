@@ -175,11 +175,10 @@ impl Machine<'_> {
                         self.compute_shared(w, mask, pc, &inst.op)?;
                     }
                 }
-                (Class::Omitted, op) => {
-                    if !self.omit_all(w, mask, pc) {
-                        self.compute_shared(w, mask, pc, op)?;
-                    }
-                }
+                (Class::Omitted, op) => match self.omit_all(w, mask, pc) {
+                    true => self.note_taken(w, mask, pc, Seen::Result),
+                    false => self.compute_shared(w, mask, pc, op)?,
+                },
                 (Class::Number, Op::Cvt { .. }) => {
                     if !(one && self.number_one(w, lane, &inst.op)) {
                         self.compute_shared(w, mask, pc, &inst.op)?;

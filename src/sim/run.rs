@@ -5,6 +5,9 @@
 //! instruction waits until the other lanes of its warp have come to one too. By confluence (the
 //! Volta paper) any schedule does when the run is free of races and deadlocks.
 
+use std::array::from_fn;
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
 use crate::kernel::{Kernel, Op, Pc};
@@ -421,14 +424,21 @@ impl Machine<'_> {
     fn finish(mut self, keeps_memory: bool) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
+        // Stand for what one to four bytes hold.
+        let mut unknown: Option<[TermId; 4]> = None;
         for i in 0..self.regions.len() {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };
             if self.values.omits {
-                for (off, bytes) in self.regions[i].pieces() {
-                    let t = self.fresh_bits(8 * bytes);
-                    out.writes.entry(a).or_default().insert(off, t);
+                let symbols =
+                    *unknown.get_or_insert_with(|| from_fn(|n| self.fresh_bits(8 * n as u8 + 8)));
+                let pieces = self.regions[i].pieces().into_iter();
+                let writes: BTreeMap<u64, TermId> = pieces
+                    .map(|(off, bytes)| (off, symbols[bytes as usize - 1]))
+                    .collect();
+                if !writes.is_empty() {
+                    out.writes.insert(a, writes);
                 }
                 continue;
             }
