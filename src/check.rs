@@ -94,8 +94,8 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
-    rounding: Option<answer::Rounding>,
     looked: Vec<answer::coverage::Looked>,
+    rounding: Option<answer::Rounding>,
     ended: Instant,
 }
 
@@ -170,6 +170,7 @@ impl Asked<'_> {
             },
             arrays: &setup.arrays,
             deciding: &deciding,
+            without_values: false,
         };
         let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
         let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);
@@ -295,8 +296,8 @@ impl Asked<'_> {
             merged,
             flips,
             coverage: scope.coverage,
-            rounding: None,
             looked,
+            rounding: None,
             ended,
         };
         (simulated, runs)
@@ -406,8 +407,8 @@ impl Asked<'_> {
             probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
-            rounding: simulated.rounding,
             looked: simulated.looked,
+            rounding: simulated.rounding,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {

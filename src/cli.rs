@@ -652,8 +652,8 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
-            deterministic: self.deterministic.then_some(true),
             any: self.every.any.then_some(true),
+            deterministic: self.deterministic.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -16,7 +16,6 @@ use crate::report::{self, Failure, Report, Verdict};
 use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
 use crate::spec::launch::Selection;
-
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
@@ -62,17 +61,6 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    /// The kernel with its launch.
-    fn subject<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Subject<'s> {
-        Subject {
-            kernel: &self.lowered.kernel,
-            resolved: &setup.kernels[0],
-            side: Side::Reference,
-            arrays: &setup.arrays,
-            deciding,
-        }
-    }
-
     /// The answer.
     fn judged(&self, setup: &mut Setup) -> Report {
         let Looked {
@@ -86,8 +74,10 @@ impl Looked<'_> {
             limits,
             ..decide::Options::default()
         };
+        // Whether bits depend on the schedule is a question of values.
+        let without_values = !options.deterministic;
         let run = |setup: &spec::Setup| {
-            let subject = self.subject(setup, &deciding);
+            let subject = subject(lowered, setup, &deciding, without_values);
             match subject.resolved.selection {
                 Selection::All => grid::all(&subject),
                 Selection::Given => grid::cover(&subject, &[subject.resolved.launch.rank()]),
@@ -131,7 +121,7 @@ impl Looked<'_> {
             (true, true) => Verdict::Clean,
         };
         let determinism = options.deterministic.then(|| {
-            let subject = self.subject(setup, &deciding);
+            let subject = subject(lowered, setup, &deciding, without_values);
             same_bits(&subject, ran, &covered.outcome, verdict)
         });
         let mut report = Report {
@@ -148,5 +138,22 @@ impl Looked<'_> {
         };
         report.stats.seconds = times(start, parsed, simulated);
         report
+    }
+}
+
+/// The kernel with its launch.
+fn subject<'a>(
+    lowered: &'a Lowered,
+    setup: &'a Setup,
+    deciding: &'a decide::Options,
+    without_values: bool,
+) -> Subject<'a> {
+    Subject {
+        kernel: &lowered.kernel,
+        resolved: &setup.kernels[0],
+        side: Side::Reference,
+        arrays: &setup.arrays,
+        deciding,
+        without_values,
     }
 }

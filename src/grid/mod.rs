@@ -64,6 +64,8 @@ pub struct Subject<'a> {
     pub arrays: &'a Arrays,
     /// How obligations are discharged, and the limits.
     pub deciding: &'a decide::Options,
+    /// Nobody asks for the values that are written.
+    pub without_values: bool,
 }
 
 /// Some CTAs of a launch.
@@ -143,7 +145,11 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
         let limits = subject.limits(subject.deciding.limits.memory);
-        let outcome = subject.settled(rank, &limits, &Noting::default());
+        let noting = Noting {
+            without_values: subject.without_values,
+            ..Noting::default()
+        };
+        let outcome = subject.settled(rank, &limits, &noting);
         return Covered {
             terms: outcome.store.len() as u64,
             outcome,
@@ -152,13 +158,22 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
         };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
+    let mut subject = *subject;
     loop {
-        match Whole::new(subject, &written).run(ranks) {
+        match Whole::new(&subject, &written).run(ranks) {
             Ok(covered) => return covered,
-            // Reads of an array that turns out to be written have to be noted from the start.
-            Err(arrays) => written.extend(arrays),
+            Err(Again::Noting(arrays)) => written.extend(arrays),
+            Err(Again::WithValues) => subject.without_values = false,
         }
     }
+}
+
+/// Why the CTAs have to be run again.
+enum Again {
+    /// Reads of arrays that turn out to be written have to be noted from the start.
+    Noting(Vec<ArrayId>),
+    /// CTAs meet, and what they write there matters.
+    WithValues,
 }
 
 /// The CTAs so far.
@@ -180,6 +195,7 @@ impl<'a> Whole<'a> {
             noting: Noting {
                 accesses: Some(written.clone()),
                 tracked: written.clone(),
+                without_values: subject.without_values,
                 ..Noting::default()
             },
             between: Between::new(subject.kernel),
@@ -191,8 +207,8 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Runs all; an error names arrays whose reads were not noted although they are written.
-    fn run(mut self, ranks: &[u64]) -> Result<Covered, Vec<ArrayId>> {
+    /// Runs all, unless they have to be run again in another way.
+    fn run(mut self, ranks: &[u64]) -> Result<Covered, Again> {
         let subject = self.subject;
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
@@ -236,6 +252,9 @@ impl<'a> Whole<'a> {
             at += batch.len();
             progress::add(batch.len() as u64);
         }
+        if self.subject.without_values && self.between.found().next().is_some() {
+            return Err(Again::WithValues);
+        }
         self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
         Ok(self.finish())
     }
@@ -249,17 +268,12 @@ impl<'a> Whole<'a> {
         });
     }
 
-    fn add(
-        &mut self,
-        rank: u64,
-        mut o: Outcome,
-        accesses: Vec<Access>,
-    ) -> Result<(), Vec<ArrayId>> {
+    fn add(&mut self, rank: u64, mut o: Outcome, accesses: Vec<Access>) -> Result<(), Again> {
         let noted = |a: &ArrayId| self.noting.accesses.iter().any(|n| n.contains(a));
         let written = accesses.iter().filter(|a| a.kind.writes());
         let missed: Vec<ArrayId> = written.map(|a| a.array).filter(|a| !noted(a)).collect();
         if !missed.is_empty() {
-            return Err(missed);
+            return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
         self.out.ctas.push(cta);
@@ -284,6 +298,9 @@ impl<'a> Whole<'a> {
         gather(&mut whole.unknowns, std::mem::take(&mut o.unknowns), cta);
         let changes = o.footprint.changes();
         let overlaps = self.between.add(rank, &accesses, changes);
+        if self.subject.without_values && !overlaps.is_empty() {
+            return Err(Again::WithValues);
+        }
         let initials = Initials {
             kernel: self.subject.kernel,
             bindings: &self.subject.resolved.bindings,

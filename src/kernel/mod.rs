@@ -21,6 +21,7 @@ pub mod operands;
 pub mod poll;
 pub mod print;
 pub mod region;
+pub mod slice;
 pub mod structured;
 pub mod usage;
 

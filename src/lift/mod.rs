@@ -122,6 +122,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         side: Side::Reference,
         arrays: &setup.arrays,
         deciding: &deciding,
+        without_values: false,
     };
     let covered = match resolved.selection {
         Selection::All => grid::all(&subject),

@@ -148,6 +148,7 @@ impl Machine<'_> {
         {
             let region = landing.region;
             let carried = self.regions[region.0 as usize].has_carried();
+            let omits = self.omits(pc);
             self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
@@ -155,10 +156,17 @@ impl Machine<'_> {
                 let byte = (k as u32 * elem) as u64;
                 let whole = access.ty.bits() == width as u32;
                 let mut rest = exec;
-                if whole && width == 32 && !self.regions[region.0 as usize].keeps {
+                if omits && elem >= 4 && !carried {
+                    let cells = &self.regions[region.0 as usize];
+                    let absent = cells.absent_lanes(exec, &offs, byte, elem);
+                    self.warps[w].set_absent(*d, absent);
+                    rest &= !absent;
+                }
+                let plain = rest != 0 && !self.regions[region.0 as usize].keeps;
+                if whole && width == 32 && plain {
                     let mut words = [0; LANES];
                     let cells = &self.regions[region.0 as usize];
-                    let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words);
+                    let (known, numbers) = cells.load_words(rest, &offs, byte, &mut words);
                     self.warps[w].set_words(*d, known, &words);
                     self.warps[w].set_symbolic(*d, numbers, &words);
                     rest &= !(known | numbers);
@@ -166,6 +174,9 @@ impl Machine<'_> {
                 for lane in lanes(rest) {
                     let mut v =
                         self.load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
+                    if omits {
+                        v = self.values.left_out(v);
+                    }
                     if !whole {
                         v = extend(&mut self.values, v, access.ty, width);
                     }

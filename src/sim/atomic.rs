@@ -194,6 +194,13 @@ impl Machine<'_> {
         if op == AtomOp::Exch {
             return Ok(b);
         }
+        let folds = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
+        if folds && (old == Val::Absent || b == Val::Absent) {
+            if old == Val::Unset || b == Val::Unset {
+                self.values.miss();
+            }
+            return Ok(Val::Absent);
+        }
         if op == AtomOp::Cas {
             let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
             let p = self.same_bits(x, y);

@@ -53,6 +53,7 @@ mod memo;
 pub mod memory;
 mod missing;
 pub mod numbers;
+mod omit;
 pub mod open;
 mod order;
 mod outcome;

@@ -176,6 +176,8 @@ pub struct Outcome {
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
+    /// The run made no values: what is written are symbols that equal nothing.
+    pub without_values: bool,
     /// On numbers: what the arrays hold now.
     pub memory: Option<super::numbers::Memory>,
     /// Warp, lanes and instruction of each step in the order of execution, if asked for.

@@ -13,6 +13,7 @@ use crate::term::{ArrayId, Term, TermId};
 
 use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
+use super::omit::found_nothing;
 use super::schedule::Dice;
 use super::step::Flow;
 use super::unused::Trial;
@@ -76,6 +77,7 @@ pub fn run_noting(
 ) -> Outcome {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
+    let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
     loop {
         let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
         let Some(mut m) = made else {
@@ -96,15 +98,24 @@ pub fn run_noting(
             m.start_from(memory);
         }
         m.trace = noting.trace.then(Vec::new);
+        if omits {
+            m.omit_values();
+        }
         match m.run_all() {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
+            _ if omits && !m.told_all() => omits = false,
             _ => {
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
                 let mut out = m.finish(noting.memory.is_some());
+                if omits && !found_nothing(&out) {
+                    omits = false;
+                    continue;
+                }
+                out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;
                 if let Some(out) = trial.take(ended, out) {
@@ -252,6 +263,9 @@ impl Machine<'_> {
                     trace.push((w as u32, mask, pc));
                 }
                 let flow = self.step(w, mask, pc)?;
+                if self.values.missed {
+                    return Err(Stop::Finding);
+                }
                 self.keep_trails();
                 match flow {
                     Flow::Next => pc.0 += 1,
@@ -405,6 +419,13 @@ impl Machine<'_> {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };
+            if self.values.omits {
+                for (off, bytes) in self.regions[i].pieces() {
+                    let t = self.fresh_bits(8 * bytes);
+                    out.writes.entry(a).or_default().insert(off, t);
+                }
+                continue;
+            }
             let pieces = self.regions[i].written(&mut self.values);
             if pieces.is_empty() {
                 continue;

@@ -99,6 +99,7 @@ impl Machine<'_> {
                 let v = match v {
                     Val::Conc(_) => v,
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
+                    Val::Absent => v,
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
                 let same_size = if let NumTy::Float(_) = access.ty {
@@ -161,6 +162,23 @@ impl Machine<'_> {
         }
     }
 
+    /// Stores words whose values are absent.
+    fn store_absent(
+        &mut self,
+        region: RegionId,
+        mask: u32,
+        offs: &[u64; LANES],
+        (byte, elem): (u64, u32),
+    ) {
+        if self.footprint.on() {
+            for lane in lanes(mask) {
+                self.note_change(region, (offs[lane] + byte, elem), Val::Absent);
+            }
+        }
+        let cells = &mut self.regions[region.0 as usize];
+        cells.store_absent(mask, offs, byte, elem);
+    }
+
     #[cold]
     fn compare_with_written(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
         let ty = NumTy::Int(IntTy {
@@ -171,10 +189,13 @@ impl Machine<'_> {
         let RegionKind::Array(array) = r.kind else {
             return;
         };
-        let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
-        let width = (bytes * 8) as u8;
-        let values = (self.values.bits(old, width), self.values.bits(v, width));
-        if values.0 != values.1 {
+        // Where CTAs meet, a run without values is made again.
+        let changes = self.values.omits || {
+            let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
+            let width = (bytes * 8) as u8;
+            self.values.bits(old, width) != self.values.bits(v, width)
+        };
+        if changes {
             self.footprint.change(Change {
                 array,
                 start: at,
@@ -232,10 +253,17 @@ impl Machine<'_> {
                 Src::Reg(r) => self.warps[w].carried(*r) & exec != 0,
                 _ => true,
             };
-            for lane in lanes(exec) {
+            let absent = match s {
+                Src::Reg(r) if elem >= 4 => self.warps[w].absent(*r) & exec,
+                _ => 0,
+            };
+            if absent != 0 {
+                self.store_absent(region, absent, offs, (byte, elem));
+            }
+            for lane in lanes(exec & !absent) {
                 let v = self.src(w, *s, lane);
                 let v = match v {
-                    Val::Conc(_) => v,
+                    Val::Conc(_) | Val::Absent => v,
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
