@@ -51,7 +51,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let mut setup = spec::resolve(&kernels, &options.map)?;
+    let setup = spec::resolve(&kernels, &options.map);
+    let mut setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
 
     let asked = Asked {
@@ -447,6 +448,7 @@ impl Found {
         self.defects.extend(ran.defects(&outcome.defects));
         self.warnings.extend(ran.warnings(&outcome.warnings));
         self.unknown.extend(ran.unknowns(&outcome.unknowns));
+        self.unknown.extend(ran.unknowns(&outcome.by_schedule));
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());

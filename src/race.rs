@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::answer::Command;
+use crate::answer::{self, Command, Finding};
 use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
 use crate::decide;
 use crate::grid::{self, Subject};
@@ -24,7 +24,8 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let limits = limits(&options, start);
 
     let lowered = input::lower(files, &spec)?;
-    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let kernels = [(&lowered.kernel, &spec)];
+    let mut setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
 
     let deciding = decide::Options {
@@ -62,12 +63,18 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         covered.outcome.defects.extend(strict);
     }
     let ran = ran(&spec, &lowered, resolved);
+    // Nor is an output that differs from run to run.
+    let by_schedule = std::mem::take(&mut covered.outcome.by_schedule);
     let mut found = Found::default();
     found.add(ran, &lowered, &covered.outcome);
     let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
     found.assumptions.extend(places);
     found.warnings.extend(ran.partial(&covered));
     found.warnings.extend(ran.thin(&covered.outcome));
+    let noted = ran.unknowns(&by_schedule).into_iter();
+    found.warnings.extend(noted.map(|u| {
+        Finding::new(u.kernel, answer::WarningKind::Note, u.message).at(u.sites)
+    }));
     let missing = ran.missing(&found.unknown);
     found.unknown.extend(missing);
     let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {

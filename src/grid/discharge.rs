@@ -88,10 +88,14 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
         Some(found) => {
             let found = minimise(store, &pairs, arrays, found, options.limits);
             let mut defect = c.defect;
+            let happens = match defect.sites.len() {
+                0 | 1 => "it happens",
+                _ => "both happen",
+            };
             let given = given(store, &found, arrays);
             defect
                 .message
-                .push_str(&format!("; both happen with {given}"));
+                .push_str(&format!("; {happens} with {given}"));
             merge(&mut outcome.defects, defect);
         }
         None => merge(&mut outcome.unknowns, c.open),

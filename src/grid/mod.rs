@@ -18,9 +18,11 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::decide;
-use crate::kernel::Kernel;
+use crate::kernel::rechecked::rechecked;
+use crate::kernel::{AtomOp, Kernel};
 use crate::progress;
 use crate::sim::footprint::Access;
+use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
     self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
@@ -281,6 +283,8 @@ impl<'a> Whole<'a> {
         gather(&mut whole.defects, std::mem::take(&mut o.defects), cta);
         gather(&mut whole.warnings, std::mem::take(&mut o.warnings), cta);
         gather(&mut whole.unknowns, std::mem::take(&mut o.unknowns), cta);
+        let by_schedule = std::mem::take(&mut o.by_schedule);
+        gather(&mut whole.by_schedule, by_schedule, cta);
         let changes = o.footprint.changes();
         let overlaps = self.between.add(rank, &accesses, changes);
         let initials = Initials {
@@ -405,8 +409,13 @@ impl<'a> Whole<'a> {
             self.site(&f.earlier, first, &place),
             self.site(&f.later, second, &place),
         ];
-        let (kind, why) = match f.trouble {
-            Trouble::Unordered(sim::race::Conflict::Race) => {
+        let (kind, why) = match self.weakened(f) {
+            None => (
+                UnknownKind::Undecided,
+                "whether anything but the exchange that checks it again depends on what is read is not known",
+            ),
+            Some(trouble) => match trouble {
+            Trouble::Unordered(Conflict::Race) => {
                 let why = match f.earlier.kind.strong() && f.later.kind.strong() {
                     true => {
                         "the scope of one is not the device, so that it is not atomic for the other"
@@ -424,7 +433,7 @@ impl<'a> Whole<'a> {
                 });
                 return;
             }
-            Trouble::Unordered(sim::race::Conflict::Strong) => (
+            Trouble::Unordered(Conflict::Strong) => (
                 UnknownKind::NondeterministicValue,
                 "their order depends on the schedule",
             ),
@@ -444,6 +453,7 @@ impl<'a> Whole<'a> {
                 UnknownKind::Undecided,
                 "whether one cluster holds both CTAs is not known",
             ),
+            },
         };
         self.out.outcome.unknowns.push(Finding {
             kind,
@@ -451,6 +461,36 @@ impl<'a> Whole<'a> {
             count: f.count,
             sites,
         });
+    }
+
+    /// What a pair is beside the rule for plain accesses, as between the threads of a CTA.
+    fn weakened(&self, f: &Found) -> Option<Trouble> {
+        let (a, b) = (&f.earlier, &f.later);
+        let plain = matches!(
+            f.trouble,
+            Trouble::Unordered(Conflict::Race | Conflict::Conditional)
+        );
+        if !plain || a.kind.strong() && b.kind.strong() {
+            return Some(f.trouble);
+        }
+        if self.are_strong(a, b) {
+            return Some(Trouble::Unordered(Conflict::Strong));
+        }
+        let kernel = self.subject.kernel;
+        let expects = |read: &Record, other: &Record| {
+            let swap = matches!(other.kind, Kind::Atomic { op: AtomOp::Cas, .. });
+            swap && read.kind == Kind::Read && rechecked(kernel).contains(&read.pc)
+        };
+        match expects(a, b) || expects(b, a) {
+            true => None,
+            false => Some(f.trouble),
+        }
+    }
+
+    /// True for accesses of one width, both of them strong, as volatile ones are.
+    fn are_strong(&self, a: &Record, b: &Record) -> bool {
+        let strong = |r: &Record| self.subject.kernel.is_strong(r.pc);
+        strong(a) && strong(b) && a.elem == b.elem
     }
 
     /// Plain writes of one element by several CTAs: a warning where the values are equal.
@@ -485,6 +525,15 @@ impl<'a> Whole<'a> {
                 merge(&mut self.out.outcome.warnings, warning);
                 continue;
             };
+            if self.are_strong(&f.earlier, &f.later) {
+                self.out.outcome.unknowns.push(Finding {
+                    kind: UnknownKind::NondeterministicValue,
+                    message: format!("{who}: their order depends on the schedule"),
+                    count: f.count,
+                    sites,
+                });
+                continue;
+            }
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,

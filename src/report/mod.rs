@@ -488,6 +488,15 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// What is wrong with the launch or the bindings of some kernels.
+    pub fn of_spec(e: &SpecError, kernels: &[(&Kernel, &KernelSpec)]) -> Failure {
+        let mut out = Failure::new(e.kind(), e.to_string());
+        out.which = e.part(kernels);
+        out
+    }
+}
+
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {
         Failure::new(e.kind(), e.to_string())

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Inst, Kernel, Op, Pc};
+use crate::kernel::{AtomOp, Inst, Kernel, Op, Pc};
 use crate::term::ArrayId;
 
 use super::attribution::{self, Held, Rows, View};
@@ -323,8 +323,13 @@ impl Machine<'_> {
                 f.later.kind.name()
             );
             let count = f.count;
-            match f.conflict {
-                Conflict::Race => {
+            match self.weakened(&f) {
+                None => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
+                    });
+                }
+                Some(Conflict::Race) => {
                     let apart = match f.earlier.loose {
                         Some((who, started)) => self.missing_wait(&f, who, started),
                         None if f.later.agent => {
@@ -337,13 +342,13 @@ impl Machine<'_> {
                         format!("{what}: nothing orders them; {apart}")
                     });
                 }
-                Conflict::Conditional => self.conditional_race(&f, what, sites),
-                Conflict::ByExit => {
+                Some(Conflict::Conditional) => self.conditional_race(&f, what, sites),
+                Some(Conflict::ByExit) => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: only the exit of a thread orders them")
                     });
                 }
-                Conflict::Layout => {
+                Some(Conflict::Layout) => {
                     let hint = self.synchronisation_hint(r, a, b);
                     self.unknown(UnknownKind::UnspecifiedLayout, sites, || {
                         format!(
@@ -352,7 +357,7 @@ impl Machine<'_> {
                         )
                     });
                 }
-                Conflict::Strong => {
+                Some(Conflict::Strong) => {
                     self.unknown(UnknownKind::NondeterministicValue, sites, || {
                         format!("{what}: their order depends on the schedule")
                     });
@@ -388,6 +393,29 @@ impl Machine<'_> {
                     "ld.global.nc reads {place}, which the kernel writes: no barrier orders that"
                 )
             });
+        }
+    }
+
+    /// What a pair is beside the rule for plain accesses: strong ones, which volatile ones are too, race with no
+    /// strong one of the same width. `None` for the read of a value that the other side checks again.
+    fn weakened(&self, f: &race::Finding) -> Option<Conflict> {
+        let (a, b) = (&f.earlier, &f.later);
+        let plain = matches!(f.conflict, Conflict::Race | Conflict::Conditional);
+        if !plain || a.agent || b.agent {
+            return Some(f.conflict);
+        }
+        let strong = |p: &race::Party| self.kernel.is_strong(p.pc);
+        if strong(a) && strong(b) && self.access_bytes(a.pc) == self.access_bytes(b.pc) {
+            return Some(Conflict::Strong);
+        }
+        let expects = |read: &race::Party, other: &race::Party| {
+            let swap = matches!(other.kind, race::Kind::Atomic { op: AtomOp::Cas, .. });
+            swap && read.kind == race::Kind::Read
+                && crate::kernel::rechecked::rechecked(self.kernel).contains(&read.pc)
+        };
+        match expects(a, b) || expects(b, a) {
+            true => None,
+            false => Some(f.conflict),
         }
     }
 

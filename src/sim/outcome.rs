@@ -154,6 +154,8 @@ pub struct Outcome {
     pub warnings: Vec<Finding<WarningKind>>,
     /// Why the run is inconclusive.
     pub unknowns: Vec<Finding<UnknownKind>>,
+    /// Outputs that depend on the schedule: nothing is proved of them, and a race they are not.
+    pub by_schedule: Vec<Finding<UnknownKind>>,
     /// To be discharged by `decide`.
     pub obligations: Vec<Obligation>,
     /// To be settled by `decide` too.
@@ -191,7 +193,8 @@ impl Outcome {
     pub fn into_clean(self, discharged: bool) -> Result<Clean, Outcome> {
         let settled = self.obligations.is_empty() && self.conditionals.is_empty();
         let open = !discharged && !settled;
-        if self.defects.is_empty() && self.unknowns.is_empty() && !open {
+        let known = self.unknowns.is_empty() && self.by_schedule.is_empty();
+        if self.defects.is_empty() && known && !open {
             Ok(Clean(self))
         } else {
             Err(self)
