@@ -56,6 +56,8 @@ pub enum WarningKind {
     UnusedRead,
     /// A fence is missing that shipped kernels leave out.
     MissingFence,
+    /// An mbarrier that nobody used was made anew without an end.
+    MissingInval,
     /// A read and an unordered write whose value is made from it.
     OrderedByValue,
     /// An opcode that volta does not know and that was not executed.
@@ -78,6 +80,7 @@ impl WarningKind {
             WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
             WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
             WarningKind::MissingFence => answer::WarningKind::MissingFence,
+            WarningKind::MissingInval => answer::WarningKind::MissingInval,
             WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
             WarningKind::UnknownOpcode => answer::WarningKind::UnknownOpcode,
             WarningKind::Residual => answer::WarningKind::Residual,

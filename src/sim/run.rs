@@ -166,6 +166,7 @@ impl Machine<'_> {
                 self.check_warpgroups();
                 self.check_tensor_memory();
                 self.check_bulk();
+                self.check_objects();
                 return self.pending_barriers();
             }
             if !progress {
