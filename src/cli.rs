@@ -9,10 +9,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
+use crate::number_args::NumberArgs;
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
+
+mod any;
+mod lift_args;
 
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
@@ -71,6 +75,9 @@ pub enum Command {
     Race(Box<RaceArgs>),
     /// Execute a kernel on numbers, without a GPU.
     Run(Box<RunArgs>),
+    /// What a kernel computes, as formulas that are proved.
+    #[command(after_help = lift_args::EXAMPLES)]
+    Lift(Box<lift_args::LiftArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
@@ -109,6 +116,7 @@ impl Command {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
             Command::Run(_) => "run",
+            Command::Lift(_) => "lift",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
             Command::ServeWorker(_) => "serve-worker",
@@ -139,6 +147,7 @@ impl Command {
             }
             Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
             | Command::Init(_)
             | Command::Dump(_)
@@ -162,6 +171,7 @@ impl Command {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) => Some(&a.output),
             Command::Run(a) => Some(&a.output),
+            Command::Lift(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
@@ -194,6 +204,8 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub pair: PairArgs,
     #[command(flatten)]
+    pub numbers: NumberArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -205,6 +217,11 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// Say whether the bits of every output are the same for every schedule.
+    #[arg(long)]
+    pub deterministic: bool,
+    #[command(flatten)]
+    pub every: any::AnyArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -610,6 +627,7 @@ impl CheckArgs {
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
+            rounding: self.numbers.rounding,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -634,6 +652,8 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            any: self.every.any.then_some(true),
+            deterministic: self.deterministic.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -48,6 +48,7 @@
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
+//! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs a pair on known data where the optimized kernel depends on it.
@@ -63,6 +64,8 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod answer;
+pub mod any;
+mod cases;
 pub mod check;
 pub mod decide;
 pub mod diag;
@@ -74,6 +77,7 @@ pub mod grid;
 pub mod input;
 pub mod instances;
 pub mod kernel;
+pub mod lift;
 pub mod norm;
 pub mod number;
 pub mod progress;
@@ -81,6 +85,7 @@ pub mod ptx;
 pub mod race;
 mod reading;
 pub mod report;
+mod rounding;
 pub mod run;
 pub mod serve;
 pub mod sim;

@@ -15,16 +15,17 @@ use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::{ErrorKind, schema};
-use volta::gate::GateReport;
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
+use volta::report::gate::GateReport;
 use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
-use volta::{check, dump, gate, instances, progress, race, serve, spec};
+use volta::{check, dump, gate, instances, lift, progress, race, serve, spec};
 
 mod cli;
 mod command_lines;
+mod number_args;
 
 use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
 use command_lines::Line;
@@ -230,7 +231,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         }
     };
     match command {
-        Command::Check(_) | Command::Race(_) | Command::Run(_) => {
+        Command::Check(_) | Command::Race(_) | Command::Run(_) | Command::Lift(_) => {
             let answer = answer(lines, command.name())?;
             let code = answer.exit();
             Ok((Done::Answer(Box::new(answer)), code))
@@ -300,6 +301,12 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
             _ => Ok(Answer::from(race::race(layers, &files)?)),
         }
     };
+    if let Command::Lift(_) = &lines[0].cli.command {
+        let layers: Vec<Vec<Settings>> = (0..lines.len()).map(asked).collect::<Result<_, _>>()?;
+        let answer = lift::lift(&layers, &files);
+        bar.finish_and_clear();
+        return answer;
+    }
     // The memory limit of a command that does one thing is that of the process.
     let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
     limits::limit_process(asked(0).ok().and_then(limit));

@@ -14,6 +14,7 @@ use crate::answer::{Command, DefectKind, ErrorKind, Kind, Verdict};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::Failure;
+use crate::report::gate::Place;
 use crate::spec::manifest::denied;
 use crate::spec::{Entry, Manifest, Settings};
 
@@ -23,15 +24,6 @@ const MOST: usize = 1000;
 /// A manifest and what it includes.
 pub struct Plan {
     files: Vec<Read>,
-}
-
-/// A line of a manifest.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The manifest as it was named.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
 }
 
 struct Read {
@@ -159,7 +151,7 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
         let entry = all.head();
         let number = match command {
             Command::Check => index + 1,
-            Command::Race | Command::Run => index + 1 - manifest.check.len(),
+            Command::Race | Command::Run | Command::Lift => index + 1 - manifest.check.len(),
         };
         let kind = command.name();
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
@@ -190,6 +182,7 @@ fn verdicts(command: Command) -> &'static [Verdict] {
         Command::Check => &[Equivalent, NotEquivalent, Defective, Unknown],
         Command::Race => &[Clean, Defective, Unknown],
         Command::Run => &[Ran, Defective, Unknown],
+        Command::Lift => &[Lifted, Defective, Unknown],
     }
 }
 
@@ -199,7 +192,7 @@ fn problem(command: Command, all: &Entry) -> Option<String> {
     let kind = command.name();
     let stray = match command {
         Command::Check => entry.kernel.is_some().then_some("kernel"),
-        Command::Race | Command::Run => {
+        Command::Race | Command::Run | Command::Lift => {
             let reference = entry.reference.is_some().then_some("reference");
             reference.or(entry.optimized.is_some().then_some("optimized"))
         }

@@ -13,11 +13,10 @@ use crate::answer::{
     Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
-use crate::gate::{EntryResult, GateReport};
-use crate::instances;
-use crate::spec::launch;
+use crate::spec::{Sizes, launch};
 
-use super::Answer;
+use super::gate::{EntryResult, GateReport};
+use super::{Answer, AtSize};
 
 /// Findings of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
@@ -91,6 +90,12 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
+    if let Some(d) = &r.determinism {
+        super::rounding::write_determinism(out, d)?;
+    }
+    if let Some(rounding) = &r.rounding {
+        super::rounding::write(out, rounding)?;
+    }
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
@@ -113,7 +118,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
 const INSTANCES: usize = 8;
 
 /// The report of a command at several sizes: how many instances got which verdict, then the worst one.
-pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer) -> String {
+pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
     let (mut out, style) = (String::new(), style(worst.report.verdict));
     let name = worst.report.verdict.name();
     let count = parts.len();
@@ -133,7 +138,7 @@ pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer
             None => by.push((answer.report.verdict, vec![shown])),
         }
     }
-    by.sort_by_key(|(v, _)| std::cmp::Reverse(instances::rank(*v)));
+    by.sort_by_key(|(v, _)| std::cmp::Reverse(v.rank()));
     for (verdict, mut list) in by {
         let count = list.len();
         if count > INSTANCES {
@@ -155,7 +160,7 @@ pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer
 /// The style of a verdict.
 pub fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
-        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => AnsiColor::Green,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => AnsiColor::Green,
         Verdict::NotEquivalent | Verdict::Defective => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
@@ -180,6 +185,9 @@ fn claim(r: &Report) -> &'static str {
         Verdict::Defective => "the kernel has a defect",
         Verdict::Ran => {
             "executed on numbers, under one schedule, without race, deadlock or memory error"
+        }
+        Verdict::Lifted => {
+            "the kernel computes these formulas, without race, deadlock or memory error"
         }
         Verdict::Unknown => "nothing is claimed; each reason is below",
     }
@@ -220,7 +228,27 @@ fn write_fields(out: &mut String, bound: &[Bound]) -> fmt::Result {
     Ok(())
 }
 
+/// The formulas, as `--formula` takes them.
+fn write_formulas(out: &mut String, r: &Report) -> fmt::Result {
+    let lifted = r.outputs.lifted();
+    if lifted.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{BOLD}formula{BOLD:#}")?;
+    for (i, l) in lifted.iter().enumerate() {
+        let end = if i + 1 < lifted.len() { ";" } else { "" };
+        writeln!(out, "  {}{end}", visible(&l.formula))?;
+    }
+    if let Some(l) = lifted.iter().find(|l| l.conjectured) {
+        let sizes = l.proved_at.iter().map(|s| Sizes(s.clone()).to_string());
+        let sizes: Vec<String> = sizes.collect();
+        writeln!(out, "  proved at {}, conjectured between", sizes.join("; "))?;
+    }
+    Ok(())
+}
+
 fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
+    write_formulas(out, r)?;
     let outputs = r.outputs.compared();
     if outputs.is_empty() {
         return Ok(());
@@ -287,7 +315,7 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
 }
 
 /// A place on one line.
-fn place(site: &Site) -> String {
+pub(super) fn place(site: &Site) -> String {
     let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
     if let Some(source) = &site.source {
         let (file, line) = source.own();
@@ -431,6 +459,9 @@ fn groups(threads: &[[u32; 3]]) -> Vec<String> {
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    if let Some(m) = &c.machine {
+        writeln!(out, "  {}", m.message)?;
+    }
     if let Some(d) = &c.difference {
         writeln!(out, "  {BOLD}difference{BOLD:#}: {}", d.message)?;
         writeln!(out, "    reference  {}", d.reference)?;

@@ -112,6 +112,8 @@ pub struct Machine<'k> {
     pub result_used: Vec<bool>,
     /// Whether each register may hold a value rounded to a narrower format.
     pub narrowed: Vec<bool>,
+    /// What a run without values leaves out.
+    pub outside: Vec<super::omit::Omitted>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// Bases of objects, and what numbers carry of them.
@@ -331,6 +333,7 @@ impl<'k> Machine<'k> {
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             classes: super::plain::classes(kernel, launch.numbers),
+            outside: Vec::new(),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],
@@ -514,6 +517,9 @@ impl<'k> Machine<'k> {
 
     /// Whether rounding turns the answer of a test over.
     pub(super) fn flip(&mut self, question: Question) -> TermId {
+        if self.values.store.facts.reals_decide {
+            return self.values.store.bool(false);
+        }
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.flip(serial, question)

@@ -161,7 +161,8 @@ impl Machine<'_> {
         let mut used: Vec<(u64, TermId, Pc, Tid)> = Vec::new();
         for (at, o) in &self.objects.at {
             let before = o.before.iter().chain([&o.now]);
-            let mut parties = before.flat_map(|p| p.arrivals.iter().chain(&p.delays).chain(&p.waits));
+            let mut parties =
+                before.flat_map(|p| p.arrivals.iter().chain(&p.delays).chain(&p.waits));
             if let Some(p) = parties.next() {
                 let thread = Tid(p.base + p.mask.trailing_zeros());
                 used.push((*at, o.content, p.pc, thread));
@@ -183,7 +184,9 @@ impl Machine<'_> {
         let place = self.place(SHARED, at, 8);
         let site = self.site(pc, w, 1 << lane, format!("makes the mbarrier {place}"));
         self.warn(WarningKind::MissingInval, vec![site], || {
-            format!("mbarrier {place}, which nobody used, is initialised again without mbarrier.inval")
+            format!(
+                "mbarrier {place}, which nobody used, is initialised again without mbarrier.inval"
+            )
         });
     }
 
@@ -263,13 +266,14 @@ impl Machine<'_> {
             }
             // An object lives until it is invalidated, or its bytes are used for something else.
             let old = self.objects.at.get(&at);
-            if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new()))
-            {
+            if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
                 let whole = self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content);
                 if !is_new {
                     let why = match whole {
                         true => "it was used, and is initialised again without mbarrier.inval",
-                        false => "it was used, and its bytes were overwritten without mbarrier.inval",
+                        false => {
+                            "it was used, and its bytes were overwritten without mbarrier.inval"
+                        }
                     };
                     return Err(self.object_outlived(w, lane, pc, at, why));
                 }

@@ -409,7 +409,13 @@ impl Machine<'_> {
             return Some(Conflict::Strong);
         }
         let expects = |read: &race::Party, other: &race::Party| {
-            let swap = matches!(other.kind, race::Kind::Atomic { op: AtomOp::Cas, .. });
+            let swap = matches!(
+                other.kind,
+                race::Kind::Atomic {
+                    op: AtomOp::Cas,
+                    ..
+                }
+            );
             swap && read.kind == race::Kind::Read
                 && crate::kernel::rechecked::rechecked(self.kernel).contains(&read.pc)
         };

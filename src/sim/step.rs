@@ -72,6 +72,7 @@ impl Machine<'_> {
         let Some(g) = guard else {
             return (mask, Under::none());
         };
+        self.free_guard(w, mask, g);
         let sym = self.warps[w].symbolic(g.reg) & mask;
         let mut yes = self.warps[w].holds(g) & mask & !sym;
         let mut under = Under::none();

@@ -189,7 +189,10 @@ impl Machine<'_> {
             let covers = |h: &&(usize, usize, Pc, usize)| (h.0..h.0 + h.1).contains(&(at as usize));
             let held = self.tensor.held.iter().find(covers);
             let why = match (held, self.tensor.freed.iter().find(covers)) {
-                (Some(h), _) => format!("{columns} columns from {at} on are freed, and {} from {} on were allocated", h.1, h.0),
+                (Some(h), _) => format!(
+                    "{columns} columns from {at} on are freed, and {} from {} on were allocated",
+                    h.1, h.0
+                ),
                 (None, Some(_)) => format!("column {at} is freed, which was freed before"),
                 (None, None) => format!("column {at} is freed, which was never allocated"),
             };
@@ -233,7 +236,9 @@ impl Machine<'_> {
         let other = other.map(|(_, _, pc, w)| self.site(pc, w, u32::MAX, "is executed first"));
         let here = self.site(pc, w, u32::MAX, "is executed");
         let sites: Vec<Site> = other.into_iter().chain([here]).collect();
-        self.defect(DefectKind::Lifetime, sites, || format!("tensor memory: {why}"));
+        self.defect(DefectKind::Lifetime, sites, || {
+            format!("tensor memory: {why}")
+        });
         Stop::Finding
     }
 

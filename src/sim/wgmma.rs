@@ -142,8 +142,12 @@ impl Machine<'_> {
         }
         let inst = self.inst(pc);
         let mut hit = None;
-        operands::uses(inst, |r| hit = hit.or(loading.get(&r).map(|at| (*at, "reads"))));
-        operands::defs(&inst.op, |r| hit = hit.or(loading.get(&r).map(|at| (*at, "writes"))));
+        operands::uses(inst, |r| {
+            hit = hit.or(loading.get(&r).map(|at| (*at, "reads")))
+        });
+        operands::defs(&inst.op, |r| {
+            hit = hit.or(loading.get(&r).map(|at| (*at, "writes")))
+        });
         let Some((at, verb)) = hit else {
             return Ok(());
         };

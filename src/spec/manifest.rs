@@ -88,6 +88,8 @@ pub struct Settings {
     pub warp_sync: Option<bool>,
     /// Warnings that count as defects.
     pub strict: Option<bool>,
+    /// Every launch that nothing binds.
+    pub any: Option<bool>,
     /// Kinds of warnings that make the exit status 1; those of all layers together.
     pub deny: Vec<String>,
     /// Kinds of denied warnings that an entry must have.
@@ -99,6 +101,11 @@ pub struct Settings {
     pub probabilistic: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
+    /// Measure what rounding does, on so many inputs.
+    #[serde(deserialize_with = "loose::samples")]
+    pub rounding: Option<u64>,
+    /// Say whether the bits of outputs are the same for every schedule.
+    pub deterministic: Option<bool>,
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
@@ -437,6 +444,8 @@ pub struct Options {
     pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// A race is looked for in every launch that nothing binds.
+    pub any: bool,
     /// Kinds of warnings that make the exit status 1.
     pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
@@ -445,6 +454,10 @@ pub struct Options {
     pub probabilistic: bool,
     /// People are told where the kernels round to narrow formats.
     pub precision: bool,
+    /// Inputs on which rounding is measured.
+    pub rounding: u64,
+    /// It is said whether the bits of outputs are the same for every schedule.
+    pub deterministic: bool,
     /// Wall-clock limit.
     pub timeout: Duration,
     /// Memory limit in bytes.
@@ -459,10 +472,13 @@ impl Default for Options {
             map: Vec::new(),
             sizes: Sizes::default(),
             strict: false,
+            any: false,
             deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
             precision: false,
+            rounding: 0,
+            deterministic: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
             seed: 0,
@@ -485,6 +501,7 @@ impl Layers<'_> {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
             }
+            out.any = layer.any.unwrap_or(out.any);
             for word in &layer.deny {
                 out.deny.extend(denied(word)?);
             }
@@ -493,6 +510,8 @@ impl Layers<'_> {
             }
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
+            out.rounding = layer.rounding.unwrap_or(out.rounding);
+            out.deterministic = layer.deterministic.unwrap_or(out.deterministic);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
