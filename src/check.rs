@@ -62,7 +62,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, &options.map)?;
+    let setup = spec::resolve(&kernels, &options.map);
+    let setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
 
     let asked = Asked {
@@ -597,6 +598,8 @@ impl Found {
         self.defects.extend(defects(launches, &outcome.defects));
         self.warnings.extend(warnings(launches, &outcome.warnings));
         self.unknown.extend(unknowns(launches, &outcome.unknowns));
+        self.unknown
+            .extend(unknowns(launches, &outcome.by_schedule));
         for a in &outcome.assumptions {
             if !self.assumptions.contains(a) {
                 self.assumptions.push(a.clone());

@@ -111,7 +111,8 @@ fn run_noting(
     let options = layers.options()?;
     let spec = input::spec(layers, Which::Kernel, files, None)?;
     let lowered = input::lower(files, &spec)?;
-    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let kernels = [(&lowered.kernel, &spec)];
+    let mut setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
     let resolved = setup.kernels.remove(0);
     let limits = limits(&options, start);
     let outcome = sim::run_noting(

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::answer::{Command, ErrorKind};
+use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
 use crate::check::{
     Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
@@ -44,7 +44,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, &[])?;
+    let setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
 
     let looked = Looked {
@@ -125,12 +125,21 @@ impl Looked<'_> {
             side.outcome.defects.extend(strict);
         }
         let ran = ran(self.specs, self.lowered, setup);
+        // Nor is an output that differs from run to run, but where that is the question.
+        let mut by_schedule = Vec::new();
+        if !options.deterministic {
+            by_schedule = std::mem::take(&mut side.outcome.by_schedule);
+        }
         let mut found = Found::default();
         found.add_side(&ran, self.lowered, &side);
         let looked = found.add_looked(&ran, &side);
         found.add(&ran, &side.outcome);
         let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
         found.assumptions.extend(places);
+        let noted = launches::unknowns(&ran, &by_schedule).into_iter();
+        found.warnings.extend(
+            noted.map(|u| Finding::new(u.kernel, answer::WarningKind::Note, u.message).at(u.sites)),
+        );
         let (tried, shown) = trial::alone(setup, &side.outcome, limits, |s| self.run(s).outcome);
         found.defects.extend(launches::defects(&ran, &shown));
         if tried > 0 && shown.is_empty() {

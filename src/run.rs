@@ -44,7 +44,8 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let spec = input::spec(layers, Which::Kernel, files, Some(options.seed))?;
     let limits = limits(&options, start);
     let lowered = input::lower(files, &spec)?;
-    let mut setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let kernels = [(&lowered.kernel, &spec)];
+    let mut setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
     require_values(&setup)?;
     setup.kernels[0].launch.numbers = true;
@@ -217,7 +218,8 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
 /// What depends on an order that other schedules change is no reason for `unknown` here: the values are those of
 /// the schedule that was run.
 fn order_notes(outcome: &mut Outcome) -> Vec<crate::sim::Finding<WarningKind>> {
-    let unknowns = std::mem::take(&mut outcome.unknowns);
+    let mut unknowns = std::mem::take(&mut outcome.unknowns);
+    unknowns.append(&mut outcome.by_schedule);
     let is_order = |k| k == UnknownKind::NondeterministicValue;
     let has_values = !unknowns.iter().any(|u| !is_order(u.kind));
     let (order, rest) = unknowns

@@ -92,10 +92,14 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
                 name_indices(store, c.cond, arrays, &mut found);
             }
             let mut defect = c.defect;
+            let happens = match defect.sites.len() {
+                0 | 1 => "it happens",
+                _ => "both happen",
+            };
             let given = given(store, &found, arrays);
             defect
                 .message
-                .push_str(&format!("; both happen with {given}"));
+                .push_str(&format!("; {happens} with {given}"));
             merge(&mut outcome.defects, defect);
         }
         None => merge(&mut outcome.unknowns, c.open),

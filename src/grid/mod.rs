@@ -18,9 +18,11 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::decide;
-use crate::kernel::Kernel;
+use crate::kernel::rechecked::rechecked;
+use crate::kernel::{AtomOp, Kernel};
 use crate::progress;
 use crate::sim::footprint::Access;
+use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
     self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
@@ -296,6 +298,8 @@ impl<'a> Whole<'a> {
         gather(&mut whole.defects, std::mem::take(&mut o.defects), cta);
         gather(&mut whole.warnings, std::mem::take(&mut o.warnings), cta);
         gather(&mut whole.unknowns, std::mem::take(&mut o.unknowns), cta);
+        let by_schedule = std::mem::take(&mut o.by_schedule);
+        gather(&mut whole.by_schedule, by_schedule, cta);
         let changes = o.footprint.changes();
         let overlaps = self.between.add(rank, &accesses, changes);
         if self.subject.without_values && !overlaps.is_empty() {
@@ -429,45 +433,51 @@ impl<'a> Whole<'a> {
             self.site(&f.earlier, first, &place),
             self.site(&f.later, second, &place),
         ];
-        let (kind, why) = match f.trouble {
-            Trouble::Unordered(sim::race::Conflict::Race) => {
-                let why = match f.earlier.kind.strong() && f.later.kind.strong() {
-                    true => {
-                        "the scope of one is not the device, so that it is not atomic for the other"
-                    }
-                    false => {
-                        "nothing orders different CTAs of one launch; use atomics, or two launches"
-                    }
-                };
-                let message = format!("{what}: {why}");
-                self.out.outcome.defects.push(Finding {
-                    kind: DefectKind::DataRace,
-                    message,
-                    count: f.count,
-                    sites,
-                });
-                return;
-            }
-            Trouble::Unordered(sim::race::Conflict::Strong) => (
-                UnknownKind::NondeterministicValue,
-                "their order depends on the schedule",
-            ),
-            Trouble::Unordered(_) => (
+        let (kind, why) = match self.weakened(f) {
+            None => (
                 UnknownKind::Undecided,
-                "nothing orders different CTAs, if input data makes both happen",
+                "whether anything but the exchange that checks it again depends on what is read is not known",
             ),
-            Trouble::Fenced => (
-                UnknownKind::Undecided,
-                "whether the fences of the kernel order them is not followed",
-            ),
-            Trouble::Rewritten => (
-                UnknownKind::Undecided,
-                "one of them writes it with several values, so that equal values do not show that the order is of no matter",
-            ),
-            Trouble::Cluster => (
-                UnknownKind::Undecided,
-                "whether one cluster holds both CTAs is not known",
-            ),
+            Some(trouble) => match trouble {
+                Trouble::Unordered(Conflict::Race) => {
+                    let why = match f.earlier.kind.strong() && f.later.kind.strong() {
+                        true => {
+                            "the scope of one is not the device, so that it is not atomic for the other"
+                        }
+                        false => {
+                            "nothing orders different CTAs of one launch; use atomics, or two launches"
+                        }
+                    };
+                    let message = format!("{what}: {why}");
+                    self.out.outcome.defects.push(Finding {
+                        kind: DefectKind::DataRace,
+                        message,
+                        count: f.count,
+                        sites,
+                    });
+                    return;
+                }
+                Trouble::Unordered(Conflict::Strong) => (
+                    UnknownKind::NondeterministicValue,
+                    "their order depends on the schedule",
+                ),
+                Trouble::Unordered(_) => (
+                    UnknownKind::Undecided,
+                    "nothing orders different CTAs, if input data makes both happen",
+                ),
+                Trouble::Fenced => (
+                    UnknownKind::Undecided,
+                    "whether the fences of the kernel order them is not followed",
+                ),
+                Trouble::Rewritten => (
+                    UnknownKind::Undecided,
+                    "one of them writes it with several values, so that equal values do not show that the order is of no matter",
+                ),
+                Trouble::Cluster => (
+                    UnknownKind::Undecided,
+                    "whether one cluster holds both CTAs is not known",
+                ),
+            },
         };
         let open = Finding {
             kind,
@@ -488,6 +498,42 @@ impl<'a> Whole<'a> {
                 open,
             }),
         }
+    }
+
+    /// What a pair is beside the rule for plain accesses, as between the threads of a CTA.
+    fn weakened(&self, f: &Found) -> Option<Trouble> {
+        let (a, b) = (&f.earlier, &f.later);
+        let plain = matches!(
+            f.trouble,
+            Trouble::Unordered(Conflict::Race | Conflict::Conditional)
+        );
+        if !plain || a.kind.strong() && b.kind.strong() {
+            return Some(f.trouble);
+        }
+        if self.are_strong(a, b) {
+            return Some(Trouble::Unordered(Conflict::Strong));
+        }
+        let kernel = self.subject.kernel;
+        let expects = |read: &Record, other: &Record| {
+            let swap = matches!(
+                other.kind,
+                Kind::Atomic {
+                    op: AtomOp::Cas,
+                    ..
+                }
+            );
+            swap && read.kind == Kind::Read && rechecked(kernel).contains(&read.pc)
+        };
+        match expects(a, b) || expects(b, a) {
+            true => None,
+            false => Some(f.trouble),
+        }
+    }
+
+    /// True for accesses of one width, both of them strong, as volatile ones are.
+    fn are_strong(&self, a: &Record, b: &Record) -> bool {
+        let strong = |r: &Record| self.subject.kernel.is_strong(r.pc);
+        strong(a) && strong(b) && a.elem == b.elem
     }
 
     /// Plain writes of one element by several CTAs: a warning where the values are equal.
@@ -522,6 +568,15 @@ impl<'a> Whole<'a> {
                 merge(&mut self.out.outcome.warnings, warning);
                 continue;
             };
+            if self.are_strong(&f.earlier, &f.later) {
+                self.out.outcome.unknowns.push(Finding {
+                    kind: UnknownKind::NondeterministicValue,
+                    message: format!("{who}: their order depends on the schedule"),
+                    count: f.count,
+                    sites,
+                });
+                continue;
+            }
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,

@@ -58,6 +58,7 @@ mod layout;
 mod matrix_op;
 mod operand;
 pub mod precision;
+pub mod rechecked;
 mod print_op;
 mod print_warp;
 mod results;
@@ -261,6 +262,17 @@ impl Kernel {
     /// The span of an instruction.
     pub fn span(&self, pc: Pc) -> Span {
         self.spans[pc.0 as usize]
+    }
+
+    /// True for an access that is strong in the memory model, as volatile ones are.
+    pub fn is_strong(&self, pc: Pc) -> bool {
+        match self.insts.get(pc.0 as usize).map(|i| &i.op) {
+            Some(Op::Ld { access, .. } | Op::St { access, .. }) => {
+                access.volatile || access.sem != Sem::Weak
+            }
+            Some(Op::Atom { .. }) => true,
+            _ => false,
+        }
     }
 
     /// The source line that `.loc` gives for an instruction.

@@ -16,6 +16,7 @@ use crate::kernel::conditions::{Condition, Ends, Seen, Size, made_of};
 use crate::kernel::{Op, Pc};
 use crate::sim::Outcome;
 use crate::sim::taken::Counts;
+use crate::spec::launch::Selection;
 use crate::spec::{ElemTy, Launch, Number};
 
 use super::{Ran, source_line};
@@ -197,6 +198,8 @@ impl Ran<'_> {
                 let flag = flags.find(|f| (f.start..f.start + f.bytes).contains(&byte))?;
                 Some((n.label.clone(), format!("{}=", flag.at(byte)), value(n)?))
             }
+            // Of a CTA that a flag names, the grid says where it stands, and others stand elsewhere.
+            Size::Grid if self.resolved.selection == Selection::Given => None,
             Size::Grid => Some(("the grid".into(), "--grid ".into(), flat(grid))),
             Size::Block => Some(("the block".into(), "--threads ".into(), flat(block))),
         }

@@ -10,7 +10,7 @@ use crate::answer::{
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
 use crate::kernel::{self, Kernel};
-use crate::spec::{Number, Options, Sizes, SpecError, TomlError};
+use crate::spec::{KernelSpec, Number, Options, Sizes, SpecError, TomlError};
 
 mod cause;
 pub mod coverage;
@@ -344,6 +344,15 @@ impl Failure {
             }
             out.push('\n');
         }
+        out
+    }
+}
+
+impl Failure {
+    /// What is wrong with the launch or the bindings of some kernels.
+    pub fn of_spec(e: &SpecError, kernels: &[(&Kernel, &KernelSpec)]) -> Failure {
+        let mut out = Failure::new(e.kind(), e.to_string());
+        out.which = e.part(kernels);
         out
     }
 }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use crate::kernel::region::Region;
 use crate::kernel::structured::{Blocks, NONE};
-use crate::kernel::{Op, Pc};
+use crate::kernel::{Op, Pc, Src};
 use crate::term::TermId;
 
 use super::address::carry::Carried;
@@ -87,14 +87,17 @@ impl Machine<'_> {
         under: Under,
         pc: Pc,
     ) -> Result<Flow, Stop> {
-        self.check_set(w, pc, &under)?;
         let Op::Bra { target, .. } = self.inst(pc).op else {
             return Ok(Flow::Next);
         };
+        let region = self.region(pc);
+        if !region.as_ref().is_some_and(|r| self.is_harmless(r)) {
+            self.check_set(w, pc, &under)?;
+        }
         let sure = mask & !under.mask;
         self.warps[w].jump(sure & !yes, pc.0 + 1);
         self.warps[w].jump(yes, target.0);
-        let result = match self.region(pc) {
+        let result = match region {
             Some(region) => self.walk(w, &under, pc, target, &region),
             None => Err(End::Unstructured),
         };
@@ -122,6 +125,14 @@ impl Machine<'_> {
         regions.known.entry(pc.0).or_insert_with(new).clone()
     }
 
+    /// True if whoever comes to a region can go any way through it: nothing but registers changes there, nothing is
+    /// read, every operation is defined, and all ways end at the join. A branch on a value that was never written is
+    /// then a choice by that value, which is a defect only where what is chosen is used.
+    fn is_harmless(&self, region: &Region) -> bool {
+        let code = region.blocks.iter().flat_map(|b| b.start..b.end);
+        region.join != NONE && code.map(Pc).all(|pc| is_harmless(pc, &self.inst(pc).op))
+    }
+
     /// Executes the region in the lanes of `under`, whose conditions say who takes the branch.
     fn walk(
         &mut self,
@@ -135,6 +146,7 @@ impl Machine<'_> {
             w,
             region,
             branch,
+            harmless: self.is_harmless(region),
             serial: 0,
             steps: 0,
             pending: Vec::new(),
@@ -197,7 +209,9 @@ impl Machine<'_> {
             let inst = self.inst(pc);
             self.prelude(w, way.mask, pc)?;
             let (sure, guards) = self.guarded(w, way.mask, inst.guard);
-            self.check_set(w, pc, &guards)?;
+            if !walk.harmless {
+                self.check_set(w, pc, &guards)?;
+            }
             let onward = match inst.op {
                 Op::Bra { target, .. } => target.0,
                 Op::Exit if region.join == NONE => NONE,
@@ -524,11 +538,26 @@ impl Machine<'_> {
     }
 }
 
+/// True for an operation that anyone can execute without more coming of it than values in registers.
+pub fn is_harmless(pc: Pc, op: &Op) -> bool {
+    match op {
+        Op::Bra { target, .. } => *target > pc,
+        Op::Int { op, ty, src, .. } => {
+            let divides = super::int::may_be_undefined(*op, *ty);
+            !divides || matches!(src[1], Src::Imm(n) if n != 0)
+        }
+        Op::Mov { .. } | Op::Special { .. } | Op::Nop => true,
+        op => super::uniform::is_lane_wise(op),
+    }
+}
+
 /// What goes on during a walk.
 struct Walk<'a> {
     w: usize,
     region: &'a Region,
     branch: Pc,
+    /// It may be walked by whoever comes to it.
+    harmless: bool,
     /// Serial of the next branch.
     serial: u32,
     /// Instructions so far.

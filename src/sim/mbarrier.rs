@@ -30,7 +30,7 @@ use super::machine::{Machine, SHARED, Stop};
 use super::race::Kind;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Tid, UnknownKind};
+use super::{DefectKind, Tid, UnknownKind, WarningKind};
 
 mod end;
 mod learned;
@@ -117,6 +117,8 @@ struct Waiter {
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     at: FxHashMap<u64, Object>,
+    /// Where objects were that were invalidated.
+    ended: rustc_hash::FxHashSet<u64>,
     /// States that arrivals returned: the object, its serial content, the phase.
     states: FxHashMap<TermId, (u64, TermId, u64)>,
     polls: FxHashMap<Pc, crate::kernel::poll::Poll>,
@@ -142,6 +144,50 @@ impl Machine<'_> {
             format!("mbarrier {place}: {why}")
         });
         Stop::Finding
+    }
+
+    /// An object is used outside of its lifetime.
+    fn object_outlived(&mut self, w: usize, lane: usize, pc: Pc, at: u64, why: &str) -> Stop {
+        let place = self.place(SHARED, at, 8);
+        let site = self.site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
+        self.defect(DefectKind::Lifetime, vec![site], || {
+            format!("mbarrier {place}: {why}")
+        });
+        Stop::Finding
+    }
+
+    /// When all threads have exited: what was used must not have been written over before it was invalidated.
+    pub fn check_objects(&mut self) {
+        let mut used: Vec<(u64, TermId, Pc, Tid)> = Vec::new();
+        for (at, o) in &self.objects.at {
+            let before = o.before.iter().chain([&o.now]);
+            let mut parties =
+                before.flat_map(|p| p.arrivals.iter().chain(&p.delays).chain(&p.waits));
+            if let Some(p) = parties.next() {
+                let thread = Tid(p.base + p.mask.trailing_zeros());
+                used.push((*at, o.content, p.pc, thread));
+            }
+        }
+        used.sort_by_key(|u| u.0);
+        for (at, content, pc, thread) in used {
+            let now = self.regions[SHARED.0 as usize].load(&mut self.values, at, WORD, pc.0);
+            if now != Val::Bits(content) {
+                let (w, lane) = (thread.0 as usize / LANES, thread.0 as usize % LANES);
+                let why = "it was used, and its bytes were overwritten without mbarrier.inval";
+                self.object_outlived(w, lane, pc, at, why);
+            }
+        }
+    }
+
+    /// An object that nobody used is made anew, or written over, as shipped kernels do.
+    fn not_invalidated(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
+        let place = self.place(SHARED, at, 8);
+        let site = self.site(pc, w, 1 << lane, format!("makes the mbarrier {place}"));
+        self.warn(WarningKind::MissingInval, vec![site], || {
+            format!(
+                "mbarrier {place}, which nobody used, is initialised again without mbarrier.inval"
+            )
+        });
     }
 
     fn number(
@@ -178,6 +224,10 @@ impl Machine<'_> {
     /// The object at an address, if it is one and nobody wrote over it.
     fn live_object(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
         let Some(content) = self.objects.at.get(&at).map(|o| o.content) else {
+            if self.objects.ended.contains(&at) {
+                let why = "it is used after mbarrier.inval";
+                return Err(self.object_outlived(w, lane, pc, at, why));
+            }
             return Err(self.object_misused(
                 w,
                 lane,
@@ -188,7 +238,8 @@ impl Machine<'_> {
         };
         let v = self.load_one(w, lane, pc, SHARED, at, WORD);
         if v != Val::Bits(content) {
-            return Err(self.object_misused(w, lane, pc, at, "its bytes were overwritten"));
+            let why = "its bytes were overwritten, and it is used again";
+            return Err(self.object_outlived(w, lane, pc, at, why));
         }
         Ok(())
     }
@@ -214,15 +265,19 @@ impl Machine<'_> {
                 ));
             }
             // An object lives until it is invalidated, or its bytes are used for something else.
-            if let Some((content, is_new)) =
-                self.objects.at.get(&at).map(|o| (o.content, o.is_new()))
-                && self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content)
-            {
+            let old = self.objects.at.get(&at);
+            if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
+                let whole = self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content);
                 if !is_new {
-                    let why = "mbarrier.init of an object that was not invalidated is undefined";
-                    return Err(self.object_misused(w, lane, pc, at, why));
+                    let why = match whole {
+                        true => "it was used, and is initialised again without mbarrier.inval",
+                        false => {
+                            "it was used, and its bytes were overwritten without mbarrier.inval"
+                        }
+                    };
+                    return Err(self.object_outlived(w, lane, pc, at, why));
                 }
-                self.found.assumptions.insert(AssumptionKind::Machine.says("mbarrier.init of an object that nobody has used since it was made makes it anew"));
+                self.not_invalidated(w, lane, pc, at);
             }
             let content = self.fresh_bits(64);
             self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(content));
@@ -238,6 +293,7 @@ impl Machine<'_> {
                 waiters: Vec::new(),
             };
             self.objects.at.insert(at, fresh);
+            self.objects.ended.remove(&at);
             let super::order::Order {
                 proxies, clocks, ..
             } = &mut self.order;
@@ -248,6 +304,7 @@ impl Machine<'_> {
         match op {
             AsyncOp::Inval { .. } => {
                 self.objects.at.remove(&at);
+                self.objects.ended.insert(at);
                 let junk = self.fresh_bits(64);
                 self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(junk));
             }

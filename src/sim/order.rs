@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Inst, Kernel, Op, Pc};
+use crate::kernel::{AtomOp, Inst, Kernel, Op, Pc};
 use crate::term::{ArrayId, TermId};
 
 use super::attribution::{self, Held, Rows, View};
@@ -324,8 +324,13 @@ impl Machine<'_> {
                 f.later.kind.name()
             );
             let count = f.count;
-            match f.conflict {
-                Conflict::Race => {
+            match self.weakened(&f) {
+                None => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
+                    });
+                }
+                Some(Conflict::Race) => {
                     let apart = match f.earlier.loose {
                         Some((who, started)) => self.missing_wait(&f, who, started),
                         None if f.later.agent => {
@@ -338,16 +343,16 @@ impl Machine<'_> {
                         format!("{what}: nothing orders them; {apart}")
                     });
                 }
-                Conflict::Conditional => {
+                Some(Conflict::Conditional) => {
                     let conds = self.guarded.of(&f);
                     self.conditional_race(&f, what, sites, conds);
                 }
-                Conflict::ByExit => {
+                Some(Conflict::ByExit) => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: only the exit of a thread orders them")
                     });
                 }
-                Conflict::Layout => {
+                Some(Conflict::Layout) => {
                     let hint = self.synchronisation_hint(r, a, b);
                     self.unknown(UnknownKind::UnspecifiedLayout, sites, || {
                         format!(
@@ -356,7 +361,7 @@ impl Machine<'_> {
                         )
                     });
                 }
-                Conflict::Strong => {
+                Some(Conflict::Strong) => {
                     self.unknown(UnknownKind::NondeterministicValue, sites, || {
                         format!("{what}: their order depends on the schedule")
                     });
@@ -404,7 +409,7 @@ impl Machine<'_> {
         let of = |f: &race::Finding| (f.earlier.pc, f.later.pc, f.offset);
         let named: FxHashSet<_> = report.findings().map(of).collect();
         for (f, conds) in self.guarded.take_more() {
-            if named.contains(&of(&f)) {
+            if named.contains(&of(&f)) || self.weakened(&f) != Some(Conflict::Conditional) {
                 continue;
             }
             let r = RegionId(f.region.0);
@@ -421,6 +426,35 @@ impl Machine<'_> {
                 f.later.kind.name()
             );
             self.conditional_race(&f, what, sites, Some(conds));
+        }
+    }
+
+    /// What a pair is beside the rule for plain accesses: strong ones, which volatile ones are too, race with no
+    /// strong one of the same width. `None` for the read of a value that the other side checks again.
+    fn weakened(&self, f: &race::Finding) -> Option<Conflict> {
+        let (a, b) = (&f.earlier, &f.later);
+        let plain = matches!(f.conflict, Conflict::Race | Conflict::Conditional);
+        if !plain || a.agent || b.agent {
+            return Some(f.conflict);
+        }
+        let strong = |p: &race::Party| self.kernel.is_strong(p.pc);
+        if strong(a) && strong(b) && self.access_bytes(a.pc) == self.access_bytes(b.pc) {
+            return Some(Conflict::Strong);
+        }
+        let expects = |read: &race::Party, other: &race::Party| {
+            let swap = matches!(
+                other.kind,
+                race::Kind::Atomic {
+                    op: AtomOp::Cas,
+                    ..
+                }
+            );
+            swap && read.kind == race::Kind::Read
+                && crate::kernel::rechecked::rechecked(self.kernel).contains(&read.pc)
+        };
+        match expects(a, b) || expects(b, a) {
+            true => None,
+            false => Some(f.conflict),
         }
     }
 

@@ -60,6 +60,8 @@ pub enum WarningKind {
     UnusedRead,
     /// A fence is missing that shipped kernels leave out.
     MissingFence,
+    /// An mbarrier that nobody used was made anew without an end.
+    MissingInval,
     /// A read and an unordered write whose value is made from it.
     OrderedByValue,
     /// An opcode that volta does not know and that was not executed.
@@ -82,6 +84,7 @@ impl WarningKind {
             WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
             WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
             WarningKind::MissingFence => answer::WarningKind::MissingFence,
+            WarningKind::MissingInval => answer::WarningKind::MissingInval,
             WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
             WarningKind::UnknownOpcode => answer::WarningKind::UnknownOpcode,
             WarningKind::Residual => answer::WarningKind::Residual,
@@ -156,6 +159,8 @@ pub struct Outcome {
     pub warnings: Vec<Finding<WarningKind>>,
     /// Why the run is inconclusive.
     pub unknowns: Vec<Finding<UnknownKind>>,
+    /// Outputs that depend on the schedule: nothing is proved of them, and a race they are not.
+    pub by_schedule: Vec<Finding<UnknownKind>>,
     /// To be discharged by `decide`.
     pub obligations: Vec<Obligation>,
     /// To be settled by `decide` too.
@@ -263,7 +268,8 @@ impl Outcome {
     pub fn into_clean(self, discharged: bool) -> Result<Clean, Outcome> {
         let settled = self.obligations.is_empty() && self.conditionals.is_empty();
         let open = !discharged && !settled;
-        if self.defects.is_empty() && self.unknowns.is_empty() && !open {
+        let known = self.unknowns.is_empty() && self.by_schedule.is_empty();
+        if self.defects.is_empty() && known && !open {
             Ok(Clean(self))
         } else {
             Err(self)

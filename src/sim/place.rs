@@ -15,7 +15,10 @@ use super::machine::{LOCAL, Machine, RegionId, SHARED, Stop};
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Site, UnknownKind};
+use super::{Conditional, DefectKind, Finding, Site, UnknownKind};
+
+/// Lanes or turns of an instruction whose conditions are looked at.
+const LOOKED_AT: usize = 4;
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +132,7 @@ impl Machine<'_> {
             if let Shape::Choice(c, x, y) = *self.prov.shape(p)
                 && open.len() + out.len() < cap
             {
+                self.chosen_by_written((w, lane, pc), c)?;
                 let not = self.values.store.not(c);
                 for (known, p) in [(not, y), (c, x)] {
                     let store = &mut self.values.store;
@@ -180,6 +184,7 @@ impl Machine<'_> {
                     };
                     let certain = leaves.len() == 1 && cond.is_none();
                     for (c, number) in leaves {
+                        self.chosen_by_written((w, lane, pc), c)?;
                         let store = &mut self.values.store;
                         out.push(Known {
                             cond: Some(cond.map_or(c, |k| store.and(k, c))),
@@ -196,6 +201,22 @@ impl Machine<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// Leaves open where an access goes whose address is chosen by what may never have been written.
+    fn chosen_by_written(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        c: TermId,
+    ) -> Result<(), Stop> {
+        if !self.may_be_poison(c) {
+            return Ok(());
+        }
+        let site = self.site(pc, w, 1 << lane, "accesses it");
+        self.unknown(UnknownKind::Undefined, vec![site], || {
+            "an address may depend on a value that was never written".into()
+        });
+        Err(Stop::Finding)
     }
 
     /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
@@ -337,6 +358,7 @@ impl Machine<'_> {
         if let Some(&lane) = rounded.first() {
             self.outside_if_rounded(w, lane, pc);
         }
+        let mut dropped = Vec::new();
         for &(i, outside) in bad.iter().rev() {
             let t = targets.remove(i);
             let place = if t.off < 0 {
@@ -371,14 +393,45 @@ impl Machine<'_> {
                 };
                 (DefectKind::MisalignedAccess, message)
             };
-            if t.cond.is_some() {
-                self.unknown(UnknownKind::Undecided, vec![site], || {
+            // Of several places of one lane, data chose the address.
+            let alone = lanes_of(targets, t.lane) + lanes_of(&dropped, t.lane) == 0;
+            dropped.push(t);
+            match t.cond {
+                Some(cond) if alone => self.astray_if(cond, kind, site, message),
+                Some(_) => self.unknown(UnknownKind::Undecided, vec![site], || {
                     format!("{message}, if input data says so")
-                });
-            } else {
-                self.defect(kind, vec![site], || message);
+                }),
+                None => self.defect(kind, vec![site], || message),
             }
         }
+    }
+
+    /// An access at a known place that is wrong if some input satisfies its condition. Of the lanes and turns of one
+    /// instruction a few are looked at: the others are open with them.
+    fn astray_if(&mut self, cond: TermId, kind: DefectKind, site: Site, message: String) {
+        let here = |c: &&Conditional| c.defect.kind == kind && c.defect.sites[..] == [site.clone()];
+        let same = |c: &&Conditional| c.defect.sites.first().is_some_and(|s| s.pc == site.pc);
+        if self.conditionals.iter().filter(same).count() >= LOOKED_AT
+            || self.conditionals.iter().any(|c| here(&c))
+        {
+            return;
+        }
+        let sites = vec![site];
+        self.conditionals.push(Conditional {
+            cond,
+            open: Finding {
+                kind: UnknownKind::Undecided,
+                message: format!("{message}, if input data says so"),
+                count: 1,
+                sites: sites.clone(),
+            },
+            defect: Finding {
+                kind,
+                message,
+                count: 1,
+                sites,
+            },
+        });
     }
 
     /// An access that stays inside of dynamic shared memory only where that begins at a multiple of
@@ -461,6 +514,11 @@ impl Machine<'_> {
         self.prov.touch(l.base, (low, high + size as i64), size);
         Some(l)
     }
+}
+
+/// How many of some targets are of a lane.
+fn lanes_of(targets: &[Target], lane: usize) -> usize {
+    targets.iter().filter(|t| t.lane == lane).count()
 }
 
 /// Distance of the local memories of two threads: a multiple of 16, so that alignment is the

@@ -21,7 +21,9 @@ use super::schedule::Dice;
 use super::step::Flow;
 use super::unused::Trial;
 use super::warp::lanes;
-use super::{DefectKind, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind};
+use super::{
+    DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
+};
 
 /// Instructions between two looks at the limits.
 const CHECK_EVERY: u32 = 1 << 14;
@@ -165,6 +167,7 @@ impl Machine<'_> {
                 self.check_warpgroups();
                 self.check_tensor_memory();
                 self.check_bulk();
+                self.check_objects();
                 return self.pending_barriers();
             }
             if !progress {
@@ -454,7 +457,7 @@ impl Machine<'_> {
             out.writes.insert(a, pieces.into_iter().collect());
         }
         self.report_poison(&poisoned);
-        self.report_nondeterminism(&out);
+        out.by_schedule = self.nondeterminism(&out);
         self.check_arrays();
         let reached: FxHashSet<Pc> = self
             .found
@@ -497,10 +500,11 @@ impl Machine<'_> {
         out
     }
 
-    /// A value that depends on the schedule and reaches an output is `unknown`.
-    fn report_nondeterminism(&mut self, out: &Outcome) {
+    /// Values that depend on the schedule and reach an output.
+    fn nondeterminism(&mut self, out: &Outcome) -> Vec<Finding<UnknownKind>> {
+        let mut found: BTreeMap<Pc, Finding<UnknownKind>> = BTreeMap::new();
         if self.fresh_sites.is_empty() {
-            return;
+            return Vec::new();
         }
         let n = self.values.store.len();
         let mut tainted = vec![u32::MAX; n];
@@ -520,11 +524,16 @@ impl Machine<'_> {
                 let from = tainted[t.0 as usize];
                 if let Some(site) = self.fresh_sites.get(&from).cloned() {
                     let place = self.place(self.region_of(*a), *off, 4);
-                    self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
-                        format!("a value that depends on the schedule reaches {place}")
-                    });
+                    let new = || Finding {
+                        kind: UnknownKind::NondeterministicValue,
+                        message: format!("a value that depends on the schedule reaches {place}"),
+                        count: 0,
+                        sites: vec![site.clone()],
+                    };
+                    found.entry(site.pc).or_insert_with(new).count += 1;
                 }
             }
         }
+        found.into_values().collect()
     }
 }

@@ -11,6 +11,7 @@ use crate::kernel::{Guard, Op, Pc, operands};
 use crate::term::TermId;
 
 use super::address::provenance::Prov;
+use super::branch::is_harmless;
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -128,7 +129,9 @@ impl Machine<'_> {
             }
             return self.execute(w, mask, yes, pc, &under);
         }
-        self.check_set(w, pc, &under)?;
+        if !is_harmless(pc, &inst.op) {
+            self.check_set(w, pc, &under)?;
+        }
         self.execute_guarded(w, mask, yes | under.mask, pc, &under, &under)?;
         Ok(Flow::Next)
     }

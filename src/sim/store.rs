@@ -351,7 +351,7 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Undecided, sites, || {
                 format!("{place} is written by several threads that nothing orders")
             });
-        } else if known || c.otherwise != Conflict::Race {
+        } else if known || c.otherwise != Conflict::Race || self.are_strong(c) {
             self.add_race(c.otherwise, c);
         } else {
             if !self.compared.insert((a, b, c.earlier.pc, c.later.pc)) {
@@ -374,6 +374,13 @@ impl Machine<'_> {
             });
         }
         left
+    }
+
+    /// True for writes that race with no other such, whatever they write.
+    fn are_strong(&self, c: &SameWrite) -> bool {
+        [&c.earlier, &c.later]
+            .iter()
+            .all(|p| self.kernel.is_strong(p.pc))
     }
 
     pub fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {

@@ -140,6 +140,8 @@ impl Machine<'_> {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
                     self.set(w, dsts[i / LANES], i % LANES, v);
                 }
+                let loading = dsts.iter().map(|r| (*r, pc));
+                self.products.warps[w].loading.extend(loading);
             }
             TensorOp::Store { lanes, at, srcs } => {
                 let cells = self.tensor_move(w, pc, *lanes, *at, srcs.len(), true)?;
@@ -149,6 +151,9 @@ impl Machine<'_> {
                 }
             }
             TensorOp::Wait(store) => {
+                if !*store {
+                    self.products.warps[w].loading.clear();
+                }
                 // All lanes wait together for the operations of all.
                 let clocks = &mut self.order.clocks;
                 let event = clocks.new_event();

@@ -29,7 +29,7 @@ use super::machine::{Machine, Stop};
 use super::tensor_commit::Commits;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Tid, UnknownKind};
+use super::{DefectKind, Site, Tid, UnknownKind};
 
 /// Lanes of tensor memory.
 pub const ROWS: usize = 128;
@@ -74,6 +74,8 @@ pub struct TensorMemory {
     number: u64,
     /// First column, number of columns, and where they were allocated.
     held: Vec<(usize, usize, Pc, usize)>,
+    /// The same of what was freed, with where that was.
+    freed: Vec<(usize, usize, Pc, usize)>,
     /// True once nobody may allocate any more.
     pub closed: bool,
     /// Loads and stores of each warp that were not waited for.
@@ -184,15 +186,21 @@ impl Machine<'_> {
     pub fn tensor_free(&mut self, w: usize, pc: Pc, at: u64, columns: u64) -> Result<(), Stop> {
         let same = |h: &(usize, usize, Pc, usize)| (h.0 as u64, h.1 as u64) == (at, columns);
         let Some(i) = self.tensor.held.iter().position(same) else {
-            return Err(self.tensor_undefined(
-                w,
-                u32::MAX,
-                pc,
-                "what is freed is no allocation of tensor memory",
-            ));
+            let covers = |h: &&(usize, usize, Pc, usize)| (h.0..h.0 + h.1).contains(&(at as usize));
+            let held = self.tensor.held.iter().find(covers);
+            let why = match (held, self.tensor.freed.iter().find(covers)) {
+                (Some(h), _) => format!(
+                    "{columns} columns from {at} on are freed, and {} from {} on were allocated",
+                    h.1, h.0
+                ),
+                (None, Some(_)) => format!("column {at} is freed, which was freed before"),
+                (None, None) => format!("column {at} is freed, which was never allocated"),
+            };
+            return Err(self.tensor_lifetime(w, pc, held.copied(), &why));
         };
         self.tensor_manage(w, pc, at as usize, columns as usize)?;
-        self.tensor.held.remove(i);
+        let (first, columns, ..) = self.tensor.held.remove(i);
+        self.tensor.freed.push((first, columns, pc, w));
         Ok(())
     }
 
@@ -212,13 +220,26 @@ impl Machine<'_> {
     /// When all threads have exited: everything must have been freed.
     pub fn check_tensor_memory(&mut self) {
         for (_, _, pc, w) in self.tensor.held.clone() {
-            self.tensor_undefined(
-                w,
-                u32::MAX,
-                pc,
-                "tensor memory is not freed before the kernel ends",
-            );
+            let why = "it is not freed before the kernel ends";
+            self.tensor_lifetime(w, pc, None, why);
         }
+    }
+
+    /// Records that tensor memory is used outside of its lifetime, which some other place began or ended.
+    fn tensor_lifetime(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        other: Option<(usize, usize, Pc, usize)>,
+        why: &str,
+    ) -> Stop {
+        let other = other.map(|(_, _, pc, w)| self.site(pc, w, u32::MAX, "is executed first"));
+        let here = self.site(pc, w, u32::MAX, "is executed");
+        let sites: Vec<Site> = other.into_iter().chain([here]).collect();
+        self.defect(DefectKind::Lifetime, sites, || {
+            format!("tensor memory: {why}")
+        });
+        Stop::Finding
     }
 
     /// Records that the manual says nothing about what an operation does.
@@ -242,6 +263,11 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let columns: BTreeSet<usize> = cells.iter().map(|c| c.1).collect();
         if let Some(c) = columns.into_iter().find(|c| !self.tensor.holds(*c)) {
+            let ended = |h: &&(usize, usize, Pc, usize)| (h.0..h.0 + h.1).contains(&c);
+            if let Some(freed) = self.tensor.freed.iter().rev().find(ended).copied() {
+                let why = format!("column {c} is used after it was freed");
+                return Err(self.tensor_lifetime(w, pc, Some(freed), &why));
+            }
             let site = self.site(pc, w, mask, format!("touches column {c}"));
             self.defect(DefectKind::OutOfBounds, vec![site], || {
                 format!("column {c} of tensor memory is not allocated")

@@ -78,6 +78,11 @@ impl Machine<'_> {
         self.poisons.of(&self.values.store, t).surely
     }
 
+    /// True if a value that was never written stands anywhere below a term.
+    pub fn may_be_poison(&mut self, t: TermId) -> bool {
+        self.poisons.of(&self.values.store, t).below.is_some()
+    }
+
     /// The read that brought a poison value in.
     pub fn poison_source(&mut self, t: TermId) -> Option<Site> {
         let store = &self.values.store;

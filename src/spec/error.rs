@@ -2,10 +2,12 @@
 
 use thiserror::Error;
 
-use crate::answer::ErrorKind;
+use crate::answer::{ErrorKind, Part};
 use crate::diag::Span;
+use crate::kernel::Kernel;
 
-use super::manifest::KernelSpec;
+use super::KernelSpec;
+
 
 /// An input error of the launch or the bindings.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -258,6 +260,73 @@ impl SpecError {
                 error: Box::new(self),
             },
         }
+    }
+
+    /// The name of the kernel that it is about, if it is about one.
+    fn kernel(&self) -> Option<&str> {
+        use SpecError::*;
+        match self {
+            NoBlock { kernel, .. }
+            | BlockAboveMaxntid { kernel, .. }
+            | TooMuchShared { kernel, .. }
+            | BlockAgainstReqntid { kernel, .. }
+            | AliasOfNumber { kernel, .. }
+            | AliasOfScalar { kernel, .. }
+            | DoesNotFit { kernel, .. }
+            | NoSuchMapped { kernel, .. } => Some(kernel),
+            NoSuchParam { kernels, .. } => Some(kernels.trim_matches('`')),
+            UnknownLayout { .. }
+            | NoFile { .. }
+            | TwoReferences
+            | ThreadsAndBlock
+            | BadBlock { .. }
+            | BadGrid { .. }
+            | CtaOutsideGrid { .. }
+            | BadDynamicShared { .. }
+            | UnknownKind { .. }
+            | BadTimeout { .. }
+            | BadArg { .. }
+            | Contents { .. }
+            | TwoContents { .. }
+            | BadMap { .. }
+            | BadFact { .. }
+            | BadAlias { .. }
+            | BadName { .. }
+            | BadPointers { .. }
+            | BadOnly { .. }
+            | NoSuchAlias { .. }
+            | BoundTwice { .. }
+            | OneSided { .. }
+            | Widths { .. }
+            | TwoMeanings { .. }
+            | MappedTwice { .. }
+            | MappedTypes { .. }
+            | OneLaunch
+            | BesideLaunches { .. }
+            | CtaOfSequence
+            | BadView { .. }
+            | NoBuffer { .. }
+            | OwnArray { .. }
+            | NoValue { .. }
+            | NotForSequences { .. }
+            | DeclaredTwice { .. } => None,
+            InLaunch { error, .. } => error.kernel(),
+        }
+    }
+
+    /// Which of these kernels it is about: the only one, or the one that it names, unless both have that name.
+    pub fn part(&self, kernels: &[(&Kernel, &KernelSpec)]) -> Option<Part> {
+        if let [(_, spec)] = kernels {
+            return Some(spec.which.part());
+        }
+        if let SpecError::InLaunch { which, .. } = self {
+            let mut all = kernels.iter().map(|k| k.1.which);
+            return all.find(|w| w.name() == *which).map(|w| w.part());
+        }
+        let named = |k: &&(&Kernel, &KernelSpec)| self.kernel() == Some(k.0.name.as_str());
+        let mut found = kernels.iter().filter(named);
+        let first = found.next()?;
+        found.next().is_none().then(|| first.1.which.part())
     }
 
     /// The kind that reports name.

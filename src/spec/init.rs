@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::kernel::usage::param_uses;
-use crate::kernel::{Fmt, Kernel, NumTy, ParamKind};
+use crate::kernel::{Kernel, NumTy, ParamKind};
 
 use super::ElemTy;
 use super::fit::show_type;
@@ -137,11 +137,11 @@ fn array(kernel: &Kernel, param: usize) -> String {
             width: t.width,
             signed: t.signed,
         },
-        None => ElemTy::Float(Fmt::F32),
+        None => return format!("{role}:TYPE[N]"),
     };
     // Not every format that an instruction has is one that a binding can name.
     let named = |e: &&(&str, ElemTy)| e.1 == elem;
-    let name = ElemTy::NAMES.iter().find(named).map_or("f32", |e| e.0);
+    let name = ElemTy::NAMES.iter().find(named).map_or("TYPE", |e| e.0);
     format!("{role}:{name}[N]")
 }
 
