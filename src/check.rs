@@ -15,6 +15,7 @@ use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
     WarningKind,
 };
+use crate::bits;
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
@@ -54,6 +55,17 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut setup = spec::resolve(&kernels, &options.map)?;
     let parsed = Instant::now();
 
+    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
+    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
+    if options.bits {
+        if formula.is_some() {
+            let message = "bits are those of two kernels: a formula is about real numbers";
+            return Err(Failure::new(ErrorKind::Usage, message));
+        }
+        for (i, k) in setup.kernels.iter_mut().enumerate() {
+            k.launch.words = Some(if same { 0 } else { i as u32 });
+        }
+    }
     let asked = Asked {
         formula: formula.as_ref(),
         specs: &specs,
@@ -63,12 +75,10 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         times: (start, parsed),
     };
     let (report, needs_trees) = asked.compared(&setup)?;
-    if !needs_trees || limits.reached().is_some() {
+    if !needs_trees || options.bits || limits.reached().is_some() {
         return Ok(report);
     }
     // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
     for (i, k) in setup.kernels.iter_mut().enumerate() {
         k.launch.trees = Some(if same { 0 } else { i as u32 });
     }
@@ -164,12 +174,21 @@ impl Asked<'_> {
                     optimized: b,
                     ..deciding
                 };
-                let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
-                simulated.found.add_decision(&d);
-                let tried = self.tried_again(&subjects, &simulated, &d);
-                (Some(d), tried)
+                if self.options.bits {
+                    let d = self.same_bits([reference, optimized], setup, &deciding);
+                    simulated.found.add_decision(&d.decision);
+                    simulated.found.add_sites(d.sites);
+                    (Some(d.decision), None)
+                } else {
+                    let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+                    simulated.found.add_decision(&d);
+                    let tried = self.tried_again(&subjects, &simulated, &d);
+                    (Some(d), tried)
+                }
             }
-            [Ok(reference), Err(optimized)] if simulated.found.defects.is_empty() => {
+            [Ok(reference), Err(optimized)]
+                if simulated.found.defects.is_empty() && !self.options.bits =>
+            {
                 (None, self.tried(&subjects, &reference, &optimized))
             }
             _ => (None, None),
@@ -184,6 +203,23 @@ impl Asked<'_> {
         let report = self.report(setup, simulated, decision, told_apart);
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
         Ok((report, if is_open { otherwise } else { whatever }))
+    }
+
+    /// Compares the bits that two runs leave.
+    fn same_bits(
+        &self,
+        runs: [Clean; 2],
+        setup: &Setup,
+        options: &decide::Options,
+    ) -> bits::Decided {
+        let last = self.lowered.len() - 1;
+        let pair = bits::Pair {
+            kernels: [&self.lowered[0].kernel, &self.lowered[last].kernel],
+            arrays: &setup.arrays,
+            options,
+            contracts_alike: self.options.contracts_alike,
+        };
+        bits::decide(runs, &pair)
     }
 
     /// Runs the kernels where they are compared, and expands the formula there.
@@ -471,6 +507,14 @@ impl Found {
                 self.assumptions.extend(assumed);
                 Some(*example)
             }
+        }
+    }
+
+    /// Where elements that stay open differ first.
+    fn add_sites(&mut self, sites: Vec<answer::Site>) {
+        let order = [UnknownKind::DifferentOrder, UnknownKind::Contraction];
+        if let Some(u) = self.unknown.iter_mut().find(|u| order.contains(&u.kind)) {
+            u.sites = sites;
         }
     }
 

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
+use crate::several::{ClassesArgs, RowsArgs};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -52,6 +53,13 @@ Examples:
 
 Exit status: 0 clean, 1 defective or denied, 2 input error, 3 unknown";
 
+const SLACK_EXAMPLES: &str = "\
+Examples:
+  volta slack kernel.ptx --threads 256
+  volta slack kernel.ptx --threads 256 --for n=1,64,100 --arg '2={n}' --json
+
+Exit status: that of race: 0 clean, 1 defective or denied, 2 input error, 3 unknown";
+
 const GATE_EXAMPLES: &str = "\
 Examples:
   volta init kernels/*.ptx > volta.toml
@@ -71,6 +79,13 @@ pub enum Command {
     Race(Box<RaceArgs>),
     /// Execute a kernel on numbers, without a GPU.
     Run(Box<RunArgs>),
+    /// Which barriers, waits and fences does a kernel need, and for what?
+    #[command(after_help = SLACK_EXAMPLES)]
+    Slack(Box<RaceArgs>),
+    /// Which of these kernels or configurations leave the same bits?
+    Classes(Box<ClassesArgs>),
+    /// Does a row depend on the batch that it is in?
+    Rows(Box<RowsArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
@@ -108,6 +123,9 @@ impl Command {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
+            Command::Slack(_) => "slack",
+            Command::Classes(_) => "classes",
+            Command::Rows(_) => "rows",
             Command::Run(_) => "run",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
@@ -137,9 +155,15 @@ impl Command {
                 let files = a.files.iter().map(PathBuf::as_path);
                 (a.settings(), &a.bind, files.collect())
             }
-            Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Race(a) | Command::Slack(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Rows(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Classes(a) if a.manifest().is_none() => {
+                let files = a.files.iter().map(PathBuf::as_path);
+                (a.settings(), &a.bind, files.collect())
+            }
             Command::Gate(_)
+            | Command::Classes(_)
             | Command::Init(_)
             | Command::Dump(_)
             | Command::Completions { .. }
@@ -160,7 +184,9 @@ impl Command {
     pub fn output(&self) -> Option<&OutputArgs> {
         match self {
             Command::Check(a) => Some(&a.output),
-            Command::Race(a) => Some(&a.output),
+            Command::Race(a) | Command::Slack(a) => Some(&a.output),
+            Command::Classes(a) => Some(&a.output),
+            Command::Rows(a) => Some(&a.output),
             Command::Run(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
@@ -187,6 +213,9 @@ pub struct CheckArgs {
     /// What the kernel should compute, e.g. 'y[i] = 2*x[i]', or @FILE: the reference instead of a kernel.
     #[arg(long, value_name = "TEXT|@FILE")]
     pub formula: Option<String>,
+    /// Compare bits: equivalent if both kernels write the same ones, by the same operations.
+    #[arg(long, conflicts_with = "formula")]
+    pub bits: bool,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -610,6 +639,7 @@ impl CheckArgs {
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
+            bits: self.bits.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -662,7 +692,8 @@ impl DumpArgs {
     }
 }
 
-fn settings(
+/// What the flags that every command has say.
+pub fn settings(
     launch: &LaunchArgs,
     bind: &BindArgs,
     output: Option<&OutputArgs>,

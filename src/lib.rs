@@ -46,6 +46,7 @@
 //! * [`norm`]: terms to canonical forms.
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
+//! * [`bits`]: whether two runs leave the same bits.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
@@ -63,7 +64,9 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod answer;
+pub mod bits;
 pub mod check;
+pub mod classes;
 pub mod decide;
 pub mod diag;
 pub mod dump;
@@ -81,9 +84,11 @@ pub mod ptx;
 pub mod race;
 mod reading;
 pub mod report;
+pub mod rows;
 pub mod run;
 pub mod serve;
 pub mod sim;
+pub mod slack;
 pub mod spec;
 pub mod spec_file;
 mod special;

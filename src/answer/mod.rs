@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub mod bits;
 pub mod compare;
 pub mod error;
 pub mod finding;
@@ -17,8 +18,10 @@ pub mod kernel;
 pub mod kinds;
 pub mod precision;
 pub mod schema;
+pub mod slack;
 pub mod verdict;
 
+pub use bits::{Class, RowLaunch, Rows};
 pub use compare::{
     Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
 };
@@ -31,6 +34,7 @@ pub use kinds::{
 };
 pub use precision::Precision;
 pub use schema::Schema;
+pub use slack::{Breaks, Slack, State, Synchronisation};
 pub use verdict::{Values, Verdict};
 
 /// The command that an answer is to.
@@ -43,6 +47,12 @@ pub enum Command {
     Race,
     /// What does a kernel compute of some numbers?
     Run,
+    /// Which synchronising operations does a kernel need?
+    Slack,
+    /// Which of several kernels leave the same bits?
+    Classes,
+    /// Does a row depend on the batch that it is in?
+    Rows,
 }
 
 impl Command {
@@ -52,6 +62,9 @@ impl Command {
             Command::Check => "check",
             Command::Race => "race",
             Command::Run => "run",
+            Command::Slack => "slack",
+            Command::Classes => "classes",
+            Command::Rows => "rows",
         }
     }
 }
@@ -83,6 +96,12 @@ pub struct Report {
     pub subjects: Sides<Subject>,
     /// What they were run with.
     pub inputs: Inputs,
+    /// Of a `slack`: which synchronising operations the kernel needs.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<Slack>,
+    /// Of `classes`: the kernels by what bits they leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Vec<Class>>,
     /// What is wrong.
     pub defects: Vec<Finding<DefectKind>>,
     /// What the user should know.

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
+use crate::bits::canon::{self, Canon};
 use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
@@ -103,6 +104,9 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let mut outcome = self.run(rank, limits, noting);
+        if self.resolved.launch.words.is_some() {
+            same_bits(&mut outcome);
+        }
         discharge(&mut outcome, self.arrays, self.deciding);
         outcome
     }
@@ -113,6 +117,32 @@ impl Subject<'_> {
 
     fn cta(&self, rank: u64) -> [u32; 3] {
         self.resolved.launch.with_cta(rank).cta
+    }
+}
+
+/// Settles unordered writes of words: where they are not the same operations, their order decides the bits.
+fn same_bits(outcome: &mut Outcome) {
+    let obligations = std::mem::take(&mut outcome.obligations);
+    for o in obligations {
+        let (a, b) = o.equal;
+        let mut canon = Canon::default();
+        let reader = canon::reader(None, &[(&outcome.store, a)]);
+        let images = canon.add(&outcome.store, &[(a, reader), (b, reader)]);
+        let same = images.get(a, reader) == images.get(b, reader);
+        if same && !canon.has_reals {
+            if a != b {
+                outcome.store.note_nan_by_order();
+            }
+            discharge::merge(&mut outcome.warnings, o.warning);
+            continue;
+        }
+        let open = Finding {
+            kind: UnknownKind::OrderDependent,
+            message: format!("{}: their order decides the bits", o.warning.message),
+            count: o.warning.count,
+            sites: o.warning.sites,
+        };
+        discharge::merge(&mut outcome.unknowns, open);
     }
 }
 
@@ -340,6 +370,9 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
+        if self.subject.resolved.launch.words.is_some() {
+            same_bits(&mut out.outcome);
+        }
         discharge(&mut out.outcome, arrays, deciding);
         out
     }

@@ -21,6 +21,7 @@ pub mod poll;
 pub mod print;
 pub mod region;
 pub mod structured;
+pub mod synchronisation;
 pub mod usage;
 
 mod address;
@@ -28,6 +29,7 @@ mod async_op;
 mod bulk_op;
 mod call;
 mod callgraph;
+pub mod contraction;
 mod control;
 mod decode;
 mod decode_async;

@@ -84,6 +84,7 @@ pub mod warp;
 mod warpgroup;
 mod wgmma;
 mod wmma;
+mod words;
 mod written;
 
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};

@@ -429,6 +429,7 @@ impl Machine<'_> {
             }
             out.writes.insert(a, pieces.into_iter().collect());
         }
+        self.report_reals();
         self.report_poison(&poisoned);
         self.report_nondeterminism(&out);
         self.check_arrays();

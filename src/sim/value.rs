@@ -158,6 +158,8 @@ pub struct Values {
     pub trees: Option<u32>,
     /// Floats of known bits are computed as the machine does.
     pub numbers: bool,
+    /// Floats are words: what operations make of bits.
+    pub(super) words: Option<Box<super::words::Words>>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.
@@ -191,6 +193,9 @@ impl Values {
     /// the hardware drops are a rounding.
     #[inline]
     pub fn real(&mut self, v: Val, fmt: Fmt) -> TermId {
+        if let Some(words) = &mut self.words {
+            words.asked_for_real = true;
+        }
         let fmt = if fmt == Fmt::Tf32 { Fmt::F32 } else { fmt };
         match v {
             Val::Real(f, t) if f == fmt => self.store.face(t),
@@ -374,7 +379,7 @@ impl Values {
             Val::Bits(t) => self.store.has_signed_zero(f, t, MAX_NESTED),
             _ => false,
         };
-        let fmt = fmt.filter(|&f| !signed(f, a) && !signed(f, b));
+        let fmt = fmt.filter(|&f| self.words.is_none() && !signed(f, a) && !signed(f, b));
         if let Some(f) = fmt {
             let (x, y) = (self.real(a, f), self.real(b, f));
             let finite =

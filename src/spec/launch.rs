@@ -110,6 +110,7 @@ impl LaunchSpec {
             wmma_layout: self.wmma_layout,
             trees: None,
             numbers: false,
+            words: None,
             as_written: false,
         })
     }

@@ -44,6 +44,12 @@ pub struct Settings {
     pub reference: Option<Side>,
     /// The optimized kernel of a check.
     pub optimized: Option<Side>,
+    /// The kernels of classes.
+    pub kernels: Vec<Side>,
+    /// Which rows of outputs are made of which rows of inputs.
+    pub rows: Option<String>,
+    /// Rows are compared over the reals.
+    pub values: Option<bool>,
     /// The formula that is the reference of a check, or `@` and the file that holds it.
     pub formula: Option<String>,
     /// The verdict that an entry must get.
@@ -97,6 +103,10 @@ pub struct Settings {
     pub exact_constants: Option<bool>,
     /// Accept proofs by evaluation at random points.
     pub probabilistic: Option<bool>,
+    /// Compare bits.
+    pub bits: Option<bool>,
+    /// Say which synchronising operations a race needs.
+    pub slack: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
     /// Architecture whose wmma layout is assumed.
@@ -348,12 +358,13 @@ impl Settings {
         let own = own
             .into_iter()
             .flatten()
+            .chain(&mut self.kernels)
             .flat_map(|s| s.own.args.values_mut());
         let buffers = self.buffers.values_mut();
         let all = args.chain(own).chain(buffers);
         all.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
-        for side in sides.into_iter().flatten() {
+        for side in sides.into_iter().flatten().chain(&mut self.kernels) {
             if let Some(file) = &mut side.file {
                 *file = base.join(&file);
             }
@@ -443,6 +454,12 @@ pub struct Options {
     pub exact_constants: bool,
     /// Proofs by random evaluation count.
     pub probabilistic: bool,
+    /// What is compared are bits.
+    pub bits: bool,
+    /// Which synchronising operations are needed is asked too.
+    pub slack: bool,
+    /// What a compiler may join it joins everywhere or nowhere.
+    pub contracts_alike: bool,
     /// People are told where the kernels round to narrow formats.
     pub precision: bool,
     /// Wall-clock limit.
@@ -462,6 +479,9 @@ impl Default for Options {
             deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
+            bits: false,
+            slack: false,
+            contracts_alike: false,
             precision: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
@@ -469,6 +489,9 @@ impl Default for Options {
         }
     }
 }
+
+/// What is taken for granted of the assembler, among what is said of the data.
+const CONTRACTS_ALIKE: &str = "contracts-alike";
 
 /// The layers of settings, lowest first.
 #[derive(Clone, Copy, Debug)]
@@ -493,6 +516,9 @@ impl Layers<'_> {
             }
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
+            out.bits = layer.bits.unwrap_or(out.bits);
+            out.slack = layer.slack.unwrap_or(out.slack);
+            out.contracts_alike |= layer.assume.iter().any(|a| a.trim() == CONTRACTS_ALIKE);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
@@ -534,7 +560,8 @@ impl Layers<'_> {
     /// What all layers say of the data.
     fn assume(self) -> Result<Vec<Fact>, SpecError> {
         let all = self.0.iter().flat_map(|l| &l.assume);
-        all.map(|text| Fact::parse(text)).collect()
+        let of_data = all.filter(|text| text.trim() != CONTRACTS_ALIKE);
+        of_data.map(|text| Fact::parse(text)).collect()
     }
 
     /// The formula that is the reference, if it is no kernel: of the highest layer that says which.

@@ -62,6 +62,8 @@ pub struct Launch {
     pub trees: Option<u32>,
     /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
     pub numbers: bool,
+    /// Floats are words, of which the same bits are asked; the value tells the code of the pair's kernels apart.
+    pub words: Option<u32>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }

@@ -120,6 +120,11 @@ kinds! {
             "Accepted by --probabilistic; the message bounds the chance that they differ all the same.",
             "volta check a.ptx b.ptx --probabilistic"
         }
+        Contraction "contraction" {
+            "Where the assembler joins a product and a sum into one operation, it does so alike.",
+            "Asked for by `--bits`: at one place of one kernel always or never; with `--assume contracts-alike` in both kernels.",
+            "mul.f32 f1, a, b;  add.f32 f2, f1, c;"
+        }
         Fact "fact" {
             "Something that the user said about the data.",
             "Given by --assume.",
