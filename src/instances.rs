@@ -10,20 +10,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::answer::{ErrorKind, GateResult, Instance, WarningKind};
-use crate::report::{Answer, Failure, Verdict, human, json as report};
+use crate::report::{Answer, AtSize, Failure, human, json as report};
 use crate::spec::Sizes;
 
 /// Stack of the threads that work, as of those of the executable.
 const STACK: usize = 256 << 20;
-
-/// One instance with its answer.
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// What the names of sizes stand for.
-    pub sizes: Sizes,
-    /// The answer.
-    pub result: Result<Answer, Failure>,
-}
 
 /// The answer of a command that is run for each of some sizes; one without sizes is the command itself.
 /// `judge` answers an instance by its number.
@@ -39,7 +30,7 @@ pub fn answer(
     }
     let results = side_by_side(sizes.len(), judge)?;
     let parts = sizes.iter().zip(results);
-    let parts = parts.map(|(sizes, result)| Part {
+    let parts = parts.map(|(sizes, result)| AtSize {
         sizes: sizes.clone(),
         result,
     });
@@ -91,7 +82,7 @@ fn side_by_side(
 }
 
 /// One answer for all instances of a command.
-pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
+pub fn merge(command: &str, parts: Vec<AtSize>) -> Result<Answer, Failure> {
     let instances: Vec<Instance> = parts.iter().map(|p| instance(command, p)).collect();
     let failed = parts
         .iter()
@@ -109,9 +100,9 @@ pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
             .iter()
             .filter_map(|p| Some((p, p.result.as_ref().ok()?)))
     };
-    let mut worst: Option<(&Part, &Answer)> = None;
+    let mut worst: Option<(&AtSize, &Answer)> = None;
     for (part, answer) in answers() {
-        if worst.is_none_or(|(_, w)| rank(answer.report.verdict) > rank(w.report.verdict)) {
+        if worst.is_none_or(|(_, w)| answer.report.verdict.rank() > w.report.verdict.rank()) {
             worst = Some((part, answer));
         }
     }
@@ -139,22 +130,12 @@ pub fn merge(command: &str, parts: Vec<Part>) -> Result<Answer, Failure> {
 }
 
 /// One instance as it is reported.
-fn instance(command: &str, part: &Part) -> Instance {
+fn instance(command: &str, part: &AtSize) -> Instance {
     Instance {
         sizes: part.sizes.0.clone(),
         result: match &part.result {
             Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
             Err(failure) => GateResult::Error(report::failure(Some(command), failure)),
         },
-    }
-}
-
-/// The precedence of a verdict: the highest of several is that of all.
-pub fn rank(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Defective => 3,
-        Verdict::NotEquivalent => 2,
-        Verdict::Unknown => 1,
-        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
     }
 }

@@ -15,9 +15,9 @@ use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::{ErrorKind, schema};
-use volta::gate::GateReport;
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
+use volta::report::gate::GateReport;
 use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;

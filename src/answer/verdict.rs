@@ -42,6 +42,16 @@ impl Verdict {
             Verdict::Unknown => 3,
         }
     }
+
+    /// The precedence: the highest of several is that of all.
+    pub fn rank(self) -> u8 {
+        match self {
+            Verdict::Defective => 3,
+            Verdict::NotEquivalent => 2,
+            Verdict::Unknown => 1,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
+        }
+    }
 }
 
 /// Whether the values of two kernels agree.

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -17,9 +17,10 @@ use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
 use crate::check::check;
 use crate::classes::classes;
 use crate::input::Files;
-use crate::instances::{self, Part};
+use crate::instances;
 use crate::race::race;
-use crate::report::{Answer, EXIT_ERROR, Failure, Report};
+use crate::report::gate::{EntryResult, GateReport};
+use crate::report::{Answer, AtSize, Failure, Report};
 use crate::rows::rows;
 use crate::run;
 use crate::slack::slack;
@@ -32,8 +33,6 @@ mod plan;
 
 use cache::Cache;
 use plan::{Job, Plan};
-
-pub use plan::Place;
 
 /// What `gate` was asked for.
 #[derive(Clone, Debug, Default)]
@@ -73,54 +72,6 @@ impl Shard {
         let head = digest.iter().take(8);
         let hash = head.fold(0, |n: u64, &byte| n << 8 | u64::from(byte));
         hash % self.of == self.part - 1
-    }
-}
-
-/// The result of one entry.
-#[derive(Clone, Debug)]
-pub struct EntryResult {
-    /// Its name.
-    pub name: String,
-    /// Where the manifest has it.
-    pub manifest: Place,
-    /// A check or a race.
-    pub command: Command,
-    /// The verdict that it must get.
-    pub expect: String,
-    /// Whether it did, with the defects that it must find.
-    pub ok: bool,
-    /// Why not.
-    pub why: Option<String>,
-    /// Wall-clock time.
-    pub time: Duration,
-    /// Peak memory of the process during the entry in bytes, where that was measured.
-    pub peak: Option<u64>,
-    /// What it found.
-    pub result: Result<Answer, Failure>,
-}
-
-/// The results of a manifest.
-#[derive(Clone, Debug)]
-pub struct GateReport {
-    /// Entries in order.
-    pub entries: Vec<EntryResult>,
-    /// Whether each entry was measured alone.
-    pub stats: bool,
-}
-
-impl GateReport {
-    /// Number of entries that got what they must get.
-    pub fn passed(&self) -> usize {
-        self.entries.iter().filter(|e| e.ok).count()
-    }
-
-    /// The exit status of the contract.
-    pub fn exit(&self) -> u8 {
-        if self.entries.iter().any(|e| e.result.is_err()) {
-            EXIT_ERROR
-        } else {
-            u8::from(self.passed() < self.entries.len())
-        }
     }
 }
 
@@ -246,7 +197,7 @@ fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure
     {
         return one(only);
     }
-    let part = |instance: &[Settings; 2]| Part {
+    let part = |instance: &[Settings; 2]| AtSize {
         sizes: instance[1].sizes.clone(),
         result: one(instance),
     };

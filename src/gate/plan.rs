@@ -14,6 +14,7 @@ use crate::answer::{Command, DefectKind, ErrorKind, Kind, Verdict};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::report::Failure;
+use crate::report::gate::Place;
 use crate::spec::manifest::denied;
 use crate::spec::{Entry, Manifest, Settings};
 
@@ -23,15 +24,6 @@ const MOST: usize = 1000;
 /// A manifest and what it includes.
 pub struct Plan {
     files: Vec<Read>,
-}
-
-/// A line of a manifest.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The manifest as it was named.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
 }
 
 struct Read {

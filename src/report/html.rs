@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::gate::GateReport;
 use crate::answer::{
     Assumption, Counterexample, Finding, Kind, Output, Part, Precision, Report, Seconds, Site,
     SourceLine, Step,
 };
-use crate::gate::GateReport;
 
 use super::escape::{harmless, plain};
 use super::human::show_time;

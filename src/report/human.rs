@@ -13,11 +13,10 @@ use crate::answer::{
     RunCounts, Site, Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
-use crate::gate::{EntryResult, GateReport};
-use crate::instances;
 use crate::spec::launch;
 
-use super::Answer;
+use super::gate::{EntryResult, GateReport};
+use super::{Answer, AtSize};
 
 /// Findings of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
@@ -130,7 +129,7 @@ fn visible_lines(text: &str) -> String {
 const INSTANCES: usize = 8;
 
 /// The report of a command at several sizes: how many instances got which verdict, then the worst one.
-pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer) -> String {
+pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
     let (mut out, style) = (String::new(), style(worst.report.verdict));
     let name = worst.report.verdict.name();
     let count = parts.len();
@@ -150,7 +149,7 @@ pub fn instances(parts: &[instances::Part], at: &instances::Part, worst: &Answer
             None => by.push((answer.report.verdict, vec![shown])),
         }
     }
-    by.sort_by_key(|(v, _)| std::cmp::Reverse(instances::rank(*v)));
+    by.sort_by_key(|(v, _)| std::cmp::Reverse(v.rank()));
     for (verdict, mut list) in by {
         let count = list.len();
         if count > INSTANCES {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use super::gate::GateReport;
 use crate::answer::gate::GateCommand;
 use crate::answer::{Error, ErrorAnswer, Gate, GateEntry, GateResult, Schema, schema};
-use crate::gate::GateReport;
 
 use super::Failure;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, TestSuite};
 
-use crate::gate::GateReport;
+use super::gate::GateReport;
 
 use super::escape::plain;
 use super::{Answer, Failure};

@@ -13,15 +13,17 @@ use crate::answer::{
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
 use crate::grid::Covered;
-use crate::instances;
 use crate::kernel::{self, Kernel};
 use crate::sim;
 use crate::spec::launch::Selection;
-use crate::spec::{KernelSpec, Launch, Number, Options, Resolved, SpecError, TomlError, Unbound};
+use crate::spec::{
+    KernelSpec, Launch, Number, Options, Resolved, Sizes, SpecError, TomlError, Unbound,
+};
 
 mod cause;
 pub mod escape;
 pub mod explain;
+pub mod gate;
 pub mod html;
 pub mod human;
 pub mod json;
@@ -45,7 +47,7 @@ pub struct Answer {
     /// True if it was not computed now.
     pub cached: bool,
     /// The instances, where the command was run at several sizes.
-    pub parts: Vec<instances::Part>,
+    pub parts: Vec<AtSize>,
 }
 
 impl Answer {
@@ -64,6 +66,15 @@ impl From<Report> for Answer {
             parts: Vec::new(),
         }
     }
+}
+
+/// One instance with its answer.
+#[derive(Clone, Debug)]
+pub struct AtSize {
+    /// What the names of sizes stand for.
+    pub sizes: Sizes,
+    /// The answer.
+    pub result: Result<Answer, Failure>,
 }
 
 /// What a report says about a kernel that was run.

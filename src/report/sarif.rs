@@ -7,8 +7,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::gate::GateReport;
 use crate::answer::{About, ErrorKind, Finding, Kind, Report, Site, kinds};
-use crate::gate::GateReport;
 
 use super::escape::uri;
 use super::{Answer, EXIT_ERROR, Failure};

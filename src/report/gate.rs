@@ -1,0 +1,63 @@
+//! What the entries of a manifest found, as every format writes it.
+
+use std::time::Duration;
+
+use super::{Answer, EXIT_ERROR, Failure};
+use crate::answer::Command;
+
+/// A line of a manifest.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The manifest as it was named.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// The result of one entry.
+#[derive(Clone, Debug)]
+pub struct EntryResult {
+    /// Its name.
+    pub name: String,
+    /// Where the manifest has it.
+    pub manifest: Place,
+    /// A check or a race.
+    pub command: Command,
+    /// The verdict that it must get.
+    pub expect: String,
+    /// Whether it did, with the defects that it must find.
+    pub ok: bool,
+    /// Why not.
+    pub why: Option<String>,
+    /// Wall-clock time.
+    pub time: Duration,
+    /// Peak memory of the process during the entry in bytes, where that was measured.
+    pub peak: Option<u64>,
+    /// What it found.
+    pub result: Result<Answer, Failure>,
+}
+
+/// The results of a manifest.
+#[derive(Clone, Debug)]
+pub struct GateReport {
+    /// Entries in order.
+    pub entries: Vec<EntryResult>,
+    /// Whether each entry was measured alone.
+    pub stats: bool,
+}
+
+impl GateReport {
+    /// Number of entries that got what they must get.
+    pub fn passed(&self) -> usize {
+        self.entries.iter().filter(|e| e.ok).count()
+    }
+
+    /// The exit status of the contract.
+    pub fn exit(&self) -> u8 {
+        if self.entries.iter().any(|e| e.result.is_err()) {
+            EXIT_ERROR
+        } else {
+            u8::from(self.passed() < self.entries.len())
+        }
+    }
+}
