@@ -24,10 +24,14 @@ use crate::input::{self, Files, Lowered, Written};
 use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Described, Failure, Ran, Report, Verdict};
+use crate::rounding::confirm::{Confirmed, confirm};
+use crate::rounding::measure::measure;
+use crate::rounding::shadow::Shadow;
+use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{self, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
-use crate::trial;
+use crate::{cases, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -55,9 +59,8 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut setup = spec::resolve(&kernels, &options.map)?;
     let parsed = Instant::now();
 
-    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    let same = lowered.iter().all(|l| text(l) == text(&lowered[0]));
     if options.bits {
+        let same = is_one_kernel(&lowered);
         if formula.is_some() {
             let message = "bits are those of two kernels: a formula is about real numbers";
             return Err(Failure::new(ErrorKind::Usage, message));
@@ -74,15 +77,14 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let (report, needs_trees) = asked.compared(&setup)?;
-    if !needs_trees || options.bits || limits.reached().is_some() {
-        return Ok(report);
-    }
-    // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-    for (i, k) in setup.kernels.iter_mut().enumerate() {
-        k.launch.trees = Some(if same { 0 } else { i as u32 });
-    }
-    Ok(asked.compared(&setup)?.0)
+    let report = asked.judged(&mut setup.clone())?;
+    cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
+}
+
+/// True if all of them are one entry of one text.
+fn is_one_kernel(all: &[Lowered]) -> bool {
+    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
+    all.iter().all(|l| text(l) == text(&all[0]))
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -108,10 +110,19 @@ struct Simulated {
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
+    looked: Vec<answer::coverage::Looked>,
+    rounding: Option<answer::Rounding>,
     ended: Instant,
 }
 
 impl Simulated {
+    /// Measures what rounding does to the outputs.
+    fn measure(&mut self, subjects: &[Subject<'_>], shadow: &Shadow, options: &Options) {
+        let rounding = measure(subjects, shadow, (options.rounding, options.seed));
+        self.found.warnings.extend(warnings(&rounding));
+        self.rounding = Some(rounding);
+    }
+
     /// True if bits of computed numbers decide something of which the runs did not remember enough. What is decided
     /// whatever rounding turns over is.
     fn needs_trees(&self, is_decided: bool) -> bool {
@@ -141,6 +152,20 @@ impl Found {
 }
 
 impl Asked<'_> {
+    /// The answer, with as much of how numbers were made as it takes.
+    fn judged(&self, setup: &mut Setup) -> Result<Report, Failure> {
+        let (report, needs_trees) = self.compared(setup)?;
+        if !needs_trees || self.options.bits || self.limits.reached().is_some() {
+            return Ok(report);
+        }
+        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+        let same = is_one_kernel(self.lowered);
+        for (i, k) in setup.kernels.iter_mut().enumerate() {
+            k.launch.trees = Some(if same { 0 } else { i as u32 });
+        }
+        Ok(self.compared(setup)?.0)
+    }
+
     /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
     /// runs did not remember enough.
     fn compared(&self, setup: &Setup) -> Result<(Report, bool), Failure> {
@@ -159,11 +184,13 @@ impl Asked<'_> {
             },
             arrays: &setup.arrays,
             deciding: &deciding,
+            without_values: false,
         };
         let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
         let (mut simulated, [reference, optimized]) = self.simulated(setup, self.run(&subjects)?);
+        let stats = [reference.stats, optimized.stats];
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
-        let (decision, tried) = match clean {
+        let (mut decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
                 simulated
                     .found
@@ -180,8 +207,13 @@ impl Asked<'_> {
                     simulated.found.add_sites(d.sites);
                     (Some(d.decision), None)
                 } else {
+                    let shadow =
+                        (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
                     let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                     simulated.found.add_decision(&d);
+                    if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
+                        simulated.measure(&subjects, &shadow, self.options);
+                    }
                     let tried = self.tried_again(&subjects, &simulated, &d);
                     (Some(d), tried)
                 }
@@ -194,13 +226,17 @@ impl Asked<'_> {
             _ => (None, None),
         };
         let told_apart = tried.and_then(|t| simulated.found.add_trial(t));
+        let example = decision.as_mut().and_then(|d| d.counterexample.take());
+        let example = example.or(told_apart);
+        let refuted =
+            example.and_then(|e| self.confirmed(&subjects, &stats, e, &mut simulated.found));
         for (i, lowered) in self.lowered.iter().enumerate() {
             let ran = ran(&self.specs[i], lowered, &setup.kernels[i]);
             let missing = ran.missing(&simulated.found.unknown);
             simulated.found.unknown.extend(missing);
         }
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
-        let report = self.report(setup, simulated, decision, told_apart);
+        let report = self.report(setup, simulated, decision, refuted);
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
         Ok((report, if is_open { otherwise } else { whatever }))
     }
@@ -261,6 +297,7 @@ impl Asked<'_> {
         let mut found = Found::default();
         let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let (mut merged, mut flips) = (false, false);
+        let mut looked = Vec::new();
         let mut i = 0;
         let mut formula = self.formula;
         let runs = scope.kernels.map(|covered| {
@@ -271,6 +308,8 @@ impl Asked<'_> {
             let ran = ran(&self.specs[i], &self.lowered[i], &setup.kernels[i]);
             kernels.push(ran.describe(&covered));
             found.warnings.extend(ran.partial(&covered));
+            found.warnings.extend(ran.thin(&covered.outcome));
+            looked.extend(ran.looked(&covered.outcome));
             let mut outcome = covered.outcome;
             merged |= outcome.store.has_merged();
             flips |= outcome.store.has_flips();
@@ -294,6 +333,8 @@ impl Asked<'_> {
             merged,
             flips,
             coverage: scope.coverage,
+            looked,
+            rounding: None,
             ended,
         };
         (simulated, runs)
@@ -333,19 +374,50 @@ impl Asked<'_> {
         self.tried(subjects, &reference, &optimized)
     }
 
+    /// A counterexample with what the machine says of it, if it is one: an input on which the reference has a defect
+    /// leaves the pair open.
+    fn confirmed(
+        &self,
+        subjects: &[Subject<'_>],
+        stats: &[sim::Stats],
+        example: Counterexample,
+        found: &mut Found,
+    ) -> Option<answer::Counterexample> {
+        let confirmed = match self.limits.reached() {
+            None => confirm(subjects, stats, &example),
+            Some(_) => Confirmed::Unknown,
+        };
+        let machine = match confirmed {
+            Confirmed::Ran(machine) => Some(machine),
+            Confirmed::Unknown => None,
+            Confirmed::Undefined(defect) => {
+                let message = format!(
+                    "on the input that tells the kernels apart ({}) the reference has a defect: {defect}",
+                    example.message
+                );
+                let kind = UnknownKind::Undefined;
+                found.unknown.push(Finding::new(Part::Pair, kind, message));
+                return None;
+            }
+        };
+        Some(answer::Counterexample {
+            machine,
+            ..example.into()
+        })
+    }
+
     /// The answer, by the rank of what was found.
     fn report(
         &self,
         setup: &Setup,
         simulated: Simulated,
         decision: Option<Decision>,
-        told_apart: Option<Counterexample>,
+        counterexample: Option<answer::Counterexample>,
     ) -> Report {
         let found = simulated.found;
         let verdict = match &decision {
             _ if !found.defects.is_empty() => Verdict::Defective,
-            _ if told_apart.is_some() => Verdict::NotEquivalent,
-            Some(d) if d.verdict == explain::Verdict::NotEquivalent => Verdict::NotEquivalent,
+            _ if counterexample.is_some() => Verdict::NotEquivalent,
             Some(d) if d.verdict == explain::Verdict::Equivalent && found.unknown.is_empty() => {
                 Verdict::Equivalent
             }
@@ -354,10 +426,7 @@ impl Asked<'_> {
         let proved = decision.as_ref().map(|d| d.verdict) == Some(explain::Verdict::Equivalent);
         let counts = decision.as_ref().map(|d| (&d.counts).into());
         let chance = decision.as_ref().and_then(|d| d.chance);
-        let (outputs, counterexample) = match decision {
-            Some(d) => (d.outputs, d.counterexample.or(told_apart)),
-            None => (Vec::new(), told_apart),
-        };
+        let outputs = decision.map_or_else(Vec::new, |d| d.outputs);
         let values = match &counterexample {
             Some(_) => Values::Different,
             None if proved && found.unknown.is_empty() => Values::Equal,
@@ -370,11 +439,13 @@ impl Asked<'_> {
             defects: found.defects,
             warnings: found.warnings,
             unknown: found.unknown,
-            counterexample: counterexample.map(Into::into),
+            counterexample,
             outputs: Outputs::Compared(outputs.iter().map(Into::into).collect()),
             probabilistic: chance.as_ref().map(Into::into),
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             precision: simulated.precision,
+            looked: simulated.looked,
+            rounding: simulated.rounding,
             ..report::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {

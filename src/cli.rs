@@ -10,10 +10,14 @@ use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use crate::several::{ClassesArgs, RowsArgs};
+use crate::number_args::NumberArgs;
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple, denied};
+
+mod any;
+mod lift_args;
 
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
@@ -86,6 +90,9 @@ pub enum Command {
     Classes(Box<ClassesArgs>),
     /// Does a row depend on the batch that it is in?
     Rows(Box<RowsArgs>),
+    /// What a kernel computes, as formulas that are proved.
+    #[command(after_help = lift_args::EXAMPLES)]
+    Lift(Box<lift_args::LiftArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
@@ -127,6 +134,7 @@ impl Command {
             Command::Classes(_) => "classes",
             Command::Rows(_) => "rows",
             Command::Run(_) => "run",
+            Command::Lift(_) => "lift",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
             Command::ServeWorker(_) => "serve-worker",
@@ -162,6 +170,7 @@ impl Command {
                 let files = a.files.iter().map(PathBuf::as_path);
                 (a.settings(), &a.bind, files.collect())
             }
+            Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
             | Command::Classes(_)
             | Command::Init(_)
@@ -188,6 +197,7 @@ impl Command {
             Command::Classes(a) => Some(&a.output),
             Command::Rows(a) => Some(&a.output),
             Command::Run(a) => Some(&a.output),
+            Command::Lift(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
             _ => None,
         }
@@ -223,6 +233,8 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub pair: PairArgs,
     #[command(flatten)]
+    pub numbers: NumberArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -234,6 +246,11 @@ pub struct RaceArgs {
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// Say whether the bits of every output are the same for every schedule.
+    #[arg(long)]
+    pub deterministic: bool,
+    #[command(flatten)]
+    pub every: any::AnyArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -640,6 +657,7 @@ impl CheckArgs {
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
             bits: self.bits.then_some(true),
+            rounding: self.numbers.rounding,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -664,6 +682,8 @@ impl RaceArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
+            any: self.every.any.then_some(true),
+            deterministic: self.deterministic.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::answer::{ErrorKind, GateResult, Instance, WarningKind};
-use crate::report::{Answer, AtSize, Failure, human, json as report};
+use crate::answer::{ErrorKind, GateResult, Instance, WarningKind, coverage};
+use crate::report::{Answer, AtSize, Failure, Report, human, json as report};
 use crate::spec::Sizes;
 
 /// Stack of the threads that work, as of those of the executable.
@@ -82,7 +82,8 @@ fn side_by_side(
 }
 
 /// One answer for all instances of a command.
-pub fn merge(command: &str, parts: Vec<AtSize>) -> Result<Answer, Failure> {
+pub fn merge(command: &str, mut parts: Vec<AtSize>) -> Result<Answer, Failure> {
+    unite(&mut parts);
     let instances: Vec<Instance> = parts.iter().map(|p| instance(command, p)).collect();
     let failed = parts
         .iter()
@@ -127,6 +128,19 @@ pub fn merge(command: &str, parts: Vec<AtSize>) -> Result<Answer, Failure> {
         cached: answers().all(|(_, a)| a.cached),
         parts,
     })
+}
+
+/// Leaves out of each answer what it was too small to show, and another instance shows.
+fn unite(parts: &mut [AtSize]) {
+    let mut answers: Vec<&mut Answer> = Vec::new();
+    answers.extend(parts.iter_mut().filter_map(|p| p.result.as_mut().ok()));
+    let mut reports: Vec<&mut Report> = answers.iter_mut().map(|a| &mut a.report).collect();
+    let changed = coverage::unite(&mut reports);
+    for (answer, changed) in answers.into_iter().zip(changed) {
+        if changed {
+            answer.text = human::report(&answer.report);
+        }
+    }
 }
 
 /// One instance as it is reported.

@@ -49,6 +49,7 @@
 //! * [`bits`]: whether two runs leave the same bits.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
+//! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs a pair on known data where the optimized kernel depends on it.
@@ -64,7 +65,9 @@
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
 pub mod answer;
+pub mod any;
 pub mod bits;
+mod cases;
 pub mod check;
 pub mod classes;
 pub mod decide;
@@ -77,6 +80,7 @@ pub mod grid;
 pub mod input;
 pub mod instances;
 pub mod kernel;
+pub mod lift;
 pub mod norm;
 pub mod number;
 pub mod progress;
@@ -84,6 +88,7 @@ pub mod ptx;
 pub mod race;
 mod reading;
 pub mod report;
+mod rounding;
 pub mod rows;
 pub mod run;
 pub mod serve;

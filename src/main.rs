@@ -21,10 +21,13 @@ use volta::report::gate::GateReport;
 use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
-use volta::{check, classes, dump, gate, instances, progress, race, rows, serve, slack, spec};
+use volta::{
+    check, classes, dump, gate, instances, lift, progress, race, rows, serve, slack, spec,
+};
 
 mod cli;
 mod command_lines;
+mod number_args;
 mod several;
 
 use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
@@ -235,6 +238,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Check(_)
         | Command::Race(_)
         | Command::Run(_)
+        | Command::Lift(_)
         | Command::Slack(_)
         | Command::Classes(_)
         | Command::Rows(_) => {
@@ -315,6 +319,12 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
             _ => Ok(Answer::from(race::race(layers, &files)?)),
         }
     };
+    if let Command::Lift(_) = &lines[0].cli.command {
+        let layers: Vec<Vec<Settings>> = (0..lines.len()).map(asked).collect::<Result<_, _>>()?;
+        let answer = lift::lift(&layers, &files);
+        bar.finish_and_clear();
+        return answer;
+    }
     // The memory limit of a command that does one thing is that of the process.
     let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
     limits::limit_process(asked(0).ok().and_then(limit));

@@ -59,6 +59,7 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         side: Side::Reference,
         arrays: &setup.arrays,
         deciding: &deciding,
+        without_values: false,
     };
     let ranks = match resolved.selection {
         Selection::Given => vec![resolved.launch.rank()],

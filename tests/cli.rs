@@ -9,6 +9,8 @@ use serde_json::Value;
 mod bindings;
 #[path = "cli/contents.rs"]
 mod contents;
+#[path = "cli/coverage.rs"]
+mod coverage;
 #[path = "cli/formulas.rs"]
 mod formulas;
 

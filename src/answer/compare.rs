@@ -47,6 +47,23 @@ pub struct Counterexample {
     /// Of `rows`: which rows these are.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<super::Rows>,
+    /// What both kernels write there when they are executed on the input with the machine's arithmetic; null if they were
+    /// not, or the element is not known then.
+    #[serde(default)]
+    pub machine: Option<Machine>,
+}
+
+/// An element of a counterexample on the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// What the reference writes; null if it writes nothing. A formula has its real value.
+    pub reference: Option<Value>,
+    /// What the optimized kernel writes; null if it writes nothing or ends in a defect.
+    pub optimized: Option<Value>,
+    /// True if these are not the same number.
+    pub differs: bool,
+    /// The same as a sentence without a full stop.
+    pub message: String,
 }
 
 /// One input element of a counterexample.
@@ -68,6 +85,8 @@ pub enum Outputs {
     Compared(Vec<Output>),
     /// Those that a `run` wrote.
     Written(Vec<Written>),
+    /// Those that a `lift` found formulas of.
+    Lifted(Vec<Lifted>),
 }
 
 impl Outputs {
@@ -75,7 +94,15 @@ impl Outputs {
     pub fn compared(&self) -> &[Output] {
         match self {
             Outputs::Compared(all) => all,
-            Outputs::Written(_) => &[],
+            Outputs::Written(_) | Outputs::Lifted(_) => &[],
+        }
+    }
+
+    /// Those that have formulas.
+    pub fn lifted(&self) -> &[Lifted] {
+        match self {
+            Outputs::Lifted(all) => all,
+            Outputs::Compared(_) | Outputs::Written(_) => &[],
         }
     }
 }
@@ -92,6 +119,19 @@ pub struct Written {
     /// The elements, flat: numbers; strings for what is none and for integers beyond 2^53; null where nothing was
     /// written.
     pub values: Vec<serde_json::Value>,
+}
+
+/// An output with its formula.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lifted {
+    /// Its name.
+    pub name: String,
+    /// What `--formula` accepts and proves.
+    pub formula: String,
+    /// The sizes at which it is proved; one without names for a launch without `--for`.
+    pub proved_at: Vec<IndexMap<String, i64>>,
+    /// True if nothing is proved between several sizes, for which the formula was made.
+    pub conjectured: bool,
 }
 
 /// What was found about one output array.

@@ -85,6 +85,18 @@ pub struct Scope {
     pub optimized_ctas: Option<Vec<[u32; 3]>>,
     /// True if these are all CTAs of each grid.
     pub whole_grid: bool,
+    /// Of `race --any`: the launches that the answer covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<Launches>,
+}
+
+/// The launches that an answer covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Launches {
+    /// In words.
+    pub text: String,
+    /// What is taken for granted of them, each as a fact of --assume.
+    pub assumed: Vec<String>,
 }
 
 impl Scope {

@@ -11,28 +11,34 @@ use serde::{Deserialize, Serialize};
 
 pub mod bits;
 pub mod compare;
+pub mod coverage;
+pub mod determinism;
 pub mod error;
 pub mod finding;
 pub mod gate;
 pub mod kernel;
 pub mod kinds;
 pub mod precision;
+pub mod rounding;
 pub mod schema;
 pub mod slack;
 pub mod verdict;
 
 pub use bits::{Class, RowLaunch, Rows};
 pub use compare::{
-    Chance, Counterexample, Difference, InputElement, Output, Outputs, Value, Written,
+    Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
+    Written,
 };
+pub use determinism::{Determinism, SameBits};
 pub use error::{Error, ErrorAnswer};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
 pub use gate::{Gate, GateEntry, GateResult, Instance};
-pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Scope, Sides, Subject};
+pub use kernel::{Bound, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
 };
 pub use precision::Precision;
+pub use rounding::Rounding;
 pub use schema::Schema;
 pub use slack::{Breaks, Slack, State, Synchronisation};
 pub use verdict::{Values, Verdict};
@@ -53,6 +59,8 @@ pub enum Command {
     Classes,
     /// Does a row depend on the batch that it is in?
     Rows,
+    /// What does a kernel compute, as formulas?
+    Lift,
 }
 
 impl Command {
@@ -65,6 +73,7 @@ impl Command {
             Command::Slack => "slack",
             Command::Classes => "classes",
             Command::Rows => "rows",
+            Command::Lift => "lift",
         }
     }
 }
@@ -120,8 +129,21 @@ pub struct Report {
     pub assumptions: Vec<Assumption>,
     /// Where the kernels round to narrow formats.
     pub precision: Precision,
+    /// Of a `race`: whether the bits of every output are the same for every schedule, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deterministic: Option<SameBits>,
+    /// The same with its reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub determinism: Option<Determinism>,
+    /// What rounding does to the outputs, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<Rounding>,
     /// Counts and times.
     pub stats: Stats,
+    /// The conditions that the runs came to, while the report is being made.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub looked: Vec<coverage::Looked>,
 }
 
 /// Counts of an answer, and its times.

@@ -17,6 +17,8 @@ pub enum Verdict {
     Defective,
     /// The kernel was executed on numbers.
     Ran,
+    /// Each output has a formula, which is proved.
+    Lifted,
     /// Nothing could be shown.
     Unknown,
 }
@@ -30,6 +32,7 @@ impl Verdict {
             Verdict::NotEquivalent => "not-equivalent",
             Verdict::Defective => "defective",
             Verdict::Ran => "ran",
+            Verdict::Lifted => "lifted",
             Verdict::Unknown => "unknown",
         }
     }
@@ -37,7 +40,7 @@ impl Verdict {
     /// The exit status of the contract.
     pub fn exit(self) -> u8 {
         match self {
-            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => 0,
             Verdict::NotEquivalent | Verdict::Defective => 1,
             Verdict::Unknown => 3,
         }
@@ -49,7 +52,7 @@ impl Verdict {
             Verdict::Defective => 3,
             Verdict::NotEquivalent => 2,
             Verdict::Unknown => 1,
-            Verdict::Equivalent | Verdict::Clean | Verdict::Ran => 0,
+            Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => 0,
         }
     }
 }

@@ -267,6 +267,7 @@ impl Compared<'_> {
         Counterexample {
             array: e.array,
             output: text::array_name(self.pair.arrays, e.array),
+            elem: self.declared(e.array),
             element: text::index(self.pair.arrays, e.array, e.off, e.bytes.into()),
             offset: e.off,
             reference: None,

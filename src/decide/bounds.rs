@@ -1,8 +1,8 @@
 //! Are the places that data choose inside of their arrays?
 //!
-//! Problem: of the reference a read at such a place is part of being defined, so it is taken for granted; the optimized
-//! kernel must read nothing that does not follow from it. The way, for each place that the optimized kernel reads: the
-//! reference reads there too (the same bits, or the same linear form where no integer wraps); or the ranges that follow
+//! Problem: of the reference an access at such a place is part of being defined, so it is taken for granted; the optimized
+//! kernel must access nothing that does not follow from it. The way, for each place that the optimized kernel accesses:
+//! the reference does so too (the same bits, or the same linear form where no integer wraps); or the ranges that follow
 //! from the reads of the reference, from the guards of the access and from facts keep it inside; or an input is
 //! found on which the reference stays inside and the optimized kernel does not.
 //!
@@ -16,25 +16,24 @@ use rustc_hash::FxHashMap;
 use super::refute::cells;
 use super::refute::links::Links;
 use crate::answer::{Assumption, AssumptionKind};
-use crate::sim::gather::Gather;
+use crate::sim::gather::{Gather, Object};
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
 use crate::spec::Arrays;
+use crate::term::conditions::meet;
 use crate::term::eval::{Cone, Mode, Value};
 use crate::term::gather::{Fit, Linear};
-use crate::term::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
+use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
 /// Accesses for which an input is looked for.
 const SEARCHES: u32 = 16;
 /// Candidates of a search.
 const TRIED: u64 = 64;
-/// Conditions that are taken apart.
-const MOST: usize = 256;
 
 /// What holds where a gather is inside of its array: a condition over the inputs.
 pub(crate) fn inside(store: &mut TermStore, g: &Gather, arrays: &Arrays) -> TermId {
     let (lo, hi) = g.span;
     let size = (hi - lo) as u64;
-    let extent = arrays.0.get(g.array.0 as usize).and_then(|a| a.extent);
+    let extent = extent(g, arrays);
     let from = store.bits(64, lo as u64);
     let first = store.bits_op(BitsOp::Add, g.raw, from);
     let mut ok = match extent {
@@ -64,18 +63,20 @@ pub(crate) fn inside(store: &mut TermStore, g: &Gather, arrays: &Arrays) -> Term
     }
 }
 
-/// The conditions of which one is the conjunction, in order.
-fn conjuncts(store: &TermStore, cond: Option<TermId>) -> Vec<TermId> {
-    let mut open: Vec<TermId> = cond.into_iter().collect();
-    let mut out = Vec::new();
-    while let Some(c) = open.pop() {
-        match store.get(c) {
-            Term::And(a, b) if out.len() + open.len() < MOST => open.extend([a, b]),
-            _ => out.push(c),
-        }
+/// The bytes of the object of an access, where they are known.
+fn extent(g: &Gather, arrays: &Arrays) -> Option<u64> {
+    match &g.object {
+        Object::Array(a) => arrays.0.get(a.0 as usize)?.extent,
+        Object::Own(_, bytes) => Some(*bytes),
     }
-    out.sort_unstable();
-    out
+}
+
+/// The name of the object of an access.
+fn name(g: &Gather, arrays: &Arrays) -> String {
+    match &g.object {
+        Object::Array(a) => crate::explain::text::array_name(arrays, *a),
+        Object::Own(name, _) => name.to_string(),
+    }
 }
 
 /// The reads of the reference, prepared for many questions.
@@ -91,7 +92,7 @@ pub(crate) struct Known<'a> {
 type Read<'a> = (&'a Gather, Linear, Vec<TermId>);
 
 /// An array and a linear form without its constant part.
-type Spot<'l> = (ArrayId, &'l [(TermId, i128)]);
+type Spot<'l> = (&'l Object, &'l [(TermId, i128)]);
 
 type Ranges = FxHashMap<TermId, (i128, i128)>;
 
@@ -106,25 +107,26 @@ impl<'a> Known<'a> {
         Known {
             store,
             arrays,
-            reads: all.map(|(g, l)| (g, l, conjuncts(store, g.cond))).collect(),
+            reads: all.map(|(g, l)| (g, l, store.conjuncts(g.cond))).collect(),
             by_form: false,
         }
     }
 
     fn extent(&self, g: &Gather) -> Option<i128> {
-        let a = self.arrays.0.get(g.array.0 as usize)?;
-        a.extent.map(i128::from)
+        extent(g, self.arrays).map(i128::from)
     }
 
     /// Whether an access of the optimized kernel stays inside of its array, as far as can be shown.
     pub(crate) fn is_inside(&mut self, g: &Gather, linear: &Linear) -> bool {
-        let conds = conjuncts(self.store, g.cond);
+        let conds = self.store.conjuncts(g.cond);
         let implied = |own: &[TermId]| own.iter().all(|c| conds.binary_search(c).is_ok());
         let reads: Vec<_> = self.reads.iter().filter(|r| implied(&r.2)).collect();
+        // A variable of one kernel is none of the other.
+        let is_array = |g: &Gather| matches!(g.object, Object::Array(_));
         let covers = |same: &dyn Fn(&Gather, &Linear) -> bool| {
             let all = reads
                 .iter()
-                .filter(|r| r.0.array == g.array && same(r.0, &r.1));
+                .filter(|r| is_array(g) && r.0.object == g.object && same(r.0, &r.1));
             let span = all.fold(None, |s: Option<(i64, i64)>, r| {
                 let (a, b) = r.0.span;
                 Some(s.map_or((a, b), |(x, y)| (x.min(a), y.max(b))))
@@ -171,7 +173,7 @@ impl<'a> Known<'a> {
         let mut raws: FxHashMap<Spot<'_>, TermId> = FxHashMap::default();
         let reads = self.reads.iter();
         let several = reads
-            .filter(|(g, l, _)| *raws.entry((g.array, &l.terms[..])).or_insert(g.raw) != g.raw);
+            .filter(|(g, l, _)| *raws.entry((&g.object, &l.terms[..])).or_insert(g.raw) != g.raw);
         let several = several.count() > 0;
         (self.by_form || several) && self.reads.iter().any(|r| !r.0.fits.is_empty())
     }
@@ -206,60 +208,12 @@ impl<'a> Known<'a> {
             add(t, range);
         }
         for &c in conds {
-            for (t, range) in compared(self.store, c) {
+            if let Some((t, range)) = self.store.bounded(c) {
                 add(t, range);
             }
         }
         out
     }
-}
-
-fn meet(a: (i128, i128), b: (i128, i128)) -> (i128, i128) {
-    (a.0.max(b.0), a.1.min(b.1))
-}
-
-/// What a comparison with a constant says of integers as two's complement.
-fn compared(store: &TermStore, cond: TermId) -> Vec<(TermId, (i128, i128))> {
-    let all = (i128::MIN / 4, i128::MAX / 4);
-    let (holds, c) = match store.get(cond) {
-        Term::Not(c) => (false, c),
-        _ => (true, cond),
-    };
-    let Term::ICmp(op, a, b) = store.get(c) else {
-        return Vec::new();
-    };
-    let w = store.width(a);
-    let known = |t| {
-        store
-            .as_bits(t)
-            .map(|v| (v, i128::from(crate::term::sext(v, w))))
-    };
-    let (x, value, left) = match (known(a), known(b)) {
-        (None, Some(v)) => (a, v, true),
-        (Some(v), None) => (b, v, false),
-        _ => return Vec::new(),
-    };
-    let (bits, v) = value;
-    // x op v, or v op x, or their negations.
-    let range = match (op, left, holds) {
-        (ICmp::Eq, _, true) => (v, v),
-        (ICmp::Eq, _, false) => return Vec::new(),
-        (ICmp::SLt, true, true) => (all.0, v - 1),
-        (ICmp::SLt, true, false) => (v, all.1),
-        (ICmp::SLt, false, true) => (v + 1, all.1),
-        (ICmp::SLt, false, false) => (all.0, v),
-        (ICmp::SLe, true, true) => (all.0, v),
-        (ICmp::SLe, true, false) => (v + 1, all.1),
-        (ICmp::SLe, false, true) => (v, all.1),
-        (ICmp::SLe, false, false) => (all.0, v - 1),
-        // Below a number that is not negative as two's complement, all are alike.
-        (ICmp::ULt, true, true) if v > 0 => (0, i128::from(bits) - 1),
-        (ICmp::ULe, true, true) if v >= 0 => (0, i128::from(bits)),
-        (ICmp::ULt, false, false) if v >= 0 => (0, i128::from(bits)),
-        (ICmp::ULe, false, false) if v > 0 => (0, i128::from(bits) - 1),
-        (ICmp::ULt | ICmp::ULe, ..) => return Vec::new(),
-    };
-    vec![(x, range)]
 }
 
 /// An input on which everything that holds of all inputs does, and a condition does not, in words.
@@ -379,7 +333,7 @@ pub(crate) fn settle(
             continue;
         }
         searches += 1;
-        let name = crate::explain::text::array_name(arrays, g.array);
+        let name = name(g, arrays);
         let sites = vec![g.site.clone()];
         let place = format!("a place in {name} that data choose");
         let fits = g.fits.is_empty();
@@ -404,7 +358,7 @@ pub(crate) fn settle(
                 Finding {
                     kind: DefectKind::OutOfBounds,
                     message: format!(
-                        "{place} is outside of it with {with}, where the reference reads nothing outside"
+                        "{place} is outside of it with {with}, where the reference accesses nothing outside"
                     ),
                     count: 1,
                     sites,
@@ -416,7 +370,7 @@ pub(crate) fn settle(
                     kind: UnknownKind::DataDependentAddress,
                     message: match fits {
                         true => format!(
-                            "that {place} lies in it does not follow from what the reference reads: say what its indices are with --assume 'KEY in A..B'"
+                            "that {place} lies in it does not follow from what the reference accesses: say what its indices are with --assume 'KEY in A..B'"
                         ),
                         false => format!(
                             "whether the integers that choose {place} wrap is open: say how large its indices are with --assume 'KEY in A..B'"
@@ -473,15 +427,49 @@ fn is_satisfiable(store: &TermStore, premises: &[TermId], arrays: &Arrays) -> bo
 pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<Assumption> {
     let mut out: Vec<Assumption> = Vec::new();
     for g in &run.gathers {
-        let name = crate::explain::text::array_name(arrays, g.array);
-        let extent = arrays.0.get(g.array.0 as usize).and_then(|a| a.extent);
-        let said = match extent {
+        let name = name(g, arrays);
+        let said = match extent(g, arrays) {
             Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
             None => format!("places in {name} that data choose lie in it"),
         };
         let said = AssumptionKind::Place.says(said);
         if !out.contains(&said) {
             out.push(said);
+        }
+    }
+    out
+}
+
+/// Accesses that leave their objects whatever the data are: nothing is claimed of no input.
+pub(crate) fn impossible(run: &Outcome, arrays: &Arrays) -> Vec<Finding<UnknownKind>> {
+    if !run
+        .store
+        .premises
+        .iter()
+        .any(|&p| run.store.as_bool(p) == Some(false))
+    {
+        return Vec::new();
+    }
+    let mut store = TermStore::new();
+    let all = moved(&mut store, run);
+    let mut out = Vec::new();
+    for g in all {
+        let p = inside(&mut store, &g, arrays);
+        if store.as_bool(p) == Some(false) {
+            let message = format!(
+                "a place in {} that data choose lies outside of it whatever the data are",
+                name(&g, arrays)
+            );
+            let sites = vec![g.site];
+            add(
+                &mut out,
+                Finding {
+                    kind: UnknownKind::Undefined,
+                    message,
+                    count: 1,
+                    sites,
+                },
+            );
         }
     }
     out

@@ -140,7 +140,7 @@ fn initial(store: &mut TermStore, (array, a): (ArrayId, &Array), range: Range<u6
 }
 
 /// The bits of an element after the run, and which of its bytes were written.
-fn content(
+pub(crate) fn content(
     store: &mut TermStore,
     writes: &Writes,
     array: (ArrayId, &Array),

@@ -165,6 +165,9 @@ pub(crate) struct Tactics {
     /// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
     /// large as the store.
     pub facts_terms: usize,
+    /// Terms of a goal whose integers are taken one number after the other, and cases of it.
+    pub index_terms: usize,
+    pub index_cases: usize,
     /// Denominators of the reference that are taken not to be 0.
     pub denominators: usize,
     /// Additions and multiples of one sum that is taken apart, and terms below all its summands, counted
@@ -179,6 +182,8 @@ pub(crate) struct Tactics {
 
 pub(crate) const TACTICS: Tactics = Tactics {
     facts_terms: 100_000,
+    index_terms: 1 << 12,
+    index_cases: 256,
     denominators: 16,
     summands: 1 << 16,
     summand_terms: 1 << 20,

@@ -23,7 +23,7 @@ mod guards;
 mod judge;
 mod lattice;
 mod limits;
-mod logic;
+pub(crate) mod logic;
 pub(crate) mod needs;
 mod options;
 pub(crate) mod prove;

@@ -310,7 +310,12 @@ impl<'s> Prover<'s> {
             let zeros = matches!((*g, strength), (Need::NonZero(_), 0));
             let alike = match zeros {
                 true => self.canon.vanish_together(x, y),
-                false => self.canon.same_sign(x, y),
+                false => {
+                    self.canon.same_sign(x, y)
+                        // What is never negative has the sign of what is 0 where it is.
+                        || self.canon.vanish_together(x, y)
+                            && self.canon.meets(Need::NonNegative(x))
+                }
             };
             if alike || x == y || self.canon.equal(x, y) {
                 return Some(log);

@@ -12,7 +12,8 @@
 //! other places.
 //!
 //! Conditions: both elements are of one array, so that they are compared in one way. An input element
-//! goes to one of the same array and the same type, no two go to one, and all that either kernel
+//! goes to one of the same array and the same type, which is neither sorted nor has to do with places that data choose,
+//! no two go to one, and all that either kernel
 //! reads of an array in which elements move are aligned elements of one type, so that they are
 //! independent of each other. Constants, unknowns and everything else stay what they are. A part that
 //! both pairs share stays as it is, and nothing of it may move.
@@ -194,6 +195,12 @@ impl<'s> Shapes<'s> {
                 (Some((_, mixed)), None) | (None, Some((_, mixed))) => u64::from(!mixed) << i,
                 _ => 0,
             };
+        }
+        // Proofs rest on what places that data choose have to do with known ones, and on orders of elements.
+        for store in stores {
+            for array in store.linked_arrays() {
+                movable &= !(1 << (array.0 as usize).min(ARRAYS));
+            }
         }
         // An input has one number, whichever kernel reads it.
         let first = a.store.len();

@@ -105,6 +105,7 @@ impl<'a> Examples<'a> {
             output: text::array_name(self.arrays, c.array),
             element: text::index(self.arrays, c.array, c.off, c.bytes as u64),
             offset: c.off,
+            elem: c.ty,
             reference: None,
             optimized: None,
             message,

@@ -6,6 +6,7 @@ use crate::answer::Assumption;
 pub use crate::answer::{Difference, Value as Shown};
 use crate::decide::Chance;
 use crate::sim::{UnknownKind, WarningKind};
+use crate::spec::ElemTy;
 use crate::term::ArrayId;
 
 /// The answer about a pair.
@@ -48,6 +49,8 @@ pub struct Counterexample {
     pub element: Vec<u64>,
     /// Byte offset of the element.
     pub offset: u64,
+    /// Its type, where one is known.
+    pub elem: Option<ElemTy>,
     /// The value that the reference computes; `None` if it writes none.
     pub reference: Option<Shown>,
     /// The value that the optimized kernel computes; `None` if it writes none or it is undefined.

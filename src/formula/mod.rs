@@ -24,6 +24,7 @@ mod word;
 
 pub use ast::{Formula, MAX_DEPTH};
 pub use error::{Problem, Trouble};
+pub(crate) use parse::is_keyword;
 pub use parse::parse;
 
 use build::{Builder, Built, Stop, place};

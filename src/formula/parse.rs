@@ -46,7 +46,7 @@ const COMPARISONS: [(&str, Cmp); 7] = [
 const FACTORS: [(&str, MulOp); 3] = [("*", MulOp::Times), ("/", MulOp::Over), ("%", MulOp::Rem)];
 
 /// True for a word that has to stand in backquotes to be a name.
-pub(super) fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 

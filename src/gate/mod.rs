@@ -22,9 +22,9 @@ use crate::race::race;
 use crate::report::gate::{EntryResult, GateReport};
 use crate::report::{Answer, AtSize, Failure, Report};
 use crate::rows::rows;
-use crate::run;
 use crate::slack::slack;
 use crate::spec::{Layers, Settings, Which, limits};
+use crate::{lift, run};
 
 pub mod cache;
 mod key;
@@ -218,9 +218,12 @@ fn instance(
 ) -> Result<Answer, Failure> {
     let sides: &[Which] = match job.command {
         Command::Check => &[Which::Reference, Which::Optimized],
-        Command::Race | Command::Run | Command::Slack | Command::Classes | Command::Rows => {
-            &[Which::Kernel]
-        }
+        Command::Race
+        | Command::Run
+        | Command::Lift
+        | Command::Slack
+        | Command::Classes
+        | Command::Rows => &[Which::Kernel],
     };
     // What is asked of several kernels is not kept.
     let cache = cache.filter(|_| job.command != Command::Classes);
@@ -228,19 +231,23 @@ fn instance(
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(known);
     }
-    let answer = Answer::from(match job.command {
-        Command::Check => check(layers, files)?,
+    let answer = match job.command {
+        Command::Check => Answer::from(check(layers, files)?),
         // Beside the verdict, which both have, a race may say what is needed.
-        Command::Race if layers.options()?.slack => Report {
+        Command::Race if layers.options()?.slack => Answer::from(Report {
             command: Command::Race,
             ..slack(layers, files)?
-        },
-        Command::Race => race(layers, files)?,
-        Command::Run => run::run(layers, files)?.report,
-        Command::Slack => slack(layers, files)?,
-        Command::Classes => classes(layers, files)?,
-        Command::Rows => rows(layers, layers, files)?,
-    });
+        }),
+        Command::Race => Answer::from(race(layers, files)?),
+        Command::Run => Answer::from(run::run(layers, files)?.report),
+        Command::Slack => Answer::from(slack(layers, files)?),
+        Command::Classes => Answer::from(classes(layers, files)?),
+        Command::Rows => Answer::from(rows(layers, layers, files)?),
+        Command::Lift => {
+            let layers = layers.0.iter().map(|&s| s.clone()).collect();
+            lift::lift(&[layers], files)?
+        }
+    };
     if let Some((c, key)) = slot {
         c.put(&key, &answer);
     }

@@ -183,6 +183,7 @@ fn verdicts(command: Command) -> &'static [Verdict] {
         }
         Command::Race | Command::Slack => &[Clean, Defective, Unknown],
         Command::Run => &[Ran, Defective, Unknown],
+        Command::Lift => &[Lifted, Defective, Unknown],
     }
 }
 
@@ -192,7 +193,12 @@ fn problem(command: Command, all: &Entry) -> Option<String> {
     let kind = command.name();
     let stray = match command {
         Command::Check => entry.kernel.is_some().then_some("kernel"),
-        Command::Race | Command::Run | Command::Slack | Command::Classes | Command::Rows => {
+        Command::Race
+        | Command::Run
+        | Command::Lift
+        | Command::Slack
+        | Command::Classes
+        | Command::Rows => {
             let reference = entry.reference.is_some().then_some("reference");
             reference.or(entry.optimized.is_some().then_some("optimized"))
         }

@@ -19,11 +19,12 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::intervals::Intervals;
+use super::memory::Met;
 use crate::kernel::{Kernel, Op, Pc, Scope, Sem};
 use crate::sim::Change;
 use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind, Rule, rule};
-use crate::term::ArrayId;
+use crate::term::{ArrayId, TermId};
 
 /// What accesses of one class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +59,13 @@ pub enum Meeting {
     /// Plain writes of bytes that one of the CTAs wrote with several values: a race where the last ones differ, and open
     /// where they do not.
     Changed(Record, Record),
+    /// Accesses under conditions, of which one writes: nothing if the conditions exclude each other.
+    Guarded(Record, Record),
     /// A finding: memory says nothing.
     Conflict,
 }
 
-/// Bytes of an array that this CTA and an earlier one wrote.
+/// Bytes of an array that this CTA and an earlier one touched, at least one of them by a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// The array.
@@ -103,6 +106,8 @@ pub struct Found {
     pub earlier: Record,
     /// The other one.
     pub later: Record,
+    /// It is a data race if this holds.
+    pub cond: Option<TermId>,
 }
 
 #[derive(Debug, Default)]
@@ -178,18 +183,7 @@ impl<'k> Between<'k> {
         };
         let found = &mut self.found;
         let mut trouble = |t: Trouble, at: u64, end: u64, earlier: Record| {
-            let elem = later.elem.max(1) as u64;
-            let f = found
-                .entry((t, earlier.pc, later.pc))
-                .or_insert_with(|| Found {
-                    trouble: t,
-                    count: 0,
-                    array: a.array,
-                    off: at,
-                    earlier,
-                    later,
-                });
-            f.count += (end - at).div_ceil(elem);
+            add(found, t, (a.array, at, end), (earlier, later));
         };
         for (other, map) in &bytes.classes {
             let verdict = self::between(other, &class, self.fenced);
@@ -212,10 +206,16 @@ impl<'k> Between<'k> {
                                 what = Meeting::Same(earlier, later);
                             }
                         }
+                        Verdict::Trouble(Trouble::Unordered(Conflict::Conditional))
+                            if other.conditional && class.conditional =>
+                        {
+                            what = Meeting::Guarded(earlier, later);
+                        }
                         Verdict::Trouble(t) => trouble(t, start, end, earlier),
                         Verdict::Fine => {}
                     }
-                    if other.kind.writes() && a.kind.writes() {
+                    let is_guarded = matches!(what, Meeting::Guarded(..));
+                    if is_guarded || other.kind.writes() && a.kind.writes() {
                         out.push(Overlap {
                             array: a.array,
                             start,
@@ -225,6 +225,18 @@ impl<'k> Between<'k> {
                     }
                 }
             }
+        }
+    }
+
+    /// Data may make two accesses meet, and nothing excludes it.
+    pub fn may_meet(&mut self, met: Met) {
+        let t = Trouble::Unordered(Conflict::Conditional);
+        let bytes = (met.array, met.bytes.0, met.bytes.1);
+        let found = add(&mut self.found, t, bytes, met.records);
+        if !self.fenced && found.cond.is_none() {
+            found.cond = met.cond;
+            (found.array, found.off) = (met.array, met.bytes.0);
+            (found.earlier, found.later) = met.records;
         }
     }
 
@@ -247,6 +259,29 @@ impl<'k> Between<'k> {
             elem: a.elem,
         }
     }
+}
+
+/// Adds a pair of instructions with a trouble at some bytes.
+fn add(
+    found: &mut IndexMap<(Trouble, Pc, Pc), Found>,
+    t: Trouble,
+    (array, at, end): (ArrayId, u64, u64),
+    (earlier, later): (Record, Record),
+) -> &mut Found {
+    let elem = later.elem.max(1) as u64;
+    let f = found
+        .entry((t, earlier.pc, later.pc))
+        .or_insert_with(|| Found {
+            trouble: t,
+            count: 0,
+            array,
+            off: at,
+            earlier,
+            later,
+            cond: None,
+        });
+    f.count += (end - at).div_ceil(elem);
+    f
 }
 
 fn record(rank: u64, a: &Access) -> Record {

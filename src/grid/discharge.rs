@@ -9,12 +9,13 @@ use crate::decide::Options;
 use crate::decide::bounds;
 use crate::decide::goal;
 use crate::decide::prove::{Proof, Prover};
+use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::{self, Budget, Found, minimise};
 use crate::decide::tactics::{self, FORMS};
 use crate::explain::{reason, text};
 use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
-use crate::spec::Arrays;
-use crate::term::eval::Value;
+use crate::spec::{Arrays, ElemTy};
+use crate::term::eval::{Cone, Value};
 use crate::term::{Term, TermId, TermStore};
 
 /// Obligations that share a scratch.
@@ -86,7 +87,10 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
     let certain = |f: &Found| matches!(f.reference, Value::Bits(1));
     match search.found.filter(certain) {
         Some(found) => {
-            let found = minimise(store, &pairs, arrays, found, options.limits);
+            let mut found = minimise(store, &pairs, arrays, found, options.limits);
+            if !outcome.gathers.is_empty() {
+                name_indices(store, c.cond, arrays, &mut found);
+            }
             let mut defect = c.defect;
             let given = given(store, &found, arrays);
             defect
@@ -96,6 +100,29 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
         }
         None => merge(&mut outcome.unknowns, c.open),
     }
+}
+
+/// Integers that a condition depends on are named first, those that are 0 too.
+fn name_indices(store: &TermStore, cond: TermId, arrays: &Arrays, found: &mut Found) {
+    let cone = Cone::new(store, &[cond]);
+    let own = cells::cells(store, &cone, arrays);
+    let is_index = |c: &Cell| matches!(c.ty, ElemTy::Int { .. }) && !c.array.is_place();
+    let value = |c: &Cell| {
+        let same = |f: &&(Cell, u64)| (f.0.array, f.0.off) == (c.array, c.off);
+        found.inputs.iter().find(same).map_or(0, |f| f.1)
+    };
+    let indices: Vec<(Cell, u64)> = own
+        .into_iter()
+        .filter(is_index)
+        .map(|c| (c, value(&c)))
+        .collect();
+    let named = |f: &(Cell, u64)| {
+        indices
+            .iter()
+            .any(|i| (i.0.array, i.0.off) == (f.0.array, f.0.off))
+    };
+    found.inputs.retain(|f| !named(f));
+    found.inputs.splice(0..0, indices.iter().copied());
 }
 
 /// Settles one obligation. Without a prover (another defect is known, and after a race the values

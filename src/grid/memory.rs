@@ -8,9 +8,10 @@
 //!
 //! Sound: a place where anything else meets is kept as it was, and is a finding of `between`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kernel::{AtomOp, FloatOp, Kernel, NumTy, Pc};
+use crate::sim::guarded::Guard;
 use crate::sim::race::Kind;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings, Role};
@@ -18,6 +19,7 @@ use crate::term::word::{Does, Operation};
 use crate::term::{Agreement, ArrayId, BitsOp, ICmp, Sort, TermId, TermStore};
 
 use super::between::{Meeting, Overlap, Record};
+use super::guards::Guards;
 
 /// Two writes of an element by different CTAs.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,19 @@ pub struct Equal {
     pub count: u64,
 }
 
+/// An element at which accesses under conditions may meet.
+#[derive(Clone, Copy, Debug)]
+pub struct Met {
+    /// The array.
+    pub array: ArrayId,
+    /// The first byte, and the one after the last.
+    pub bytes: (u64, u64),
+    /// The accesses.
+    pub records: (Record, Record),
+    /// A race if this holds.
+    pub cond: Option<TermId>,
+}
+
 /// What the CTAs so far leave.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -62,6 +77,12 @@ pub struct Memory {
     pub equal: BTreeMap<(Pc, Pc, bool), Equal>,
     /// Elements whose initial content is not known, so that their updates cannot be joined.
     pub lost: Vec<(ArrayId, u64)>,
+    /// Elements at which accesses under conditions may meet.
+    pub met: Vec<Met>,
+    /// The conditions of all accesses so far.
+    guards: Guards,
+    /// Those of some CTA are not known.
+    has_more: bool,
     fresh: u32,
     any: bool,
 }
@@ -265,14 +286,26 @@ impl Memory {
             store,
             fresh,
             writes,
+            guards,
             ..
         } = outcome;
+        self.has_more |= guards.is_none();
         if !std::mem::replace(&mut self.any, true) {
             (self.store, self.writes, self.fresh) = (store, writes, fresh);
+            self.guards = Guards::new(guards.unwrap_or_default(), |t| t);
             return None;
         }
         let map = self.store.import_shifted(&store, self.fresh);
         self.fresh = self.fresh.wrapping_add(fresh);
+        let own = Guards::new(guards.unwrap_or_default(), |t| map[t.0 as usize]);
+        let guarded = |o: &&Overlap| matches!(o.what, Meeting::Guarded(..));
+        let mapped = |w: &Writes| w.iter().map(|(&off, t)| (off, map[t.0 as usize])).collect();
+        let all: BTreeMap<ArrayId, Writes> = overlaps
+            .iter()
+            .filter(guarded)
+            .filter_map(|o| Some((o.array, mapped(writes.get(&o.array)?))))
+            .collect();
+        let apart = self.apart(&own, overlaps, &all);
         for (array, pieces) in writes {
             let mut mine: Vec<&Overlap> = overlaps.iter().filter(|o| o.array == array).collect();
             let pieces = pieces.into_iter().map(|(off, t)| (off, map[t.0 as usize]));
@@ -284,8 +317,97 @@ impl Memory {
             mine.sort_by_key(|o| (o.start, o.end));
             let pieces: Writes = pieces.collect();
             self.join(array, pieces, &mine, initials);
+            for &(lo, hi) in apart.get(&array).into_iter().flatten() {
+                self.put_guarded(array, &own, (lo, hi), &all);
+            }
         }
+        self.guards.extend(own);
         Some(map)
+    }
+
+    /// The elements that this CTA and those before wrote under conditions that exclude each other; others that they
+    /// touch under conditions are noted.
+    fn apart(
+        &mut self,
+        own: &Guards,
+        overlaps: &[Overlap],
+        pieces: &BTreeMap<ArrayId, Writes>,
+    ) -> BTreeMap<ArrayId, BTreeSet<(u64, u64)>> {
+        let mut out: BTreeMap<ArrayId, BTreeSet<(u64, u64)>> = BTreeMap::new();
+        for o in overlaps {
+            let Meeting::Guarded(earlier, later) = o.what else {
+                continue;
+            };
+            let elem = later.elem.max(1) as u64;
+            for at in (o.start / elem * elem..o.end).step_by(elem as usize) {
+                let bytes = (at, at + elem);
+                let meets = |p: &&Overlap| p.array == o.array && p.start < bytes.1 && at < p.end;
+                let alone = |p: &Overlap| matches!(p.what, Meeting::Guarded(..));
+                let known = !self.has_more && overlaps.iter().filter(meets).all(alone);
+                let pair = match known {
+                    true => self.guards.meet(own, &self.store, o.array, bytes),
+                    false => None,
+                };
+                if !known || pair.is_some() {
+                    let cond = pair.and_then(|p| self.differing(&p, bytes, pieces));
+                    self.met.push(Met {
+                        array: o.array,
+                        bytes,
+                        records: (earlier, later),
+                        cond,
+                    });
+                } else if earlier.kind.writes() && later.kind.writes() {
+                    out.entry(o.array).or_default().insert(bytes);
+                }
+            }
+        }
+        out
+    }
+
+    /// That both accesses of a pair happen, and two writes of an element leave different values.
+    fn differing(
+        &mut self,
+        [a, b]: &[Guard; 2],
+        (lo, hi): (u64, u64),
+        pieces: &BTreeMap<ArrayId, Writes>,
+    ) -> Option<TermId> {
+        let Memory { store, writes, .. } = self;
+        let both = store.and(a.cond, b.cond);
+        if !a.writes || !b.writes {
+            return Some(both);
+        }
+        if !a.covers(lo, hi) || !b.covers(lo, hi) {
+            return None;
+        }
+        let x = writes.get(&a.array).and_then(|w| read(store, w, lo, hi))?;
+        let y = pieces.get(&a.array).and_then(|w| read(store, w, lo, hi))?;
+        let (x, y) = (store.taken_under(a.cond, x), store.taken_under(b.cond, y));
+        let equal = store.icmp(ICmp::Eq, x, y);
+        let differ = store.not(equal);
+        Some(store.and(both, differ))
+    }
+
+    /// Puts what this CTA wrote under conditions in the place of what is there, where they hold.
+    fn put_guarded(
+        &mut self,
+        array: ArrayId,
+        own: &Guards,
+        (lo, hi): (u64, u64),
+        pieces: &BTreeMap<ArrayId, Writes>,
+    ) {
+        let Memory { store, writes, .. } = self;
+        let there = writes.entry(array).or_default();
+        let x = read(store, there, lo, hi);
+        let y = pieces.get(&array).and_then(|p| read(store, p, lo, hi));
+        let (Some(mut x), Some(y), Some(conds)) = (x, y, own.writes(array, lo, hi)) else {
+            self.lost.push((array, lo));
+            return;
+        };
+        for c in conds {
+            let v = store.taken_under(c, y);
+            x = store.select(c, v, x);
+        }
+        write(store, there, lo, x);
     }
 
     /// Adds the pieces of an array in which this CTA meets others.

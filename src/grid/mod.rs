@@ -24,14 +24,15 @@ use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats, UnknownKind,
-    WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
+    UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::ArrayId;
 
 pub mod between;
 mod discharge;
+mod guards;
 pub mod intervals;
 pub mod memory;
 pub mod numbers;
@@ -64,6 +65,8 @@ pub struct Subject<'a> {
     pub arrays: &'a Arrays,
     /// How obligations are discharged, and the limits.
     pub deciding: &'a decide::Options,
+    /// Nobody asks for the values that are written.
+    pub without_values: bool,
 }
 
 /// Some CTAs of a launch.
@@ -172,7 +175,11 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
         let limits = subject.limits(subject.deciding.limits.memory);
-        let outcome = subject.settled(rank, &limits, &Noting::default());
+        let noting = Noting {
+            without_values: subject.without_values,
+            ..Noting::default()
+        };
+        let outcome = subject.settled(rank, &limits, &noting);
         return Covered {
             terms: outcome.store.len() as u64,
             outcome,
@@ -181,13 +188,22 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
         };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
+    let mut subject = *subject;
     loop {
-        match Whole::new(subject, &written).run(ranks) {
+        match Whole::new(&subject, &written).run(ranks) {
             Ok(covered) => return covered,
-            // Reads of an array that turns out to be written have to be noted from the start.
-            Err(arrays) => written.extend(arrays),
+            Err(Again::Noting(arrays)) => written.extend(arrays),
+            Err(Again::WithValues) => subject.without_values = false,
         }
     }
+}
+
+/// Why the CTAs have to be run again.
+enum Again {
+    /// Reads of arrays that turn out to be written have to be noted from the start.
+    Noting(Vec<ArrayId>),
+    /// CTAs meet, and what they write there matters.
+    WithValues,
 }
 
 /// The CTAs so far.
@@ -209,6 +225,7 @@ impl<'a> Whole<'a> {
             noting: Noting {
                 accesses: Some(written.clone()),
                 tracked: written.clone(),
+                without_values: subject.without_values,
                 ..Noting::default()
             },
             between: Between::new(subject.kernel),
@@ -220,8 +237,8 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Runs all; an error names arrays whose reads were not noted although they are written.
-    fn run(mut self, ranks: &[u64]) -> Result<Covered, Vec<ArrayId>> {
+    /// Runs all, unless they have to be run again in another way.
+    fn run(mut self, ranks: &[u64]) -> Result<Covered, Again> {
         let subject = self.subject;
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
@@ -265,6 +282,9 @@ impl<'a> Whole<'a> {
             at += batch.len();
             progress::add(batch.len() as u64);
         }
+        if self.subject.without_values && self.between.found().next().is_some() {
+            return Err(Again::WithValues);
+        }
         self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
         Ok(self.finish())
     }
@@ -278,17 +298,12 @@ impl<'a> Whole<'a> {
         });
     }
 
-    fn add(
-        &mut self,
-        rank: u64,
-        mut o: Outcome,
-        accesses: Vec<Access>,
-    ) -> Result<(), Vec<ArrayId>> {
+    fn add(&mut self, rank: u64, mut o: Outcome, accesses: Vec<Access>) -> Result<(), Again> {
         let noted = |a: &ArrayId| self.noting.accesses.iter().any(|n| n.contains(a));
         let written = accesses.iter().filter(|a| a.kind.writes());
         let missed: Vec<ArrayId> = written.map(|a| a.array).filter(|a| !noted(a)).collect();
         if !missed.is_empty() {
-            return Err(missed);
+            return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
         self.out.ctas.push(cta);
@@ -303,6 +318,7 @@ impl<'a> Whole<'a> {
         for (all, own) in executed.iter_mut().zip(&o.executed) {
             *all += own;
         }
+        self.out.outcome.taken.add(&o.taken);
         self.out.terms += o.store.len() as u64;
         self.assumptions
             .append(&mut o.assumptions.drain(..).collect());
@@ -312,6 +328,9 @@ impl<'a> Whole<'a> {
         gather(&mut whole.unknowns, std::mem::take(&mut o.unknowns), cta);
         let changes = o.footprint.changes();
         let overlaps = self.between.add(rank, &accesses, changes);
+        if self.subject.without_values && !overlaps.is_empty() {
+            return Err(Again::WithValues);
+        }
         let initials = Initials {
             kernel: self.subject.kernel,
             bindings: &self.subject.resolved.bindings,
@@ -319,6 +338,9 @@ impl<'a> Whole<'a> {
         };
         let gathers = std::mem::take(&mut o.gathers);
         let map = self.memory.add(o, &overlaps, initials);
+        for met in std::mem::take(&mut self.memory.met) {
+            self.between.may_meet(met);
+        }
         for g in gathers {
             let g = g.moved(|t| map.as_ref().map_or(t, |m| m[t.0 as usize]), Some(cta));
             self.gathers.note(g);
@@ -477,12 +499,25 @@ impl<'a> Whole<'a> {
                 "whether one cluster holds both CTAs is not known",
             ),
         };
-        self.out.outcome.unknowns.push(Finding {
+        let open = Finding {
             kind,
             message: format!("{what}: {why}"),
             count: f.count,
             sites,
-        });
+        };
+        match f.cond {
+            None => self.out.outcome.unknowns.push(open),
+            Some(cond) => self.out.outcome.conditionals.push(Conditional {
+                cond,
+                defect: Finding {
+                    kind: DefectKind::DataRace,
+                    message: format!("{what}: nothing orders different CTAs of one launch"),
+                    count: open.count,
+                    sites: open.sites.clone(),
+                },
+                open,
+            }),
+        }
     }
 
     /// Plain writes of one element by several CTAs: a warning where the values are equal.

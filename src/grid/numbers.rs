@@ -64,6 +64,30 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
     (covered, ended)
 }
 
+/// What the CTAs leave in another order, with warps and diverged lanes in an order that is drawn; `None` unless every
+/// CTA ends without a finding and with all of memory known.
+pub fn in_other_order(subject: &Subject, ranks: &[u64], seed: Option<u64>) -> Option<Memory> {
+    let limits = subject.limits(subject.deciding.limits.memory);
+    let mut memory = Memory::default();
+    for (i, &rank) in ranks.iter().enumerate() {
+        if subject.deciding.limits.reached().is_some() {
+            return None;
+        }
+        let noting = Noting {
+            memory: Some(memory),
+            schedule: seed.map(|s| s.wrapping_add(i as u64)),
+            ..Noting::default()
+        };
+        let outcome = subject.settled(rank, &limits, &noting);
+        let left = outcome.memory.filter(Memory::is_known)?;
+        if !outcome.defects.is_empty() {
+            return None;
+        }
+        memory = left;
+    }
+    Some(memory)
+}
+
 /// Every CTA of the grid, if it is small enough.
 pub fn all_ranks(subject: &Subject) -> Result<Vec<u64>, u64> {
     match subject.resolved.launch.ctas() {

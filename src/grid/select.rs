@@ -160,15 +160,26 @@ impl Search<'_> {
         let limits = subject.limits(subject.deciding.limits.memory);
         let noting = Noting {
             accesses: Some(FxHashSet::default()),
+            without_values: true,
             ..Noting::default()
+        };
+        let with_values = Noting {
+            without_values: false,
+            ..noting.clone()
         };
         let tried: Vec<Tried> = new
             .par_iter()
             .map(|&rank| {
-                let outcome = subject.run(rank, &limits, &noting);
+                let mut outcome = subject.run(rank, &limits, &noting);
+                let mut accesses = outcome.footprint.accesses();
+                // A write that only numbers exclude is none.
+                if outcome.without_values && accesses.iter().any(|a| a.conditional) {
+                    outcome = subject.run(rank, &limits, &with_values);
+                    accesses = outcome.footprint.accesses();
+                }
                 let mut writes = Elements::new();
                 let mut shared = false;
-                for a in outcome.footprint.accesses() {
+                for a in accesses {
                     if a.kind.writes() {
                         shared |= a.kind != Kind::Write;
                         writes.entry(a.array).or_default().extend(a.bytes);

@@ -27,6 +27,8 @@ pub(super) enum Flow {
     Copy,
     /// Every dependence, but for that of a loaded value on its address.
     Any,
+    /// Dependence through integers and exchanges between lanes alone.
+    Sizes,
 }
 
 /// Index of a source.
@@ -191,11 +193,23 @@ impl Graph {
                     let edges = &mut graph.edges;
                     defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
                 }
+                (op, Flow::Sizes) if passes_sizes(op) => {
+                    let edges = &mut graph.edges;
+                    defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
+                }
+                (_, Flow::Sizes) => {}
             }
         }
-        graph.edges.sort_unstable();
-        graph.edges.dedup();
+        graph.extend(Vec::new());
         graph
+    }
+
+    /// Adds flow from registers to registers.
+    pub fn extend(&mut self, edges: Vec<(RegId, RegId)>) {
+        let edges = edges.into_iter().map(|(from, to)| (from.0, to.0));
+        self.edges.extend(edges);
+        self.edges.sort_unstable();
+        self.edges.dedup();
     }
 
     /// What is stored to local memory at an unknown address.
@@ -439,6 +453,32 @@ pub(super) fn reach(graph: &Graph, seeds: &[(RegId, Origin)]) -> Reach {
         }
     }
     found
+}
+
+/// True for what passes sizes on: integers, predicates, and exchanges between lanes.
+pub(super) fn passes_sizes(op: &Op) -> bool {
+    let float = |ty: &NumTy| matches!(ty, NumTy::Float(_));
+    match op {
+        Op::Setp { ty, .. } => !float(ty),
+        Op::Set { ty, dty, .. } => !float(ty) && !float(dty),
+        Op::Cvt { from, to, .. } => !float(from) && !float(to),
+        op => !matches!(
+            op,
+            Op::Float { .. }
+                | Op::Testp { .. }
+                | Op::CvtNarrow { .. }
+                | Op::CvtUnpack2 { .. }
+                | Op::Cvta { .. }
+                | Op::IsSpace { .. }
+                | Op::Atom { .. }
+                | Op::Bar { .. }
+                | Op::Elect { .. }
+                | Op::ActiveMask { .. }
+                | Op::Mma(_)
+                | Op::Async(_)
+                | Op::Unsupported(_)
+        ),
+    }
 }
 
 /// A mask that keeps nothing of an address but bits that every base has zero.

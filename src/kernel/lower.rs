@@ -144,6 +144,7 @@ impl<'a> Lowerer<'a> {
                 tables: Vec::new(),
                 texts: Vec::new(),
                 join: Vec::new(),
+                conditions: Vec::new(),
             },
             reg_ty: Vec::new(),
             frame: Frame::new(String::new()),
@@ -433,6 +434,7 @@ impl<'a> Lowerer<'a> {
         }
         self.k.tables.iter_mut().flatten().for_each(resolve);
         self.k.join = super::structured::joins(&self.k);
+        self.k.conditions = super::conditions::conditions(&self.k);
         let mut warnings = self.warnings;
         warnings.sort_by_key(|w| w.span());
         warnings.dedup();

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::diag::{Source, Span};
 
+pub mod conditions;
 pub mod error;
 pub mod lower;
 pub mod op;
@@ -20,6 +21,7 @@ pub mod operands;
 pub mod poll;
 pub mod print;
 pub mod region;
+pub mod slice;
 pub mod structured;
 pub mod synchronisation;
 pub mod usage;
@@ -61,6 +63,7 @@ pub mod precision;
 mod print_op;
 mod print_warp;
 mod results;
+mod schedule_use;
 mod scope;
 mod sig;
 mod special;
@@ -82,6 +85,7 @@ pub use int_op::*;
 pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
+pub use schedule_use::{ScheduleUse, schedule_use};
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};
@@ -155,6 +159,8 @@ pub struct Kernel {
     /// For each conditional branch, by pc: the immediate post-dominator (where both ways meet),
     /// or `u32::MAX` where only the exit is common.
     pub join: Vec<u32>,
+    /// Conditions that the size of a launch can change, in order of their instructions.
+    pub conditions: Vec<conditions::Condition>,
 }
 
 /// A source location of a `.loc` directive.

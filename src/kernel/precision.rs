@@ -11,8 +11,8 @@
 //! modelled. A place that is listed may reach none: ways are those of the code, not of a run.
 //!
 //! Not claimed: how large an error is; which values the way of a value through shared memory
-//! against the order of the code makes use of ([`Use`] follows the code); roundings by integer
-//! arithmetic on the bits of a float; formats of 32 bits and more; the format of an accumulator in tensor memory where its
+//! against the order of the code makes use of ([`Use`] follows the code); roundings by other integer
+//! arithmetic than [`cuts`] know; formats of 32 bits and more; the format of an accumulator in tensor memory where its
 //! descriptor is no constant; what is lost when a product is added inside of a tensor core to f32.
 
 use super::operands::{defs, op_uses, uses};
@@ -22,6 +22,7 @@ use super::{
 };
 
 pub mod compare;
+mod cuts;
 pub mod residual;
 mod ways;
 
@@ -97,8 +98,19 @@ pub struct Rounding {
 /// The roundings of a kernel that can reach an output, in the order of its code.
 pub fn roundings(kernel: &Kernel) -> Vec<Rounding> {
     let mut found: Vec<Rounding> = Vec::new();
-    for i in 0..kernel.insts.len() {
-        narrows(kernel, Pc(i as u32), &mut found);
+    let registers = cuts::Registers::new(kernel);
+    for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
+        narrows(kernel, pc, &mut found);
+        if let Some((fmt, values)) = cuts::cut(&inst.op, &registers) {
+            found.push(Rounding {
+                pc,
+                fmt,
+                kind: Narrowing::Conversion,
+                from: Some(NumTy::Float(Fmt::F32)),
+                values: values as u32,
+                then: Use::Stored,
+            });
+        }
     }
     if found.is_empty() {
         return found;
@@ -420,7 +432,7 @@ fn copied(op: &Op) -> Reads {
         }
     };
     match op {
-        Op::Ld { .. } | Op::Ldmatrix { .. } => reads.memory = true,
+        Op::Ld { .. } | Op::Ldmatrix { .. } | Op::CpAsync { .. } => reads.memory = true,
         Op::St { srcs, .. } => srcs.iter().flatten().for_each(src),
         Op::Stmatrix { srcs, .. } => srcs.iter().for_each(src),
         Op::Selp { a, b, .. } | Op::Slct { a, b, .. } => [a, b].into_iter().for_each(src),

@@ -47,7 +47,7 @@ impl Normalizer<'_> {
     }
 
     /// True only if two terms have one sign on all inputs on which both are defined: they are the same but
-    /// for factors that are positive, or negative in both.
+    /// for factors that are positive, or negative in both, and for squares of factors that they share.
     pub fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
         self.ring.refill();
         let mut parts = |t: TermId| {
@@ -56,9 +56,7 @@ impl Normalizer<'_> {
                 return None;
             }
             let (content, primitive) = self.ring.primitive(p).ok()?;
-            let sign = self.ring.term_sign(content);
-            let sure = sign.is_positive() || sign.is_negative();
-            sure.then_some((sign, primitive))
+            Some((self.ring.sign_shape(content), primitive))
         };
         let (x, y) = (parts(a), parts(b));
         x.is_some() && x == y && !self.is_spoilt()

@@ -221,6 +221,22 @@ impl Ring {
         s
     }
 
+    /// What the sign of a term depends on: whether its known factors make it negative, and the atoms whose sign is
+    /// not known, each with whether its power is odd. Terms with one shape have one sign wherever both are defined.
+    pub(super) fn sign_shape(&self, t: PTerm) -> (bool, Vec<(u32, bool)>) {
+        let mut negative = self.coefs.is_negative(t.coef);
+        let mut open = Vec::new();
+        for (a, p) in self.monos.powers(t.mono) {
+            let (sign, odd) = (self.atom_signs[a as usize], p % 2 != 0);
+            match () {
+                () if sign.is_positive() => {}
+                () if sign.is_negative() => negative ^= odd,
+                () => open.push((a, odd)),
+            }
+        }
+        (negative, open)
+    }
+
     /// The signs of `p - q`, without building the difference.
     pub(super) fn difference_sign(&self, p: PolyId, q: PolyId) -> Sign {
         if p == q {

@@ -161,6 +161,17 @@ pub fn largest(fmt: Fmt, negative: bool) -> u64 {
     Layout::of(fmt).map_or(0xfe, |l| l.place(negative, l.largest()))
 }
 
+/// Bits of the significand of a format, and the exponent of the last place of its least numbers.
+pub fn precision(fmt: Fmt) -> (u32, i32) {
+    Layout::of(fmt).map_or((1, -127), |l| (l.fraction + 1, l.least()))
+}
+
+/// A number as the double that it is: every format is a part of f64.
+pub fn to_double(fmt: Fmt, bits: u64) -> f64 {
+    let wide = decode(fmt, bits).encode(Fmt::F64, Rnd::Rn);
+    wide.map_or(f64::NAN, f64::from_bits)
+}
+
 /// The bits of a zero; the format of exponents alone has its least number for it.
 pub fn zero(fmt: Fmt, negative: bool) -> u64 {
     Layout::of(fmt).map_or(0, |l| l.place(negative, 0))

@@ -63,25 +63,40 @@ struct Place {
 const MAX_FACTORS: usize = 64;
 
 /// A multiple of a choice between an infinity and a number, as compilers write it: with the factor below
-/// the choice. `None` for other terms.
+/// the choice, and twice the number as its sum with itself. `None` for other terms.
 ///
 /// match `c * (p ? -inf : x)` / result `p ? -inf : c * x`, and `inf` for negative c / because a product
 /// with an infinity is one.
-fn scaled(store: &mut TermStore, c: TermId, t: TermId) -> Option<TermId> {
+fn scaled(store: &mut TermStore, c: &Factor, t: TermId) -> Option<TermId> {
     let Term::Select(p, a, b) = store.get(t) else {
         return None;
     };
-    let negative = store.as_const(c)?.is_negative();
+    let negative = c.0.is_negative();
     let infinity = |store: &TermStore, t: TermId| match store.get(t) {
         Term::Inf { neg } => Some(neg),
         _ => None,
     };
     infinity(store, a).or(infinity(store, b))?;
-    let [a, b] = [a, b].map(|t| match infinity(store, t) {
-        Some(neg) => store.infinity(neg != negative),
-        None => store.mul(c, t),
+    let [a, b] = [a, b].map(|t| match (infinity(store, t), c.1) {
+        (Some(neg), _) => store.infinity(neg != negative),
+        (None, Some(c)) => store.mul(c, t),
+        (None, None) => store.add(t, t),
     });
     Some(store.select(p, a, b))
+}
+
+/// A number that a function may be multiplied with, and its term; without one the function is added to itself.
+type Factor = (BigRational, Option<TermId>);
+
+/// Those of a pair.
+fn factors(store: &TermStore, below: &[TermId]) -> Vec<Factor> {
+    let constant = |&t: &TermId| {
+        let c = store.as_const(t)?;
+        (!c.is_zero() && !c.is_one()).then(|| (c.clone(), Some(t)))
+    };
+    let twice = (BigRational::from_integer(2.into()), None);
+    let constants = below.iter().filter_map(constant).take(MAX_FACTORS);
+    std::iter::once(twice).chain(constants).collect()
 }
 
 /// True for what chooses between cases or makes a number of bits, as most expanded functions do.
@@ -106,11 +121,7 @@ fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
 fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashMap<TermId, Place> {
     let mut out = FxHashMap::default();
     let operations = Operations::of(store, below);
-    let constants = below.iter().copied().filter(|&t| {
-        let c = store.as_const(t);
-        c.is_some_and(|c| !c.is_zero() && !c.is_one())
-    });
-    let constants: Vec<TermId> = constants.take(MAX_FACTORS).collect();
+    let factors = factors(store, below);
     // Patterns are built in a copy: what is new there is not of the pair.
     let mut copy: Option<TermStore> = None;
     for (i, p) in patterns().iter().enumerate() {
@@ -129,15 +140,13 @@ fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashM
                 };
                 if whole && below.binary_search(&t).is_ok() {
                     out.insert(t, place(None));
-                    break;
                 }
-                for &c in &constants {
+                for c in &factors {
                     let Some(scaled) = scaled(copy, c, t) else {
                         break;
                     };
                     if below.binary_search(&scaled).is_ok() {
-                        let c = store.as_const(c).cloned();
-                        out.insert(scaled, place(c));
+                        out.insert(scaled, place(Some(c.0.clone())));
                     }
                 }
             }

@@ -250,6 +250,9 @@ fn counterexample(c: &Counterexample) -> Markup {
                 td.m { (value(&c.optimized)) }
             }
         } }
+        @if let Some(m) = &c.machine {
+            p { (m.message) "." }
+        }
         @if all > 0 {
             div.wide { table {
                 tr { th { "input" } th { "value" } }

@@ -13,7 +13,7 @@ use crate::answer::{
     RunCounts, Site, Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
-use crate::spec::launch;
+use crate::spec::{Sizes, launch};
 
 use super::gate::{EntryResult, GateReport};
 use super::{Answer, AtSize};
@@ -101,6 +101,12 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
             visible_lines(&slack.table())
         )?;
     }
+    if let Some(d) = &r.determinism {
+        super::rounding::write_determinism(out, d)?;
+    }
+    if let Some(rounding) = &r.rounding {
+        super::rounding::write(out, rounding)?;
+    }
     if !r.assumptions.is_empty() {
         writeln!(out, "\n{BOLD}assuming{BOLD:#}")?;
         for a in &r.assumptions {
@@ -171,7 +177,7 @@ pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
 /// The style of a verdict.
 pub fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
-        Verdict::Equivalent | Verdict::Clean | Verdict::Ran => AnsiColor::Green,
+        Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => AnsiColor::Green,
         Verdict::NotEquivalent | Verdict::Defective => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
@@ -208,6 +214,9 @@ fn claim(r: &Report) -> &'static str {
         Verdict::Defective => "the kernel has a defect",
         Verdict::Ran => {
             "executed on numbers, under one schedule, without race, deadlock or memory error"
+        }
+        Verdict::Lifted => {
+            "the kernel computes these formulas, without race, deadlock or memory error"
         }
         Verdict::Unknown => "nothing is claimed; each reason is below",
     }
@@ -248,7 +257,27 @@ fn write_fields(out: &mut String, bound: &[Bound]) -> fmt::Result {
     Ok(())
 }
 
+/// The formulas, as `--formula` takes them.
+fn write_formulas(out: &mut String, r: &Report) -> fmt::Result {
+    let lifted = r.outputs.lifted();
+    if lifted.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{BOLD}formula{BOLD:#}")?;
+    for (i, l) in lifted.iter().enumerate() {
+        let end = if i + 1 < lifted.len() { ";" } else { "" };
+        writeln!(out, "  {}{end}", visible(&l.formula))?;
+    }
+    if let Some(l) = lifted.iter().find(|l| l.conjectured) {
+        let sizes = l.proved_at.iter().map(|s| Sizes(s.clone()).to_string());
+        let sizes: Vec<String> = sizes.collect();
+        writeln!(out, "  proved at {}, conjectured between", sizes.join("; "))?;
+    }
+    Ok(())
+}
+
 fn write_outputs(out: &mut String, r: &Report) -> fmt::Result {
+    write_formulas(out, r)?;
     let outputs = r.outputs.compared();
     if outputs.is_empty() {
         return Ok(());
@@ -315,7 +344,7 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
 }
 
 /// A place on one line.
-fn place(site: &Site) -> String {
+pub(super) fn place(site: &Site) -> String {
     let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
     if let Some(source) = &site.source {
         let (file, line) = source.own();
@@ -459,6 +488,9 @@ fn groups(threads: &[[u32; 3]]) -> Vec<String> {
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    if let Some(m) = &c.machine {
+        writeln!(out, "  {}", m.message)?;
+    }
     if let Some(d) = &c.difference {
         writeln!(out, "  {BOLD}difference{BOLD:#}: {}", d.message)?;
         writeln!(out, "    reference  {}", d.reference)?;

@@ -21,6 +21,7 @@ use crate::spec::{
 };
 
 mod cause;
+pub mod coverage;
 pub mod escape;
 pub mod explain;
 pub mod gate;
@@ -29,6 +30,7 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod precision;
+mod rounding;
 pub mod sarif;
 pub mod values;
 
@@ -137,7 +139,11 @@ pub fn begin(command: answer::Command, kernels: Vec<Described>, options: &Option
         probabilistic: None,
         assumptions: Vec::new(),
         precision: Precision::default(),
+        deterministic: None,
+        determinism: None,
+        rounding: None,
         stats,
+        looked: Vec::new(),
     }
 }
 
@@ -200,6 +206,7 @@ impl From<Counterexample> for answer::Counterexample {
             difference: c.difference,
             inputs,
             rows: None,
+            machine: None,
         }
     }
 }

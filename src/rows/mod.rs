@@ -124,6 +124,7 @@ impl Instance {
             side: Side::Reference,
             arrays: &self.setup.arrays,
             deciding: &deciding,
+            without_values: false,
         };
         self.covered = grid::all(&subject);
     }

@@ -232,7 +232,7 @@ fn job(
             });
             (Some(check.optimized.clone()), check.launch.clone())
         }
-        Request::Race(alone) | Request::Run(alone) | Request::Slack(alone) => {
+        Request::Race(alone) | Request::Run(alone) | Request::Lift(alone) | Request::Slack(alone) => {
             (Some(alone.kernel.clone()), alone.launch.clone())
         }
         _ => (None, Launch::new()),

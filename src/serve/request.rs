@@ -35,6 +35,8 @@ pub enum Request {
     Run(Box<Alone>),
     /// Which synchronising operations a kernel needs.
     Slack(Box<Alone>),
+    /// Lifts one kernel.
+    Lift(Box<Alone>),
     /// Asks who answers.
     Version {},
     /// Ends another request.
@@ -238,6 +240,7 @@ impl Request {
             Request::Race(a) => Some(("race", how(a.timeout, a.budget, &a.formats))),
             Request::Run(a) => Some(("run", how(a.timeout, a.budget, &a.formats))),
             Request::Slack(a) => Some(("slack", how(a.timeout, a.budget, &a.formats))),
+            Request::Lift(a) => Some(("lift", how(a.timeout, a.budget, &a.formats))),
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }
@@ -247,7 +250,7 @@ impl Request {
         match self {
             Request::Prepare(p) => Some(&p.launch),
             Request::Check(c) => Some(&c.launch),
-            Request::Race(a) | Request::Run(a) | Request::Slack(a) => Some(&a.launch),
+            Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => Some(&a.launch),
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }

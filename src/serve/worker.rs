@@ -17,7 +17,7 @@ use crate::diag::Source;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
-use crate::{check, race, run, slack};
+use crate::{check, lift, race, run, slack};
 
 use super::answer;
 use super::request::{How, Kernel, Launch, Origin};
@@ -111,6 +111,7 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
         "race" => Command::Race,
         "run" => Command::Run,
         "slack" => Command::Slack,
+        "lift" => Command::Lift,
         _ => return answer::ended_early(id, why),
     };
     let report = answer::ended(command, format!("{why}, nothing is claimed"));
@@ -180,6 +181,7 @@ impl Worker {
             "race" => Answer::from(race::race(layers, &files)?),
             "run" => Answer::from(run::run(layers, &files)?),
             "slack" => Answer::from(slack::slack(layers, &files)?),
+            "lift" => lift::lift(&[layers.0.iter().map(|&s| s.clone()).collect()], &files)?,
             _ => return self.prepare(job, layers, &files),
         };
         answer::reported(&job.id, &answer, &job.how.formats)

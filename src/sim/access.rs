@@ -96,9 +96,11 @@ impl Machine<'_> {
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
-        Ok(self
+        let found = self
             .order
-            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc))
+            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc);
+        self.keep_possible();
+        Ok(found)
     }
 
     /// Bytes that are written again by what compares no values.
@@ -146,6 +148,7 @@ impl Machine<'_> {
         {
             let region = landing.region;
             let carried = self.regions[region.0 as usize].has_carried();
+            let omits = self.omits(pc);
             self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
@@ -153,10 +156,17 @@ impl Machine<'_> {
                 let byte = (k as u32 * elem) as u64;
                 let whole = access.ty.bits() == width as u32;
                 let mut rest = exec;
-                if whole && width == 32 && !self.regions[region.0 as usize].keeps {
+                if omits && elem >= 4 && !carried {
+                    let cells = &self.regions[region.0 as usize];
+                    let absent = cells.absent_lanes(exec, &offs, byte, elem);
+                    self.warps[w].set_absent(*d, absent);
+                    rest &= !absent;
+                }
+                let plain = rest != 0 && !self.regions[region.0 as usize].keeps;
+                if whole && width == 32 && plain {
                     let mut words = [0; LANES];
                     let cells = &self.regions[region.0 as usize];
-                    let (known, numbers) = cells.load_words(exec, &offs, byte, &mut words);
+                    let (known, numbers) = cells.load_words(rest, &offs, byte, &mut words);
                     self.warps[w].set_words(*d, known, &words);
                     self.warps[w].set_symbolic(*d, numbers, &words);
                     rest &= !(known | numbers);
@@ -164,6 +174,9 @@ impl Machine<'_> {
                 for lane in lanes(rest) {
                     let mut v =
                         self.load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
+                    if omits {
+                        v = self.values.left_out(v);
+                    }
                     if !whole {
                         v = extend(&mut self.values, v, access.ty, width);
                     }
@@ -180,10 +193,9 @@ impl Machine<'_> {
         let mut chosen = Vec::new();
         let who = (w, exec, pc);
         let mut targets = self.targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
-        if let Some(c) = chosen.first().filter(|_| kind != Kind::Read) {
-            self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
-            return Err(Stop::Finding);
-        }
+        let to = (access.space, addr.offset);
+        let plain = kind == Kind::Read;
+        chosen = self.spread_loads((w, pc), chosen, &mut targets, to, (size, plain))?;
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.
         let unused = self.unused_lanes(w, exec, pc);
@@ -233,23 +245,13 @@ impl Machine<'_> {
                         _ => p,
                     };
                 }
-                let v = if j == i + 1 {
-                    let t = &targets[i];
+                let mut options = Vec::with_capacity(j - i);
+                for t in &targets[i..j] {
                     let (region, off) = (t.region, t.off as u64 + byte as u64);
                     let v = self.load_value((w, lane, pc), region, off, access.ty);
-                    self.where_executed(v, t.cond)
-                } else {
-                    let mut options = Vec::with_capacity(j - i);
-                    for t in &targets[i..j] {
-                        let (region, off) = (t.region, t.off as u64 + byte as u64);
-                        let cond = t.cond;
-                        let v = self.load_value((w, lane, pc), region, off, access.ty);
-                        if let Some(c) = cond {
-                            options.push((c, v));
-                        }
-                    }
-                    self.values.choose(&options, access.ty.bits() as u8)
-                };
+                    options.push((t.cond, v));
+                }
+                let v = self.one_of(&options, access.ty.bits() as u8);
                 let v = match self.order.by_value.has(pc) {
                     true => {
                         let t = &targets[i];
@@ -352,6 +354,28 @@ impl Machine<'_> {
             self.unset_sites.insert(pc, site);
         }
         v
+    }
+
+    /// What a load gives of values at several places, of which the one is read whose condition holds.
+    pub fn one_of(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
+        if let &[(cond, v)] = options {
+            return self.where_executed(v, cond);
+        }
+        let yes = self.values.store.bool(true);
+        let mut all = Vec::with_capacity(options.len());
+        for &(cond, v) in options {
+            let cond = cond.unwrap_or(yes);
+            let v = match v {
+                Val::Real(f, t) => Val::Real(f, self.values.store.taken_under(cond, t)),
+                Val::Bits(t) => {
+                    let t = self.values.store.taken_under(cond, t);
+                    self.values.of_bits(t)
+                }
+                v => v,
+            };
+            all.push((cond, v));
+        }
+        self.values.choose(&all, width)
     }
 
     /// A value that may be something never written, where its load is executed.

@@ -44,10 +44,10 @@ impl Machine<'_> {
         };
         self.stats.accesses += exec.count_ones() as u64;
         let used = self.result_used[pc.0 as usize];
-        let mut targets = self.targets(w, exec, pc, access.space, *addr, under)?;
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
+        let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
         self.check(w, pc, &mut targets, size, true);
         let kind = Kind::Atomic {
             op: *op,
@@ -206,6 +206,13 @@ impl Machine<'_> {
         let bits = (ty.bits() * packed as u32) as u8;
         if op == AtomOp::Exch {
             return Ok(b);
+        }
+        let folds = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
+        if folds && (old == Val::Absent || b == Val::Absent) {
+            if old == Val::Unset || b == Val::Unset {
+                self.values.miss();
+            }
+            return Ok(Val::Absent);
         }
         if op == AtomOp::Cas {
             let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));

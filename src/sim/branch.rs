@@ -22,7 +22,7 @@ use crate::term::TermId;
 use super::address::carry::Carried;
 use super::machine::{Machine, Stop};
 use super::step::{Flow, Under, is_selectable};
-use super::value::Val;
+use super::value::{ABSENT_LANE, Val};
 use super::warp::{LANES, lanes};
 
 /// Most instructions of a warp in one walk.
@@ -500,7 +500,12 @@ impl Machine<'_> {
         for (&r, saved) in region.defs.iter().zip(&way.regs) {
             let warp = &mut self.warps[w];
             warp.set_words(r, way.mask & !saved.symbolic, &saved.words);
-            warp.set_symbolic(r, way.mask & saved.symbolic, &saved.words);
+            let mut absent = 0u32;
+            for lane in lanes(way.mask & saved.symbolic) {
+                absent |= ((saved.words[lane] == ABSENT_LANE) as u32) << lane;
+            }
+            warp.set_symbolic(r, way.mask & saved.symbolic & !absent, &saved.words);
+            warp.set_absent(r, absent);
             for lane in lanes(way.mask & saved.carried.mask) {
                 self.set_prov(w, r, 1 << lane, saved.carried.get(lane));
             }

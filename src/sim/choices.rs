@@ -201,7 +201,7 @@ pub fn choices(
 ) -> Option<Vec<(TermId, u64)>> {
     let mut cone = Cone::new();
     cone.add(s, t, true)?;
-    let facts = conjuncts(s, cond);
+    let facts = s.conjuncts(cond);
     let mut tests = Vec::new();
     let mut magnitudes = Vec::new();
     for &f in &facts {
@@ -247,19 +247,6 @@ pub fn choices(
         out.push((c, value));
     }
     (!out.is_empty()).then_some(out)
-}
-
-/// The conditions of which one is the conjunction.
-fn conjuncts(s: &TermStore, cond: Option<TermId>) -> Vec<TermId> {
-    let mut stack: Vec<TermId> = cond.into_iter().collect();
-    let mut out = Vec::new();
-    while let Some(c) = stack.pop() {
-        match s.get(c) {
-            Term::And(a, b) if out.len() + stack.len() < MAX_CONE => stack.extend([a, b]),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// A comparison of the magnitude of a float with a constant, where the free bits hold its exponent,

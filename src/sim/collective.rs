@@ -237,6 +237,9 @@ impl Machine<'_> {
     }
 
     fn vote(&mut self, w: usize, members: u32, mode: VoteMode) -> Result<(), Stop> {
+        if self.values.omits && self.omit_vote(w, members) {
+            return Ok(());
+        }
         let mut votes: Vec<(usize, TermId)> = Vec::with_capacity(LANES);
         for lane in lanes(members) {
             let pc = Pc(self.warps[w].pc[lane]);

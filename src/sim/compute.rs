@@ -119,7 +119,7 @@ impl Machine<'_> {
                 for lane in lanes(exec) {
                     let v = self.src(w, src, lane);
                     let v = match v {
-                        Val::Conc(_) | Val::Unset => v,
+                        Val::Conc(_) | Val::Unset | Val::Absent => v,
                         _ => {
                             let width = self.width(dst);
                             self.values.of_bits_plain(v, width)

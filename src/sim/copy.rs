@@ -16,6 +16,7 @@ use crate::term::TermId;
 
 use super::UnknownKind;
 use super::clock::Actor;
+use super::gather::{Chosen, Found};
 use super::machine::{Machine, RegionId, Stop};
 use super::race::Kind;
 use super::step::Under;
@@ -257,6 +258,25 @@ impl Machine<'_> {
         Err(Stop::Finding)
     }
 
+    /// The places that data choose from which lanes copy whole; `None` if one is no function of its place.
+    fn places_read(
+        &mut self,
+        (w, pc): (usize, Pc),
+        chosen: &[Chosen],
+        offset: i64,
+        (size, n): (u32, u32),
+    ) -> Option<Vec<(usize, Found)>> {
+        let mut out: Vec<(usize, Found)> = Vec::new();
+        for c in chosen {
+            if c.cond.is_some() || n != size || out.iter().any(|o| o.0 == c.lane) {
+                return None;
+            }
+            let found = self.find_chosen((w, pc), c, Space::Global, offset, size)?;
+            out.push((c.lane, found));
+        }
+        Some(out)
+    }
+
     /// Copies the first `n` of `size` bytes and fills the rest with zeros.
     #[allow(clippy::too_many_arguments)]
     fn copy_lanes(
@@ -271,17 +291,23 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let none = Under::none();
         self.stats.accesses += 2 * mask.count_ones() as u64;
-        let mut sources = self.targets(w, mask, pc, Space::Global, from, &none)?;
+        let mut chosen = Vec::new();
+        let who = (w, mask, pc);
+        let mut sources = self.targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
         let mut dests = self.targets(w, mask, pc, Space::Shared, to, &none)?;
         let wanted = mask.count_ones() as usize;
-        if sources.len() != wanted || dests.len() != wanted {
+        let places = self.places_read((w, pc), &chosen, from.offset, (size, n));
+        let Some(places) =
+            places.filter(|p| sources.len() + p.len() == wanted && dests.len() == wanted)
+        else {
             return self.selected_addresses(w, mask, pc);
-        }
+        };
+        let wanted_sources = sources.len();
         if n > 0 {
             self.check(w, pc, &mut sources, n.next_power_of_two(), false);
         }
         self.check(w, pc, &mut dests, size, true);
-        if sources.len() != wanted || dests.len() != wanted {
+        if sources.len() != wanted_sources || dests.len() != wanted {
             return Err(Stop::Finding);
         }
         let (unit, count) = if n.is_multiple_of(4) {
@@ -297,18 +323,24 @@ impl Machine<'_> {
             self.add_race(c.otherwise, c);
         }
         let (_, ty) = word(unit);
-        for (s, d) in sources.iter().zip(&dests) {
+        for d in &dests {
+            let source = sources.iter().find(|s| s.lane == d.lane);
+            let place = places.iter().find(|p| p.0 == d.lane);
             for i in 0..size / unit {
-                let v = if i < count {
-                    let off = s.off as u64 + (i * unit) as u64;
-                    self.load_value((w, s.lane, pc), s.region, off, ty)
-                } else {
-                    Val::Conc(0)
+                let v = match (source, place) {
+                    (Some(s), _) if i < count => {
+                        let off = s.off as u64 + (i * unit) as u64;
+                        self.load_value((w, s.lane, pc), s.region, off, ty)
+                    }
+                    (None, Some((_, p))) if i < count => {
+                        self.chosen_value(p, i64::from(i * unit), ty)
+                    }
+                    _ => Val::Conc(0),
                 };
                 let region = &mut self.regions[d.region.0 as usize];
                 let off = d.off as u64 + (i * unit) as u64;
                 region.store(&mut self.values, off, unit, v);
-                if i < count {
+                if let Some(s) = source.filter(|_| i < count) {
                     let from = (s.region, s.off as u64 + (i * unit) as u64);
                     self.copy_prov(from, (d.region, off), unit, pc);
                 }

@@ -35,8 +35,12 @@ pub struct Noting {
     pub tracked: FxHashSet<ArrayId>,
     /// The order of execution is noted.
     pub trace: bool,
+    /// Nobody asks for what is written, so that a run without values does, where it says the same.
+    pub without_values: bool,
     /// On numbers: what CTAs before this one left.
     pub memory: Option<super::numbers::Memory>,
+    /// The seed of a schedule that is drawn at random.
+    pub schedule: Option<u64>,
 }
 
 /// The first time that a watched access was made.

@@ -143,7 +143,7 @@ impl Machine<'_> {
         };
         let Values { store, narrow, .. } = &mut self.values;
         let is = store.is(class, t);
-        if !store.may_overflow(class, t, narrow) {
+        if store.facts.reals_decide || !store.may_overflow(class, t, narrow) {
             return is;
         }
         if !remembers && store.has_one_tree(t, narrow) {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{Access, NumTy, Pc, RegId, Space};
 use crate::spec::Origin;
-use crate::term::gather::{self, Fit, Place};
+use crate::term::gather::{self, Fit, Index, Place};
 use crate::term::{ArrayId, BitsOp, Term, TermId};
 
 use super::Site;
@@ -25,6 +25,15 @@ use super::value::Val;
 
 /// Terms of one index that are looked at.
 const MOST: usize = 1 << 12;
+
+/// An object in which data choose a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Object {
+    /// An array of the launch.
+    Array(ArrayId),
+    /// A variable of the kernel: its name and its bytes.
+    Own(Box<str>, u64),
+}
 
 /// An address of a lane that data choose.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +48,16 @@ pub struct Chosen {
     pub prov: Prov,
 }
 
-/// Reads of one array at constant distances from one place that data choose.
+/// Accesses to one object at constant distances from one place that data choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gather {
-    /// The array.
-    pub array: ArrayId,
+    /// The object.
+    pub object: Object,
     /// The place as bits: bytes from the first one on, without the constant part.
     pub raw: TermId,
     /// They happen only if this holds; `None` is always.
     pub cond: Option<TermId>,
-    /// The first byte and the end of what is read, from the place on.
+    /// The first byte and the end of what is accessed, from the place on.
     pub span: (i64, i64),
     /// The size of the largest access that nothing says to be aligned.
     pub unaligned: Option<u32>,
@@ -78,19 +87,19 @@ impl Gather {
 #[derive(Debug, Default)]
 pub struct Gathers {
     list: Vec<Gather>,
-    known: FxHashMap<(ArrayId, TermId, Option<TermId>), usize>,
+    known: FxHashMap<(Object, TermId, Option<TermId>), usize>,
     usable: FxHashMap<TermId, bool>,
 }
 
 impl Gathers {
-    /// What was read.
+    /// What was accessed.
     pub fn into_list(self) -> Vec<Gather> {
         self.list
     }
 }
 
 /// Where a lane reads: the array's symbols, the distance of the first byte from the place.
-struct Found {
+pub struct Found {
     symbols: ArrayId,
     distance: i64,
 }
@@ -140,17 +149,7 @@ impl Machine<'_> {
                     let v = self.load_one(w, lane, pc, t.region, off, access.ty);
                     options.push((t.cond, v));
                 }
-                let v = match options[..] {
-                    [(_, v)] => v,
-                    _ => {
-                        let yes = self.values.store.bool(true);
-                        let all: Vec<(TermId, Val)> = options
-                            .into_iter()
-                            .map(|(c, v)| (c.unwrap_or(yes), v))
-                            .collect();
-                        self.values.choose(&all, access.ty.bits() as u8)
-                    }
-                };
+                let v = self.one_of(&options, access.ty.bits() as u8);
                 let v = extend(&mut self.values, v, access.ty, width);
                 self.set(w, *d, lane, v);
                 self.set_prov(w, *d, 1 << lane, Prov::NONE);
@@ -161,7 +160,7 @@ impl Machine<'_> {
     }
 
     /// The value at a distance from what was found.
-    fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+    pub fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
         let store = &mut self.values.store;
         // The distance was checked for the whole access.
         let off = gather::offset(f.distance + byte).unwrap_or_default();
@@ -171,8 +170,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The place that an address is, if its array can be read there; notes the access.
-    fn find_chosen(
+    /// The function of the place that an address is, if its array is read only; notes the access.
+    pub fn find_chosen(
         &mut self,
         (w, pc): (usize, Pc),
         c: &Chosen,
@@ -195,25 +194,41 @@ impl Machine<'_> {
         let coefficient = |&(t, k): &(TermId, i128)| Some((t, i64::try_from(k).ok()?));
         let form: Option<Vec<_>> = index.linear.terms.iter().map(coefficient).collect();
         let form = form.filter(|f| !f.is_empty())?;
-        let aligned = |k: i64| k & (i64::from(size) - 1) == 0;
-        let is_aligned = aligned(distance) && form.iter().all(|&(_, k)| aligned(k));
-        let minus = store.bits(64, (distance as u64).wrapping_neg());
-        let raw = store.bits_op(BitsOp::Add, at, minus);
         let symbols = store.place(Place {
             array,
             form: form.into(),
         });
         self.order.note_untracked_read(landing.region);
         self.stats.accesses += 1;
-        let name = &self.arrays[array].name;
-        let site = self.site(
-            pc,
-            w,
-            1 << c.lane,
-            format!("reads {name} where data choose"),
-        );
+        self.note_chosen((w, pc), c, (Object::Array(array), at), index, size);
+        Some(Found { symbols, distance })
+    }
+
+    /// Notes an access of some bytes of an object, at a place that is these bits from its first byte on.
+    pub fn note_chosen(
+        &mut self,
+        (w, pc): (usize, Pc),
+        c: &Chosen,
+        (object, at): (Object, TermId),
+        index: Index,
+        size: u32,
+    ) {
+        let name = match &object {
+            Object::Array(a) => self.arrays[*a].name.clone(),
+            Object::Own(name, _) => name.to_string(),
+        };
+        let distance = i64::try_from(index.linear.constant).unwrap_or(0);
+        let end = distance.saturating_add(i64::from(size));
+        let aligned = |k: i128| k & (i128::from(size) - 1) == 0;
+        let is_aligned =
+            aligned(i128::from(distance)) && index.linear.terms.iter().all(|&(_, k)| aligned(k));
+        let store = &mut self.values.store;
+        let minus = store.bits(64, (distance as u64).wrapping_neg());
+        let raw = store.bits_op(BitsOp::Add, at, minus);
+        let text = format!("accesses {name} where data choose");
+        let site = self.site(pc, w, 1 << c.lane, text);
         self.gathers.note(Gather {
-            array,
+            object,
             raw,
             cond: c.cond,
             span: (distance, end),
@@ -221,11 +236,10 @@ impl Machine<'_> {
             fits: index.fits,
             site,
         });
-        Some(Found { symbols, distance })
     }
 
     /// The array of a region that no thread writes and of which nothing is known.
-    fn readable(&self, region: RegionId) -> Option<ArrayId> {
+    pub fn readable(&self, region: RegionId) -> Option<ArrayId> {
         let r = &self.regions[region.0 as usize];
         let RegionKind::Array(a) = r.kind else {
             return None;
@@ -238,9 +252,9 @@ impl Machine<'_> {
 }
 
 impl Gathers {
-    /// Takes note of reads; those at distances from one place, under one condition, are one entry.
+    /// Takes note of accesses; those at distances from one place, under one condition, are one entry.
     pub fn note(&mut self, g: Gather) {
-        let key = (g.array, g.raw, g.cond);
+        let key = (g.object.clone(), g.raw, g.cond);
         match self.known.get(&key) {
             Some(&i) => {
                 let old = &mut self.list[i];
@@ -261,7 +275,7 @@ impl Gathers {
 
     /// True if nothing below an address is uninitialised, a parameter without a value, or the bits of a number that
     /// was rounded.
-    fn is_usable(
+    pub fn is_usable(
         &mut self,
         store: &crate::term::TermStore,
         t: TermId,

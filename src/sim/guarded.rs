@@ -5,7 +5,8 @@
 //! shadow remembers of an access is thread and instruction; here is the condition under which the
 //! latest of them touched an address, and what it wrote.
 //!
-//! A pair is handed on with the conjunction of its conditions: a data race if an input is found
+//! A pair of which no input makes both happen is nothing ([`TermStore::excludes`](crate::term::TermStore::excludes)), whatever
+//! access of its threads to that place it is. Another is handed on with the conjunction of its conditions: a data race if an input is found
 //! that satisfies it, nothing if none can, `unknown` otherwise. Two writes of one value are compared
 //! where both happen.
 //!
@@ -15,10 +16,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::Pc;
-use crate::term::{Agreement, ICmp, TermId};
+use crate::kernel::{Op, Pc};
+use crate::term::{Agreement, ArrayId, ICmp, TermId};
 
 use super::machine::{Machine, RegionId};
+use super::memory::RegionKind;
 use super::place::Target;
 use super::race::{Conflict, Finding, Party, SameWrite};
 use super::value::Val;
@@ -40,10 +42,36 @@ struct Seen {
     bytes: u32,
     /// `None` if there were several.
     cond: Option<TermId>,
+    /// That one of them holds.
+    any: TermId,
+    /// That one of them holds, or of those before that all know of.
+    ever: TermId,
     /// That of the latest.
     latest: TermId,
     /// The bits that it wrote; `None` if there were several, or none.
     value: Option<TermId>,
+}
+
+/// Accesses to bytes of an array under a condition, by one instruction of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The array.
+    pub array: ArrayId,
+    /// The first byte.
+    pub off: u64,
+    /// How many there are.
+    pub bytes: u32,
+    /// True if they are written.
+    pub writes: bool,
+    /// The condition.
+    pub cond: TermId,
+}
+
+impl Guard {
+    /// True if all of these bytes are accessed.
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        self.off <= start && end <= self.off + u64::from(self.bytes)
+    }
 }
 
 /// What is remembered of accesses under conditions.
@@ -99,6 +127,28 @@ impl Guarded {
 }
 
 impl Machine<'_> {
+    /// All accesses to arrays under conditions; `None` if some were not remembered.
+    pub fn guards(&self) -> Option<Vec<Guard>> {
+        if self.guarded.full {
+            return None;
+        }
+        let mut seen: Vec<(&Key, &Seen)> = self.guarded.seen.iter().collect();
+        seen.sort_unstable_by_key(|s| *s.0);
+        let guard = |(&(pc, _, region, off), s): (&Key, &Seen)| {
+            let RegionKind::Array(array) = self.regions[region.0 as usize].kind else {
+                return None;
+            };
+            Some(Guard {
+                array,
+                off,
+                bytes: s.bytes,
+                writes: !matches!(self.inst(pc).op, Op::Ld { .. }),
+                cond: s.ever,
+            })
+        };
+        Some(seen.into_iter().filter_map(guard).collect())
+    }
+
     /// Remembers the accesses of an instruction that happen under a condition.
     pub fn note_conditions(&mut self, w: usize, pc: Pc, targets: &[Target], bytes: u32) {
         if targets.iter().all(|t| t.cond.is_none()) {
@@ -122,9 +172,12 @@ impl Machine<'_> {
                 tick,
                 bytes,
                 cond: Some(cond),
+                any: cond,
+                ever: cond,
                 latest: cond,
                 value: None,
             };
+            let store = &mut self.values.store;
             g.seen
                 .entry(key)
                 .and_modify(|old| {
@@ -132,14 +185,51 @@ impl Machine<'_> {
                     let over = old.tick < floor;
                     old.tick = tick;
                     old.latest = cond;
+                    let ever = store.or(old.ever, cond);
+                    old.ever = ever;
                     if over {
-                        *old = new;
+                        *old = Seen { ever, ..new };
                     } else if old.cond != new.cond {
                         old.cond = None;
+                        old.any = store.or(old.any, cond);
                     }
                 })
                 .or_insert(new);
         }
+    }
+
+    /// Of the pairs that were just met, adds those of which both accesses may happen.
+    pub fn keep_possible(&mut self) {
+        let held = self.order.held.as_mut().map(|h| &mut h.report);
+        let mut found: Vec<(bool, Finding)> = Vec::new();
+        for (of_held, r) in [(false, Some(&mut self.order.report)), (true, held)] {
+            let all = r.map(|r| std::mem::take(&mut r.possible));
+            found.extend(all.into_iter().flatten().map(|f| (of_held, f)));
+        }
+        for (of_held, f) in found {
+            if self.excluded((&f.earlier, &f.later), RegionId(f.region.0), f.offset) {
+                continue;
+            }
+            let report = match &mut self.order.held {
+                Some(h) if of_held => &mut h.report,
+                _ => &mut self.order.report,
+            };
+            report.add(f.conflict, f.region, f.offset, f.earlier, f.later);
+        }
+    }
+
+    /// True if no input makes both accesses of a pair happen, whatever access of those threads at that place it is.
+    pub fn excluded(&mut self, (a, b): (&Party, &Party), region: RegionId, at: u64) -> bool {
+        if !a.conditional && !b.conditional {
+            return false;
+        }
+        let yes = self.values.store.bool(true);
+        let of = |p: &Party| match p.conditional {
+            false => Some(yes),
+            true => Some(self.guarded.find(p, region, at)?.any),
+        };
+        let both = of(a).zip(of(b));
+        both.is_some_and(|(a, b)| self.values.store.excludes(a, b))
     }
 
     /// Remembers what a store of one element under a condition wrote.

@@ -112,6 +112,8 @@ pub struct Machine<'k> {
     pub result_used: Vec<bool>,
     /// Whether each register may hold a value rounded to a narrower format.
     pub narrowed: Vec<bool>,
+    /// What a run without values leaves out.
+    pub outside: Vec<super::omit::Omitted>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// Bases of objects, and what numbers carry of them.
@@ -136,6 +138,8 @@ pub struct Machine<'k> {
     pub trace: Option<Vec<(u32, u32, Pc)>>,
     /// What was touched in arrays, where that is noted.
     pub footprint: super::Footprint,
+    /// Which values the conditions took that a size can change.
+    pub taken: super::taken::Taken,
     /// What was read where data choose.
     pub gathers: super::gather::Gathers,
     /// Sums of floats in memory, where floats are words: how often each place was added to, and whether it held
@@ -334,6 +338,7 @@ impl<'k> Machine<'k> {
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             classes: super::plain::classes(kernel, values.numbers),
+            outside: Vec::new(),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
             carriers: vec![false; kernel.reg_width.len()],
@@ -372,6 +377,7 @@ impl<'k> Machine<'k> {
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
+            taken: super::taken::Taken::new(kernel),
             gathers: Default::default(),
             float_updates: Default::default(),
             fresh: first_fresh(side),
@@ -517,6 +523,9 @@ impl<'k> Machine<'k> {
 
     /// Whether rounding turns the answer of a test over.
     pub(super) fn flip(&mut self, question: Question) -> TermId {
+        if self.values.store.facts.reals_decide {
+            return self.values.store.bool(false);
+        }
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.flip(serial, question)

@@ -52,6 +52,7 @@ impl Machine<'_> {
         self.note_unset(w, pc);
         self.note_meeting(w, exec);
         match &self.inst(pc).op {
+            Op::Mma(_) if self.values.omits && self.omit_product(w, pc) => Ok(()),
             Op::Mma(m) => self.mma(w, pc, m),
             Op::Ldmatrix {
                 dsts,

@@ -28,6 +28,9 @@ const CONC: u64 = 1;
 const WORD: u64 = 2;
 const LOW: u64 = 3;
 const HIGH: u64 = 4;
+/// Bytes whose values are absent; the low four bits tell which were never written.
+const ABSENT: u64 = 5;
+const UNSET_BYTES: u64 = 15;
 /// A packed `Val` whose register is 64 bits wide stands in two cells; bits 60..63 tell which.
 const KIND_SHIFT: u32 = 60;
 const VAL_MASK: u64 = (1 << KIND_SHIFT) - 1;
@@ -328,6 +331,10 @@ impl Region {
         let (RegionKind::Array(a), Initial::Unset) = (self.kind, self.initial) else {
             return self.load(values, off, ty, site);
         };
+        if values.omits {
+            values.missed |= self.reads_unset(off, ty.bits() / 8);
+            return self.load(values, off, ty, site);
+        }
         self.keeps = true;
         // A word that is not written stays none.
         if let (NumTy::Float(f), NONE) = (ty, self.cell(off / 4) >> KIND_SHIFT)
@@ -348,8 +355,103 @@ impl Region {
                 let words = self.known_bits(off / 4) | self.known_bits(off / 4 + 1) << 32;
                 values.store.bits(width, words >> (off % 4 * 8))
             }
-            Initial::Unset => values.store.poison(width, site),
+            Initial::Unset => {
+                values.missed |= values.omits;
+                values.store.poison(width, site)
+            }
         }
+    }
+
+    /// The bytes of a word that were never written, in a run without values.
+    fn unset_bytes(&self, word: u64) -> u64 {
+        let cell = self.cell(word);
+        match (cell >> KIND_SHIFT, self.initial) {
+            (ABSENT, _) => cell & UNSET_BYTES,
+            (NONE, Initial::Unset) => UNSET_BYTES,
+            _ => 0,
+        }
+    }
+
+    /// True if a word is absent, or was never written.
+    fn has_absent(&self, word: u64) -> bool {
+        self.cell(word) >> KIND_SHIFT == ABSENT || self.unset_bytes(word) != 0
+    }
+
+    /// True if some of the bytes at an offset are absent; that one of them was never written is missed.
+    fn reads_absent(&self, values: &mut Values, off: u64, bytes: u32) -> bool {
+        let (first, last) = (off / 4, (off + u64::from(bytes) - 1) / 4);
+        if (first..=last).all(|w| self.cell(w) >> KIND_SHIFT != ABSENT) {
+            return false;
+        }
+        let read = ((1u64 << bytes.min(4)) - 1) << (off % 4);
+        if (first..=last).any(|w| self.unset_bytes(w) & read != 0) {
+            values.miss();
+        }
+        true
+    }
+
+    /// The lanes of a mask that read words of which all is written or input, and none is known bits.
+    pub fn absent_lanes(&self, mask: u32, offs: &[u64; LANES], byte: u64, bytes: u32) -> u32 {
+        let untouched = matches!(self.initial, Initial::Symbols(_));
+        if untouched && self.pages.is_empty() {
+            return mask;
+        }
+        let is_open = |cell: &u64| match cell >> KIND_SHIFT {
+            NONE => untouched,
+            ABSENT => cell & UNSET_BYTES == 0,
+            kind => kind != CONC,
+        };
+        let (mut page, mut cells) = (u64::MAX, None);
+        let mut absent = 0;
+        for lane in lanes(mask) {
+            let first = (offs[lane] + byte) / 4;
+            let p = first / PAGE as u64;
+            if p != page {
+                page = p;
+                cells = self.find(p).map(|i| &self.pages[i].cells);
+            }
+            let open = match cells {
+                None => untouched,
+                Some(cells) => {
+                    let at = first as usize % PAGE;
+                    // An access does not cross a page: it is aligned to its size.
+                    cells[at..at + bytes as usize / 4].iter().all(is_open)
+                }
+            };
+            absent |= (open as u32) << lane;
+        }
+        absent
+    }
+
+    /// Stores words whose values are absent for each lane of a mask.
+    pub fn store_absent(&mut self, mask: u32, offs: &[u64; LANES], byte: u64, bytes: u32) {
+        if self.has_carried() {
+            for lane in lanes(mask) {
+                self.drop_carried(offs[lane] + byte, bytes);
+            }
+        }
+        let (mut page, mut at_page) = (u64::MAX, 0);
+        for lane in lanes(mask) {
+            let first = (offs[lane] + byte) / 4;
+            if first / PAGE as u64 != page {
+                page = first / PAGE as u64;
+                at_page = self.page(page);
+            }
+            let at = first as usize % PAGE;
+            let p = &mut self.pages[at_page];
+            for i in at..at + bytes as usize / 4 {
+                p.cells[i] = ABSENT << KIND_SHIFT;
+                p.written[i] = 15;
+            }
+        }
+    }
+
+    /// Stores to a part of a word that is absent, or a part that is.
+    fn store_part(&mut self, off: u64, bytes: u32, written: bool) {
+        let part = ((1u64 << bytes) - 1) << (off % 4);
+        let unset = self.unset_bytes(off / 4) & !part;
+        let mask = if written { part as u8 } else { 0 };
+        self.set(off / 4, ABSENT << KIND_SHIFT | unset, mask);
     }
 
     /// The 32 bits of a cell as a term.
@@ -358,6 +460,10 @@ impl Region {
         match cell >> KIND_SHIFT {
             CONC => values.store.bits(32, cell),
             WORD => values.bits(unpack(cell), 32),
+            ABSENT => {
+                values.miss();
+                values.store.bits(32, 0)
+            }
             k @ (LOW | HIGH) => {
                 let t = values.bits(unpack(cell), 64);
                 values.store.extract(t, if k == LOW { 0 } else { 32 }, 32)
@@ -370,7 +476,7 @@ impl Region {
     pub fn reads_unset(&self, off: u64, bytes: u32) -> bool {
         self.initial == Initial::Unset
             && (off / 4..(off + bytes as u64).div_ceil(4))
-                .any(|w| self.cell(w) >> KIND_SHIFT == NONE)
+                .any(|w| self.cell(w) >> KIND_SHIFT == NONE || self.unset_bytes(w) != 0)
     }
 
     /// Loads `ty` at a byte offset that is a multiple of its size. `site` numbers the place for
@@ -378,6 +484,9 @@ impl Region {
     #[inline]
     pub fn load(&mut self, values: &mut Values, off: u64, ty: NumTy, site: u32) -> Val {
         let bits = ty.bits();
+        if values.omits && self.reads_absent(values, off, bits / 8) {
+            return Val::Absent;
+        }
         if bits == 32 {
             let cell = self.cell(off / 4);
             match cell >> KIND_SHIFT {
@@ -498,6 +607,16 @@ impl Region {
         let word = off / 4;
         let mark = |n: u8| if written { n } else { 0 };
         match (bytes, v) {
+            (8, Val::Absent) => {
+                for w in [word, word + 1] {
+                    self.set(w, ABSENT << KIND_SHIFT, mark(15));
+                }
+            }
+            (4, Val::Absent) => self.set(word, ABSENT << KIND_SHIFT, mark(15)),
+            (_, Val::Absent) => self.store_part(off, bytes, written),
+            (1 | 2, _) if values.omits && self.has_absent(word) => {
+                self.store_part(off, bytes, written);
+            }
             (4, Val::Conc(b)) => self.set(word, CONC << KIND_SHIFT | b & 0xffff_ffff, mark(15)),
             (4, Val::Real(f, _)) if f.bits() == 32 => self.set(word, pack(WORD, v), mark(15)),
             (8, Val::Conc(b)) => {
@@ -555,6 +674,31 @@ impl Region {
                 self.set(word, cell, mask);
             }
         }
+    }
+
+    /// The written bytes, in address order: offset and number of each piece within a word.
+    pub fn pieces(&self) -> Vec<(u64, u8)> {
+        let dense = self.dense.iter().enumerate();
+        let dense = dense
+            .filter(|(_, i)| **i != NO_PAGE)
+            .map(|(p, i)| (p as u64, *i));
+        let pages = dense.chain(self.sparse.iter().map(|(p, i)| (*p, *i)));
+        let mut out = Vec::new();
+        for (page, i) in pages {
+            for (at, &mask) in self.pages[i as usize].written.iter().enumerate() {
+                let (mut mask, mut byte) = (mask, 0);
+                while mask != 0 {
+                    let skip = mask.trailing_zeros();
+                    let n = (mask >> skip).trailing_ones();
+                    let off = (page * PAGE as u64 + at as u64) * 4 + u64::from(byte + skip);
+                    out.push((off, n as u8));
+                    mask = u32::from(mask).checked_shr(skip + n).unwrap_or(0) as u8;
+                    byte += skip + n;
+                }
+            }
+        }
+        out.sort_unstable();
+        out
     }
 
     /// The final content of the written bytes, in address order: offset and bits of each maximal
@@ -642,6 +786,7 @@ pub fn extend(values: &mut Values, v: Val, ty: NumTy, reg_width: u8) -> Val {
     }
     let signed = matches!(ty, NumTy::Int(IntTy { signed: true, .. }));
     match v {
+        Val::Absent => v,
         Val::Conc(b) if signed && width < reg_width => {
             let s = 64 - width as u32;
             let x = ((b << s) as i64 >> s) as u64;

@@ -58,6 +58,17 @@ impl Memory {
         let byte = |at| region.and_then(|r| r.known_byte(at));
         Some((0..count).map(byte).collect())
     }
+
+    /// The bits of at most 8 bytes of an array; `None` if some are not known.
+    pub fn word(&self, array: ArrayId, off: u64, bytes: u64) -> Option<u64> {
+        if self.open.contains(&array) {
+            return None;
+        }
+        let mut regions = self.regions.iter();
+        let region = regions.find(|r| r.kind == RegionKind::Array(array))?;
+        let mut all = (off..off.checked_add(bytes)?).rev();
+        all.try_fold(0, |v, at| Some(v << 8 | u64::from(region.known_byte(at)?)))
+    }
 }
 
 impl Machine<'_> {

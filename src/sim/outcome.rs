@@ -166,12 +166,18 @@ pub struct Outcome {
     pub stats: Stats,
     /// How often threads executed each instruction other than a plain jump.
     pub executed: Vec<u64>,
+    /// Which values the conditions took that a size can change.
+    pub taken: super::taken::Taken,
     /// What was touched, where that was asked for.
     pub footprint: super::Footprint,
+    /// Accesses to arrays under conditions, where what was touched was asked for and all were remembered.
+    pub guards: Option<Vec<super::guarded::Guard>>,
     /// Number of fresh symbols, whose serials are consecutive.
     pub fresh: u32,
     /// Arrays whose reads were tracked, since the kernel writes them.
     pub tracked: rustc_hash::FxHashSet<ArrayId>,
+    /// The run made no values: what is written are symbols that equal nothing.
+    pub without_values: bool,
     /// On numbers: what the arrays hold now.
     pub memory: Option<super::numbers::Memory>,
     /// Warp, lanes and instruction of each step in the order of execution, if asked for.

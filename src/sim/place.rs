@@ -32,6 +32,9 @@ pub struct Target {
     pub base: BaseId,
 }
 
+/// An address and its condition, if it can be.
+type Case = Option<(Option<TermId>, TermId)>;
+
 /// A known address of a lane: when it is the one, its number, and what it carries.
 struct Known {
     cond: Option<TermId>,
@@ -117,6 +120,7 @@ impl Machine<'_> {
         cond: Option<TermId>,
         chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Known>, Stop> {
+        let before = chosen.len();
         let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
         let mut open = vec![(cond, v, p)];
         let mut out = Vec::new();
@@ -159,6 +163,13 @@ impl Machine<'_> {
                     let leaves = self.values.leaves(t, cap + 1);
                     let store = &mut self.values.store;
                     let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
+                        // An index that is one of two is each of them under its condition.
+                        let few = open.len() + out.len() + chosen.len() - before < cap;
+                        if few && let Some((yes, no)) = self.by_choice(cond, t) {
+                            let each = [no, yes].into_iter().flatten();
+                            open.extend(each.map(|(cond, t)| (cond, Val::Bits(t), p)));
+                            continue;
+                        }
                         chosen.push(Chosen {
                             lane,
                             cond,
@@ -185,6 +196,19 @@ impl Machine<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
+    fn by_choice(&mut self, cond: Option<TermId>, t: TermId) -> Option<(Case, Case)> {
+        let store = &mut self.values.store;
+        let cond = cond.unwrap_or_else(|| store.bool(true));
+        let (p, yes, no) = store.by_choice(cond, t)?;
+        let not = store.not(p);
+        let mut case = |p: TermId, [cond, t]: [TermId; 2]| {
+            let both = store.and(cond, p);
+            (store.as_bool(both) != Some(false)).then_some((Some(both), t))
+        };
+        Some((case(p, yes), case(not, no)))
     }
 
     /// Whether a generic address is one of a state space; `None` where that is no address of a byte

@@ -11,6 +11,7 @@
 //! Not claimed: a schedule of its own. The steps, their order and all that they note are those of
 //! the general step.
 
+use crate::kernel::conditions::Seen;
 use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
 
 use super::accumulate::accumulates;
@@ -35,6 +36,8 @@ pub enum Class {
     Fma,
     /// A number in another format.
     Number,
+    /// A lane-wise operation outside of the control slice, in a run without values.
+    Omitted,
     /// A load.
     Load,
     /// A store.
@@ -125,17 +128,20 @@ impl Machine<'_> {
         let lane = mask.trailing_zeros() as usize;
         let one = mask.is_power_of_two();
         let threads = mask.count_ones() as u64;
-        while pc.0 < end && self.budget > 1 && *left > 1 {
+        while pc.0 < end && self.budget > 1 && *left > 1 && !self.values.missed {
             let class = self.classes[pc.0 as usize];
             let inst = self.inst(pc);
             let mut to = Pc(pc.0 + 1);
             match (class, &inst.op) {
                 (Class::General, _) => break,
-                (Class::Branch, Op::Bra { target, .. }) => match self.all_jump(w, mask, pc) {
-                    Some(true) => to = *target,
-                    Some(false) => {}
-                    None => break,
-                },
+                (Class::Branch, Op::Bra { target, .. }) => {
+                    match self.all_jump(w, mask, pc) {
+                        Some(true) => to = *target,
+                        Some(false) => {}
+                        None => break,
+                    }
+                    self.note_taken(w, mask, pc, Seen::Guard);
+                }
                 (_, Op::Bra { target, .. }) => to = *target,
                 _ => {}
             }
@@ -167,6 +173,11 @@ impl Machine<'_> {
                 (Class::Fma, Op::Float { .. }) => {
                     if !(one && self.fma_one(w, lane, &inst.op)) {
                         self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (Class::Omitted, op) => {
+                    if !self.omit_all(w, mask, pc) {
+                        self.compute_shared(w, mask, pc, op)?;
                     }
                 }
                 (Class::Number, Op::Cvt { .. }) => {

@@ -229,6 +229,8 @@ pub struct Report {
     races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.
     pub same: Vec<SameWrite>,
+    /// Pairs of the last access that data decide about: the caller drains it, and adds those of which both may happen.
+    pub possible: Vec<Finding>,
     /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
     pub same_lane: bool,
 }
@@ -270,6 +272,28 @@ impl Report {
         });
         entry.count += 1;
         self.races += u64::from(conflict == Conflict::Race);
+    }
+
+    /// Adds a pair that was met; one that data decide about is for the caller to look at first.
+    pub fn meet(
+        &mut self,
+        conflict: Conflict,
+        region: RegionId,
+        offset: u64,
+        earlier: Party,
+        later: Party,
+    ) {
+        if !earlier.conditional && !later.conditional {
+            return self.add(conflict, region, offset, earlier, later);
+        }
+        self.possible.push(Finding {
+            conflict,
+            count: 1,
+            region,
+            offset,
+            earlier,
+            later,
+        });
     }
 
     /// The threads of plain reads in races, each with its instruction.

@@ -13,6 +13,7 @@ use crate::term::{ArrayId, Term, TermId};
 
 use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
+use super::omit::found_nothing;
 use super::schedule::Dice;
 use super::step::Flow;
 use super::unused::Trial;
@@ -57,10 +58,11 @@ pub fn run_shuffled(
     limits: &Limits,
     seed: u64,
 ) -> Outcome {
-    let (noting, dice) = (Noting::default(), Some(Dice::new(seed)));
-    run_by(
-        kernel, launch, bindings, arrays, side, limits, &noting, dice,
-    )
+    let noting = Noting {
+        schedule: Some(seed),
+        ..Noting::default()
+    };
+    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
 }
 
 /// Runs one CTA and notes what is asked for.
@@ -73,22 +75,9 @@ pub fn run_noting(
     limits: &Limits,
     noting: &Noting,
 ) -> Outcome {
-    run_by(kernel, launch, bindings, arrays, side, limits, noting, None)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn run_by(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    noting: &Noting,
-    dice: Option<Dice>,
-) -> Outcome {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
+    let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
     loop {
         let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
         let Some(mut m) = made else {
@@ -104,20 +93,29 @@ fn run_by(
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
-        m.dice = dice.clone();
+        m.dice = noting.schedule.map(Dice::new);
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
         m.trace = noting.trace.then(Vec::new);
+        if omits {
+            m.omit_values();
+        }
         match m.run_all() {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
+            _ if omits && !m.told_all() => omits = false,
             _ => {
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
                 let mut out = m.finish(noting.memory.is_some());
+                if omits && !found_nothing(&out) {
+                    omits = false;
+                    continue;
+                }
+                out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;
                 if let Some(out) = trial.take(ended, out) {
@@ -265,6 +263,9 @@ impl Machine<'_> {
                     trace.push((w as u32, mask, pc));
                 }
                 let flow = self.step(w, mask, pc)?;
+                if self.values.missed {
+                    return Err(Stop::Finding);
+                }
                 self.keep_trails();
                 match flow {
                     Flow::Next => pc.0 += 1,
@@ -418,6 +419,13 @@ impl Machine<'_> {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };
+            if self.values.omits {
+                for (off, bytes) in self.regions[i].pieces() {
+                    let t = self.fresh_bits(8 * bytes);
+                    out.writes.entry(a).or_default().insert(off, t);
+                }
+                continue;
+            }
             let pieces = self.regions[i].written(&mut self.values);
             if pieces.is_empty() {
                 continue;
@@ -454,6 +462,7 @@ impl Machine<'_> {
             });
         }
         out.memory = keeps_memory.then(|| self.left());
+        out.guards = self.guards().filter(|_| self.footprint.on());
         out.assumptions = self.found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
         out.defects = self.found.defects.into_values().collect();
@@ -463,6 +472,7 @@ impl Machine<'_> {
         out.conditionals = self.conditionals;
         out.stats = self.stats;
         out.executed = self.executed;
+        out.taken = self.taken;
         out.fresh = self.fresh - self.first_fresh;
         out.footprint = self.footprint;
         out.gathers = self.gathers.into_list();

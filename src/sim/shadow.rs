@@ -370,8 +370,14 @@ fn compare(
     }
     let base = Actor(e.base);
     report.same_lane |= a.by_same_lane(e, group);
-    for lane in lanes(group) {
+    // One lane of the entry stands for all of them; where data decide, each is for itself.
+    let each = a.conditional || e.conditional;
+    let pairs = lanes(group).flat_map(|lane| {
         let own = a.others(e, lane);
+        let one_by_one = lanes(if each { own } else { 0 }).map(move |l| (lane, 1 << l));
+        one_by_one.chain((!each).then_some((lane, own)))
+    });
+    for (lane, own) in pairs {
         let t = a.thread(lane);
         let Some(mut other) = a.clocks.unordered(base, own, Tick(e.tick), t) else {
             continue;
@@ -406,7 +412,7 @@ fn compare(
         match verdict {
             Rule::Fine => {}
             Rule::Bad(c) => {
-                report.add(weak(c), a.region, at, earlier, a.party(lane));
+                report.meet(weak(c), a.region, at, earlier, a.party(lane));
                 if a.kind == Kind::Read {
                     report.add_reader(a.pc, t);
                 }
@@ -448,10 +454,15 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
     if a.by != By::Lanes {
         return;
     }
-    let mut rest = lanes(group);
-    let Some(first) = rest.next() else { return };
+    let first = group.trailing_zeros();
     let verdict = rule(a.kind, a.kind, true);
-    for lane in rest {
+    // One lane stands for all of them; where data decide, each is for itself.
+    let pairs = lanes(group).flat_map(|lane| {
+        let before = group & ((1u32 << lane) - 1);
+        let each = lanes(if a.conditional { before } else { 0 }).map(move |l| (l, lane));
+        each.chain((!a.conditional && lane != first).then_some((first, lane)))
+    });
+    for (first, lane) in pairs {
         let otherwise = if a.conditional {
             Conflict::Conditional
         } else {
@@ -459,7 +470,7 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
         };
         match verdict {
             Rule::Fine => {}
-            Rule::Bad(c) => report.add(c, a.region, at, a.party(first), a.party(lane)),
+            Rule::Bad(c) => report.meet(c, a.region, at, a.party(first), a.party(lane)),
             Rule::SameBytes if extent.into() != 0 => {}
             Rule::SameBytes => report.same.push(SameWrite {
                 region: a.region,

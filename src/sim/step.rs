@@ -6,6 +6,7 @@
 //! guard is false, an access happens in both worlds and says so. Only branches and barriers need
 //! to know which way to go.
 
+use crate::kernel::conditions::Seen;
 use crate::kernel::{Guard, Op, Pc, operands};
 use crate::term::TermId;
 
@@ -70,6 +71,7 @@ impl Machine<'_> {
         let Some(g) = guard else {
             return (mask, Under::none());
         };
+        self.free_guard(w, mask, g);
         let sym = self.warps[w].symbolic(g.reg) & mask;
         let mut yes = self.warps[w].holds(g) & mask & !sym;
         let mut under = Under::none();
@@ -136,6 +138,7 @@ impl Machine<'_> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
         self.may_go_on()?;
+        self.note_taken(w, mask, pc, Seen::Guard);
         if self.products.busy(w) {
             self.check_busy(w, mask, pc)?;
         }

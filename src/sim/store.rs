@@ -76,7 +76,8 @@ impl Machine<'_> {
                 (targets, conflicts)
             }
             None => {
-                let mut targets = self.targets(w, exec, pc, access.space, addr, under)?;
+                let who = (w, exec, pc);
+                let mut targets = self.all_targets(who, access.space, addr, under, size)?;
                 self.check(w, pc, &mut targets, size, true);
                 let conflicts = self.order_accesses(w, pc, &targets, elems, kind, false)?;
                 (targets, conflicts)
@@ -98,6 +99,7 @@ impl Machine<'_> {
                 let v = match v {
                     Val::Conc(_) => v,
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
+                    Val::Absent => v,
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
                 let same_size = if let NumTy::Float(_) = access.ty {
@@ -115,6 +117,14 @@ impl Machine<'_> {
                 let v = match cond {
                     None => v,
                     Some(c) => {
+                        let v = match v {
+                            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(c, t)),
+                            Val::Bits(t) => {
+                                let t = self.values.store.decided_under(c, t);
+                                self.values.of_bits(t)
+                            }
+                            v => v,
+                        };
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }
@@ -152,6 +162,23 @@ impl Machine<'_> {
         }
     }
 
+    /// Stores words whose values are absent.
+    fn store_absent(
+        &mut self,
+        region: RegionId,
+        mask: u32,
+        offs: &[u64; LANES],
+        (byte, elem): (u64, u32),
+    ) {
+        if self.footprint.on() {
+            for lane in lanes(mask) {
+                self.note_change(region, (offs[lane] + byte, elem), Val::Absent);
+            }
+        }
+        let cells = &mut self.regions[region.0 as usize];
+        cells.store_absent(mask, offs, byte, elem);
+    }
+
     #[cold]
     fn compare_with_written(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
         let ty = NumTy::Int(IntTy {
@@ -162,10 +189,13 @@ impl Machine<'_> {
         let RegionKind::Array(array) = r.kind else {
             return;
         };
-        let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
-        let width = (bytes * 8) as u8;
-        let values = (self.values.bits(old, width), self.values.bits(v, width));
-        if values.0 != values.1 {
+        // Where CTAs meet, a run without values is made again.
+        let changes = self.values.omits || {
+            let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
+            let width = (bytes * 8) as u8;
+            self.values.bits(old, width) != self.values.bits(v, width)
+        };
+        if changes {
             self.footprint.change(Change {
                 array,
                 start: at,
@@ -223,10 +253,17 @@ impl Machine<'_> {
                 Src::Reg(r) => self.warps[w].carried(*r) & exec != 0,
                 _ => true,
             };
-            for lane in lanes(exec) {
+            let absent = match s {
+                Src::Reg(r) if elem >= 4 => self.warps[w].absent(*r) & exec,
+                _ => 0,
+            };
+            if absent != 0 {
+                self.store_absent(region, absent, offs, (byte, elem));
+            }
+            for lane in lanes(exec & !absent) {
                 let v = self.src(w, *s, lane);
                 let v = match v {
-                    Val::Conc(_) => v,
+                    Val::Conc(_) | Val::Absent => v,
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
                     _ => self.values.of_bits_plain(v, (elem * 8) as u8),
                 };
@@ -259,6 +296,9 @@ impl Machine<'_> {
         ty: NumTy,
         c: &SameWrite,
     ) -> Val {
+        if self.excluded((&c.earlier, &c.later), region, c.offset) {
+            return v;
+        }
         let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
         let width = (bytes * 8) as u8;
         let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));

@@ -7,6 +7,7 @@
 //! Not claimed: that every equal pair of lanes is found; only a whole warp (its executing lanes)
 //! is. Plain integer arithmetic is not looked at: it runs on all lanes at once anyway.
 
+use crate::kernel::conditions::Seen;
 use crate::kernel::{Inst, Op, Pc, RegId, operands};
 
 use super::machine::{Machine, Stop};
@@ -57,7 +58,7 @@ impl Operands {
         o
     }
 
-    fn of(&self, pc: Pc) -> (&[RegId], &[RegId]) {
+    pub fn of(&self, pc: Pc) -> (&[RegId], &[RegId]) {
         let i = pc.0 as usize;
         let start = if i == 0 { 0 } else { self.ends[i - 1][1] };
         let [middle, end] = self.ends[i];
@@ -110,6 +111,7 @@ impl Machine<'_> {
         };
         self.may_go_on()?;
         self.compute_lanes(w, exec, pc, op)?;
+        self.note_taken(w, exec, pc, Seen::Result);
         if let Some(plan) = plan {
             self.carry_out(w, plan);
         }
@@ -117,6 +119,13 @@ impl Machine<'_> {
     }
 
     fn compute_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        let exec = match self.values.omits {
+            true => exec & !self.omit(w, exec, pc, op),
+            false => exec,
+        };
+        if exec == 0 {
+            return Ok(());
+        }
         if exec.count_ones() < 2 || !self.operands.uniform(&self.warps[w], exec, pc) {
             return self.compute(w, exec, pc, op);
         }

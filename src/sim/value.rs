@@ -40,6 +40,8 @@ pub enum Val {
     Pred(TermId),
     /// Never written.
     Unset,
+    /// Written, by a run that does not make this value.
+    Absent,
 }
 
 const REAL: u64 = 1;
@@ -48,12 +50,16 @@ const PRED: u64 = 3;
 const UNSET: u64 = 4;
 const OPEN: u64 = 5;
 const SUM: u64 = 6;
+const ABSENT: u64 = 7;
 
 /// No term.
 const NOT_YET: u32 = u32::MAX;
 
 /// The packed form of a lane that was never written.
 pub const UNSET_LANE: u64 = UNSET << 56;
+
+/// The packed form of a lane whose value is absent.
+pub const ABSENT_LANE: u64 = ABSENT << 56;
 
 /// The upper 16 bits of the packed form of a real of a format.
 pub fn real_head(fmt: Fmt) -> u64 {
@@ -113,6 +119,7 @@ impl Val {
             Val::Sum(w, s) => (open_word(sum_head(w), s), true),
             Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
             Val::Unset => (UNSET_LANE, true),
+            Val::Absent => (ABSENT_LANE, true),
         }
     }
 
@@ -135,6 +142,7 @@ impl Val {
             BITS => Val::Bits(t),
             SUM => Val::Sum((word >> 48) as u8, open_sum(word)),
             PRED => Val::Pred(t),
+            ABSENT => Val::Absent,
             _ => Val::Unset,
         }
     }
@@ -175,6 +183,10 @@ pub struct Values {
     consts: FxHashMap<(Fmt, u64), TermId>,
     /// Site number for a read of a register that was never written.
     pub unset_site: u32,
+    /// True in a run that makes no numbers of data.
+    pub omits: bool,
+    /// True once such a run asked for one.
+    pub missed: bool,
 }
 
 impl Values {
@@ -280,7 +292,14 @@ impl Values {
             Val::Bits(t) => t,
             Val::Sum(w, s) => self.close_bits(w, s),
             Val::Pred(t) => self.store.of_bool(width, t),
-            Val::Unset => self.store.poison(width, self.unset_site),
+            Val::Unset => {
+                self.missed |= self.omits;
+                self.store.poison(width, self.unset_site)
+            }
+            Val::Absent => {
+                self.miss();
+                return self.store.bits(width, 0);
+            }
         };
         self.low(t, width)
     }
@@ -360,6 +379,12 @@ impl Values {
             None => {}
         }
         let (a, b) = (self.settled(a), self.settled(b));
+        if a == Val::Absent || b == Val::Absent {
+            if a == Val::Unset || b == Val::Unset {
+                self.miss();
+            }
+            return Val::Absent;
+        }
         if width == 1 {
             let (x, y) = (self.pred(a), self.pred(b));
             let t = self.store.select(p, x, y);

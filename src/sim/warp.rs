@@ -6,7 +6,7 @@
 use crate::kernel::{Guard, Pc, RegId};
 
 use super::address::provenance::Prov;
-use super::value::{UNSET_LANE, Val};
+use super::value::{ABSENT_LANE, UNSET_LANE, Val};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -19,6 +19,8 @@ const MIXED: u32 = u32::MAX;
 pub struct Warp {
     regs: Vec<[u64; LANES]>,
     sym: Vec<u32>,
+    /// The symbolic lanes of each register whose value is absent.
+    absent: Vec<u32>,
     /// For each register the lanes that carry a base, and what, if it is the same in all.
     carried: Vec<(u32, u32)>,
     /// What each lane carries, where lanes differ.
@@ -45,6 +47,7 @@ impl Warp {
         Warp {
             regs: vec![[UNSET_LANE; LANES]; regs],
             sym: vec![u32::MAX; regs],
+            absent: vec![0; regs],
             carried: vec![(0, 0); regs],
             prov: vec![[0; LANES]; regs],
             pc: [0; LANES],
@@ -101,6 +104,28 @@ impl Warp {
         self.sym[r.0 as usize]
     }
 
+    /// The lanes of a register whose value is absent.
+    #[inline]
+    pub fn absent(&self, r: RegId) -> u32 {
+        self.absent[r.0 as usize]
+    }
+
+    /// The values of the lanes of a mask are absent.
+    #[inline]
+    pub fn set_absent(&mut self, r: RegId, mask: u32) {
+        let new = mask & !self.absent[r.0 as usize];
+        if new == 0 {
+            return;
+        }
+        let dst = &mut self.regs[r.0 as usize];
+        for lane in lanes(new) {
+            dst[lane] = ABSENT_LANE;
+        }
+        self.sym[r.0 as usize] |= new;
+        self.absent[r.0 as usize] |= new;
+        self.carried[r.0 as usize].0 &= !new;
+    }
+
     /// The lane words of a register.
     #[inline]
     pub fn words(&self, r: RegId) -> &[u64; LANES] {
@@ -135,6 +160,9 @@ impl Warp {
         self.regs[r.0 as usize][lane] = w;
         let m = &mut self.sym[r.0 as usize];
         *m = *m & !(1 << lane) | (s as u32) << lane;
+        let absent = (v == Val::Absent) as u32;
+        let m = &mut self.absent[r.0 as usize];
+        *m = *m & !(1 << lane) | absent << lane;
         self.carried[r.0 as usize].0 &= !(1 << lane);
     }
 
@@ -218,10 +246,11 @@ impl Warp {
             }
         }
         self.sym[r.0 as usize] &= !mask;
+        self.absent[r.0 as usize] &= !mask;
         self.clear_prov(r, mask);
     }
 
-    /// Sets the lanes of a mask to packed symbolic values.
+    /// Sets the lanes of a mask to packed symbolic values, none of them absent.
     #[inline]
     pub fn set_symbolic(&mut self, r: RegId, mask: u32, words: &[u64; LANES]) {
         let dst = &mut self.regs[r.0 as usize];
@@ -233,6 +262,7 @@ impl Warp {
             }
         }
         self.sym[r.0 as usize] |= mask;
+        self.absent[r.0 as usize] &= !mask;
         self.clear_prov(r, mask);
     }
 }

@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::answer::{self, Command, Slack, State, Synchronisation};
-use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
+use crate::check::{limits, ran, take_defects};
 use crate::decide::{self, Coverage};
 use crate::explain;
 use crate::grid::{self, Covered, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::synchronisation::{Without, synchronises};
 use crate::kernel::{Kernel, Op, Pc, Scope};
-use crate::report::precision::{Rounds, precision};
-use crate::report::{self, Failure, Ran, Report, Verdict};
+use crate::race::race;
+use crate::report::{Failure, Ran, Report, Verdict};
 use crate::sim::{Outcome, Side, WarningKind, Writes};
 use crate::spec::launch::Selection;
 use crate::spec::{self, KernelSpec, Layers, Setup, Which};
@@ -58,11 +58,11 @@ enum Judged {
 pub fn slack(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
+    let mut report = race(layers, files)?;
     let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
     let lowered = input::lower(files, &spec)?;
     let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
-    let parsed = Instant::now();
     let asked = Asked {
         spec: &spec,
         lowered: &lowered,
@@ -72,41 +72,10 @@ pub fn slack(layers: Layers, files: &Files) -> Result<Report, Failure> {
             ..decide::Options::default()
         },
     };
-    let mut covered = asked.run(&lowered.kernel);
-    let strict = match options.strict {
-        true => make_strict(&mut covered.outcome),
-        false => Vec::new(),
-    };
-    covered.outcome.defects.extend(strict);
-    let simulated = Instant::now();
-    let ran = asked.ran();
-    let mut found = Found::default();
-    found.add(ran, &lowered, &covered.outcome);
-    let places = decide::bounds::assumed(&covered.outcome, &setup.arrays);
-    found.assumptions.extend(places);
-    found.warnings.extend(ran.partial(&covered));
-    let missing = ran.missing(&found.unknown);
-    found.unknown.extend(missing);
-    let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
-        (false, _) => Verdict::Defective,
-        (true, false) => Verdict::Unknown,
-        (true, true) => Verdict::Clean,
-    };
-    let described = ran.describe(&covered);
-    let rounds = precision(&[Rounds::of(ran, &covered.outcome)], options.precision).0;
-    let slack = asked.slack(covered, verdict);
-    let mut report = Report {
-        verdict,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
-        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-        precision: rounds,
-        slack: Some(slack),
-        ..report::begin(Command::Slack, vec![described], &options)
-    };
-    report.stats.seconds = times(start, parsed, simulated);
-    report.deny(&options.deny);
+    let whole = asked.run(&lowered.kernel);
+    report.slack = Some(asked.slack(whole, report.verdict));
+    report.command = Command::Slack;
+    report.stats.seconds.total = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
@@ -125,6 +94,7 @@ impl Asked<'_> {
                 side: Side::Reference,
                 arrays: &setup.arrays,
                 deciding: &self.deciding,
+                without_values: false,
             };
             match resolved.selection {
                 Selection::All => grid::all(&subject),

@@ -1,151 +1,345 @@
-//! What the user says of the data (`--assume`): ranges of integers.
+//! What the user says of the data and of the launch (`--assume`).
 //!
-//! A fact is about the elements of one array. It enters the store of terms ([`crate::term::gather::Facts`]), where
-//! comparisons, bounds and searches for inputs ask it, and is listed in the report.
+//! A fact about elements enters the store of facts ([`crate::term::facts`]), where comparisons, bounds, races and searches
+//! for inputs ask it. A comparison of integers that are bound is true, or an input error; one that bounds an unbound
+//! parameter is a fact about that. What contradicts the bindings, the contents or another fact is an input error.
+//! Every fact is listed in the report.
 
 use std::sync::Arc;
 
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Kernel;
-use crate::term::ArrayId;
-use crate::term::gather::{Facts, Range};
+use crate::term::facts::{Elements, Facts};
 
 use super::binding::Key;
+use super::compare::{Comparison, Known};
 use super::pairing::{find, list_params};
-use super::{Array, ElemTy, Field, SpecError, Value};
+use super::{ElemTy, Setup, SpecError, Value};
 
-/// What is said of the elements of an array.
+/// What is said.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     /// What was written.
     text: String,
-    /// The parameter.
-    pub(super) key: Key,
-    /// The least element, and the end of what follows it.
-    range: (i64, i64),
+    what: What,
 }
 
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    /// Of each element of an array.
+    Of(Key, Property),
+    /// Of integers.
+    Compare(Comparison),
+    /// No float that depends on data overflows or is rounded across a test.
+    NoOverflow,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Property {
+    /// From the first integer on, below the second.
+    In(i64, i64),
+    Distinct,
+    Sorted,
+    Pow2,
+}
+
+/// The forms that a fact may have.
+const FORMS: &str = "a fact is `KEY in A..B`, `KEY distinct`, `KEY sorted`, `KEY pow2`, `no-overflow`, or a comparison \
+                     (`== != < <= > >=`) of integer expressions";
+
 impl Fact {
-    /// Reads `KEY in A..B`.
+    /// Reads a fact.
     pub fn parse(text: &str) -> Result<Fact, SpecError> {
-        let bad = |why: String| SpecError::BadFact {
+        let what = read(text).map_err(|why| SpecError::BadFact {
             text: text.to_string(),
             why,
-        };
-        let Some((key, range)) = text.split_once(" in ") else {
-            return Err(bad(
-                "facts of the form `KEY in A..B` are built, such as `0 in 0..100`; no others are"
-                    .into(),
-            ));
-        };
-        let key = Key::parse(key.trim()).map_err(bad)?;
+        })?;
+        Ok(Fact {
+            text: text.to_string(),
+            what,
+        })
+    }
+
+    /// The comparison that it is.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        match &self.what {
+            What::Compare(c) => Some(c),
+            What::Of(..) | What::NoOverflow => None,
+        }
+    }
+
+    /// The same with every key spelled as `meant` says.
+    pub(super) fn spell(&mut self, meant: impl Fn(&Key) -> Key) {
+        if let What::Of(key, _) = &mut self.what {
+            *key = meant(key);
+        }
+    }
+}
+
+fn read(text: &str) -> Result<What, String> {
+    let text = text.trim();
+    let of = |key: &str, p: Property| Ok(What::Of(Key::parse(key.trim())?, p));
+    if let Some((key, range)) = text.split_once(" in ") {
         let Some((a, b)) = range.split_once("..") else {
-            return Err(bad("a range is `A..B`, its end excluded".into()));
+            return Err("a range is `A..B`, its end excluded".into());
         };
         let number = |s: &str| {
             let s = s.trim();
-            s.parse::<i64>()
-                .map_err(|_| bad(format!("`{s}` is no integer")))
+            s.parse::<i64>().map_err(|_| format!("`{s}` is no integer"))
         };
-        let range = (number(a)?, number(b)?);
-        if range.0 >= range.1 {
-            return Err(bad("nothing lies in this range".into()));
+        let (a, b) = (number(a)?, number(b)?);
+        if a >= b {
+            return Err("nothing lies in this range".into());
         }
-        Ok(Fact {
-            text: text.to_string(),
-            key,
-            range,
-        })
+        return of(key, Property::In(a, b));
+    }
+    if let Some(c) = Comparison::parse(text)? {
+        return Ok(What::Compare(c));
+    }
+    match text.rsplit_once(char::is_whitespace) {
+        Some((key, "distinct")) => of(key, Property::Distinct),
+        Some((key, "sorted")) => of(key, Property::Sorted),
+        Some((key, "pow2")) => of(key, Property::Pow2),
+        Some(("pure", _)) => Err("`pure FUNCTION` is not built".into()),
+        None if text == "no-overflow" => Ok(What::NoOverflow),
+        _ => Err(FORMS.into()),
     }
 }
 
-/// One kernel with what stands in its parameter space.
-pub(super) struct Subject<'a> {
-    /// The kernel.
-    pub kernel: &'a Kernel,
-    /// Its fields.
-    pub fields: &'a [Field],
-}
-
-/// The facts of a launch, with the sentences that list them.
+/// The facts of a launch enter its bindings, with the sentences that list them.
 pub(super) fn resolve(
     facts: &[Fact],
-    subjects: &[Subject<'_>],
-    arrays: &[Array],
-) -> Result<(Arc<Facts>, Vec<Assumption>), SpecError> {
+    kernels: &[&Kernel],
+    setup: &mut Setup,
+) -> Result<(), SpecError> {
     let mut out = Facts::default();
     let mut said = Vec::new();
     for f in facts {
-        let bad = |why: String| SpecError::BadFact {
+        let found = match &f.what {
+            What::Of(key, p) => of_elements(&mut out, (key, *p), kernels, setup),
+            What::Compare(c) => compared(&mut out, c, kernels, setup),
+            What::NoOverflow => {
+                out.reals_decide = true;
+                Ok(AssumptionKind::Fact.says(
+                    "no float that depends on data overflows or is rounded across a test, as --assume says: the \
+                     reals decide every test",
+                ))
+            }
+        };
+        said.push(found.map_err(|why| SpecError::BadFact {
             text: f.text.clone(),
             why,
-        };
-        let array = subjects.iter().find_map(|s| array_of(s, &f.key));
-        let Some(array) = array else {
-            let all: Vec<String> = subjects.iter().map(|s| list_params(s.kernel)).collect();
-            return Err(bad(format!(
-                "KEY is no array of the launch; the parameters are {}",
-                all.join("; ")
-            )));
-        };
-        let info = &arrays[array.0 as usize];
-        let Some(ElemTy::Int { width, signed }) = info.elem else {
-            return Err(bad(format!(
-                "{} is not bound as an array of integers",
-                info.name
-            )));
-        };
-        let least = if signed { -(1i128 << (width - 1)) } else { 0 };
-        let end = least + (1i128 << width);
-        let (a, b) = (i128::from(f.range.0), i128::from(f.range.1));
-        if b <= least || end <= a {
-            return Err(bad(format!("no element of {} is in this range", info.name)));
-        }
-        // Integers are compared as two's complement below.
-        let half = 1i128 << (width - 1);
-        let (lo, hi) = (a.max(least), (b - 1).min(end - 1));
-        if hi >= half {
-            return Err(bad(format!(
-                "the range has to end at or below {half} for an array of this type"
-            )));
-        }
-        if let Some(known) = &info.initial {
-            let n = usize::from(width / 8);
-            for (i, e) in known.chunks(n).enumerate() {
-                let bits = e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
-                let v = i128::from(crate::term::sext(bits, width));
-                if v < lo || hi < v {
-                    return Err(bad(format!("{}[{i}] is {v}", info.name)));
-                }
-            }
-        }
-        if let Some(old) = out.range(array)
-            && (old.hi < lo || hi < old.lo)
-        {
-            return Err(bad("it contradicts another fact".into()));
-        }
-        out.add(Range {
-            array,
-            width,
-            lo,
-            hi,
-        });
-        said.push(AssumptionKind::Fact.says(format!(
-            "each element of {} is in {}..{}, as --assume says",
-            info.name, f.range.0, f.range.1
-        )));
+        })?);
     }
-    Ok((Arc::new(out), said))
+    let known = Arc::new(out);
+    for k in &mut setup.kernels {
+        k.bindings.facts = known.clone();
+    }
+    setup.assumptions.extend(said);
+    Ok(())
 }
 
-/// The array that a parameter points to.
-fn array_of(s: &Subject<'_>, key: &Key) -> Option<ArrayId> {
-    let param = find(s.kernel, key)?;
-    let at = s.kernel.params[param].offset + key.offset.unwrap_or(0);
-    let mut fields = s.fields.iter();
-    let field = fields.find(|f| f.param as usize == param && f.offset == at)?;
-    match field.value {
-        Value::Pointer(a) | Value::Map(a, _) => Some(a),
-        Value::Bits(_) | Value::Symbol(_) => None,
+/// Adds what is said of the elements of an array, or of a parameter that is not bound.
+fn of_elements(
+    out: &mut Facts,
+    (key, property): (&Key, Property),
+    kernels: &[&Kernel],
+    setup: &Setup,
+) -> Result<Assumption, String> {
+    let mut sides = kernels.iter().enumerate();
+    let Some(value) = sides.find_map(|(i, k)| value_of(k, &setup.kernels[i].bindings.fields, key))
+    else {
+        let all: Vec<String> = kernels.iter().map(|k| list_params(k)).collect();
+        return Err(format!(
+            "KEY is no array of the launch; the parameters are {}",
+            all.join("; ")
+        ));
+    };
+    let (array, of) = match value {
+        Value::Pointer(a) | Value::Map(a, _) => (a, "each element of"),
+        Value::Symbol(a) => (a, "the parameter"),
+        Value::Bits(v) => {
+            return holds(&[v as i64], property)
+                .map(|()| AssumptionKind::Fact.says(format!("{key}{}", sentence(property))))
+                .map_err(|(_, v)| format!("it is bound to {v}"));
+        }
+    };
+    let info = &setup.arrays[array];
+    let Some((width, signed)) = integers(info.elem, value, info.extent) else {
+        return Err(format!(
+            "{} is not bound as an array of integers",
+            info.name
+        ));
+    };
+    if let Some(known) = &info.initial {
+        let bytes = usize::from(width / 8);
+        let value = |e: &[u8]| {
+            let bits = e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
+            match signed {
+                true => crate::term::sext(bits, width),
+                false => i64::try_from(bits).unwrap_or(i64::MAX),
+            }
+        };
+        let mut all: Vec<i64> = known.chunks(bytes).map(value).collect();
+        // Zeros follow.
+        let rest = info.extent.unwrap_or(0) / bytes as u64;
+        all.extend((all.len() as u64..rest).take(2).map(|_| 0));
+        holds(&all, property).map_err(|(i, v)| format!("{}[{i}] is {v}", info.name))?;
     }
+    let count = info.extent.map(|e| e / u64::from(width / 8));
+    let e = out.about(Elements::new(array, width, count));
+    narrow(e, property, signed)?;
+    Ok(AssumptionKind::Fact.says(format!(
+        "{of} {}{}, as --assume says of it before the launch",
+        info.name,
+        sentence(property)
+    )))
+}
+
+/// The width of integers, and whether they are signed.
+fn integers(elem: Option<ElemTy>, value: Value, extent: Option<u64>) -> Option<(u8, bool)> {
+    match (elem, value, extent) {
+        (Some(ElemTy::Int { width, signed }), _, _) => Some((width, signed)),
+        (None, Value::Symbol(_), Some(bytes @ (1 | 2 | 4 | 8))) => Some((bytes as u8 * 8, true)),
+        _ => None,
+    }
+}
+
+fn sentence(p: Property) -> String {
+    match p {
+        Property::In(a, b) => format!(" is in {a}..{b}"),
+        Property::Distinct => " differs from those at other positions".into(),
+        Property::Sorted => " is not below the one before it".into(),
+        Property::Pow2 => " is a power of two".into(),
+    }
+}
+
+/// Whether known integers are such; the first that is not, with its position.
+fn holds(values: &[i64], p: Property) -> Result<(), (usize, i64)> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut last = i64::MIN;
+    for (i, &v) in values.iter().enumerate() {
+        let ok = match p {
+            Property::In(a, b) => a <= v && v < b,
+            Property::Distinct => seen.insert(v),
+            Property::Sorted => std::mem::replace(&mut last, v) <= v,
+            Property::Pow2 => v > 0 && v & (v - 1) == 0,
+        };
+        if !ok {
+            return Err((i, v));
+        }
+    }
+    Ok(())
+}
+
+/// Adds a property to what is said of elements.
+fn narrow(e: &mut Elements, p: Property, signed: bool) -> Result<(), String> {
+    let half = 1i128 << (e.width - 1);
+    let contradicts = || Err("it contradicts another fact".to_string());
+    match p {
+        Property::In(a, b) => {
+            let (a, b) = (i128::from(a), i128::from(b));
+            let least = if signed { -half } else { 0 };
+            if b <= least || least + 2 * half <= a {
+                return Err("no element of this type is in this range".into());
+            }
+            // Integers are compared as two's complement below.
+            if b > half {
+                return Err(format!(
+                    "the range has to end at or below {half} for an array of this type"
+                ));
+            }
+            (e.lo, e.hi) = (e.lo.max(a.max(least)), e.hi.min(b - 1));
+        }
+        Property::Distinct => e.distinct = true,
+        Property::Sorted if !signed && e.lo < 0 => {
+            return Err(format!(
+                "of unsigned integers, say first that they lie below {half}: `KEY in 0..{half}`"
+            ));
+        }
+        Property::Sorted => e.sorted = true,
+        Property::Pow2 => {
+            e.pow2 = true;
+            e.lo = e.lo.max(1);
+        }
+    }
+    if e.lo > e.hi {
+        return contradicts();
+    }
+    let values = match e.pow2 {
+        true => (0..e.width - 1)
+            .filter(|&k| (e.lo..=e.hi).contains(&(1i128 << k)))
+            .count() as i128,
+        false => e.hi - e.lo + 1,
+    };
+    let needed = if e.distinct { e.count.unwrap_or(1) } else { 1 };
+    match values < i128::from(needed) {
+        true => contradicts(),
+        false => Ok(()),
+    }
+}
+
+/// Settles a comparison: of known integers it holds; one of a parameter that is not bound narrows that.
+fn compared(
+    out: &mut Facts,
+    c: &Comparison,
+    kernels: &[&Kernel],
+    setup: &Setup,
+) -> Result<Assumption, String> {
+    let value = |side: usize, key: &Key| {
+        let fields = &setup.kernels.get(side)?.bindings.fields;
+        let value = value_of(kernels.get(side)?, fields, key)?;
+        match value {
+            Value::Bits(v) => {
+                let bytes = field_bytes(kernels[side], fields, key)?;
+                Some(Known::Number(crate::term::sext(v, bytes * 8)))
+            }
+            Value::Symbol(a) => Some(Known::Symbol(a)),
+            Value::Pointer(_) | Value::Map(..) => None,
+        }
+    };
+    let said = || AssumptionKind::Fact.says(format!("{c}, as --assume says"));
+    let launches: Vec<_> = setup.kernels.iter().map(|k| &k.launch).collect();
+    let Some((array, lo, hi)) = c.settle(&launches, value)? else {
+        return Ok(said());
+    };
+    let info = &setup.arrays[array];
+    let (width, signed) = integers(info.elem, Value::Symbol(array), info.extent)
+        .ok_or_else(|| format!("{} is no integer", info.name))?;
+    let e = out.about(Elements::new(array, width, Some(1)));
+    let half = 1i128 << (width - 1);
+    let least = if signed { -half } else { 0 };
+    if hi >= half && !signed {
+        return Err(format!(
+            "say also that {} is below {half}: integers are compared as signed ones",
+            info.name
+        ));
+    }
+    (e.lo, e.hi) = (e.lo.max(lo).max(least), e.hi.min(hi));
+    match e.lo > e.hi {
+        true => Err("it contradicts another fact".into()),
+        false => Ok(said()),
+    }
+}
+
+/// What a parameter is bound to.
+fn value_of(kernel: &Kernel, fields: &[super::Field], key: &Key) -> Option<Value> {
+    Some(field_of(kernel, fields, key)?.value)
+}
+
+fn field_bytes(kernel: &Kernel, fields: &[super::Field], key: &Key) -> Option<u8> {
+    u8::try_from(field_of(kernel, fields, key)?.bytes)
+        .ok()
+        .filter(|b| *b <= 8)
+}
+
+fn field_of<'f>(
+    kernel: &Kernel,
+    fields: &'f [super::Field],
+    key: &Key,
+) -> Option<&'f super::Field> {
+    let param = find(kernel, key)?;
+    let at = kernel.params[param].offset + key.offset.unwrap_or(0);
+    let mut all = fields.iter();
+    all.find(|f| f.param as usize == param && f.offset == at)
 }

@@ -94,6 +94,8 @@ pub struct Settings {
     pub warp_sync: Option<bool>,
     /// Warnings that count as defects.
     pub strict: Option<bool>,
+    /// Every launch that nothing binds.
+    pub any: Option<bool>,
     /// Kinds of warnings that make the exit status 1; those of all layers together.
     pub deny: Vec<String>,
     /// Kinds of denied warnings that an entry must have.
@@ -109,6 +111,11 @@ pub struct Settings {
     pub slack: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
+    /// Measure what rounding does, on so many inputs.
+    #[serde(deserialize_with = "loose::samples")]
+    pub rounding: Option<u64>,
+    /// Say whether the bits of outputs are the same for every schedule.
+    pub deterministic: Option<bool>,
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
@@ -448,6 +455,8 @@ pub struct Options {
     pub sizes: Sizes,
     /// Warnings that count as defects.
     pub strict: bool,
+    /// A race is looked for in every launch that nothing binds.
+    pub any: bool,
     /// Kinds of warnings that make the exit status 1.
     pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
@@ -462,6 +471,10 @@ pub struct Options {
     pub contracts_alike: bool,
     /// People are told where the kernels round to narrow formats.
     pub precision: bool,
+    /// Inputs on which rounding is measured.
+    pub rounding: u64,
+    /// It is said whether the bits of outputs are the same for every schedule.
+    pub deterministic: bool,
     /// Wall-clock limit.
     pub timeout: Duration,
     /// Memory limit in bytes.
@@ -476,6 +489,7 @@ impl Default for Options {
             map: Vec::new(),
             sizes: Sizes::default(),
             strict: false,
+            any: false,
             deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
@@ -483,6 +497,8 @@ impl Default for Options {
             slack: false,
             contracts_alike: false,
             precision: false,
+            rounding: 0,
+            deterministic: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
             seed: 0,
@@ -508,6 +524,7 @@ impl Layers<'_> {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
             }
+            out.any = layer.any.unwrap_or(out.any);
             for word in &layer.deny {
                 out.deny.extend(denied(word)?);
             }
@@ -519,6 +536,8 @@ impl Layers<'_> {
             out.bits = layer.bits.unwrap_or(out.bits);
             out.slack = layer.slack.unwrap_or(out.slack);
             out.contracts_alike |= layer.assume.iter().any(|a| a.trim() == CONTRACTS_ALIKE);
+            out.rounding = layer.rounding.unwrap_or(out.rounding);
+            out.deterministic = layer.deterministic.unwrap_or(out.deterministic);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;

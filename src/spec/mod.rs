@@ -10,6 +10,7 @@ use crate::term::ArrayId;
 
 mod alias;
 pub mod binding;
+pub mod compare;
 pub mod contents;
 mod draw;
 mod error;
@@ -253,7 +254,7 @@ pub struct Bindings {
     /// Initial content of arrays that is known: none, but for a run on known data.
     pub given: Vec<Given>,
     /// What the user says of the data.
-    pub facts: Arc<crate::term::gather::Facts>,
+    pub facts: Arc<crate::term::facts::Facts>,
 }
 
 /// Known bytes of an array before the run.

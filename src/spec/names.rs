@@ -56,7 +56,7 @@ pub(super) fn spelled(spec: &KernelSpec) -> KernelSpec {
         (*a, *b) = (meant(a), meant(b));
     }
     out.only.iter_mut().for_each(|o| o.key = meant(&o.key));
-    out.assume.iter_mut().for_each(|f| f.key = meant(&f.key));
+    out.assume.iter_mut().for_each(|f| f.spell(meant));
     out
 }
 

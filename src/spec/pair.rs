@@ -140,19 +140,9 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     }
     only::restrict(&mut table, &drafts, &parts)?;
     let given = kernels.first().map_or(&[][..], |(_, spec)| &spec.assume);
-    let subjects: Vec<facts::Subject> = drafts
-        .iter()
-        .map(|d| facts::Subject {
-            kernel: d.kernel,
-            fields: &d.fields,
-        })
-        .collect();
-    let (known, said) = facts::resolve(given, &subjects, &table.merged)?;
     let mut setup = table.finish(drafts)?;
-    for k in &mut setup.kernels {
-        k.bindings.facts = known.clone();
-    }
-    setup.assumptions.extend(said);
+    let of: Vec<&Kernel> = kernels.iter().map(|k| k.0).collect();
+    facts::resolve(given, &of, &mut setup)?;
     Ok(setup)
 }
 

@@ -287,6 +287,9 @@ impl TermStore {
         if let Some(y) = self.reached(p, b, false) {
             return self.select(p, a, y);
         }
+        if let Some(t) = self.in_order(p, a, b) {
+            return t;
+        }
         let total = self.is_total(p) && self.is_total(a) && self.is_total(b);
         let (tag, width) = match self.sort(a) {
             Sort::Bits(w) => (view::BITS_SELECT, w),

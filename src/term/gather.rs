@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bits::sext;
-use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Term, TermId, TermStore};
 
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
@@ -36,45 +36,6 @@ pub struct Place {
     pub array: ArrayId,
     /// The distance in bytes.
     pub form: Form,
-}
-
-/// A range of the integers that an array holds, as two's complement, its ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The array.
-    pub array: ArrayId,
-    /// Width of its elements in bits.
-    pub width: u8,
-    /// The least element.
-    pub lo: i128,
-    /// The largest one.
-    pub hi: i128,
-}
-
-/// What the user says of the data.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    ranges: Vec<Range>,
-}
-
-impl Facts {
-    /// Adds a range; several of one array all hold.
-    pub fn add(&mut self, r: Range) {
-        match self.ranges.iter_mut().find(|o| o.array == r.array) {
-            Some(o) => (o.lo, o.hi) = (o.lo.max(r.lo), o.hi.min(r.hi)),
-            None => self.ranges.push(r),
-        }
-    }
-
-    /// The range of the elements of an array.
-    pub fn range(&self, array: ArrayId) -> Option<&Range> {
-        self.ranges.iter().find(|r| r.array == array)
-    }
-
-    /// True if nothing is said.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
 }
 
 impl ArrayId {
@@ -205,6 +166,65 @@ impl TermStore {
         self.place_of(array).map_or(array, |p| p.array)
     }
 
+    /// The arrays in which data choose places, those that choose them, and those that are sorted.
+    pub fn linked_arrays(&self) -> Vec<ArrayId> {
+        let forms = self.places.iter().flat_map(|p| p.form.iter().map(|f| f.0));
+        let forms: Vec<TermId> = forms.collect();
+        let mut out: Vec<ArrayId> = self.places.iter().map(|p| p.array).collect();
+        for t in self.reachable(&forms) {
+            if let Term::Bytes { array, .. } | Term::Elem { array, .. } = self.get(t) {
+                out.push(array);
+            }
+        }
+        let sorted = self.facts.all().iter().filter(|e| e.sorted);
+        out.extend(sorted.map(|e| e.array));
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// An element at a place that some integers no longer choose, as what it is in another store; `None` if they all
+    /// still do, or the place lies before the array.
+    pub fn settled_element(
+        &self,
+        t: TermId,
+        into: &mut TermStore,
+        m: impl Fn(TermId) -> TermId,
+    ) -> Option<TermId> {
+        let (array, off) = match self.get(t) {
+            Term::Elem { array, off, .. } | Term::Bytes { array, off, .. } => (array, off),
+            _ => return None,
+        };
+        let p = self.place_of(array)?;
+        let mut at = distance(off);
+        let mut form: Vec<(TermId, i64)> = Vec::new();
+        for &(x, k) in &p.form {
+            let x = m(x);
+            match into.as_bits(x) {
+                Some(v) => at = at.checked_add(sext(v, into.width(x)).checked_mul(k)?)?,
+                None => form.push((x, k)),
+            }
+        }
+        if form.len() == p.form.len() {
+            return None;
+        }
+        form.sort_unstable();
+        let (array, off) = match form.is_empty() {
+            true => (p.array, u64::try_from(at).ok()?),
+            false => {
+                let place = Place {
+                    array: p.array,
+                    form: form.into(),
+                };
+                (into.place(place), offset(at)?)
+            }
+        };
+        Some(match self.get(t) {
+            Term::Elem { fmt, .. } => into.elem(array, fmt, off),
+            _ => into.bytes(array, off, self.width(t)),
+        })
+    }
+
     /// True if data choose some place.
     pub fn has_places(&self) -> bool {
         !self.places.is_empty()
@@ -226,76 +246,6 @@ impl TermStore {
             array: p.array,
             form: form.into(),
         })
-    }
-
-    /// The range of the integer that bits are, as two's complement, from their shape alone.
-    pub fn integer_range(&self, t: TermId) -> (i128, i128) {
-        let w = self.width(t).clamp(1, 64);
-        let all = (-(1i128 << (w - 1)), (1i128 << (w - 1)) - 1);
-        let below = |n: u64| match n > 0 && u128::from(n) <= all.1 as u128 {
-            true => (0, i128::from(n) - 1),
-            false => all,
-        };
-        match self.get(t) {
-            Term::Bytes { array, off, width } => {
-                let known = self.facts.range(self.array_of(array));
-                let whole = |r: &&Range| {
-                    r.width == width && distance(off).rem_euclid(i64::from(width) / 8) == 0
-                };
-                // Of a place, the elements are those of the array: it is aligned to them.
-                let aligned = |r: &&Range| {
-                    let bytes = i64::from(r.width) / 8;
-                    let place = self.place_of(array);
-                    place.is_none_or(|p| p.form.iter().all(|f| f.1 % bytes == 0))
-                };
-                let range = known.filter(whole).filter(aligned);
-                range.map_or(all, |r| (r.lo.max(all.0), r.hi.min(all.1)))
-            }
-            Term::BitsConst { value, .. } => {
-                let v = i128::from(sext(value, w));
-                (v, v)
-            }
-            Term::OfBool { .. } if w > 1 => (0, 1),
-            Term::BitsOp(BitsOp::And, a, b) => {
-                let known = self.as_bits(a).or_else(|| self.as_bits(b));
-                known.map_or(all, |c| below(c.saturating_add(1)))
-            }
-            Term::BitsOp(BitsOp::URem, _, n) => self.as_bits(n).map_or(all, below),
-            Term::Concat(parts) => {
-                // Zeros above say how large it can be.
-                let top = parts.iter().rev().map(|&p| TermId(p));
-                let zeros: u8 = top
-                    .take_while(|&p| self.as_bits(p) == Some(0))
-                    .map(|p| self.width(p))
-                    .sum();
-                match zeros {
-                    0 => all,
-                    z => (0, (1i128 << (w - z.min(w))) - 1),
-                }
-            }
-            _ => all,
-        }
-    }
-
-    /// What facts say of a comparison.
-    pub(super) fn by_facts(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
-        if self.facts.is_empty() {
-            return None;
-        }
-        let (x, y) = (self.integer_range(a), self.integer_range(b));
-        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
-        if is_unsigned && (x.0 < 0 || y.0 < 0) {
-            return None;
-        }
-        match op {
-            ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
-            ICmp::Eq => None,
-            ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
-            ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
-            ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
-            ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
-            ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
-        }
     }
 
     /// A linear form of bits; `None` where it would be too large.

@@ -29,11 +29,13 @@ mod bits;
 mod bits_sum;
 mod bitval;
 mod build;
+pub mod conditions;
 mod encoding;
 mod equation;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
+pub mod facts;
 mod fields;
 pub mod gather;
 mod import;
@@ -79,6 +81,8 @@ impl ArrayId {
     pub const CONSTANTS: ArrayId = ArrayId(u32::MAX);
     /// The array whose element 0 stands for a real below all others, which no kernel holds either.
     pub const LOWEST: ArrayId = ArrayId(u32::MAX - 1);
+    /// The array whose elements stand for the constants of a kernel that stay whole while it is lifted.
+    pub const NUMBERS: ArrayId = ArrayId(u32::MAX - 2);
 }
 
 /// Index of a constant in the store's table.
@@ -139,7 +143,7 @@ pub struct TermStore {
     /// True once writes came in an order that decides which NaN memory holds, and nothing else.
     nan_by_order: bool,
     /// What the user says of the data.
-    pub(crate) facts: std::sync::Arc<gather::Facts>,
+    pub(crate) facts: std::sync::Arc<facts::Facts>,
     /// What holds of all inputs that count.
     pub(crate) premises: Vec<TermId>,
 }

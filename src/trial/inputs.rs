@@ -15,12 +15,15 @@ use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::links::within_facts;
 use crate::decide::refute::patterns::{self, Pattern, Random};
 use crate::explain::{Counterexample, InputValue, Shown, text};
-use crate::spec::{Arrays, Given};
+use crate::spec::{Arrays, ElemTy, Given, Origin, Role};
 use crate::term::eval::{Cone, Mode, Value, evaluate};
 use crate::term::{ArrayId, Fun, Term, TermId, TermStore};
 
 /// Terms beyond which no trial is made.
 const MAX_TERMS: usize = 1 << 20;
+
+/// Integers that are given.
+const MAX_CELLS: u64 = 1 << 14;
 
 /// Differences below 2^-8 of the larger number, or below 2^-10, do not count.
 const RELATIVE: f64 = 1.0 / 256.0;
@@ -67,16 +70,56 @@ pub fn inputs(
     let mut random = Random(seed);
     let near_by = (0..near.len().min(4)).map(Pattern::Near);
     let patterns = PATTERNS.into_iter().chain(near_by);
-    let inputs = patterns.map(|p| {
+    let inputs = patterns.filter_map(|p| {
         let mut values = patterns::candidate(&cells, p, &near, &mut random);
-        within_facts(&store.facts, &cells, &mut values);
-        Input {
+        within_facts(&store.facts, &cells, &mut values).then(|| Input {
             cells: cells.iter().copied().zip(values).collect(),
-        }
+        })
     });
     if cells.is_empty() {
         return Vec::new();
     }
+    inputs.collect()
+}
+
+/// Inputs for one kernel: integers that are zeros, small numbers, or a permutation; numbers that are 1.
+pub fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
+    if store.len() > MAX_TERMS {
+        return Vec::new();
+    }
+    // Whole arrays of integers, so that what is read later is known too.
+    let mut cells: Vec<Cell> = Vec::new();
+    for (i, a) in arrays.0.iter().enumerate() {
+        let Some(ty @ ElemTy::Int { width, .. }) = a.elem else {
+            continue;
+        };
+        let bytes = width / 8;
+        let count = a.extent.unwrap_or(0) / u64::from(bytes);
+        // What others may write while the kernel runs is no input.
+        let plain = a.origin == Origin::Pointer && a.role == Some(Role::In);
+        if !plain || a.initial.is_some() || cells.len() as u64 + count > MAX_CELLS {
+            continue;
+        }
+        let array = ArrayId(i as u32);
+        cells.extend((0..count).map(|k| Cell {
+            array,
+            off: k * u64::from(bytes),
+            bytes,
+            ty,
+        }));
+    }
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let keep = |c: &Cell, v: u64| v & (u64::MAX >> (64 - 8 * u32::from(c.bytes)));
+    let patterns: [fn(u64) -> u64; 5] = [|_| 0, |i| i, |_| 1, |i| i ^ 1, |i| i / 2];
+    let inputs = patterns.into_iter().filter_map(|p| {
+        let own = cells.iter().map(|c| keep(c, p(c.off / u64::from(c.bytes))));
+        let mut values: Vec<u64> = own.collect();
+        within_facts(&store.facts, &cells, &mut values).then(|| Input {
+            cells: cells.iter().copied().zip(values).collect(),
+        })
+    });
     inputs.collect()
 }
 
@@ -168,6 +211,7 @@ mod tests {
             output: String::new(),
             element: Vec::new(),
             offset: 0,
+            elem: None,
             reference,
             optimized,
             message: String::new(),

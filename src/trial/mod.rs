@@ -18,7 +18,7 @@ use crate::explain::{self, Counterexample, InputValue, Verdict};
 use crate::grid::{Subject, scope};
 use crate::report::Ran;
 use crate::sim::{Clean, Finding, Outcome};
-use crate::spec::Resolved;
+use crate::spec::{Limits, Resolved, Setup};
 use crate::term::ArrayId;
 
 /// Instructions times lanes that the trials of a pair may take.
@@ -124,6 +124,59 @@ pub(crate) fn run(
     None
 }
 
+/// Runs one kernel on known data where its outcome over symbols is open: races, deadlocks and misused barriers that it
+/// shows there, and how many inputs were tried. What it accesses outside of its arrays says nothing, for that the data
+/// are such that it does not is taken for granted.
+pub(crate) fn alone(
+    setup: &Setup,
+    outcome: &Outcome,
+    limits: Limits,
+    run: impl Fn(&Setup) -> Outcome,
+) -> (u32, Vec<Finding<DefectKind>>) {
+    let open = |u: &Finding<UnknownKind>| {
+        matches!(
+            u.kind,
+            UnknownKind::DataDependentBranch | UnknownKind::DataDependentAddress
+        )
+    };
+    if !outcome.defects.is_empty() || !outcome.unknowns.iter().any(open) {
+        return (0, Vec::new());
+    }
+    let cost = outcome.stats.thread_instructions.max(1);
+    let most = (WORK / cost).clamp(1, 16) as usize;
+    let mut tried = 0;
+    for input in inputs::plain(&outcome.store, &setup.arrays)
+        .into_iter()
+        .take(most)
+    {
+        if limits.reached().is_some() {
+            break;
+        }
+        tried += 1;
+        let mut known = setup.clone();
+        for k in &mut known.kernels {
+            k.bindings.given.extend(input.given());
+        }
+        let found = run(&known);
+        let counts = |d: &Finding<DefectKind>| {
+            matches!(
+                d.kind,
+                DefectKind::DataRace | DefectKind::Deadlock | DefectKind::BarrierMisuse
+            )
+        };
+        if found.defects.is_empty() || !found.defects.iter().all(counts) {
+            continue;
+        }
+        let shown = on(&input.shown(&setup.arrays));
+        let mut defects = found.defects;
+        for d in &mut defects {
+            d.message = format!("{}, {shown}", d.message);
+        }
+        return (tried, defects);
+    }
+    (tried, Vec::new())
+}
+
 /// Inputs in a sentence.
 fn on(inputs: &[InputValue]) -> String {
     const SHOWN: usize = 4;
@@ -140,6 +193,15 @@ fn on(inputs: &[InputValue]) -> String {
         n => format!(" and {n} more"),
     };
     format!("on the input {}{rest}", first.join(", "))
+}
+
+/// Says that a kernel was run on known data, and what that is worth.
+pub(crate) fn proves_nothing(tried: u32) -> answer::Finding<WarningKind> {
+    let message = format!(
+        "the kernel was run on {tried} contents of its arrays of integers (zeros, small numbers, permutations), which showed \
+         no defect and prove nothing"
+    );
+    answer::Finding::new(Part::Kernel, WarningKind::Note, message)
 }
 
 /// Says that both kernels were run on one input, and why.

@@ -124,3 +124,111 @@ fn what_is_drawn_follows_from_the_seed() {
     assert_eq!(values("1"), values("1"));
     assert_ne!(values("1"), values("2"));
 }
+
+const PADDED: &str = "kernels/data/guards.ptx";
+
+/// The status of `race` on a kernel of four threads that reads where its first array says, with a fact; and what it says.
+fn with_fact(keys: &str, fact: &str) -> (Option<i32>, serde_json::Value) {
+    let keys = format!("0={keys}");
+    let args = [
+        "race",
+        PADDED,
+        "--entry",
+        "padded",
+        "--threads",
+        "4",
+        "--json",
+    ];
+    let rest = [
+        "--arg",
+        &keys,
+        "--arg",
+        "1=in:f32[16]",
+        "--arg",
+        "2=out:f32[4]",
+    ];
+    let all = [&args[..], &rest, &["--assume", fact]].concat();
+    let output = volta(&all);
+    (output.status.code(), json(&output))
+}
+
+#[test]
+fn facts_are_listed_where_they_hold() {
+    for fact in [
+        "0 in 0..16",
+        "0 distinct",
+        "0 sorted",
+        "0 pow2",
+        "no-overflow",
+        "block.x == 4",
+        "4 <= 2*block.x - grid.x",
+        "block.x % 2 != 1",
+    ] {
+        let (status, object) = with_fact("in:i32[4]", fact);
+        assert_eq!(status, Some(0), "{fact}: {object}");
+        let listed = object["assumptions"].as_array().expect("a list");
+        assert!(
+            listed.iter().any(|a| a["kind"] == "fact"),
+            "{fact}: {object}"
+        );
+    }
+}
+
+#[test]
+fn a_fact_that_cannot_be_is_an_input_error() {
+    for (keys, fact) in [
+        ("in:i32[4]", "0 in 3..3"),
+        ("in:u8[4]", "0 in -9..0"),
+        ("in:i32[4]=[1,2,3,4]", "0 in 0..4"),
+        ("in:i32[4]=[1,2,3,1]", "0 distinct"),
+        ("in:i32[4]=[1,2,1,4]", "0 sorted"),
+        ("in:i32[4]=[1,2,3,4]", "0 pow2"),
+        ("in:u32[4]", "0 sorted"),
+        ("in:i32[4]", "1 distinct"),
+        ("in:i32[4]", "7 distinct"),
+        ("in:i32[4]", "0 unique"),
+        ("in:i32[4]", "block.x == 5"),
+        ("in:i32[4]", "block.x =< 5"),
+        ("in:i32[4]", "m < 5"),
+        ("in:i32[4]", "pure f"),
+        ("in:i32[4]", "arg(0) < 5"),
+        ("in:i32[4]", "block.x / 0 < 5"),
+    ] {
+        let (status, object) = with_fact(keys, fact);
+        assert_eq!(status, Some(2), "{fact}: {object}");
+        assert_eq!(object["error"]["kind"], "fact", "{fact}: {object}");
+    }
+}
+
+/// Distinct integers of a range have room in it.
+#[test]
+fn facts_that_contradict_each_other_are_an_input_error() {
+    let args = [
+        "race",
+        PADDED,
+        "--entry",
+        "padded",
+        "--threads",
+        "4",
+        "--json",
+    ];
+    let rest = [
+        "--arg",
+        "0=in:i32[4]",
+        "--arg",
+        "1=in:f32[16]",
+        "--arg",
+        "2=out:f32[4]",
+    ];
+    for (a, b, status) in [
+        ("0 in 0..4", "0 distinct", Some(0)),
+        ("0 in 0..3", "0 distinct", Some(2)),
+        ("0 distinct", "0 in 0..3", Some(2)),
+        ("0 in 5..8", "0 pow2", Some(2)),
+        ("0 in 0..4", "0 in 4..8", Some(2)),
+    ] {
+        let facts = ["--assume", a, "--assume", b];
+        let output = volta(&[&args[..], &rest, &facts].concat());
+        assert_eq!(output.status.code(), status, "{a}, {b}");
+    }
+}

@@ -9,13 +9,13 @@ kinds! {
             "A branch or a side effect depends on the data.",
             "Threads part on a value that no binding gives, in a way that is not followed on both sides.",
             "while (a[i] < key) i++;",
-            hint: "bind integer parameters with --arg, or compare kernels whose control flow does not depend on the data"
+            hint: "bind integer parameters with --arg, give arrays of integers contents (--arg 'KEY=in:i32[4]=[0,2,3,3]'), or say with --assume 'KEY in A..B' in which small range they lie"
         }
         DataDependentAddress "data-dependent-address" {
             "An address depends on the data.",
             "Which element is accessed is chosen by a value that no binding gives.",
             "y[index[t]] += x[t];",
-            hint: "bind integer parameters with --arg, or compare kernels whose addresses do not depend on the data"
+            hint: "bind integer parameters with --arg, give arrays of integers contents (--arg 'KEY=in:i32[4]=[0,2,3,3]'), or say with --assume 'KEY in A..B' in which range they lie"
         }
         UnsupportedInstruction "unsupported-instruction" {
             "An instruction that is executed is not modelled.",
@@ -31,6 +31,12 @@ kinds! {
             "An element was neither proved nor refuted.",
             "The message shows where the expressions of the kernels differ.",
             "y = sinf(x) against a polynomial for it"
+        }
+        NotLifted "not-lifted" {
+            "An output has no formula.",
+            "Its elements are not alike in a way that a formula can say, or hold something that formulas lack; the message says what.",
+            "y[i] = x[perm[i]], with a permutation that follows no rule",
+            hint: "lift a smaller size, or bind the arrays with their real shapes"
         }
         Undefined "undefined" {
             "An operation may be undefined where the kernels are compared.",

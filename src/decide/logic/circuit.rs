@@ -13,21 +13,21 @@ use super::limits::MAX_GATES;
 
 /// A gate with a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::decide) struct Lit(u32);
+pub(crate) struct Lit(u32);
 
 impl Lit {
-    pub(super) const FALSE: Lit = Lit(0);
-    pub(super) const TRUE: Lit = Lit(1);
+    pub(crate) const FALSE: Lit = Lit(0);
+    pub(crate) const TRUE: Lit = Lit(1);
 
     pub(super) fn of(b: bool) -> Lit {
         Lit(u32::from(b))
     }
 
-    pub(super) fn gate(self) -> usize {
+    pub(crate) fn gate(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    pub(super) fn is_negated(self) -> bool {
+    pub(crate) fn is_negated(self) -> bool {
         self.0 & 1 == 1
     }
 
@@ -58,7 +58,7 @@ pub(super) enum Gate {
 
 /// The gates of one question; operands come before what uses them.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(crate) struct Circuit {
     gates: Vec<Gate>,
     table: FxHashMap<(Lit, Lit), u32>,
 }

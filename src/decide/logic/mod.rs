@@ -18,16 +18,16 @@
 //! [`Answer::Open`]; definedness, which the caller shows.
 
 pub(super) mod best;
-mod circuit;
+pub(crate) mod circuit;
 pub(super) mod diagram;
 mod encode;
 mod limits;
 pub(super) mod linear;
 pub(super) mod monotone;
 mod region;
-mod solver;
+pub(crate) mod solver;
 mod theory;
-mod words;
+pub(crate) mod words;
 
 use crate::spec::Limits;
 use crate::term::{Sort, TermId, TermStore};

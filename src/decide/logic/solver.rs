@@ -41,21 +41,21 @@ impl Callbacks for Bounds {
 
 /// What the solver says of all clauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Satisfied,
     Contradictory,
     GaveUp,
 }
 
 /// Clauses over gates of one circuit.
-pub(super) struct Clauses {
+pub(crate) struct Clauses {
     solver: Solver<Bounds>,
     variables: FxHashMap<usize, Var>,
 }
 
 impl Clauses {
     /// No clause; the solver gives up once it has learnt `most`.
-    pub(super) fn new(limits: &Limits, most: u64) -> Clauses {
+    pub(crate) fn new(limits: &Limits, most: u64) -> Clauses {
         let bounds = Bounds {
             limits: *limits,
             learnt: 0,
@@ -70,7 +70,7 @@ impl Clauses {
     }
 
     /// Adds a clause; what its gates compute is made known to the solver.
-    pub(super) fn add(&mut self, circuit: &Circuit, clause: &[Lit]) {
+    pub(crate) fn add(&mut self, circuit: &Circuit, clause: &[Lit]) {
         if clause.contains(&Lit::TRUE) {
             return;
         }
@@ -112,7 +112,7 @@ impl Clauses {
     }
 
     /// Whether values of the inputs satisfy all clauses.
-    pub(super) fn solve(&mut self) -> Outcome {
+    pub(crate) fn solve(&mut self) -> Outcome {
         let outcome = self.solver.solve_limited(&[]);
         if outcome == lbool::TRUE {
             Outcome::Satisfied
@@ -125,7 +125,7 @@ impl Clauses {
 
     /// The value of an input where the last question was satisfied. What no clause reaches is free, and
     /// false.
-    pub(super) fn value(&self, input: usize) -> bool {
+    pub(crate) fn value(&self, input: usize) -> bool {
         let known = self.variables.get(&input);
         known.is_some_and(|v| self.solver.value_var(*v) == lbool::TRUE)
     }

@@ -15,7 +15,7 @@ use super::limits::{MAX_OPERANDS, MAX_PRODUCT};
 use crate::term::BitsOp;
 
 /// The bits of a word, the lowest first.
-pub(super) type Word = Vec<Lit>;
+pub(crate) type Word = Vec<Lit>;
 
 /// Low bits by which operands that may be alike are found.
 const SHORT: usize = 4;
@@ -28,8 +28,8 @@ struct Operands {
 }
 
 /// The words of one question.
-pub(super) struct Words {
-    pub(super) circuit: Circuit,
+pub(crate) struct Words {
+    pub(crate) circuit: Circuit,
     /// Places of inputs in the order of diagrams: by their place in the word, then by word.
     pub(super) places: FxHashMap<usize, (u32, u32)>,
     /// What sums consist of.
@@ -45,7 +45,7 @@ fn mask(width: usize) -> u64 {
     u64::MAX >> (64 - width.clamp(1, 64))
 }
 
-pub(super) fn constant(width: usize, value: u64) -> Word {
+pub(crate) fn constant(width: usize, value: u64) -> Word {
     (0..width).map(|i| Lit::of(value >> i & 1 == 1)).collect()
 }
 
@@ -93,7 +93,7 @@ pub(super) fn shifted(op: BitsOp, x: &[Lit], by: u64) -> Word {
 }
 
 impl Words {
-    pub(super) fn new(deep: bool) -> Words {
+    pub(crate) fn new(deep: bool) -> Words {
         Words {
             circuit: Circuit::new(),
             places: FxHashMap::default(),
@@ -110,7 +110,7 @@ impl Words {
     }
 
     /// A word of new inputs.
-    pub(super) fn inputs(&mut self, width: usize) -> Option<Word> {
+    pub(crate) fn inputs(&mut self, width: usize) -> Option<Word> {
         self.words += 1;
         (0..width)
             .map(|i| {
@@ -132,7 +132,7 @@ impl Words {
         pairs.map(|(&p, &q)| f(&mut self.circuit, p, q)).collect()
     }
 
-    pub(super) fn choose(&mut self, p: Lit, x: &[Lit], y: &[Lit]) -> Option<Word> {
+    pub(crate) fn choose(&mut self, p: Lit, x: &[Lit], y: &[Lit]) -> Option<Word> {
         let pairs = x.iter().zip(y);
         pairs.map(|(&a, &b)| self.circuit.choose(p, a, b)).collect()
     }
@@ -368,7 +368,7 @@ impl Words {
     }
 
     /// x < y, or with `or_equal` x <= y: the highest bit in which they differ decides.
-    pub(super) fn less(&mut self, x: &[Lit], y: &[Lit], signed: bool) -> Option<Lit> {
+    pub(crate) fn less(&mut self, x: &[Lit], y: &[Lit], signed: bool) -> Option<Lit> {
         let mut less = Lit::FALSE;
         for (i, (&p, &q)) in x.iter().zip(y).enumerate() {
             let (p, q) = match signed && i + 1 == x.len() {
@@ -382,7 +382,7 @@ impl Words {
     }
 
     /// Whether all bits are the same.
-    pub(super) fn same(&mut self, x: &[Lit], y: &[Lit]) -> Option<Lit> {
+    pub(crate) fn same(&mut self, x: &[Lit], y: &[Lit]) -> Option<Lit> {
         let mut all = Lit::TRUE;
         for (&p, &q) in x.iter().zip(y) {
             let differ = self.circuit.xor(p, q)?;
@@ -392,7 +392,7 @@ impl Words {
     }
 
     /// The bits of an operation.
-    pub(super) fn operation(&mut self, op: BitsOp, x: &[Lit], y: &[Lit]) -> Option<Word> {
+    pub(crate) fn operation(&mut self, op: BitsOp, x: &[Lit], y: &[Lit]) -> Option<Word> {
         let w = x.len();
         match op {
             BitsOp::Add => {

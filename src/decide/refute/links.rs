@@ -8,12 +8,14 @@
 //! Sound: a candidate that is not rejected gives each byte of each array one value, and all premises hold of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 use super::cells::{Cell, inputs};
 use crate::spec::ElemTy;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
+use crate::term::facts::{Elements, Facts};
 use crate::term::{ArrayId, ICmp, Term, TermId, TermStore, gather};
 
 /// The evaluation is of integers: any precision does.
@@ -34,6 +36,16 @@ struct Placed {
     cells: Vec<usize>,
 }
 
+/// Which facts a candidate keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    All,
+    /// What is said of each element alone.
+    Ranges,
+    /// All, and indices are admissible.
+    Inside,
+}
+
 /// What is prepared once for a search.
 #[derive(Debug)]
 pub(crate) struct Links {
@@ -44,8 +56,8 @@ pub(crate) struct Links {
     special: Vec<u64>,
     /// The least index that is admissible everywhere, and how many follow it.
     range: (u64, u64),
-    /// What the user says of each cell.
-    ranges: Vec<Option<gather::Range>>,
+    /// What the user says of the data.
+    facts: Arc<Facts>,
 }
 
 /// The premises that matter for some goals: those that share an input with them, or with one that does.
@@ -120,13 +132,7 @@ impl Links {
             places,
             premises: Cone::new(store, premises),
             range: (0, 1),
-            ranges: cells
-                .iter()
-                .map(|c| {
-                    let known = facts.range(store.array_of(c.array));
-                    known.filter(|r| r.width == 8 * c.bytes).copied()
-                })
-                .collect(),
+            facts,
         };
         links.range = links.admissible(store, cells);
         Some(links)
@@ -144,7 +150,7 @@ impl Links {
             for &i in &self.indices {
                 values[i] = v & keep(&cells[i]);
             }
-            self.resolved(store, cells, &values).is_some()
+            self.resolved(store, cells, &values, Keep::Ranges).is_some()
         };
         let Some(least) = (0..64).find(|&v| holds(v)) else {
             return (0, 1);
@@ -168,7 +174,7 @@ impl Links {
         cells: &[Cell],
         values: &[u64],
     ) -> Option<Vec<u64>> {
-        if let Some(v) = self.resolved(store, cells, values) {
+        if let Some(v) = self.resolved(store, cells, values, Keep::All) {
             return Some(v);
         }
         let (least, count) = self.range;
@@ -187,7 +193,7 @@ impl Links {
                     _ => least + signed(&cells[i], v).unsigned_abs() % count,
                 } & keep(&cells[i]);
             }
-            if let Some(v) = self.resolved(store, cells, &moved) {
+            if let Some(v) = self.resolved(store, cells, &moved, Keep::Inside) {
                 return Some(v);
             }
         }
@@ -195,15 +201,23 @@ impl Links {
     }
 
     /// The candidate with one value for each element, if all premises hold of it.
-    fn resolved(&self, store: &TermStore, cells: &[Cell], values: &[u64]) -> Option<Vec<u64>> {
+    fn resolved(
+        &self,
+        store: &TermStore,
+        cells: &[Cell],
+        values: &[u64],
+        keep: Keep,
+    ) -> Option<Vec<u64>> {
         let mut values = values.to_vec();
-        for ((v, r), c) in values.iter_mut().zip(&self.ranges).zip(cells) {
-            if let Some(r) = r {
-                *v = within(c, r, *v);
-            }
-        }
+        let facts = self.facts.all().iter().map(|f| match keep {
+            Keep::All => *f,
+            Keep::Ranges => f.range_alone(),
+            Keep::Inside => f.within(self.range.0.into(), self.range.1.into()),
+        });
+        let facts: Vec<Elements> = facts.collect();
+        settle_facts(&facts, cells, &mut values);
         let mut known = inputs(cells, &values);
-        if !self.places.is_empty() {
+        if !self.places.is_empty() || !self.facts.is_empty() {
             let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
             for (c, &v) in cells.iter().zip(&values) {
                 if !c.array.is_place() {
@@ -228,6 +242,9 @@ impl Links {
                     values[i] = u64::from_le_bytes(all);
                     known.set(c.array, c.off, c.bytes, values[i]);
                 }
+            }
+            if !facts.iter().all(|f| allows(f, &bytes)) {
+                return None;
             }
         }
         let holds = self.premises.evaluate(store, &known, MODE);
@@ -291,23 +308,61 @@ pub(crate) fn concrete(store: &TermStore, found: &[(Cell, u64)]) -> Vec<(Cell, u
     links.map_or_else(|| found.to_vec(), |l| l.concrete(store, found))
 }
 
-/// A value of a cell as one of which a fact holds.
-fn within(c: &Cell, r: &gather::Range, v: u64) -> u64 {
-    let own = i128::from(signed(c, v));
-    match own < r.lo || r.hi < own {
-        true => (r.lo + (own - r.lo).rem_euclid(r.hi - r.lo + 1)) as u64 & keep(c),
-        false => v,
+/// Values of cells as ones of which all facts hold, as far as that takes no search.
+fn settle_facts(facts: &[Elements], cells: &[Cell], values: &mut [u64]) {
+    for f in facts {
+        let bytes = f.width / 8;
+        let own =
+            |c: &Cell| c.array == f.array && c.bytes == bytes && c.off % u64::from(bytes) == 0;
+        let mut mine: Vec<usize> = (0..cells.len()).filter(|&i| own(&cells[i])).collect();
+        mine.sort_unstable_by_key(|&i| cells[i].off);
+        let value = |&i: &usize| {
+            let (c, v) = (&cells[i], values[i]);
+            (c.off / u64::from(bytes), i128::from(signed(c, v)))
+        };
+        let mut elements: Vec<(u64, i128)> = mine.iter().map(value).collect();
+        f.settle(&mut elements);
+        for (i, (_, v)) in mine.into_iter().zip(elements) {
+            values[i] = v as u64 & keep(&cells[i]);
+        }
     }
 }
 
-/// Values of cells as ones of which all facts hold.
-pub(crate) fn within_facts(facts: &gather::Facts, cells: &[Cell], values: &mut [u64]) {
-    for (c, v) in cells.iter().zip(values) {
-        let known = facts.range(c.array);
-        if let Some(r) = known.filter(|r| r.width == 8 * c.bytes) {
-            *v = within(c, r, *v);
+/// Whether the elements of an array that are known are such as a fact says. One that is known in part is not.
+fn allows(f: &Elements, bytes: &BTreeMap<(ArrayId, i64), u8>) -> bool {
+    let size = i64::from(f.width) / 8;
+    let mine = bytes.range((f.array, i64::MIN)..=(f.array, i64::MAX));
+    let mut elements: Vec<(u64, i128)> = Vec::new();
+    let mut mine = mine.map(|(&(_, at), &b)| (at, b)).peekable();
+    while let Some(&(first, _)) = mine.peek() {
+        let mut bits = 0u64;
+        for k in 0..size {
+            match mine.next_if(|x| x.0 == first + k) {
+                Some((_, b)) => bits |= u64::from(b) << (8 * k),
+                None => return false,
+            }
+        }
+        let Ok(at) = u64::try_from(first / size) else {
+            return false;
+        };
+        if first % size != 0 {
+            return false;
+        }
+        elements.push((at, i128::from(crate::term::sext(bits, f.width))));
+    }
+    f.allow(&elements)
+}
+
+/// Values of cells as ones of which all facts hold; false if none were found.
+pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
+    settle_facts(facts.all(), cells, values);
+    let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
+    for (c, v) in cells.iter().zip(&*values) {
+        for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
+            bytes.insert((c.array, c.off as i64 + k as i64), *b);
         }
     }
+    facts.all().iter().all(|f| allows(f, &bytes))
 }
 
 fn keep(c: &Cell) -> u64 {

@@ -7,6 +7,7 @@ use crate::term::TermId;
 
 mod facts;
 mod form;
+mod indices;
 mod order;
 pub(super) mod points;
 pub(super) mod readings;
@@ -29,6 +30,7 @@ pub(crate) const FORMS: &[&dyn Tactic] = &[
 pub(crate) const SPLITS: &[&dyn Tactic] = &[
     &order::FIRST,
     &form::Form,
+    &indices::Indices,
     &summands::Summands,
     &skeleton::REGIONS,
 ];

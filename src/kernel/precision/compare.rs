@@ -74,9 +74,13 @@ impl Rounded<'_> {
         counts.fold(0, u64::saturating_add)
     }
 
+    /// The roundings that happened.
+    fn done(&self) -> impl Iterator<Item = &Rounding> {
+        self.roundings.iter().filter(|r| self.executions(r) > 0)
+    }
+
     fn has(&self, fmt: Fmt, least: Use) -> bool {
-        let mut all = self.roundings.iter();
-        all.any(|r| within(r.fmt, fmt) && r.then >= least)
+        self.done().any(|r| within(r.fmt, fmt) && r.then >= least)
     }
 }
 
@@ -99,15 +103,12 @@ fn within(a: Fmt, b: Fmt) -> bool {
 
 /// In what the optimized kernel narrows more than the reference, by format from the narrowest.
 pub fn compare(reference: Rounded, optimized: Rounded) -> Vec<Finding> {
-    let mut formats: Vec<Fmt> = optimized.roundings.iter().map(|r| r.fmt).collect();
+    let mut formats: Vec<Fmt> = optimized.done().map(|r| r.fmt).collect();
     formats.sort_unstable_by_key(|f| (f.precision(), exponent(*f), *f));
     formats.dedup();
     let mut out = Vec::new();
     for fmt in formats {
-        let own = |least: Use| {
-            let mut places = optimized.roundings.iter();
-            places.find(|r| r.fmt == fmt && r.then >= least)
-        };
+        let own = |least: Use| optimized.done().find(|r| r.fmt == fmt && r.then >= least);
         let name = fmt.name();
         let fresh = |least| own(least).filter(|_| !reference.has(fmt, least));
         let most = [Use::Summed, Use::Computed, Use::Stored].into_iter();

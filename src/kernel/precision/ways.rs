@@ -12,14 +12,17 @@
 //! out what one thread writes to shared memory after the place where another reads it in the code, which
 //! specialised warps do.
 //!
-//! Not claimed: ways through global memory, whose writes are outputs themselves, and through
-//! instructions that are not modelled.
+//! Through global memory, whose writes are outputs themselves, a value goes to what reads the same array later in the
+//! code, or after a barrier: a loop that changes an array in place reads what it has not written yet.
+//!
+//! Not claimed: ways through instructions that are not modelled, nor through global memory by other means.
 
 use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
-use crate::kernel::flow::Known;
+use crate::kernel::flow::{Flow, Graph, Known, Origin, Reach, reach_with_globals};
 use crate::kernel::operands::{Next, defs, next};
+use crate::kernel::usage::{Loads, loads};
 use crate::kernel::{
     Addr, AsyncOp, BulkFar, BulkOp, Kernel, NumTy, Op, Pc, RegId, Space, TensorOp,
 };
@@ -41,6 +44,8 @@ enum Place {
     Shared,
     /// Tensor memory.
     Tensor,
+    /// What a pointer of the parameters, or a variable, leads to.
+    Global(Origin),
 }
 
 /// When what is written to memory that threads share can be read.
@@ -56,6 +61,10 @@ pub(super) enum Order {
 pub(super) struct Ways<'k> {
     kernel: &'k Kernel,
     known: Known,
+    /// Which arrays addresses lead to.
+    pointers: Reach,
+    /// Barriers of the whole CTA.
+    barriers: Vec<Pc>,
     block_of: Vec<u32>,
     /// For each block the set of those that control can come to, itself only by a loop; empty if
     /// there are too many.
@@ -74,9 +83,14 @@ impl<'k> Ways<'k> {
     /// The ways of a kernel.
     pub(super) fn new(kernel: &'k Kernel) -> Ways<'k> {
         let (block_of, edges) = blocks(kernel);
+        let Loads { uses, seeds } = loads(kernel);
+        let is_barrier = |pc: Pc| matches!(kernel.insts[pc.0 as usize].op, Op::Bar { .. });
+        let all = (0..kernel.insts.len()).map(|i| Pc(i as u32));
         let mut ways = Ways {
             kernel,
             known: Known::new(kernel),
+            pointers: reach_with_globals(&Graph::new(kernel, Flow::Pointer), &seeds, uses.len()),
+            barriers: all.filter(|pc| is_barrier(*pc)).collect(),
             block_of,
             after: reachable(&edges),
             writers: vec![Vec::new(); kernel.reg_width.len()],
@@ -103,13 +117,17 @@ impl<'k> Ways<'k> {
             }
             ways.places(&inst.op, false, |p| *loads.entry(p).or_default() += 1);
         }
-        for place in [Place::Local, Place::Shared, Place::Tensor] {
+        for (&place, loads) in &loads {
             let stores = match place {
+                Place::Cell(_) => continue,
                 Place::Local => ways.local.len(),
+                Place::Global(_) => {
+                    let stores = ways.stores.get(&place).map_or(0, Vec::len);
+                    stores.saturating_mul(ways.barriers.len() + 1)
+                }
                 _ => ways.stores.get(&place).map_or(0, Vec::len),
             };
-            let loads = loads.get(&place).copied().unwrap_or(0);
-            if stores.saturating_mul(loads) > MAX_PAIRS {
+            if stores.saturating_mul(*loads) > MAX_PAIRS {
                 ways.crowded.push(place);
             }
         }
@@ -126,6 +144,12 @@ impl<'k> Ways<'k> {
             Some(set) => set[y as usize / 64] >> (y % 64) & 1 == 1,
             None => true,
         }
+    }
+
+    /// Can what `a` writes to global memory be read by `b`?
+    fn meets(&self, a: Pc, b: Pc) -> bool {
+        let mut between = self.barriers.iter();
+        self.follows(a, b) && (a < b || between.any(|m| self.follows(a, *m) && self.follows(*m, b)))
     }
 
     /// Marks every instruction that writes what a seed reads, and so on back through those that
@@ -189,6 +213,15 @@ impl<'k> Ways<'k> {
                         visit(self.stores.get(&place).map_or(&[], Vec::as_slice));
                         visit(self.stores.get(&Place::Local).map_or(&[], Vec::as_slice));
                     }
+                    Place::Global(_) => {
+                        let stores = self.stores.get(&place).map_or(&[][..], Vec::as_slice);
+                        let seen: Vec<Pc> = stores
+                            .iter()
+                            .copied()
+                            .filter(|w| self.meets(*w, at))
+                            .collect();
+                        visit(&seen);
+                    }
                     _ => visit(self.stores.get(&place).map_or(&[], Vec::as_slice)),
                 }
             });
@@ -213,6 +246,17 @@ impl<'k> Ways<'k> {
 
     /// Calls `f` with each place that an operation reads, or writes.
     fn places(&self, op: &Op, written: bool, mut f: impl FnMut(Place)) {
+        let far = match op {
+            Op::Ld { access, addr, .. } if !written => Some((access.space, addr.base)),
+            Op::St { access, addr, .. } if written => Some((access.space, addr.base)),
+            Op::Atom { access, addr, .. } => Some((access.space, addr.base)),
+            Op::CpAsync { from, .. } if !written => Some((Space::Global, from.base)),
+            _ => None,
+        };
+        if let Some((Space::Global | Space::Generic, base)) = far {
+            let arrays = self.pointers.origins(base).iter();
+            arrays.for_each(|o| f(Place::Global(*o)));
+        }
         let mut space = |space: Space| match space {
             Space::Generic => {
                 f(Place::Local);

@@ -49,6 +49,11 @@ impl Questions {
         }
     }
 
+    /// Whether the pair asks this.
+    pub(super) fn has(&self, q: Question) -> bool {
+        q.of(Some).is_some_and(|q| self.all.contains(&q))
+    }
+
     /// The machine's answer to a test, given that of the reals.
     pub(super) fn answered(&self, store: &mut TermStore, holds: TermId, q: Question) -> TermId {
         let bit = self.bit(store, q.of(Some));

@@ -24,7 +24,7 @@ use crate::ptx;
 use crate::sim::{self, Side as Kernel};
 use crate::spec::{self, KernelSpec, Launch, Limits, Which};
 use crate::term::rebuild::rebuild;
-use crate::term::{Fun, RCmp, Sort, Term, TermId, TermStore};
+use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 
 /// Operations between an operation and the argument.
 const MAX_STEPS: usize = 3;
@@ -200,15 +200,34 @@ impl Form {
             }
             // Of encodings with a clear sign bit the simulator compares the numbers.
             match self.store.get(t) {
-                Term::ICmp(op, a, b) => {
-                    let (a, b) = (done.get(a)?, done.get(b)?);
-                    let (holds, question) = sim::idiom::unsigned_order(s, op, a, b)?;
-                    Some(questions.answered(s, holds, question))
-                }
+                Term::ICmp(op, a, b) => order(s, op, (done.get(a)?, done.get(b)?), questions),
                 _ => None,
             }
         })[0]
     }
+}
+
+/// An unsigned order of encodings as the simulator has it in a pair that asks some questions: this one, or the one that it
+/// negates.
+fn order(
+    s: &mut TermStore,
+    op: ICmp,
+    (a, b): (TermId, TermId),
+    questions: &Questions,
+) -> Option<TermId> {
+    let (holds, question) = sim::idiom::unsigned_order(s, op, a, b)?;
+    let negation = match op {
+        ICmp::ULt => ICmp::ULe,
+        _ => ICmp::ULt,
+    };
+    if !questions.has(question)
+        && let Some((fails, question)) = sim::idiom::unsigned_order(s, negation, b, a)
+        && questions.has(question)
+    {
+        let fails = questions.answered(s, fails, question);
+        return Some(s.not(fails));
+    }
+    Some(questions.answered(s, holds, question))
 }
 
 /// The term of a function.

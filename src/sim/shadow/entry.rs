@@ -53,6 +53,8 @@ impl Entry {
         let over = self.kind == Kind::Write && !self.conditional && self.by == By::Lanes;
         list.retain(|e| {
             let sort = (e.kind, e.conditional, e.by) == (self.kind, self.conditional, self.by);
+            // Accesses of two instructions under conditions do not happen for the same inputs.
+            let sort = sort && (!e.conditional || e.pc == self.pc);
             if e.base == self.base && sort && e.extent == self.extent {
                 e.mask &= !self.mask;
             }

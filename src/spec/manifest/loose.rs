@@ -34,6 +34,34 @@ where
     d.deserialize_any(Whole(PhantomData)).map(Some)
 }
 
+/// Inputs on which rounding is measured if nobody says how many.
+pub const SAMPLES: u64 = 48;
+
+/// A number of inputs; `true` for the usual one, `false` for none.
+pub fn samples<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+    struct Samples;
+    impl Visitor<'_> for Samples {
+        type Value = u64;
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("true, false or a number of inputs")
+        }
+        fn visit_bool<E: Error>(self, v: bool) -> Result<u64, E> {
+            Ok(if v { SAMPLES } else { 0 })
+        }
+        fn visit_i64<E: Error>(self, v: i64) -> Result<u64, E> {
+            u64::try_from(v).map_err(|_| E::invalid_value(Unexpected::Signed(v), &self))
+        }
+        fn visit_u64<E: Error>(self, v: u64) -> Result<u64, E> {
+            Ok(v)
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+            let number = text.trim().parse();
+            number.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+    d.deserialize_any(Samples).map(Some)
+}
+
 /// A number of seconds, or a string that is one.
 pub fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     struct Seconds;

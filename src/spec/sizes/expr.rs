@@ -51,7 +51,7 @@ struct Machine<'t> {
 }
 
 /// The value of an expression.
-pub(super) fn value(text: &str, names: &IndexMap<String, i64>) -> Result<i64, ExprError> {
+pub(in crate::spec) fn value(text: &str, names: &IndexMap<String, i64>) -> Result<i64, ExprError> {
     let error = |message: &str, at: Range<usize>| ExprError {
         message: message.to_string(),
         at,

@@ -11,6 +11,8 @@ use indexmap::IndexMap;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
 mod expr;
+
+pub(super) use expr::value as integer;
 pub mod template;
 
 /// Most instances of one command.

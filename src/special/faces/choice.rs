@@ -61,6 +61,20 @@ impl Lift<'_> {
                 return self.larger(Extended { wild, ..number }, y);
             }
         }
+        // Nothing is dropped where both are numbers or neither is.
+        if a.undefined == b.undefined {
+            let number = |x: Extended| Extended {
+                undefined: Cond::Never,
+                ..x
+            };
+            let mut out = self.larger(number(a), number(b))?;
+            out.undefined = self.or(out.undefined, a.undefined)?;
+            let number = self.not(a.undefined)?;
+            out.neg = self.and(out.neg, number)?;
+            out.pos = self.and(out.pos, number)?;
+            out.pole = self.and(out.pole, number)?;
+            return Some(out);
+        }
         let mut dropped = |x: Extended| {
             let number = self.not(x.undefined)?;
             Some(Extended {

@@ -1,0 +1,525 @@
+//! Two threads: do they come to each barrier together, and can two of their accesses conflict?
+//!
+//! Source: GPUVerify (OOPSLA 2012) for the reduction to two arbitrary threads. The second thread is the first one with its
+//! own symbols in place of those that a thread has alone. How this differs: intervals between barriers are no program
+//! points; two accesses conflict unless a barrier that the threads take part in stands between them. Around a loop with
+//! barriers that is asked of one iteration, of an iteration and the next one, and of two that lie further apart, which a
+//! barrier that every iteration has keeps in order. Loops without barriers are at arbitrary iterations in both threads.
+//!
+//! Barriers are shown to be met together first, by all threads that have not ended: so a barrier that one of the two
+//! takes part in is one that the other takes part in, if it does anything later.
+
+use rustc_hash::FxHashMap;
+
+use super::expr::{Id, Level, Symbol};
+use super::gates::{Holds, Model, together};
+use super::limits::MAX_PAIRS;
+use super::proof::Prover;
+use super::radix::{self, Meeting, apart, meets};
+use super::walk::{Accessed, Barrier, Does, Object};
+use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
+use crate::kernel::Pc;
+use crate::term::BitsOp;
+
+/// How the second thread lies to the first.
+#[derive(Clone, Debug, PartialEq)]
+enum Relation {
+    /// In one CTA; in the same iteration of these loops.
+    Within(Vec<usize>),
+    /// In one CTA, in the same iteration of these loops and in the next one of the last of them.
+    Next(Vec<usize>),
+    /// In another CTA.
+    Between,
+}
+
+impl Prover<'_, '_> {
+    /// Conditions and words of the second thread, with what is known of their symbols.
+    fn second(&mut self, ids: &[Id], relation: &Relation) -> (Vec<Id>, Vec<Id>) {
+        let (own, known, _) = self.renamed(ids, relation);
+        (own, known)
+    }
+
+    /// The same with the names that the second thread's symbols got.
+    fn renamed(
+        &mut self,
+        ids: &[Id],
+        relation: &Relation,
+    ) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
+        let mut map: FxHashMap<Id, Id> = FxHashMap::default();
+        let mut known = Vec::new();
+        let mut all: Vec<Id> = ids.to_vec();
+        all.extend(self.implications(ids));
+        all.extend(self.always.clone());
+        let mut done = 0;
+        // In the next iteration a header's symbol is what this iteration leaves in it.
+        if let Relation::Next(loops) = relation
+            && let Some(&l) = loops.last()
+        {
+            let summary = self.w.out.loops.get(&l).cloned().unwrap_or_default();
+            let symbols = self.w.e.symbols_of(&all);
+            let mut nexts: Vec<(Id, Id)> = Vec::new();
+            for s in symbols {
+                let id = self.w.symbol_id(s);
+                if let Some(&next) = summary.next.get(&id) {
+                    nexts.push((id, next));
+                }
+            }
+            let values: Vec<Id> = nexts.iter().map(|x| x.1).collect();
+            let mut about = values.clone();
+            about.extend(summary.before);
+            about.extend(summary.goes_on);
+            let here = Relation::Within(loops.clone());
+            let (values_there, facts, names) = self.renamed(&about, &here);
+            // What the second thread has outside of the loop it has in both iterations.
+            for (old, new) in names {
+                let of = self
+                    .w
+                    .e
+                    .symbols_of(&[old])
+                    .first()
+                    .and_then(|s| self.w.e.symbols[*s as usize].of);
+                if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
+                    map.insert(old, new);
+                }
+            }
+            for ((h, _), v) in nexts.iter().zip(&values_there) {
+                map.insert(*h, *v);
+            }
+            known.extend(facts);
+            // Who is in the next iteration went on from this one.
+            known.extend(values_there.iter().skip(values.len()));
+            done = 1;
+        }
+        let inner = |p: &Self, of: usize, loops: &[usize]| match loops.split_last() {
+            Some((l, _)) if done == 1 => {
+                of == *l || p.w.inner(*l).contains(&of) || !loops.contains(&of)
+            }
+            _ => !loops.contains(&of),
+        };
+        for s in self.w.e.symbols_of(&all) {
+            let id = self.w.symbol_id(s);
+            if map.contains_key(&id) {
+                continue;
+            }
+            let symbol = self.w.e.symbols[s as usize].clone();
+            let own = match (relation, symbol.of) {
+                (Relation::Between, of) => symbol.level > Level::Grid || of.is_some(),
+                (_, None) => symbol.level == Level::Thread,
+                (Relation::Within(loops) | Relation::Next(loops), Some(of)) => {
+                    symbol.level == Level::Thread || inner(self, of, loops)
+                }
+            };
+            if own {
+                let new = self.w.e.symbol(Symbol { of: None, ..symbol });
+                map.insert(id, new);
+            }
+        }
+        let all = self.w.e.substitute(&all, &map);
+        let (own, rest) = all.split_at(ids.len());
+        known.extend(rest);
+        (own.to_vec(), known, map)
+    }
+
+    /// Whether the two threads differ: in their CTA, or in it.
+    fn distinct(&mut self, relation: &Relation) -> Vec<Id> {
+        let s = self.w.sizes;
+        let ids = match relation {
+            Relation::Between => s.ctaid,
+            Relation::Within(_) | Relation::Next(_) => s.tid,
+        };
+        ids.to_vec()
+    }
+}
+
+/// Barriers and operations of whole warps are met by all threads that have not ended, or by none.
+pub(super) fn barriers(p: &mut Prover) {
+    let loops_with_barrier: Vec<usize> = {
+        let mut all: Vec<usize> =
+            p.w.out
+                .barriers
+                .iter()
+                .flat_map(|b| b.loops.clone())
+                .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    for &l in &loops_with_barrier {
+        let summary = p.w.out.loops.get(&l).cloned().unwrap_or_default();
+        let only_warps =
+            p.w.out
+                .barriers
+                .iter()
+                .filter(|b| b.loops.contains(&l))
+                .all(|b| b.warp);
+        let pc =
+            p.w.out
+                .barriers
+                .iter()
+                .find(|b| b.loops.contains(&l))
+                .map_or(Pc(0), |b| b.pc);
+        let ends = p.w.out.ends.iter().any(|e| e.loops.contains(&l));
+        if ends {
+            p.leave_open(
+                UnknownKind::Undecided,
+                "a thread may end inside of a loop with a barrier",
+                &[pc],
+                None,
+            );
+            continue;
+        }
+        if summary.uniform {
+            continue;
+        }
+        let goes_on = summary.goes_on.unwrap_or_else(|| p.w.e.truth(true));
+        let before = summary.before.unwrap_or_else(|| p.w.e.truth(true));
+        let mut around = p.w.flow.around(p.w.flow.loops[l].header);
+        around.retain(|x| loops_with_barrier.contains(x));
+        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, &[]) {
+            p.leave_open(
+                UnknownKind::Undecided,
+                "threads may go through different numbers of iterations of a loop with a barrier",
+                &[pc],
+                model.as_ref(),
+            );
+        }
+    }
+    let all = p.w.out.barriers.clone();
+    for b in &all {
+        let given = b
+            .loops
+            .last()
+            .and_then(|l| p.w.out.loops.get(l))
+            .and_then(|s| s.before);
+        let given = given.unwrap_or_else(|| p.w.e.truth(true));
+        let mut ends = Vec::new();
+        for e in &p.w.out.ends {
+            if e.at < b.at && e.loops.is_empty() {
+                ends.push(e.guard);
+            }
+        }
+        let _ = given;
+        let truth = p.w.e.truth(true);
+        if let Err(model) = together_or_not(p, (truth, b.guard), &b.loops, b.warp, &ends) {
+            let what = match b.warp {
+                true => "lanes of a warp may not all come to an operation of the whole warp",
+                false => "not all threads may come to a barrier",
+            };
+            p.leave_open(UnknownKind::Undecided, what, &[b.pc], model.as_ref());
+        }
+    }
+}
+
+/// Whether no two threads of a CTA (or warp) differ in a condition, given another; who has ended is left out.
+fn together_or_not(
+    p: &mut Prover,
+    (given, condition): (Id, Id),
+    loops: &[usize],
+    warp: bool,
+    ends: &[Id],
+) -> Result<(), Option<Model>> {
+    if p.w
+        .e
+        .literals(condition)
+        .iter()
+        .all(|c| p.w.e.level(*c) <= Level::Cta)
+    {
+        return Ok(());
+    }
+    let rank = {
+        let s = p.w.sizes;
+        s.rank(&mut p.w.e)
+    };
+    let mut ids = vec![given, condition, rank];
+    ids.extend(ends);
+    let (there, known) = p.second(&ids, &Relation::Within(loops.to_vec()));
+    let not = p.w.e.not(there[1]);
+    let mut conditions = vec![given, there[0], condition, not];
+    for end in &there[3..] {
+        conditions.push(p.w.e.not(*end));
+    }
+    for end in ends {
+        conditions.push(p.w.e.not(*end));
+    }
+    if warp {
+        let five = p.w.e.constant(5, 32);
+        let (x, y) = (
+            p.w.e.word(BitsOp::LShr, rank, five),
+            p.w.e.word(BitsOp::LShr, there[2], five),
+        );
+        conditions.push(p.w.e.compare(super::expr::Order::Equal, x, y));
+    }
+    conditions.extend(known);
+    p.never(&conditions)
+}
+
+/// Pairs of accesses.
+pub(super) fn accesses(p: &mut Prover) {
+    let all = p.w.out.accesses.clone();
+    let mut pairs = 0;
+    let mut told: Vec<(Pc, Pc)> = Vec::new();
+    for (i, a) in all.iter().enumerate() {
+        for b in &all[i..] {
+            let object = p.w.out.objects[a.object as usize];
+            if a.object != b.object || !conflict(a.does, b.does) || told.contains(&(a.pc, b.pc)) {
+                continue;
+            }
+            pairs += 1;
+            if pairs > MAX_PAIRS || p.subject.limits.reached().is_some() {
+                p.leave_open(
+                    UnknownKind::Limit,
+                    "there are too many pairs of accesses",
+                    &[a.pc],
+                    None,
+                );
+                return;
+            }
+            let open = within(p, a, b).and_then(|()| match object {
+                Object::Array(_) => between(p, a, b),
+                Object::Shared(_) | Object::Dynamic | Object::Local => Ok(()),
+            });
+            if let Err(model) = open {
+                told.push((a.pc, b.pc));
+                let what =
+                    "two threads may access the same bytes without order, and one of them writes";
+                p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
+            }
+        }
+    }
+}
+
+fn conflict(a: Does, b: Does) -> bool {
+    match (a, b) {
+        (Does::Reads, Does::Reads) => false,
+        (Does::Updates(x, n), Does::Updates(y, m)) => x != y || n != m,
+        _ => true,
+    }
+}
+
+/// Accesses of two CTAs, which nothing orders.
+fn between(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model>> {
+    if p.w.sizes.ctaid.iter().all(|c| p.w.e.value(*c).is_some()) {
+        return Ok(());
+    }
+    question(p, (a, &[]), (b, &[]), &Relation::Between)
+}
+
+/// Accesses of two threads of one CTA.
+fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model>> {
+    let common: Vec<usize> = a
+        .loops
+        .iter()
+        .zip(&b.loops)
+        .take_while(|(x, y)| x == y)
+        .map(|(x, _)| *x)
+        .collect();
+    let ordered = |p: &Prover, l: usize| {
+        p.w.out
+            .barriers
+            .iter()
+            .any(|b| orders(b) && b.loops.contains(&l))
+    };
+    let shared: Vec<usize> = common
+        .iter()
+        .copied()
+        .take_while(|l| ordered(p, *l))
+        .collect();
+    // The same iteration of all of them.
+    let (first, second) = if a.at <= b.at { (a, b) } else { (b, a) };
+    let after = waits(p, first, second, &shared, (first.at, second.at));
+    question(
+        p,
+        (first, &after.0),
+        (second, &after.1),
+        &Relation::Within(shared.clone()),
+    )?;
+    // An iteration and the next one, or a later one.
+    for n in 1..=shared.len() {
+        let loops = shared[..n].to_vec();
+        let l = shared[n - 1];
+        let orders_all = has_barrier_each_time(p, l, &loops);
+        for (x, y) in [(a, b), (b, a)] {
+            let mut left = waits(p, x, y, &loops, (x.at, usize::MAX)).0;
+            let right = waits(p, x, y, &loops, (0, y.at)).1;
+            let goes_on = p.w.out.loops.get(&l).and_then(|s| s.goes_on);
+            left.extend(goes_on);
+            question(p, (x, &left), (y, &right), &Relation::Next(loops.clone()))?;
+            if !orders_all {
+                question(
+                    p,
+                    (x, &[]),
+                    (y, &[]),
+                    &Relation::Within(loops[..n - 1].to_vec()),
+                )?;
+            }
+            if a.at == b.at {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn orders(b: &Barrier) -> bool {
+    b.orders && !b.warp
+}
+
+/// Whether every iteration that goes on has a barrier of the whole CTA.
+fn has_barrier_each_time(p: &Prover, l: usize, loops: &[usize]) -> bool {
+    let Some(summary) = p.w.out.loops.get(&l) else {
+        return false;
+    };
+    let given: Vec<Id> = [summary.before, summary.goes_on]
+        .into_iter()
+        .flatten()
+        .flat_map(|c| p.w.e.literals(c))
+        .collect();
+    let mut all = p.w.out.barriers.iter();
+    all.any(|b| {
+        orders(b) && b.loops == loops && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
+    })
+}
+
+/// What must hold for no barrier to stand between an access of the first thread and a later one of the second: barriers
+/// that the first comes to after its access, and that the second comes to before its own, are not met; and around
+/// loops that only one of them is in, an iteration that is not the last, or not the first, has no barrier of its own.
+fn waits(
+    p: &mut Prover,
+    a: &Accessed,
+    b: &Accessed,
+    shared: &[usize],
+    (from, to): (usize, usize),
+) -> (Vec<Id>, Vec<Id>) {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let all: Vec<Barrier> =
+        p.w.out
+            .barriers
+            .iter()
+            .filter(|x| orders(x))
+            .cloned()
+            .collect();
+    for x in &all {
+        if x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
+            continue;
+        }
+        if a.loops.starts_with(&x.loops) && x.at > a.at {
+            left.push(p.w.e.not(x.guard));
+        }
+        if b.loops.starts_with(&x.loops) && x.at < b.at {
+            right.push(p.w.e.not(x.guard));
+        }
+    }
+    // The first loop of each alone: the access of the first is in the last iteration, that of the second in the first.
+    let alone = |x: &Accessed, y: &Accessed| {
+        x.loops
+            .get(shared.len())
+            .copied()
+            .filter(|l| y.loops.get(shared.len()) != Some(l))
+    };
+    if let Some(l) = alone(a, b)
+        && starts_with_barrier(p, l)
+        && let Some(on) = p.w.out.loops.get(&l).and_then(|s| s.goes_on)
+        && to != 0
+    {
+        left.push(p.w.e.not(on));
+    }
+    if let Some(l) = alone(b, a)
+        && has_barrier_each_time(p, l, &[shared, &[l]].concat())
+        && let Some(summary) = p.w.out.loops.get(&l).cloned()
+        && b.loops.len() == shared.len() + 1
+    {
+        for (h, v) in &summary.first {
+            right.push(p.w.e.compare(super::expr::Order::Equal, *h, *v));
+        }
+    }
+    (left, right)
+}
+
+/// Whether every iteration that begins has a barrier.
+fn starts_with_barrier(p: &Prover, l: usize) -> bool {
+    let Some(before) = p.w.out.loops.get(&l).and_then(|s| s.before) else {
+        return false;
+    };
+    let given = p.w.e.literals(before);
+    let mut all = p.w.out.barriers.iter();
+    all.any(|b| {
+        orders(b)
+            && b.loops.last() == Some(&l)
+            && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
+    })
+}
+
+/// Whether two accesses never meet, each under conditions of its own thread.
+fn question(
+    p: &mut Prover,
+    (a, left): (&Accessed, &[Id]),
+    (b, right): (&Accessed, &[Id]),
+    relation: &Relation,
+) -> Result<(), Option<Model>> {
+    let distinct = p.distinct(relation);
+    let value = b.value.unwrap_or(b.offset);
+    let mut ids = vec![b.guard, b.offset, value];
+    ids.extend(&distinct);
+    ids.extend(right);
+    let (there, known) = p.second(&ids, relation);
+    let mut differ = p.w.e.truth(false);
+    for (x, y) in distinct.iter().zip(&there[3..6]) {
+        let same = p.w.e.compare(super::expr::Order::Equal, *x, *y);
+        let not = p.w.e.not(same);
+        differ = p.w.e.or(differ, not);
+    }
+    let mut conditions = vec![a.guard, there[0], differ];
+    conditions.extend(left);
+    conditions.extend(&there[6..]);
+    let own = [vec![a.guard, a.offset], left.to_vec()].concat();
+    conditions.extend(p.implications(&own));
+    conditions.extend(known);
+    conditions.extend(p.always.clone());
+    let object = p.w.out.objects[a.object as usize];
+    let width = if object.is_shared() { 32 } else { 64 };
+    let (x, y) = (
+        p.w.e.resize(a.offset, width, false),
+        p.w.e.resize(there[1], width, false),
+    );
+    let overlap = meets(&mut p.w.e, (x, u64::from(a.bytes)), (y, u64::from(b.bytes)));
+    let mut bits = conditions.clone();
+    bits.push(overlap);
+    let Holds::Perhaps(model) = together(&p.w.e, &bits, p.subject.limits) else {
+        return Ok(());
+    };
+    // Over the integers: where the ranges meet, so do their digits.
+    let sign = !object.is_shared();
+    let mut integers = p.integers(&conditions);
+    let meeting = Meeting {
+        a: integers.reading(a.offset, sign),
+        b: integers.reading(there[1], sign),
+        widths: (i128::from(a.bytes), i128::from(b.bytes)),
+    };
+    let parts = apart(meeting, &mut integers);
+    let mut digits = conditions;
+    for part in &parts {
+        digits.push(radix::condition(part, &mut p.w.e));
+    }
+    let open = match together(&p.w.e, &digits, p.subject.limits) {
+        Holds::Never => return Ok(()),
+        Holds::Perhaps(better) => better.or(model),
+    };
+    let same =
+        a.value.is_some() && b.value.is_some() && a.value == Some(there[2]) && a.bytes == b.bytes;
+    if same && !p.subject.strict {
+        let kernel = p.subject.kernel;
+        let sites = [a.pc, b.pc]
+            .iter()
+            .map(|pc| Site::new(&kernel.source, kernel.span(*pc), "writes"))
+            .collect();
+        let message = "two threads may write the same value to the same place without order";
+        let warning = Finding::new(Part::Kernel, WarningKind::SameValueWrite, message).at(sites);
+        if !p.out.warnings.iter().any(|w| {
+            w.message == message && w.sites.len() == 2 && w.sites[0].line == warning.sites[0].line
+        }) {
+            p.out.warnings.push(warning);
+        }
+        return Ok(());
+    }
+    Err(open)
+}

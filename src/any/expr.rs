@@ -1,0 +1,533 @@
+//! Machine words of an arbitrary thread, as expressions that are equal when their ids are.
+//!
+//! Problem: registers hold functions of the thread, of the sizes of the launch, of loaded data and of how often loops
+//! have run. A word is a node over symbols; a predicate is a word of one bit. Operands come before what uses them, so that
+//! every walk is a loop. Rewriting is that of constants, of neutral operands, and of conditions that meet again; nothing
+//! that needs a range.
+//!
+//! A symbol has a level: the same in the whole grid, in a CTA, or one thread's own. What is made of symbols of one level
+//! is of that level, which is how uniform values are known.
+
+use rustc_hash::FxHashMap;
+
+use super::limits::MAX_NODES;
+use crate::term::BitsOp;
+
+/// A node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Id(pub u32);
+
+/// Who shares a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Grid,
+    Cta,
+    Thread,
+}
+
+/// A comparison of two words of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Order {
+    Equal,
+    /// Less, unsigned.
+    Below,
+    /// Less, signed.
+    Less,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    Const(u64),
+    Symbol(u32),
+    /// The address of the first byte of an object.
+    Base(u32),
+    Word(BitsOp, Id, Id),
+    Compare(Order, Id, Id),
+    Choose(Id, Id, Id),
+    /// Zeros above.
+    Wide(Id),
+    /// Copies of the sign above.
+    Signed(Id),
+    /// The low bits.
+    Low(Id),
+    /// A function of which only this is known: equal operands give equal results.
+    Function(u64, Box<[Id]>),
+}
+
+/// A symbol.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub width: u8,
+    pub level: Level,
+    /// The loop in whose iterations it has a value each.
+    pub of: Option<usize>,
+    /// Bounds, unsigned.
+    pub range: (u64, u64),
+}
+
+/// All nodes and symbols.
+pub(super) struct Exprs {
+    nodes: Vec<(Node, u8, Level)>,
+    ids: FxHashMap<(Node, u8), Id>,
+    pub symbols: Vec<Symbol>,
+    /// True once there are too many nodes: nothing is claimed from then on.
+    pub full: bool,
+}
+
+fn mask(width: u8) -> u64 {
+    u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
+}
+
+/// The low bits as a signed number.
+pub(super) fn signed(value: u64, width: u8) -> i64 {
+    let by = 64 - u32::from(width.clamp(1, 64));
+    ((value << by) as i64) >> by
+}
+
+impl Exprs {
+    pub(super) fn new() -> Exprs {
+        Exprs {
+            nodes: Vec::new(),
+            ids: FxHashMap::default(),
+            symbols: Vec::new(),
+            full: false,
+        }
+    }
+
+    fn make(&mut self, node: Node, width: u8) -> Id {
+        let key = (node, width);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        if self.nodes.len() >= MAX_NODES {
+            self.full = true;
+            return Id(0);
+        }
+        let level = match &key.0 {
+            Node::Const(_) | Node::Base(_) => Level::Grid,
+            Node::Symbol(s) => self.symbols[*s as usize].level,
+            node => {
+                let mut level = Level::Grid;
+                operands(node, |id| level = level.max(self.level(id)));
+                level
+            }
+        };
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push((key.0.clone(), width, level));
+        self.ids.insert(key, id);
+        id
+    }
+
+    pub(super) fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.0 as usize].0
+    }
+
+    pub(super) fn width(&self, id: Id) -> u8 {
+        self.nodes[id.0 as usize].1
+    }
+
+    pub(super) fn level(&self, id: Id) -> Level {
+        self.nodes[id.0 as usize].2
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn value(&self, id: Id) -> Option<u64> {
+        match self.node(id) {
+            Node::Const(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    pub(super) fn constant(&mut self, value: u64, width: u8) -> Id {
+        self.make(Node::Const(value & mask(width)), width)
+    }
+
+    pub(super) fn truth(&mut self, b: bool) -> Id {
+        self.constant(u64::from(b), 1)
+    }
+
+    /// A new symbol.
+    pub(super) fn symbol(&mut self, symbol: Symbol) -> Id {
+        let width = symbol.width;
+        self.symbols.push(symbol);
+        self.make(Node::Symbol(self.symbols.len() as u32 - 1), width)
+    }
+
+    /// The node of a symbol.
+    pub(super) fn symbol_node(&mut self, s: u32) -> Id {
+        let width = self.symbols[s as usize].width;
+        self.make(Node::Symbol(s), width)
+    }
+
+    /// A new symbol without bounds.
+    pub(super) fn fresh(&mut self, width: u8, level: Level, of: Option<usize>) -> Id {
+        self.symbol(Symbol {
+            width,
+            level,
+            of,
+            range: (0, mask(width)),
+        })
+    }
+
+    pub(super) fn base(&mut self, object: u32, width: u8) -> Id {
+        self.make(Node::Base(object), width)
+    }
+
+    pub(super) fn function(&mut self, tag: u64, of: Vec<Id>, width: u8) -> Id {
+        self.make(Node::Function(tag, of.into()), width)
+    }
+
+    pub(super) fn word(&mut self, op: BitsOp, a: Id, b: Id) -> Id {
+        let w = self.width(a);
+        let (mut a, mut b) = (a, b);
+        if let (Some(x), Some(y)) = (self.value(a), self.value(b))
+            && let Some(v) = fold(op, x, y, w)
+        {
+            return self.constant(v, w);
+        }
+        let commutes = matches!(
+            op,
+            BitsOp::Add | BitsOp::Mul | BitsOp::And | BitsOp::Or | BitsOp::Xor
+        );
+        // A constant stands on the right, and the order of other operands says nothing.
+        if commutes && (self.value(a).is_some() || self.value(b).is_none() && b < a) {
+            (a, b) = (b, a);
+        }
+        let ones = mask(w);
+        match (op, self.value(b)) {
+            (BitsOp::Add | BitsOp::Or | BitsOp::Xor, Some(0))
+            | (BitsOp::Shl | BitsOp::LShr | BitsOp::AShr, Some(0))
+            | (BitsOp::Mul | BitsOp::UDiv | BitsOp::SDiv, Some(1)) => return a,
+            (BitsOp::Mul | BitsOp::And, Some(0)) => return b,
+            (BitsOp::And, Some(v)) if v == ones => return a,
+            (BitsOp::Or, Some(v)) if v == ones => return b,
+            (BitsOp::Shl, Some(by)) if by < u64::from(w) => {
+                let factor = self.constant(1 << by, w);
+                return self.word(BitsOp::Mul, a, factor);
+            }
+            (BitsOp::UDiv, Some(v)) if v.is_power_of_two() => {
+                let by = self.constant(u64::from(v.trailing_zeros()), w);
+                return self.word(BitsOp::LShr, a, by);
+            }
+            (BitsOp::URem, Some(v)) if v.is_power_of_two() => {
+                let low = self.constant(v - 1, w);
+                return self.word(BitsOp::And, a, low);
+            }
+            // (x + c) + d is x + (c + d), and so are products, and complements of complements.
+            (BitsOp::Add | BitsOp::Mul | BitsOp::Xor | BitsOp::And, Some(d)) => {
+                if let Node::Word(inner, x, c) = *self.node(a)
+                    && inner == op
+                    && let Some(c) = self.value(c)
+                    && let Some(v) = fold(op, c, d, w)
+                {
+                    let c = self.constant(v, w);
+                    return self.word(op, x, c);
+                }
+            }
+            _ => {}
+        }
+        if a == b {
+            match op {
+                BitsOp::And | BitsOp::Or => return a,
+                BitsOp::Xor => return self.constant(0, w),
+                _ => {}
+            }
+        }
+        if w == 1
+            && let Some(known) = self.condition(op, a, b)
+        {
+            return known;
+        }
+        self.make(Node::Word(op, a, b), w)
+    }
+
+    /// Conditions that absorb each other or meet again: `p and q or p and not q` is p.
+    fn condition(&mut self, op: BitsOp, a: Id, b: Id) -> Option<Id> {
+        let not_b = self.not(b);
+        match op {
+            BitsOp::And if a == not_b => return Some(self.truth(false)),
+            BitsOp::Or if a == not_b => return Some(self.truth(true)),
+            BitsOp::And | BitsOp::Or => {}
+            _ => return None,
+        }
+        let parts = |e: &Exprs, id: Id| match *e.node(id) {
+            Node::Word(inner, x, y) => Some((inner, x, y)),
+            _ => None,
+        };
+        let (p, q) = (parts(self, a), parts(self, b));
+        let dual = match op {
+            BitsOp::And => BitsOp::Or,
+            _ => BitsOp::And,
+        };
+        for (whole, other, of) in [(a, b, p), (b, a, q)] {
+            let Some((inner, x, y)) = of else { continue };
+            if inner == op && (x == other || y == other) {
+                return Some(whole);
+            }
+            if inner == dual && (x == other || y == other) {
+                return Some(other);
+            }
+            let not = self.not(other);
+            if inner == op && (x == not || y == not) {
+                return Some(self.truth(op == BitsOp::Or));
+            }
+            if inner == dual && x == not {
+                return Some(self.word(op, y, other));
+            }
+            if inner == dual && y == not {
+                return Some(self.word(op, x, other));
+            }
+        }
+        if let (Some((i, x, y)), Some((j, u, v))) = (p, q)
+            && i == dual
+            && j == dual
+        {
+            for (s, r) in [(x, y), (y, x)] {
+                let not = self.not(r);
+                if s == u && v == not || s == v && u == not {
+                    return Some(s);
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn not(&mut self, a: Id) -> Id {
+        let w = self.width(a);
+        let ones = self.constant(mask(w), w);
+        self.word(BitsOp::Xor, a, ones)
+    }
+
+    pub(super) fn and(&mut self, a: Id, b: Id) -> Id {
+        self.word(BitsOp::And, a, b)
+    }
+
+    pub(super) fn or(&mut self, a: Id, b: Id) -> Id {
+        self.word(BitsOp::Or, a, b)
+    }
+
+    pub(super) fn add(&mut self, a: Id, b: Id) -> Id {
+        self.word(BitsOp::Add, a, b)
+    }
+
+    pub(super) fn minus(&mut self, a: Id, b: Id) -> Id {
+        let w = self.width(a);
+        if a == b {
+            return self.constant(0, w);
+        }
+        let minus_one = self.constant(mask(w), w);
+        let negative = self.word(BitsOp::Mul, b, minus_one);
+        self.add(a, negative)
+    }
+
+    pub(super) fn compare(&mut self, order: Order, a: Id, b: Id) -> Id {
+        let w = self.width(a);
+        if let (Some(x), Some(y)) = (self.value(a), self.value(b)) {
+            let v = match order {
+                Order::Equal => x == y,
+                Order::Below => x < y,
+                Order::Less => signed(x, w) < signed(y, w),
+            };
+            return self.truth(v);
+        }
+        if a == b {
+            return self.truth(order == Order::Equal);
+        }
+        if order == Order::Below && self.value(b) == Some(0) {
+            return self.truth(false);
+        }
+        if order == Order::Equal {
+            let (a, b) = match self.value(a).is_some() || self.value(b).is_none() && b < a {
+                true => (b, a),
+                false => (a, b),
+            };
+            if w == 1 {
+                let different = self.word(BitsOp::Xor, a, b);
+                return self.not(different);
+            }
+            return self.make(Node::Compare(order, a, b), 1);
+        }
+        self.make(Node::Compare(order, a, b), 1)
+    }
+
+    pub(super) fn choose(&mut self, p: Id, a: Id, b: Id) -> Id {
+        match self.value(p) {
+            Some(0) => return b,
+            Some(_) => return a,
+            None if a == b => return a,
+            None => {}
+        }
+        if self.width(a) == 1 {
+            let not = self.not(p);
+            let (x, y) = (self.and(p, a), self.and(not, b));
+            return self.or(x, y);
+        }
+        if let Node::Choose(q, x, _) = *self.node(b)
+            && (q == p || x == a && q == p)
+        {
+            let Node::Choose(_, _, y) = *self.node(b) else {
+                return b;
+            };
+            return self.choose(p, a, y);
+        }
+        let w = self.width(a);
+        self.make(Node::Choose(p, a, b), w)
+    }
+
+    /// The word at another width, by its sign or by zeros above.
+    pub(super) fn resize(&mut self, a: Id, width: u8, sign: bool) -> Id {
+        let w = self.width(a);
+        if let Some(v) = self.value(a) {
+            let v = match sign {
+                true => signed(v, w) as u64,
+                false => v,
+            };
+            return self.constant(v, width);
+        }
+        match (width.cmp(&w), self.node(a).clone()) {
+            (std::cmp::Ordering::Equal, _) => a,
+            (std::cmp::Ordering::Less, Node::Wide(x) | Node::Signed(x))
+                if self.width(x) >= width =>
+            {
+                self.resize(x, width, false)
+            }
+            (std::cmp::Ordering::Less, Node::Base(object)) => self.base(object, width),
+            (std::cmp::Ordering::Less, _) => self.make(Node::Low(a), width),
+            (std::cmp::Ordering::Greater, Node::Base(object)) => self.base(object, width),
+            (std::cmp::Ordering::Greater, Node::Wide(x)) => self.make(Node::Wide(x), width),
+            (std::cmp::Ordering::Greater, _) if sign => self.make(Node::Signed(a), width),
+            (std::cmp::Ordering::Greater, _) => self.make(Node::Wide(a), width),
+        }
+    }
+
+    /// The expressions with some nodes put in the place of others.
+    pub(super) fn substitute(&mut self, ids: &[Id], map: &FxHashMap<Id, Id>) -> Vec<Id> {
+        let mut done: FxHashMap<Id, Id> = map.clone();
+        let mut out = Vec::with_capacity(ids.len());
+        for &root in ids {
+            let mut stack = vec![root];
+            while let Some(&id) = stack.last() {
+                if done.contains_key(&id) || self.full {
+                    stack.pop();
+                    continue;
+                }
+                let node = self.node(id).clone();
+                let mut open = Vec::new();
+                operands(&node, |o| {
+                    if !done.contains_key(&o) {
+                        open.push(o);
+                    }
+                });
+                if !open.is_empty() {
+                    stack.extend(open);
+                    continue;
+                }
+                stack.pop();
+                let w = self.width(id);
+                let of = |o: Id| done[&o];
+                let new = match node {
+                    Node::Const(_) | Node::Symbol(_) | Node::Base(_) => id,
+                    Node::Word(op, a, b) => self.word(op, of(a), of(b)),
+                    Node::Compare(order, a, b) => self.compare(order, of(a), of(b)),
+                    Node::Choose(p, a, b) => self.choose(of(p), of(a), of(b)),
+                    Node::Wide(a) => self.resize(of(a), w, false),
+                    Node::Signed(a) => self.resize(of(a), w, true),
+                    Node::Low(a) => self.resize(of(a), w, false),
+                    Node::Function(tag, list) => {
+                        let list = list.iter().map(|&o| of(o)).collect();
+                        self.function(tag, list, w)
+                    }
+                };
+                done.insert(id, new);
+            }
+            out.push(done.get(&root).copied().unwrap_or(root));
+        }
+        out
+    }
+
+    /// The symbols below some nodes.
+    pub(super) fn symbols_of(&self, ids: &[Id]) -> Vec<u32> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut out = Vec::new();
+        let mut stack = ids.to_vec();
+        while let Some(id) = stack.pop() {
+            if std::mem::replace(&mut seen[id.0 as usize], true) {
+                continue;
+            }
+            if let Node::Symbol(s) = self.node(id) {
+                out.push(*s);
+            }
+            operands(self.node(id), |o| stack.push(o));
+        }
+        out.sort_unstable();
+        out
+    }
+
+    /// The conditions that together are this one.
+    pub(super) fn literals(&self, id: Id) -> Vec<Id> {
+        let (mut out, mut stack) = (Vec::new(), vec![id]);
+        while let Some(id) = stack.pop() {
+            match *self.node(id) {
+                Node::Word(BitsOp::And, a, b) if self.width(id) == 1 => stack.extend([b, a]),
+                _ if out.contains(&id) => {}
+                _ => out.push(id),
+            }
+        }
+        out
+    }
+
+    /// The negated condition, where the node is a negation.
+    pub(super) fn negated(&self, id: Id) -> Option<Id> {
+        match *self.node(id) {
+            Node::Word(BitsOp::Xor, a, b) if self.width(id) == 1 && self.value(b) == Some(1) => {
+                Some(a)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Calls `f` with each operand of a node.
+pub(super) fn operands(node: &Node, mut f: impl FnMut(Id)) {
+    match node {
+        Node::Const(_) | Node::Symbol(_) | Node::Base(_) => {}
+        Node::Word(_, a, b) | Node::Compare(_, a, b) => {
+            f(*a);
+            f(*b);
+        }
+        Node::Choose(p, a, b) => {
+            f(*p);
+            f(*a);
+            f(*b);
+        }
+        Node::Wide(a) | Node::Signed(a) | Node::Low(a) => f(*a),
+        Node::Function(_, list) => list.iter().for_each(|o| f(*o)),
+    }
+}
+
+/// The value of an operation on constants; `None` where it has none.
+fn fold(op: BitsOp, a: u64, b: u64, w: u8) -> Option<u64> {
+    let (x, y) = (signed(a, w), signed(b, w));
+    let wide = u64::from(w);
+    let v = match op {
+        BitsOp::Add => a.wrapping_add(b),
+        BitsOp::Mul => a.wrapping_mul(b),
+        BitsOp::And => a & b,
+        BitsOp::Or => a | b,
+        BitsOp::Xor => a ^ b,
+        BitsOp::Shl if b >= wide => 0,
+        BitsOp::Shl => a << b,
+        BitsOp::LShr if b >= wide => 0,
+        BitsOp::LShr => a >> b,
+        BitsOp::AShr => (x >> b.min(wide - 1).min(63)) as u64,
+        BitsOp::UDiv => a.checked_div(b)?,
+        BitsOp::URem => a.checked_rem(b)?,
+        BitsOp::SDiv => x.checked_div(y)? as u64,
+        BitsOp::SRem => x.checked_rem(y)? as u64,
+    };
+    Some(v & mask(w))
+}

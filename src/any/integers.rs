@@ -1,0 +1,468 @@
+//! Machine words as whole numbers: what holds of them as polynomials.
+//!
+//! Problem: `cta * ntid + tid` defeats bits and is easy over the integers, but a machine word is a whole number only
+//! modulo a power of two. A word is congruent to the polynomial of its operands; it is that polynomial where the facts
+//! show that the polynomial lies in the range of the word, which is the obligation against wrap-around. A word for which
+//! they do not is an atom, a number in its range of which nothing else is known.
+//!
+//! Products are bounded by products of facts: a fact times an atom that is not negative is a fact. Sound in one
+//! direction: `proves` says that a polynomial is never negative where all conditions hold.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::expr::{Exprs, Id, Node, Order};
+use super::limits::{MAX_CONSTRAINTS, MAX_DEGREE, MAX_TERMS};
+use super::linear::{Atom, Poly, excluded};
+use crate::term::BitsOp;
+
+/// Words below each other that are read as sums.
+const MAX_DEPTH: usize = 48;
+
+/// What is known in one question.
+pub(super) struct Integers<'a> {
+    pub e: &'a mut Exprs,
+    /// Polynomials that are at least 0.
+    facts: Vec<Poly>,
+    atoms: FxHashSet<Atom>,
+    read: FxHashMap<Atom, Poly>,
+    positive: FxHashMap<Atom, bool>,
+    /// Symbols that count without wrapping: start, step and count, and how they are read.
+    counters: FxHashMap<Id, (Id, Id, Id, bool)>,
+    /// Sizes of the launch: products of different ones are at most this.
+    pub products: Vec<(Vec<Id>, i128)>,
+}
+
+fn limits_of(width: u8, sign: bool) -> (i128, i128) {
+    let w = u32::from(width);
+    match sign {
+        true => (-(1i128 << (w - 1)), (1i128 << (w - 1)) - 1),
+        false => (0, (1i128 << w) - 1),
+    }
+}
+
+impl<'a> Integers<'a> {
+    pub(super) fn new(e: &'a mut Exprs, products: Vec<(Vec<Id>, i128)>) -> Integers<'a> {
+        Integers {
+            e,
+            facts: Vec::new(),
+            atoms: FxHashSet::default(),
+            read: FxHashMap::default(),
+            positive: FxHashMap::default(),
+            counters: FxHashMap::default(),
+            products,
+        }
+    }
+
+    /// What was read under fewer facts may be read better under more.
+    fn forget(&mut self) {
+        self.read.clear();
+        self.positive.clear();
+    }
+
+    pub(super) fn fact(&mut self, p: Poly) {
+        if !self.facts.contains(&p) {
+            self.facts.push(p);
+            self.forget();
+        }
+    }
+
+    /// A symbol is its start and a multiple of its step.
+    pub(super) fn counter(&mut self, symbol: Id, (start, step, count): (Id, Id, Id), sign: bool) {
+        self.counters.insert(symbol, (start, step, count, sign));
+    }
+
+    /// Adds what holds where all literals do: a condition, or what is left of a disjunction.
+    pub(super) fn condition_or(&mut self, c: Id, literals: &[Id]) {
+        for l in self.e.literals(c) {
+            let mut left: Vec<Id> = Vec::new();
+            let mut stack = vec![l];
+            while let Some(id) = stack.pop() {
+                match *self.e.node(id) {
+                    Node::Word(BitsOp::Or, a, b) if self.e.width(id) == 1 => stack.extend([a, b]),
+                    _ => {
+                        let not = self.e.not(id);
+                        let parts = self.e.literals(not);
+                        if !parts
+                            .iter()
+                            .all(|p| literals.contains(p) || self.e.value(*p) == Some(1))
+                        {
+                            left.push(id);
+                        }
+                    }
+                }
+            }
+            if let [one] = left[..] {
+                for l in self.e.literals(one) {
+                    self.condition(l);
+                }
+            }
+        }
+    }
+
+    /// Adds a condition that holds.
+    pub(super) fn condition(&mut self, c: Id) {
+        let (c, negated) = match self.e.negated(c) {
+            Some(inner) => (inner, true),
+            None => (c, false),
+        };
+        let Node::Compare(order, a, b) = *self.e.node(c) else {
+            return;
+        };
+        if self.e.width(a) < 8 {
+            return;
+        }
+        let sign = order != Order::Below;
+        let (x, y) = (self.reading(a, sign), self.reading(b, sign));
+        let minus_one = Poly::constant(-1);
+        let facts = match (order, negated) {
+            (Order::Equal, true) => {
+                // Not zero, of what is never negative, is positive.
+                let difference = x.plus(-1, &y);
+                match difference {
+                    Some(d) if self.proves(&d) => vec![d.plus(1, &minus_one)],
+                    _ => return,
+                }
+            }
+            (Order::Equal, false) => vec![x.plus(-1, &y), y.plus(-1, &x)],
+            (_, false) => vec![y.plus(-1, &x).and_then(|p| p.plus(1, &minus_one))],
+            (_, true) => vec![x.plus(-1, &y)],
+        };
+        for f in facts.into_iter().flatten() {
+            self.fact(f);
+        }
+    }
+
+    /// The number that a word is, as a polynomial over atoms.
+    pub(super) fn reading(&mut self, id: Id, sign: bool) -> Poly {
+        self.read_at(id, sign, 0)
+    }
+
+    fn read_at(&mut self, id: Id, sign: bool, depth: usize) -> Poly {
+        if let Some(p) = self.read.get(&(id, sign)) {
+            return p.clone();
+        }
+        let (lo, hi) = limits_of(self.e.width(id), sign);
+        if let Some(&(start, step, count, exact)) = self.counters.get(&id)
+            && exact == sign
+        {
+            let (from, by) = (
+                self.read_at(start, sign, depth + 1),
+                self.read_at(step, true, depth + 1),
+            );
+            let times = self.atom(count, false);
+            let p = times.times(&by).and_then(|way| from.plus(1, &way));
+            if let Some(p) = p {
+                self.read.insert((id, sign), p.clone());
+                let bounds = [
+                    p.plus(-1, &Poly::constant(lo)),
+                    Poly::constant(hi).plus(-1, &p),
+                ];
+                self.facts.extend(bounds.into_iter().flatten());
+                return p;
+            }
+        }
+        let mut found = None;
+        for prefer in [true, false] {
+            let Some(p) = self.congruent(id, prefer, depth) else {
+                break;
+            };
+            if p.terms.len() > MAX_TERMS || p.degree() > MAX_DEGREE {
+                break;
+            }
+            let known = p.value().is_some_and(|v| lo <= v && v <= hi);
+            if known || self.within(&p, lo, hi) {
+                found = Some(p);
+                break;
+            }
+        }
+        let p = found.unwrap_or_else(|| self.atom(id, sign));
+        self.read.insert((id, sign), p.clone());
+        p
+    }
+
+    fn within(&mut self, p: &Poly, lo: i128, hi: i128) -> bool {
+        let below = p.plus(-1, &Poly::constant(lo));
+        let above = Poly::constant(hi).plus(-1, p);
+        match (below, above) {
+            (Some(a), Some(b)) => self.proves(&a) && self.proves(&b),
+            _ => false,
+        }
+    }
+
+    /// A number of which the bounds are known.
+    fn atom(&mut self, id: Id, sign: bool) -> Poly {
+        let width = self.e.width(id);
+        let (mut lo, mut hi) = limits_of(width, sign);
+        let mut key = (id, sign);
+        let range = match self.e.node(id) {
+            Node::Symbol(s) => Some(self.e.symbols[*s as usize].range),
+            _ => None,
+        };
+        if let Some((a, b)) = range
+            && i128::from(b) <= limits_of(width, true).1
+        {
+            // Both readings are one number.
+            (lo, hi) = (i128::from(a), i128::from(b));
+            key.1 = false;
+        }
+        let p = Poly::atom(key);
+        if self.atoms.insert(key) {
+            let bounds = [
+                p.plus(-1, &Poly::constant(lo)),
+                Poly::constant(hi).plus(-1, &p),
+            ];
+            self.facts.extend(bounds.into_iter().flatten());
+        }
+        p
+    }
+
+    /// A polynomial that is congruent to the word modulo 2^width.
+    fn congruent(&mut self, id: Id, sign: bool, depth: usize) -> Option<Poly> {
+        if depth > MAX_DEPTH {
+            return Some(self.atom(id, sign));
+        }
+        let width = self.e.width(id);
+        let next = depth + 1;
+        match self.e.node(id).clone() {
+            Node::Const(v) => Some(Poly::constant(match sign {
+                true => i128::from(super::expr::signed(v, width)),
+                false => i128::from(v),
+            })),
+            Node::Symbol(_) => Some(match self.counters.get(&id) {
+                Some(&(.., exact)) => self.read_at(id, exact, next),
+                None => self.atom(id, sign),
+            }),
+            Node::Word(BitsOp::Add, a, b) => {
+                let (x, y) = (
+                    self.congruent(a, sign, next)?,
+                    self.congruent(b, sign, next)?,
+                );
+                x.plus(1, &y)
+            }
+            Node::Word(BitsOp::Mul, a, b) => {
+                let (x, y) = (
+                    self.congruent(a, true, next)?,
+                    self.congruent(b, true, next)?,
+                );
+                let p = x.times(&y)?;
+                Some(
+                    match p.degree() <= MAX_DEGREE && p.terms.len() <= MAX_TERMS {
+                        true => p,
+                        false => self.atom(id, sign),
+                    },
+                )
+            }
+            Node::Low(a) => self.congruent(a, sign, next),
+            Node::Wide(a) => Some(self.read_at(a, false, next)),
+            Node::Signed(a) => Some(self.read_at(a, true, next)),
+            Node::Word(BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv, ..) => {
+                self.quotient(id, next);
+                Some(self.atom(id, sign))
+            }
+            Node::Word(BitsOp::And, a, b) => match self.e.value(b) {
+                Some(v) if v.wrapping_add(1).is_power_of_two() && v != u64::MAX => {
+                    // The low bits are what a shift leaves.
+                    let by = self.e.constant(u64::from((v + 1).trailing_zeros()), width);
+                    let q = self.e.word(BitsOp::LShr, a, by);
+                    let (x, q) = (self.read_at(a, false, next), self.read_at(q, false, next));
+                    x.plus(-(i128::from(v) + 1), &q)
+                }
+                _ => Some(self.atom(id, sign)),
+            },
+            Node::Word(op @ (BitsOp::URem | BitsOp::SRem), a, b) => {
+                let div = if op == BitsOp::URem {
+                    BitsOp::UDiv
+                } else {
+                    BitsOp::SDiv
+                };
+                let q = self.e.word(div, a, b);
+                let (x, q, d) = (
+                    self.read_at(a, op == BitsOp::SRem, next),
+                    self.read_at(q, op == BitsOp::SRem, next),
+                    self.read_at(b, op == BitsOp::SRem, next),
+                );
+                // x - (x / d) * d is the remainder whatever the signs, where d is not 0; elsewhere nothing is known.
+                match self.proves(&d.plus(-1, &Poly::constant(1))?) {
+                    true => x.plus(-1, &q.times(&d)?),
+                    false => Some(self.atom(id, sign)),
+                }
+            }
+            Node::Word(BitsOp::Or, a, b) if width > 1 && self.disjoint(a, b) => {
+                let (x, y) = (
+                    self.congruent(a, sign, next)?,
+                    self.congruent(b, sign, next)?,
+                );
+                x.plus(1, &y)
+            }
+            Node::Word(..)
+            | Node::Base(_)
+            | Node::Compare(..)
+            | Node::Choose(..)
+            | Node::Function(..) => Some(self.atom(id, sign)),
+        }
+    }
+
+    /// Whether two words have no bit in common: one ends in zeros where the other is small.
+    fn disjoint(&self, a: Id, b: Id) -> bool {
+        let zeros = |id: Id| match *self.e.node(id) {
+            Node::Const(v) => v.trailing_zeros(),
+            Node::Word(BitsOp::Mul, _, k) => self.e.value(k).map_or(0, u64::trailing_zeros),
+            _ => 0,
+        };
+        let size = |id: Id| match *self.e.node(id) {
+            Node::Const(v) => 64 - v.leading_zeros(),
+            Node::Symbol(s) => 64 - self.e.symbols[s as usize].range.1.leading_zeros(),
+            Node::Word(BitsOp::And, _, k) => self.e.value(k).map_or(64, |v| 64 - v.leading_zeros()),
+            _ => 64,
+        };
+        size(a) <= zeros(b) || size(b) <= zeros(a)
+    }
+
+    /// The facts that a quotient has: q*d <= x < (q+1)*d, for what is not negative.
+    fn quotient(&mut self, id: Id, depth: usize) {
+        let Node::Word(op, a, b) = *self.e.node(id) else {
+            return;
+        };
+        let sign = matches!(op, BitsOp::SDiv | BitsOp::AShr);
+        let q = self.atom(id, sign);
+        let x = self.read_at(a, sign, depth);
+        let d = match (op, self.e.value(b)) {
+            (BitsOp::LShr | BitsOp::AShr, Some(by)) if by < 63 => Poly::constant(1 << by),
+            (BitsOp::LShr | BitsOp::AShr, _) => return,
+            _ => self.read_at(b, sign, depth),
+        };
+        let one = Poly::constant(1);
+        let positive = d.plus(-1, &one).is_some_and(|p| self.proves(&p));
+        // A shift rounds down whatever the sign.
+        if !positive || op == BitsOp::SDiv && !self.proves(&x) {
+            return;
+        }
+        let whole = q.times(&d);
+        let low = whole.as_ref().and_then(|w| x.plus(-1, w));
+        let high = whole.and_then(|w| w.plus(1, &d)?.plus(-1, &x)?.plus(-1, &one));
+        for f in [low, high].into_iter().flatten() {
+            if !self.facts.contains(&f) {
+                self.facts.push(f);
+            }
+        }
+    }
+
+    /// Whether an atom is never negative, by the facts that are linear.
+    fn is_positive(&mut self, a: Atom) -> bool {
+        if let Some(&known) = self.positive.get(&a) {
+            return known;
+        }
+        self.positive.insert(a, false);
+        let holds = !a.1 || self.excludes(&Poly::atom(a), false);
+        self.positive.insert(a, holds);
+        holds
+    }
+
+    /// Whether the polynomial is at least 0 wherever all facts hold.
+    pub(super) fn proves(&mut self, p: &Poly) -> bool {
+        if let Some(v) = p.value() {
+            return v >= 0;
+        }
+        let all_positive = p
+            .terms
+            .iter()
+            .all(|(m, c)| *c > 0 && (m.is_empty() || m.iter().all(|a| !a.1)));
+        all_positive || self.excludes(p, false) || p.degree() > 1 && self.excludes(p, true)
+    }
+
+    fn excludes(&mut self, goal: &Poly, products: bool) -> bool {
+        let Some(negated) = Poly::constant(-1).plus(-1, goal) else {
+            return false;
+        };
+        let mut list = vec![negated];
+        if products {
+            self.multiplied(&mut list);
+        }
+        // Facts are drawn in by the monomials that they share with the question.
+        let mut seen: FxHashSet<Vec<Atom>> =
+            list.iter().flat_map(|p| p.terms.keys().cloned()).collect();
+        let mut left: Vec<&Poly> = self
+            .facts
+            .iter()
+            .filter(|f| products || f.degree() <= goal.degree().max(1))
+            .collect();
+        for _ in 0..3 {
+            let (near, far): (Vec<&Poly>, Vec<&Poly>) = left
+                .into_iter()
+                .partition(|f| f.terms.keys().any(|m| !m.is_empty() && seen.contains(m)));
+            for f in &near {
+                seen.extend(f.terms.keys().cloned());
+                list.push((*f).clone());
+            }
+            left = far;
+            if list.len() > MAX_CONSTRAINTS / 2 {
+                break;
+            }
+        }
+        for m in &seen {
+            self.size_product(m, &mut list);
+        }
+        excluded(&list)
+    }
+
+    /// A product of different sizes of the launch is bounded.
+    fn size_product(&self, m: &[Atom], list: &mut Vec<Poly>) {
+        if m.len() < 2 {
+            return;
+        }
+        for (sizes, most) in &self.products {
+            let mut left = sizes.clone();
+            let all = m.iter().all(|a| match left.iter().position(|s| *s == a.0) {
+                Some(i) => {
+                    left.remove(i);
+                    true
+                }
+                None => false,
+            });
+            if all {
+                let p = Poly {
+                    terms: [(m.to_vec(), 1)].into_iter().collect(),
+                };
+                list.extend(Poly::constant(*most).plus(-1, &p));
+            }
+        }
+    }
+
+    /// Adds facts times atoms, for the products in the list: at first for what is there, then for what came with it.
+    fn multiplied(&mut self, list: &mut Vec<Poly>) {
+        let mut done: FxHashSet<(usize, Vec<Atom>)> = FxHashSet::default();
+        for _ in 0..2 {
+            let wanted: FxHashSet<Vec<Atom>> = list
+                .iter()
+                .flat_map(|p| p.terms.keys().filter(|m| m.len() > 1).cloned())
+                .collect();
+            let mut wanted: Vec<Vec<Atom>> = wanted.into_iter().collect();
+            wanted.sort_unstable();
+            for m in &wanted {
+                for (i, x) in m.iter().enumerate() {
+                    let mut rest = m.clone();
+                    rest.remove(i);
+                    if !rest.iter().all(|a| self.is_positive(*a)) {
+                        continue;
+                    }
+                    let factor = Poly {
+                        terms: [(rest.clone(), 1)].into_iter().collect(),
+                    };
+                    for f in 0..self.facts.len() {
+                        let fact = &self.facts[f];
+                        if fact.degree() != 1
+                            || !fact.terms.contains_key(&vec![*x])
+                            || !done.insert((f, rest.clone()))
+                        {
+                            continue;
+                        }
+                        list.extend(fact.times(&factor));
+                        if list.len() > MAX_CONSTRAINTS / 2 {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

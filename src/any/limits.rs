@@ -1,0 +1,34 @@
+//! Every bound of the search in all launches, in one table.
+
+use std::time::Duration;
+
+/// Launches that are run before anything is proved, and after a proof failed.
+pub(super) const FIRST_LOOKS: usize = 6;
+pub(super) const LAUNCHES: usize = 400;
+
+/// Time for one launch, and for all that are run after a failed proof.
+pub(super) const ONE_LAUNCH: Duration = Duration::from_secs(2);
+pub(super) const ALL_LAUNCHES: Duration = Duration::from_secs(6);
+
+/// Threads of a launch that is tried.
+pub(super) const MAX_TRIED: u64 = 4096;
+
+/// Instructions, nodes of expressions, accesses and pairs of them of a kernel that is looked at.
+pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
+pub(super) const MAX_NODES: usize = 400_000;
+pub(super) const MAX_ACCESSES: usize = 600;
+pub(super) const MAX_PAIRS: usize = 60_000;
+
+/// Times that the body of a loop is read again until the set of its uniform registers is stable.
+pub(super) const MAX_ROUNDS: usize = 12;
+
+/// Constraints of one elimination, atoms of one product, and rounds of products.
+pub(super) const MAX_CONSTRAINTS: usize = 260;
+pub(super) const MAX_DEGREE: usize = 4;
+pub(super) const MAX_TERMS: usize = 60;
+
+/// Clauses that the solver learns about one question, and gates of it are those of the Boolean back end.
+pub(super) const MAX_LEARNT: u64 = 6_000;
+
+/// Depth to which an equation is taken apart by its strides.
+pub(super) const MAX_SPLITS: usize = 6;

@@ -1,0 +1,428 @@
+//! `volta race --any`: is the kernel free of races, deadlocks and memory errors in every launch?
+//!
+//! Problem: block, grid, integers and data that no flag binds take every value that the facts allow. Source: two
+//! arbitrary threads stand for all of them (GPUVerify, OOPSLA 2012), control flow by predication ("A lock-step
+//! semantics for GPU kernels", ESOP 2013); how this differs: addresses are compared over the integers in a mixed
+//! radix, with obligations against wrap-around, before anything is blasted to bits.
+//!
+//! Two halves that share nothing but the question. [`launches`] runs small launches in the simulator: only what it
+//! confirms is `defective`. [`proof`] reads the code once for an arbitrary thread and shows that no two threads
+//! conflict: only when every obligation is discharged, and no launch was seen to break, the answer is `clean`. All else is
+//! `unknown` with the obligations that are left.
+
+use std::time::{Duration, Instant};
+
+use crate::answer::{
+    AssumptionKind, Command, Finding, Launches, Part, Scope, Subject, UnknownKind,
+};
+use crate::check::{limits, times};
+use crate::input::{self, Files, Lowered};
+use crate::report::{Failure, Report, Verdict};
+use crate::spec::launch::MAX_THREADS;
+use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
+
+mod conflicts;
+mod expr;
+mod facts;
+mod flow;
+mod gates;
+mod integers;
+mod launches;
+mod limits;
+mod linear;
+mod loops;
+mod proof;
+mod radix;
+mod walk;
+mod words;
+
+use facts::{Names, Size, SizeFact};
+use launches::{Concrete, FreeInt, Freedom};
+use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH};
+use proof::Proof;
+
+/// Everything that is asked.
+struct Question<'a> {
+    /// What was said, without the facts about sizes.
+    layers: Vec<Settings>,
+    files: &'a Files,
+    spec: KernelSpec,
+    lowered: Lowered,
+    freedom: Freedom,
+    limits: Limits,
+    start: Instant,
+}
+
+/// What the launches that were run came to.
+#[derive(Default)]
+struct Tried {
+    /// The launch that breaks, with its report.
+    broken: Option<(Concrete, Report)>,
+    /// A report to begin others from, the one with the most warnings.
+    base: Option<Report>,
+    /// Why the first launch that could not be run was refused.
+    refused: Option<Failure>,
+    count: usize,
+}
+
+/// Looks at one kernel in every launch.
+pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    let question = Question::new(layers, files)?;
+    let all = question.freedom.launches();
+    let (first, rest) = all.split_at(all.len().min(FIRST_LOOKS));
+    let mut tried = Tried::default();
+    question.run(first, ALL_LAUNCHES, &mut tried);
+    let mut proof = Proof::default();
+    if tried.broken.is_none() && tried.base.is_some() {
+        proof = question.prove()?;
+        if !proof.holds {
+            let guided: Vec<Concrete> = proof
+                .candidates
+                .iter()
+                .filter(|c| question.is_small(c))
+                .cloned()
+                .collect();
+            question.run(&guided, ALL_LAUNCHES, &mut tried);
+        }
+        if !proof.holds && tried.broken.is_none() {
+            question.run(rest, ALL_LAUNCHES, &mut tried);
+        }
+    }
+    let report = match (tried.broken, tried.base, tried.refused) {
+        (Some((launch, report)), _, _) => question.defective(&launch, report),
+        (None, Some(base), _) if proof.holds => question.clean(base, proof),
+        (None, Some(base), _) => question.undecided(base, proof.open, tried.count),
+        (None, None, Some(failure)) => return Err(failure),
+        (None, None, None) => return Err(question.empty()),
+    };
+    Ok(report)
+}
+
+impl<'a> Question<'a> {
+    fn new(layers: Layers, files: &'a Files) -> Result<Question<'a>, Failure> {
+        let start = Instant::now();
+        let options = layers.options()?;
+        let mut own: Vec<Settings> = layers.0.iter().map(|&s| s.clone()).collect();
+        let said: Vec<Vec<String>> = own
+            .iter_mut()
+            .map(|s| std::mem::take(&mut s.assume))
+            .collect();
+        for s in &mut own {
+            s.any = Some(false);
+        }
+        let borrowed: Vec<&Settings> = own.iter().collect();
+        let bare = input::spec(Layers(&borrowed), Which::Kernel, files, None)?;
+        let lowered = input::lower(files, &bare)?;
+        let names = Names {
+            kernel: &lowered.kernel,
+            given: &bare.names,
+        };
+        let mut facts = Vec::new();
+        for (settings, texts) in own.iter_mut().zip(said) {
+            for text in texts {
+                match SizeFact::parse(&text, &names)? {
+                    Some(fact) => facts.push(fact),
+                    None => settings.assume.push(text),
+                }
+            }
+        }
+        let borrowed: Vec<&Settings> = own.iter().collect();
+        let spec = input::spec(Layers(&borrowed), Which::Kernel, files, None)?;
+        let freedom = freedom(&lowered, &spec, facts)?;
+        Ok(Question {
+            layers: own,
+            files,
+            spec,
+            lowered,
+            freedom,
+            limits: limits(&options, start),
+            start,
+        })
+    }
+
+    /// Runs launches until one breaks or the time is over.
+    fn run(&self, launches: &[Concrete], time: Duration, tried: &mut Tried) {
+        let end = Instant::now() + time;
+        for launch in launches {
+            if self.limits.reached().is_some() || Instant::now() >= end {
+                return;
+            }
+            match self.run_one(launch) {
+                Ok(report) if report.verdict == Verdict::Defective => {
+                    tried.count += 1;
+                    tried.broken = Some((launch.clone(), report));
+                    return;
+                }
+                Ok(report) => {
+                    tried.count += 1;
+                    let more = |old: &Report| report.warnings.len() > old.warnings.len();
+                    if tried.base.as_ref().is_none_or(more) {
+                        tried.base = Some(report);
+                    }
+                }
+                Err(failure) => {
+                    tried.refused.get_or_insert(failure);
+                }
+            }
+        }
+    }
+
+    fn run_one(&self, launch: &Concrete) -> Result<Report, Failure> {
+        let left = self
+            .limits
+            .deadline
+            .map(|d| d.saturating_duration_since(Instant::now()));
+        let time = left.map_or(ONE_LAUNCH, |l| l.min(ONE_LAUNCH));
+        let ints = self.freedom.ints.iter().zip(&launch.ints);
+        let top = Settings {
+            block: Some(spec::manifest::Triple(launch.block)),
+            grid: Some(spec::manifest::Triple(launch.grid)),
+            args: ints
+                .map(|(p, v)| (p.key.clone(), spec::manifest::ArgText(v.to_string())))
+                .collect(),
+            any: Some(false),
+            timeout: Some(time.as_secs_f64()),
+            ..Settings::default()
+        };
+        let mut all: Vec<&Settings> = self.layers.iter().collect();
+        all.push(&top);
+        crate::race::race(Layers(&all), self.files)
+    }
+
+    /// What is shown of all launches.
+    fn prove(&self) -> Result<Proof, Failure> {
+        let mut probe = self.spec.clone();
+        probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
+        let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
+        let strict = self.layers.iter().rev().find_map(|s| s.strict) == Some(true);
+        Ok(proof::prove(&proof::Subject {
+            kernel: &self.lowered.kernel,
+            resolved: &setup.kernels[0],
+            arrays: &setup.arrays,
+            freedom: &self.freedom,
+            strict,
+            limits: &self.limits,
+        }))
+    }
+
+    /// Whether a launch can be run in a moment.
+    fn is_small(&self, launch: &Concrete) -> bool {
+        let count = |v: [u32; 3]| v.iter().map(|&n| u64::from(n)).product::<u64>();
+        self.freedom.admits(launch)
+            && count(launch.block).saturating_mul(count(launch.grid)) <= MAX_TRIED
+    }
+
+    fn clean(&self, base: Report, proof: Proof) -> Report {
+        let mut report = self.open(base);
+        report.verdict = Verdict::Clean;
+        for w in proof.warnings {
+            let known = report.warnings.iter().any(|old| {
+                old.kind == w.kind
+                    && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line)
+            });
+            if !known {
+                report.warnings.push(w);
+            }
+        }
+        self.finish(report)
+    }
+
+    /// The command that shows what one launch does.
+    fn command(&self, launch: &Concrete) -> String {
+        let mut out = format!("volta race {}", self.spec.file.display());
+        if let Some(entry) = &self.spec.entry {
+            out += &format!(" --entry {entry}");
+        }
+        out += &format!(
+            " --block {} --grid {}",
+            spec::launch::show(launch.block),
+            spec::launch::show(launch.grid)
+        );
+        for arg in &self.spec.args {
+            out += &format!(" --arg '{}'", arg.text);
+        }
+        for (p, v) in self.freedom.ints.iter().zip(&launch.ints) {
+            out += &format!(" --arg {}={v}", p.key);
+        }
+        out
+    }
+
+    /// A launch in words.
+    fn words(&self, launch: &Concrete) -> String {
+        let ints = self.freedom.ints.iter().zip(&launch.ints);
+        let ints: Vec<String> = ints.map(|(p, v)| format!(", {} = {v}", p.name)).collect();
+        format!(
+            "block {}, grid {}{}",
+            spec::launch::show(launch.block),
+            spec::launch::show(launch.grid),
+            ints.concat()
+        )
+    }
+
+    fn defective(&self, launch: &Concrete, mut report: Report) -> Report {
+        let command = self.command(launch);
+        for d in report.defects.iter_mut().take(1) {
+            d.hint = Some(format!("this launch shows it: {command}"));
+        }
+        report.scope.launches = Some(Launches {
+            text: format!("this launch breaks: {}", self.words(launch)),
+            assumed: self.assumed(),
+        });
+        self.finish(report)
+    }
+
+    /// The launches that a proof speaks of, in words.
+    fn scope(&self) -> String {
+        let f = &self.freedom;
+        let show = |fixed: &[Option<u32>; 3]| {
+            let list: Vec<String> = fixed
+                .iter()
+                .map(|v| v.map_or("*".into(), |v| v.to_string()))
+                .collect();
+            list.join(",")
+        };
+        let mut parts = Vec::new();
+        match f.block {
+            [Some(x), Some(y), Some(z)] => parts.push(format!("block {x},{y},{z}")),
+            b => {
+                let most = f.most.min(MAX_THREADS);
+                parts.push(format!("all blocks {} up to {most} threads", show(&b)));
+            }
+        }
+        match f.grid {
+            [Some(x), Some(y), Some(z)] => parts.push(format!("grid {x},{y},{z}")),
+            g => parts.push(format!("all grids {} of fewer than 2^31 threads", show(&g))),
+        }
+        if !f.ints.is_empty() {
+            let names: Vec<&str> = f.ints.iter().map(|p| p.name.as_str()).collect();
+            parts.push(format!("all values of {}", names.join(", ")));
+        }
+        parts.push("all data".to_string());
+        let mut out = parts.join(", ");
+        if !f.facts.is_empty() {
+            let texts: Vec<&str> = f.facts.iter().map(|f| f.text.as_str()).collect();
+            out += &format!("; with {}", texts.join(" and "));
+        }
+        out
+    }
+
+    /// The facts that restrict the launches.
+    fn assumed(&self) -> Vec<String> {
+        let mut out: Vec<String> = self.freedom.facts.iter().map(|f| f.text.clone()).collect();
+        let sides = [
+            ("block", self.freedom.block, self.spec.launch.block),
+            ("grid", self.freedom.grid, self.spec.launch.grid),
+        ];
+        for (name, fixed, given) in sides {
+            if given.is_some() || name == "block" && self.lowered.kernel.reqntid.is_some() {
+                continue;
+            }
+            for (axis, v) in ["x", "y", "z"].iter().zip(fixed) {
+                out.extend(v.map(|v| format!("{name}.{axis} == {v}")));
+            }
+        }
+        out
+    }
+
+    /// A report that speaks of all launches, without findings.
+    fn open(&self, mut base: Report) -> Report {
+        base.defects.clear();
+        base.unknown.clear();
+        base.outputs = crate::answer::Outputs::Compared(Vec::new());
+        base.scope = Scope {
+            whole_grid: true,
+            launches: Some(Launches {
+                text: self.scope(),
+                assumed: self.assumed(),
+            }),
+            ..Scope::default()
+        };
+        if let Some(Subject::Kernel(k)) = &mut base.subjects.kernel {
+            // A component that takes every value is shown as 0.
+            k.block = self.freedom.block.map(Option::unwrap_or_default);
+            k.grid = self.freedom.grid.map(Option::unwrap_or_default);
+        }
+        let free = |name: &str| self.freedom.ints.iter().any(|p| p.name == name);
+        if let Some(bound) = &mut base.inputs.bindings.kernel {
+            bound.retain(|b| !free(&b.name));
+        }
+        if let Some(launched) = &mut base.inputs.launch.kernel {
+            launched.args = self.spec.args.iter().map(|a| a.text.clone()).collect();
+        }
+        for f in &self.freedom.facts {
+            base.assumptions
+                .push(AssumptionKind::Fact.says(format!("{}, as --assume says", f.text)));
+        }
+        base
+    }
+
+    fn undecided(&self, base: Report, open: Vec<Finding<UnknownKind>>, tried: usize) -> Report {
+        let mut report = self.open(base);
+        report.verdict = Verdict::Unknown;
+        report.unknown = open;
+        let message = format!(
+            "{tried} small launches were run, and none of them breaks; that proves nothing of others"
+        );
+        report
+            .unknown
+            .push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
+        self.finish(report)
+    }
+
+    /// No launch satisfies the facts: nothing is proved of the empty set.
+    fn empty(&self) -> Failure {
+        let message = "no small launch satisfies what --assume, --block and --grid say together";
+        Failure::new(crate::answer::ErrorKind::Fact, message)
+    }
+
+    fn finish(&self, mut report: Report) -> Report {
+        report.command = Command::Race;
+        report.stats.seconds = times(self.start, self.start, self.start);
+        let options = report.inputs.options.deny.clone();
+        report.deny(&options);
+        report
+    }
+}
+
+/// What a launch may choose.
+fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result<Freedom, Failure> {
+    let kernel = &lowered.kernel;
+    let block = spec.launch.block.or(kernel.reqntid);
+    let fixed = |given: Option<[u32; 3]>, size: fn(u8) -> Size| {
+        let component = |axis: u8| match given {
+            Some(v) => Some(v[axis as usize]),
+            None => Freedom::unread(kernel, &facts, size(axis)).then_some(1),
+        };
+        [component(0), component(1), component(2)]
+    };
+    let (block, grid) = (
+        fixed(block, Size::Block),
+        fixed(spec.launch.grid, Size::Grid),
+    );
+    let mut probe = spec.clone();
+    probe.launch.block = Some(block.map(|v| v.unwrap_or(1)));
+    let setup = spec::resolve(&[(kernel, &probe)], &[])?;
+    let ints = setup.kernels[0].without_value.iter().filter_map(|u| {
+        let key = u.flag.strip_prefix("--arg ")?;
+        let (position, field) = match key.split_once('+') {
+            Some((p, f)) => (p.parse::<usize>().ok()?, f.parse::<u32>().ok()?),
+            None => (key.parse::<usize>().ok()?, 0),
+        };
+        let param = kernel.params.get(position)?;
+        let float = matches!(param.kind, crate::kernel::ParamKind::Float(_));
+        let decides = setup.kernels[0].unbound.iter().any(|d| d.flag == u.flag);
+        (decides && !float).then(|| FreeInt {
+            name: u.name.clone(),
+            key: key.to_string(),
+            offset: param.offset + field,
+            bytes: param.bytes,
+        })
+    });
+    Ok(Freedom {
+        block,
+        grid,
+        ints: ints.collect(),
+        facts,
+        most: kernel.maxntid.unwrap_or(MAX_THREADS),
+    })
+}

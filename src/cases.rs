@@ -1,0 +1,209 @@
+//! Branches and loops that small integers decide: one case for each content that the facts allow.
+//!
+//! Problem: `for (k = row[i]; k < row[i + 1]; k++)` has no outcome over symbols. Where `--assume` says that there are few
+//! contents of an array, or few values of a parameter without one, the command is run for each, with that content known.
+//!
+//! Sound: an array is split only whole, into all contents that its facts allow; facts about different arrays are
+//! independent. A proof needs one of every case. A case in which the reference (or a kernel that is looked at alone)
+//! leaves its arrays because of that content is left out, as for places that data choose, which is said; one case at
+//! least has to remain. A defect or a difference in a case is one for its content, which is shown.
+//!
+//! Not claimed: anything where the contents are more than [`MOST`].
+
+use crate::answer::{
+    self, AssumptionKind, DefectKind, Finding, Part, UnknownKind, Verdict, WarningKind,
+};
+use crate::explain::text;
+use crate::report::{Failure, Report};
+use crate::spec::{ElemTy, Given, Setup, Value};
+use crate::term::facts::Elements;
+
+/// Contents that are looked at.
+const MOST: usize = 64;
+/// Contents of one array before its facts are asked.
+const TRIED: u128 = 1 << 12;
+
+/// One content of all arrays that are split.
+struct Case {
+    setup: Setup,
+    /// In words.
+    text: String,
+    inputs: Vec<(String, answer::InputElement)>,
+}
+
+/// Runs a command again for each content that the facts allow, if it was open because of what data decide.
+pub(crate) fn each(
+    setup: &Setup,
+    first: Report,
+    mut look: impl FnMut(&Setup) -> Result<Report, Failure>,
+) -> Result<Report, Failure> {
+    if first.verdict != Verdict::Unknown || !first.unknown.iter().any(depends_on_data) {
+        return Ok(first);
+    }
+    let cases = split(setup);
+    let (mut proved, mut left_out) = (None, 0);
+    let count = cases.len();
+    for case in cases {
+        let mut report = look(&case.setup)?;
+        match report.verdict {
+            Verdict::Equivalent | Verdict::Clean => proved = Some(report),
+            Verdict::Defective if leaves_arrays(&report) => left_out += 1,
+            // Where no row has an element, none is written.
+            Verdict::Unknown if writes_nothing(&report) => {}
+            _ => {
+                case.tell(&mut report);
+                return Ok(report);
+            }
+        }
+    }
+    let Some(mut report) = proved else {
+        return Ok(first);
+    };
+    let rest = match left_out {
+        0 => String::new(),
+        n => format!("; {n} of them, on which a kernel leaves its arrays, are left out"),
+    };
+    report.assumptions.push(AssumptionKind::Fact.says(format!(
+        "each of the {count} contents that --assume allows was looked at{rest}"
+    )));
+    Ok(report)
+}
+
+fn depends_on_data(u: &Finding<UnknownKind>) -> bool {
+    use UnknownKind::*;
+    matches!(
+        u.kind,
+        DataDependentBranch | DataDependentAddress | MissingBinding | UnboundedLoop
+    )
+}
+
+/// True if nothing is open but that there is nothing to compare.
+fn writes_nothing(report: &Report) -> bool {
+    let nothing = |u: &Finding<UnknownKind>| u.kind == UnknownKind::NothingToCompare;
+    !report.unknown.is_empty() && report.unknown.iter().all(nothing)
+}
+
+/// True if the reference, or the only kernel, accesses what lies outside of its arrays.
+fn leaves_arrays(report: &Report) -> bool {
+    let outside = |d: &Finding<DefectKind>| {
+        d.kind == DefectKind::OutOfBounds && matches!(d.kernel, Part::Reference | Part::Kernel)
+    };
+    report.defects.iter().any(outside)
+}
+
+/// All contents of the arrays and parameters of which the facts allow few; none if they are too many.
+fn split(setup: &Setup) -> Vec<Case> {
+    let Some(facts) = setup.kernels.first().map(|k| k.bindings.facts.clone()) else {
+        return Vec::new();
+    };
+    let mut all: Vec<Vec<(Elements, Vec<i128>)>> = vec![Vec::new()];
+    for e in facts.all() {
+        let known = setup.arrays[e.array].initial.is_some();
+        let Some(contents) = contents(e).filter(|_| !known) else {
+            continue;
+        };
+        if all.len() * contents.len() > MOST {
+            continue;
+        }
+        all = all
+            .into_iter()
+            .flat_map(|c| {
+                contents.iter().map(move |v| {
+                    let mut c = c.clone();
+                    c.push((*e, v.clone()));
+                    c
+                })
+            })
+            .collect();
+    }
+    all.retain(|c| !c.is_empty());
+    all.into_iter().map(|c| Case::new(setup, &c)).collect()
+}
+
+/// The contents of an array that its facts allow, if they are few.
+fn contents(e: &Elements) -> Option<Vec<Vec<i128>>> {
+    let values = u128::try_from(e.hi - e.lo + 1).ok()?;
+    let count = u32::try_from(e.count?).ok().filter(|n| *n > 0)?;
+    values.checked_pow(count).filter(|n| *n <= TRIED)?;
+    let mut out: Vec<Vec<i128>> = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = |v: Vec<i128>| {
+            (e.lo..=e.hi).map(move |x| {
+                let mut v = v.clone();
+                v.push(x);
+                v
+            })
+        };
+        out = out.into_iter().flat_map(longer).collect();
+    }
+    out.retain(|v| {
+        let at: Vec<(u64, i128)> = (0..).zip(v.iter().copied()).collect();
+        e.allow(&at)
+    });
+    (out.len() <= MOST).then_some(out)
+}
+
+impl Case {
+    fn new(setup: &Setup, contents: &[(Elements, Vec<i128>)]) -> Case {
+        let mut setup = setup.clone();
+        let (mut texts, mut inputs) = (Vec::new(), Vec::new());
+        for (e, values) in contents {
+            let bytes = e.width / 8;
+            let given = |(i, v): (usize, &i128)| Given {
+                array: e.array,
+                off: i as u64 * u64::from(bytes),
+                bytes,
+                value: *v as u64 & (u64::MAX >> (64 - e.width)),
+            };
+            let given: Vec<Given> = values.iter().enumerate().map(given).collect();
+            for k in &mut setup.kernels {
+                k.bindings.given.extend(given.iter().cloned());
+                for f in &mut k.bindings.fields {
+                    if f.value == Value::Symbol(e.array) {
+                        f.value = Value::Bits(given[0].value);
+                    }
+                }
+            }
+            let name = setup.arrays[e.array].name.clone();
+            let shown: Vec<String> = values.iter().map(i128::to_string).collect();
+            texts.push(match &shown[..] {
+                [one] => format!("{name} = {one}"),
+                all => format!("{name} = [{}]", all.join(",")),
+            });
+            let ty = setup.arrays[e.array].elem.unwrap_or(ElemTy::Int {
+                width: e.width,
+                signed: true,
+            });
+            for g in given.iter().filter(|g| g.value != 0) {
+                let element = answer::InputElement {
+                    element: text::index(&setup.arrays, g.array, g.off, g.bytes.into()),
+                    r#type: text::type_name(ty),
+                    value: text::bits(g.value, Some(ty)),
+                };
+                inputs.push((name.clone(), element));
+            }
+        }
+        Case {
+            setup,
+            text: texts.join(", "),
+            inputs,
+        }
+    }
+
+    /// Says which content a report is about.
+    fn tell(self, report: &mut Report) {
+        let message = format!("the answer is about the content {}", self.text);
+        let part = match report.defects.first() {
+            Some(d) => d.kernel,
+            None => report.unknown.first().map_or(Part::Pair, |u| u.kernel),
+        };
+        report
+            .warnings
+            .push(answer::Finding::new(part, WarningKind::Note, message));
+        if let Some(c) = &mut report.counterexample {
+            for (name, element) in self.inputs {
+                c.inputs.entry(name).or_default().push(element);
+            }
+        }
+    }
+}

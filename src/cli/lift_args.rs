@@ -1,0 +1,42 @@
+//! The flags of `volta lift`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use volta::spec::manifest::{Settings, Side};
+
+use super::{BindArgs, LaunchArgs, OutputArgs, settings};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  volta lift softmax.ptx --threads 32 --name 0=x --name 1=y --arg x=in:f32[4,32] --arg y=out:f32[4,32]
+  volta lift matmul.ptx --block 16,16 --for n=16,32,48 --arg 0=in:f32[{n},{n}] --arg 1=in:f32[{n},{n}] --arg 2=out:f32[{n},{n}]
+
+Exit status: 0 lifted, 1 defective or denied, 2 input error, 3 unknown";
+
+/// `volta lift`.
+#[derive(Debug, Args)]
+pub struct LiftArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl LiftArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! Integers that are compared with numbers, one number after the other.
+//!
+//! Problem: `table[e] * x` and `e == 0 ? table[0] * x : (e == 1 ? table[1] * x : ...)` are equal, for e is a number for which
+//! both read one element; and a chain of selections by ids that differ is a sum of which one summand counts. Canonical
+//! forms see neither. The way: an equality of an integer with a number is chosen, which some selection depends on. Where
+//! it holds, the number takes the integer's place, in places that it chooses too (`term::gather`), and conditions that it
+//! excludes ([`TermStore::excludes`]) fail; where it does not hold, it is false. Each case is a goal for the other tactics,
+//! or is split again.
+//!
+//! Sound: the cases cover all inputs. One is left out only if no value is left that facts, and the bounds of what is
+//! accessed, allow an integer. That all accesses are inside is taken for granted here, and shown of the optimized kernel
+//! elsewhere (`decide::bounds`). What is proved rests on relations among elements; those do not move
+//! (`decide::renaming`).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::FORMS;
+use crate::decide::limits::TACTICS;
+use crate::decide::prove::{Proof, Proved, Prover};
+use crate::decide::refute::links;
+use crate::decide::tactic::{Attempt, Tactic};
+use crate::term::rebuild::rebuild;
+use crate::term::{ICmp, Term, TermId, TermStore, sext};
+
+pub(crate) struct Indices;
+
+/// A case that is left.
+struct Case {
+    store: TermStore,
+    /// The goal.
+    pair: [TermId; 2],
+    /// What bounds integers.
+    premises: Vec<TermId>,
+    /// Integers, and numbers that they are not.
+    not: Vec<(TermId, u64)>,
+}
+
+impl Tactic for Indices {
+    fn name(&self) -> &'static str {
+        "indices"
+    }
+
+    fn applies(&self, prover: &Prover<'_>, a: TermId, b: TermId) -> bool {
+        let store = prover.store;
+        let linked = store.has_places() || store.facts.all().iter().any(|e| e.distinct || e.sorted);
+        linked && store.reachable(&[a, b]).len() <= TACTICS.index_terms
+    }
+
+    fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
+        let premises = links::premises(prover.store, &[a, b]);
+        let roots: Vec<TermId> = [a, b].into_iter().chain(premises).collect();
+        let (store, roots) = changed(prover.store, &roots, |_, _, _| None);
+        let mut open = vec![Case {
+            store,
+            pair: [roots[0], roots[1]],
+            premises: roots[2..].to_vec(),
+            not: Vec::new(),
+        }];
+        let (mut all, mut cases) = (Proved::TERMS, 0);
+        while let Some(case) = open.pop() {
+            cases += 1;
+            if cases > TACTICS.index_cases || prover.limits.reached().is_some() {
+                return Attempt::Stuck;
+            }
+            // The first one is what other tactics did not prove.
+            if cases > 1 {
+                let mut inner = Prover::new(&case.store, prover.limits);
+                let proof = super::implied(&mut inner, FORMS, case.pair[0], case.pair[1]);
+                if let Proof::Yes(p) = proof {
+                    all.positive_logarithms |= p.positive_logarithms;
+                    continue;
+                }
+            }
+            let Some((t, v)) = question(&case) else {
+                return Attempt::Stuck;
+            };
+            open.extend(
+                [case.without(t, v), Some(case.with(t, v))]
+                    .into_iter()
+                    .flatten(),
+            );
+        }
+        Attempt::Done(Proof::Yes(all))
+    }
+}
+
+/// The terms in a store of their own, some of them replaced.
+fn changed(
+    from: &TermStore,
+    roots: &[TermId],
+    mut replace: impl FnMut(&mut TermStore, TermId, &crate::term::rebuild::Images) -> Option<TermId>,
+) -> (TermStore, Vec<TermId>) {
+    let mut into = TermStore::new();
+    into.facts = from.facts.clone();
+    let roots = rebuild(from, roots, &mut into, |s, t, m| {
+        replace(s, t, m).or_else(|| from.settled_element(t, s, |x| m.of(x)))
+    });
+    (into, roots)
+}
+
+/// An integer and a number that it is compared with, on which a selection depends.
+fn question(case: &Case) -> Option<(TermId, u64)> {
+    let store = &case.store;
+    let mut seen: FxHashSet<TermId> = FxHashSet::default();
+    for t in store.reachable(&case.pair) {
+        let p = match store.get(t) {
+            Term::Select(p, ..) | Term::BitsSelect(p, ..) | Term::OfBool { p, .. } => p,
+            _ => continue,
+        };
+        for c in store.conjuncts(Some(p)) {
+            let c = match store.get(c) {
+                Term::Not(c) => c,
+                _ => c,
+            };
+            if !seen.insert(c) {
+                continue;
+            }
+            if let Term::ICmp(ICmp::Eq, x, y) = store.get(c) {
+                let known = |x: TermId, y: TermId| Some((x, store.as_bits(y)?));
+                if let Some(found) = known(x, y).or_else(|| known(y, x)) {
+                    return Some(found);
+                }
+            }
+        }
+    }
+    None
+}
+
+impl Case {
+    fn roots(&self) -> Vec<TermId> {
+        let integers = self.not.iter().map(|n| n.0);
+        let all = self.pair.iter().chain(&self.premises).copied();
+        all.chain(integers).collect()
+    }
+
+    /// The case again, with what its terms became.
+    fn of(&self, store: TermStore, roots: &[TermId]) -> Case {
+        let n = 2 + self.premises.len();
+        Case {
+            store,
+            pair: [roots[0], roots[1]],
+            premises: roots[2..n].to_vec(),
+            not: roots[n..]
+                .iter()
+                .zip(&self.not)
+                .map(|(&t, n)| (t, n.1))
+                .collect(),
+        }
+    }
+
+    /// Where the integer is the number.
+    fn with(&self, t: TermId, v: u64) -> Case {
+        let mut from = self.store.clone();
+        let number = from.bits(from.width(t), v);
+        let is = from.icmp(ICmp::Eq, t, number);
+        // What it excludes is found where the integer still has its name.
+        let mut fails: FxHashSet<TermId> = FxHashSet::default();
+        for q in from.reachable(&self.roots()) {
+            if matches!(from.get(q), Term::ICmp(ICmp::Eq, ..)) && q != is && from.excludes(is, q) {
+                fails.insert(q);
+            }
+        }
+        let (store, roots) = changed(&from, &self.roots(), |into, x, _| {
+            if x == t {
+                return Some(into.bits(from.width(t), v));
+            }
+            fails.contains(&x).then(|| into.bool(false))
+        });
+        self.of(store, &roots)
+    }
+
+    /// Where it is another; `None` if there is none.
+    fn without(&self, t: TermId, v: u64) -> Option<Case> {
+        let mut from = self.store.clone();
+        let number = from.bits(from.width(t), v);
+        let is = from.icmp(ICmp::Eq, t, number);
+        let mut roots = self.roots();
+        roots.push(t);
+        let (store, roots) = changed(&from, &roots, |into, x, _| {
+            (x == is).then(|| into.bool(false))
+        });
+        let last = *roots.last()?;
+        let mut case = self.of(store, &roots[..roots.len() - 1]);
+        case.not.push((last, v));
+        (!case.is_empty(last)).then_some(case)
+    }
+
+    /// True if an integer is none of the numbers that it may be.
+    fn is_empty(&self, t: TermId) -> bool {
+        let (mut lo, mut hi) = self.store.integer_range(t);
+        for &p in &self.premises {
+            let Some((first, (least, most))) = self.store.bounded(p) else {
+                continue;
+            };
+            let mut scratch = TermStore::new();
+            let (first, t) = {
+                let roots = rebuild(&self.store, &[first, t], &mut scratch, |_, _, _| None);
+                (roots[0], roots[1])
+            };
+            let Some(index) = scratch.linear(first) else {
+                continue;
+            };
+            // Nothing wraps on the way, and this integer alone decides.
+            if let (&[(x, k)], true) = (&index.linear.terms[..], index.fits.is_empty())
+                && x == t
+                && k > 0
+            {
+                let c = index.linear.constant;
+                lo = lo.max(-(c - least).div_euclid(k));
+                hi = hi.min((most - c).div_euclid(k));
+            }
+        }
+        let w = self.store.width(t);
+        let mut not: FxHashMap<i128, ()> = FxHashMap::default();
+        for n in self.not.iter().filter(|n| n.0 == t) {
+            not.insert(i128::from(sext(n.1, w)), ());
+        }
+        let few = usize::try_from(hi - lo + 1).is_ok_and(|n| n <= not.len());
+        hi < lo || few && (lo..=hi).all(|v| not.contains_key(&v))
+    }
+}

@@ -1,0 +1,700 @@
+//! Anti-unification: one expression for a family of trees.
+//!
+//! Problem: the elements of an output, and the parts of a sum, are alike; what varies among them follows from their
+//! indices. A family is a list of trees of one shape, each with the values of the variables in scope. What all have
+//! in common becomes the expression, what is read becomes an array at an index expression. Of a sum, a product or a
+//! maximum the parts of one shape are a reduction: subscripts that tell the parts of a member apart are its
+//! variables, and the family goes on with the parts of all members. Source: Plotkin's least general generalisation,
+//! with sets of operands in place of lists, and with terms that are functions of positions in place of variables.
+//!
+//! What comes out is a guess that fits the members. Nothing is claimed of it: the formula is proved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, ToPrimitive, Zero};
+
+use super::expr::{Bounds, Expr, Fold};
+use super::linear::{Linear, Material};
+use super::region::{self, Env, Sets, extended};
+use super::tree::{Forest, Id, Q, Shape, Tree};
+
+/// Trees, each with the values of the variables in scope.
+pub type Family = Vec<(Env, Id)>;
+
+/// Parts of one shape that each member has, with their coefficients.
+type Parts = Vec<(Env, Vec<(Q, Id)>)>;
+
+/// Alike parts that may stay single, where no reduction is found: more are spelled out.
+const FEW: usize = 3;
+
+/// Shapes that an output may have.
+const MAX_SHAPES: usize = 6;
+
+/// Members of a family.
+const MAX_MEMBERS: usize = 1 << 18;
+
+/// What is known beside the trees.
+pub struct Unifier<'a> {
+    /// The trees.
+    pub forest: &'a mut Forest,
+    /// Variables that indices may be made of.
+    pub material: Material,
+    /// Number of variables in scope.
+    pub scope: usize,
+    /// Extents of each array as expressions of the sizes.
+    pub extents: Vec<Vec<Linear>>,
+}
+
+impl Unifier<'_> {
+    /// The expression of a family of which some members may have another shape, by guards.
+    pub fn guarded(&mut self, family: &Family) -> Result<Expr, String> {
+        let mut classes = self.classes(family);
+        if classes.len() > MAX_SHAPES {
+            return Err(format!(
+                "its elements have {} different shapes",
+                classes.len()
+            ));
+        }
+        let Some(last) = classes.pop() else {
+            return Err("there is no element".into());
+        };
+        let mut out = self.tree(&last)?;
+        let mut rest: Vec<Env> = last.iter().map(|m| m.0.clone()).collect();
+        while let Some(class) = classes.pop() {
+            let value = self.tree(&class)?;
+            let here: Vec<Env> = class.iter().map(|m| m.0.clone()).collect();
+            let ways = [(&here, &rest, false), (&rest, &here, true)];
+            let ways = ways.map(|(a, b, flip)| Some((self.guard(a, b)?, flip)));
+            let lower = |b: &[Bounds]| b.iter().filter(|b| b.first.is_some()).count();
+            let best = ways
+                .into_iter()
+                .flatten()
+                .min_by_key(|(b, _)| (b.len(), lower(b)));
+            let (bounds, flip) = best.ok_or(
+                "which of its elements have which shape follows no rule that formulas can say",
+            )?;
+            let (yes, no) = if flip { (out, value) } else { (value, out) };
+            out = Expr::Guard(bounds, Box::new(yes), Box::new(no));
+            rest.extend(here);
+        }
+        Ok(out)
+    }
+
+    /// The members by their shapes, the largest class last.
+    pub fn classes(&self, family: &Family) -> Vec<Family> {
+        let mut classes: BTreeMap<Shape, Family> = BTreeMap::new();
+        for (env, id) in family {
+            let class = classes.entry(self.forest.shape(*id)).or_default();
+            class.push((env.clone(), *id));
+        }
+        let mut out: Vec<Family> = classes.into_values().collect();
+        out.sort_by_key(Vec::len);
+        out
+    }
+
+    fn guard(&self, here: &[Env], elsewhere: &[Env]) -> Option<Vec<Bounds>> {
+        let own: Vec<usize> = self
+            .material
+            .vars
+            .iter()
+            .copied()
+            .filter(|v| !self.material.sizes.contains(v))
+            .collect();
+        let directions = region::directions(&own, &[], &self.material.divisors);
+        region::exclude(&self.material, directions, &[], here, elsewhere.to_vec())
+    }
+
+    /// The expression of trees of one shape.
+    pub fn tree(&mut self, family: &Family) -> Result<Expr, String> {
+        let Some(&(_, first)) = family.first() else {
+            return Err("there is no element".into());
+        };
+        if family.len() > MAX_MEMBERS {
+            return Err(format!("there are {} alike parts", family.len()));
+        }
+        match self.forest.get(first).clone() {
+            Tree::Infinity(neg) => Ok(Expr::Infinity(neg)),
+            Tree::Constant(c) => Ok(Expr::Constant(c)),
+            Tree::Read(array, at) => self.read(array, at.len(), family),
+            Tree::Sum(_) => self.sum(family),
+            Tree::Product(_) => self.product(family),
+            Tree::Max(_) => {
+                let parts = self.children(family, |t| match t {
+                    Tree::Max(l) => l.to_vec(),
+                    _ => Vec::new(),
+                });
+                let list = self.folded(Fold::Max, parts)?;
+                Ok(match list.len() {
+                    1 => list
+                        .into_iter()
+                        .next()
+                        .map_or(Expr::Infinity(true), |e| e.1),
+                    _ => Expr::Max(list.into_iter().map(|e| e.1).collect()),
+                })
+            }
+            Tree::All(_) => {
+                let parts = self.children(family, |t| match t {
+                    Tree::All(l) => l.to_vec(),
+                    _ => Vec::new(),
+                });
+                let mut all = Vec::new();
+                for (_, list) in self.by_shape(&parts)? {
+                    if list.iter().any(|(_, l)| l.len() != 1) {
+                        return Err("a condition of many alike parts".into());
+                    }
+                    all.push(self.tree(&singles(&list))?);
+                }
+                Ok(Expr::All(all))
+            }
+            Tree::Call(call, _) => {
+                let below = self.child(family, |t| match t {
+                    Tree::Call(_, x) => *x,
+                    _ => first,
+                });
+                Ok(Expr::Call(call, Box::new(self.tree(&below)?)))
+            }
+            Tree::Choose(..) => {
+                let mut part = |which: usize| {
+                    let below = self.child(family, |t| match t {
+                        Tree::Choose(c, a, b) => [*c, *a, *b][which],
+                        _ => first,
+                    });
+                    self.tree(&below).map(Box::new)
+                };
+                Ok(Expr::Choose(part(0)?, part(1)?, part(2)?))
+            }
+        }
+    }
+
+    fn child(&self, family: &Family, f: impl Fn(&Tree) -> Id) -> Family {
+        let below = family.iter();
+        below
+            .map(|(env, id)| (env.clone(), f(self.forest.get(*id))))
+            .collect()
+    }
+
+    fn children(&self, family: &Family, f: impl Fn(&Tree) -> Vec<Id>) -> Parts {
+        let part = |id: Id| (Q::one(), id);
+        family
+            .iter()
+            .map(|(env, id)| {
+                let list = f(self.forest.get(*id));
+                (env.clone(), list.into_iter().map(part).collect())
+            })
+            .collect()
+    }
+
+    fn read(&mut self, array: u32, rank: usize, family: &Family) -> Result<Expr, String> {
+        let mut at = Vec::new();
+        for d in 0..rank {
+            let value = |id: Id| match self.forest.get(id) {
+                Tree::Read(_, at) => at.get(d).copied().unwrap_or(0),
+                _ => 0,
+            };
+            let rows: Vec<(&[i64], i64)> =
+                family.iter().map(|(e, id)| (&**e, value(*id))).collect();
+            let index = self.material.fit(&rows);
+            at.push(index.ok_or("a subscript is no expression of the indices")?);
+        }
+        Ok(Expr::Read(array, at))
+    }
+
+    fn sum(&mut self, family: &Family) -> Result<Expr, String> {
+        let of = |id: Id| match self.forest.get(id) {
+            Tree::Sum(l) => l.to_vec(),
+            _ => Vec::new(),
+        };
+        let parts: Parts = family.iter().map(|(e, id)| (e.clone(), of(*id))).collect();
+        Ok(Expr::sum(self.folded(Fold::Sum, parts)?))
+    }
+
+    fn product(&mut self, family: &Family) -> Result<Expr, String> {
+        let mut powers: BTreeMap<(Shape, i32), Parts> = BTreeMap::new();
+        for (i, (env, id)) in family.iter().enumerate() {
+            let Tree::Product(list) = self.forest.get(*id) else {
+                continue;
+            };
+            for &(f, p) in list.iter() {
+                let parts = powers.entry((self.forest.shape(f), p)).or_default();
+                if parts.len() == i {
+                    parts.push((env.clone(), Vec::new()));
+                }
+                if let Some(last) = parts.last_mut() {
+                    last.1.push((Q::one(), f));
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for ((_, power), parts) in powers {
+            if parts.len() != family.len() {
+                return Err("its products have different factors".into());
+            }
+            for (_, e) in self.parts(Fold::Product, parts)? {
+                out.push((e, power));
+            }
+        }
+        Ok(Expr::product(out))
+    }
+
+    /// The parts of each shape, which all members must have.
+    fn by_shape(&self, parts: &Parts) -> Result<Vec<(Shape, Parts)>, String> {
+        let mut out: BTreeMap<Shape, Parts> = BTreeMap::new();
+        for (i, (env, list)) in parts.iter().enumerate() {
+            for (q, id) in list {
+                let class = out.entry(self.forest.shape(*id)).or_default();
+                if class.len() == i {
+                    class.push((env.clone(), Vec::new()));
+                }
+                match class.last_mut() {
+                    Some(last) if class_is_at(&last.0, env) => last.1.push((q.clone(), *id)),
+                    _ => return Err("its parts have different shapes".into()),
+                }
+            }
+        }
+        if out.values().any(|c| c.len() != parts.len()) {
+            return Err("its parts have different shapes".into());
+        }
+        Ok(out.into_iter().collect())
+    }
+
+    /// The summands, or operands of a maximum, that stand for all parts.
+    fn folded(&mut self, fold: Fold, parts: Parts) -> Result<Vec<(Q, Expr)>, String> {
+        let mut out = Vec::new();
+        for (_, class) in self.by_shape(&parts)? {
+            let (class, odd) = match fold {
+                Fold::Sum => regular(class),
+                Fold::Mean | Fold::Product | Fold::Max => (class, Vec::new()),
+            };
+            out.extend(self.parts(fold, class)?);
+            if !odd.is_empty() {
+                out.extend(self.parts(fold, odd)?);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Parts of one shape.
+    fn parts(&mut self, fold: Fold, parts: Parts) -> Result<Vec<(Q, Expr)>, String> {
+        let count = parts.first().map_or(0, |p| p.1.len());
+        let same = parts.iter().all(|(_, l)| l.len() == count);
+        if same && count == 1 {
+            let (number, factor) = self.coefficient(&parts)?;
+            let value = self.tree(&singles(&parts))?;
+            return Ok(vec![(number, with(factor, value))]);
+        }
+        let (common, parts) = match fold {
+            Fold::Sum => self.shared(parts),
+            Fold::Mean | Fold::Product | Fold::Max => (Vec::new(), parts),
+        };
+        let common = match common.is_empty() {
+            true => None,
+            false => Some(self.tree(&common)?),
+        };
+        let scope = self.scope;
+        let material = self.material.clone();
+        let reduced = self.reduction(fold, &parts);
+        self.scope = scope;
+        self.material = material;
+        let list = match reduced {
+            Err(_) if same && count <= FEW => self.spelled(&parts)?,
+            other => vec![other?],
+        };
+        let whole = |(q, e): (Q, Expr)| {
+            (
+                q,
+                with(Some(e), common.clone().unwrap_or(Expr::Product(Vec::new()))),
+            )
+        };
+        Ok(list.into_iter().map(whole).collect())
+    }
+
+    /// The product that all parts of a member share, and what is left of them.
+    fn shared(&mut self, parts: Parts) -> (Family, Parts) {
+        let mut steady: Option<BTreeSet<(Shape, i32)>> = None;
+        for (_, list) in &parts {
+            let mut each = list.iter().map(|p| self.factors(p.1));
+            let first = each.next().unwrap_or_default();
+            let rest: Vec<_> = each.collect();
+            let own = first
+                .iter()
+                .filter(|(k, f)| rest.iter().all(|r| r.get(k) == Some(f)));
+            let own = own.map(|(k, _)| *k).collect();
+            steady = Some(match steady {
+                None => own,
+                Some(s) => s.intersection(&own).copied().collect(),
+            });
+        }
+        let steady = steady.unwrap_or_default();
+        if steady.is_empty() {
+            return (Family::new(), parts);
+        }
+        let mut common = Family::new();
+        let mut left = Parts::new();
+        for (env, list) in parts {
+            let mut own = Vec::new();
+            let mut rest = Vec::new();
+            for (q, id) in list {
+                let (out, keep): (Vec<_>, Vec<_>) = self
+                    .factors(id)
+                    .into_iter()
+                    .partition(|(k, _)| steady.contains(k));
+                let flat = |l: Vec<((Shape, i32), Vec<Id>)>| {
+                    let each = |((_, p), ids): ((Shape, i32), Vec<Id>)| {
+                        ids.into_iter().map(move |f| (f, p)).collect::<Vec<_>>()
+                    };
+                    l.into_iter().flat_map(each).collect::<Vec<_>>()
+                };
+                own = flat(out);
+                rest.push((q, self.forest.product(flat(keep))));
+            }
+            common.push((env.clone(), self.forest.product(own)));
+            left.push((env, rest));
+        }
+        (common, left)
+    }
+
+    /// The factors of a product by shape and power.
+    fn factors(&self, product: Id) -> BTreeMap<(Shape, i32), Vec<Id>> {
+        let mut out: BTreeMap<(Shape, i32), Vec<Id>> = BTreeMap::new();
+        if let Tree::Product(list) = self.forest.get(product) {
+            for &(f, p) in list.iter() {
+                out.entry((self.forest.shape(f), p)).or_default().push(f);
+            }
+        }
+        out
+    }
+
+    /// Few parts, each for itself, in the order of what they read.
+    fn spelled(&mut self, parts: &Parts) -> Result<Vec<(Q, Expr)>, String> {
+        let mut sorted: Vec<(Env, Vec<(Q, Id)>)> = Vec::new();
+        for (env, list) in parts {
+            let mut list: Vec<_> = list
+                .iter()
+                .map(|p| (self.forest.places(p.1), p.clone()))
+                .collect();
+            list.sort_by(|a, b| a.0.cmp(&b.0));
+            sorted.push((env.clone(), list.into_iter().map(|p| p.1).collect()));
+        }
+        let count = sorted.first().map_or(0, |p| p.1.len());
+        let mut out = Vec::new();
+        for k in 0..count {
+            let one: Parts = sorted
+                .iter()
+                .map(|(e, l)| (e.clone(), vec![l[k].clone()]))
+                .collect();
+            let (number, factor) = self.coefficient(&one)?;
+            let value = self.tree(&singles(&one))?;
+            out.push((number, with(factor, value)));
+        }
+        Ok(out)
+    }
+
+    /// The coefficient of single parts: a number, and an expression of the indices where it is none.
+    fn coefficient(&self, parts: &Parts) -> Result<(Q, Option<Expr>), String> {
+        let all = || parts.iter().flat_map(|(_, l)| l.iter().map(|p| &p.0));
+        let Some(first) = all().next() else {
+            return Ok((Q::one(), None));
+        };
+        if all().all(|q| q == first) {
+            return Ok((first.clone(), None));
+        }
+        let expression = |inverse: bool| -> Option<(Q, Expr)> {
+            let values: Vec<Q> = all()
+                .map(|q| match inverse {
+                    true => (!q.is_zero()).then(|| q.recip()),
+                    false => Some(q.clone()),
+                })
+                .collect::<Option<_>>()?;
+            let over = values.iter().fold(BigInt::one(), |d, q| d.lcm(q.denom()));
+            let whole = values
+                .iter()
+                .map(|q| (q * Q::from_integer(over.clone())).to_integer());
+            let whole: Vec<i64> = whole.map(|v| v.to_i64()).collect::<Option<_>>()?;
+            let rows: Vec<(&[i64], i64)> =
+                parts.iter().zip(whole).map(|(p, v)| (&*p.0, v)).collect();
+            let (linear, divisor) = self.material.fit_fraction(&rows)?;
+            let q = Q::new(BigInt::one(), over * BigInt::from(divisor));
+            let e = Expr::Index(linear);
+            Some(match inverse {
+                true => (q.recip(), Expr::Product(vec![(e, -1)])),
+                false => (q, e),
+            })
+        };
+        let found = expression(false).or_else(|| expression(true));
+        let (q, e) = found.ok_or("a coefficient is no expression of the indices")?;
+        Ok((q, Some(e)))
+    }
+
+    fn reduction(&mut self, fold: Fold, parts: &Parts) -> Result<(Q, Expr), String> {
+        let tuples = self.tuples(parts)?;
+        let width = tuples.first().and_then(|t| t.1.first()).map_or(0, Vec::len);
+        let mut below: Parts = Vec::new();
+        for ((env, tuples), (_, list)) in tuples.iter().zip(parts) {
+            for (t, part) in tuples.iter().zip(list) {
+                below.push((extended(env, t), vec![part.clone()]));
+            }
+        }
+        // A mean: each part has the coefficient 1 over their number.
+        let share = |(_, l): &(Env, Vec<(Q, Id)>)| {
+            let count = Q::from_integer(l.len().into());
+            l.iter().map(|p| &p.0 * &count).collect::<Vec<Q>>()
+        };
+        let shares: Vec<Q> = parts.iter().flat_map(share).collect();
+        let equal = shares.windows(2).all(|w| w[0] == w[1]);
+        let weight = shares.first().filter(|_| equal && fold == Fold::Sum);
+        let is_mean = weight.is_some_and(|w| w.is_one()) && parts.iter().any(|p| p.1.len() > 1)
+            || weight.is_some() && !self.is_constant(parts);
+        let sets = Sets {
+            members: &tuples,
+            width,
+            scope: self.scope,
+        };
+        let inner = Material {
+            vars: (self.scope..self.scope + width)
+                .chain(self.material.vars.iter().copied())
+                .collect(),
+            ..self.material.clone()
+        };
+        let plain = sets.nested(&self.material).map(|r| (r, Vec::new()));
+        let outer = std::mem::replace(&mut self.material, inner);
+        self.scope += width;
+        let (number, factor) = match (is_mean, weight) {
+            (true, Some(w)) => (w.clone(), None),
+            _ => self.coefficient(&below)?,
+        };
+        let body = with(factor, self.tree(&singles(&below))?);
+        let found = plain.or_else(|| sets.bounded(&outer, &self.subscripts(&body)));
+        let (ranges, bounds) =
+            found.ok_or("the range of a sum follows no rule that formulas can say")?;
+        let fold = if is_mean { Fold::Mean } else { fold };
+        let reduced = Expr::Reduce {
+            fold,
+            ranges,
+            bounds,
+            body: Box::new(body),
+        };
+        Ok((number, reduced))
+    }
+
+    fn is_constant(&self, parts: &Parts) -> bool {
+        let mut all = parts.iter().flat_map(|(_, l)| l.iter().map(|p| &p.0));
+        let first = all.next();
+        all.all(|q| Some(q) == first)
+    }
+
+    /// What the body of a reduction subscripts arrays with, and the extents there.
+    fn subscripts(&self, body: &Expr) -> Vec<(Linear, Linear)> {
+        let mut out = Vec::new();
+        let mut open = vec![body.clone()];
+        while let Some(e) = open.pop() {
+            if let Expr::Read(array, at) = &e {
+                for (index, extent) in at.iter().zip(&self.extents[*array as usize]) {
+                    let pair = (index.clone(), extent.clone());
+                    let outside = |f: &super::linear::Feature| match f {
+                        super::linear::Feature::Var(v)
+                        | super::linear::Feature::Div(v, _)
+                        | super::linear::Feature::Mod(v, _)
+                        | super::linear::Feature::Times(v, _) => *v >= self.scope,
+                    };
+                    if !out.contains(&pair) && !index.terms.iter().any(|(_, f)| outside(f)) {
+                        out.push(pair);
+                    }
+                }
+            }
+            e.children(&mut |c| open.push(c.clone()));
+        }
+        out
+    }
+
+    /// What tells the parts of a member apart: for each of them the values of few subscripts.
+    fn tuples(&mut self, parts: &Parts) -> Result<Vec<(Env, Vec<Vec<i64>>)>, String> {
+        let mut rows: Vec<Vec<Vec<(i64, i64)>>> = Vec::new();
+        for (_, list) in parts {
+            let of = |p: &(Q, Id)| -> Vec<(i64, i64)> {
+                let places = self.forest.places(p.1);
+                places.iter().map(|&(_, lo, hi)| (lo, hi)).collect()
+            };
+            let list: Vec<Vec<(i64, i64)>> = list.iter().map(of).collect();
+            rows.push(list);
+        }
+        let first = rows.iter().flatten().next().map_or(0, Vec::len);
+        if rows.iter().flatten().any(|r| r.len() != first) {
+            return Err("alike parts read different places".into());
+        }
+        let columns = Column::all(&rows, first);
+        let mut chosen: Vec<&Column> = Vec::new();
+        let mut kinds = 0;
+        let total: usize = rows.iter().map(Vec::len).sum();
+        while kinds < total {
+            let best = columns
+                .iter()
+                .map(|c| (distinct(&chosen, c, &rows), c))
+                .max_by_key(|(n, c)| (*n, c.rank()));
+            let Some((n, c)) = best.filter(|(n, _)| *n > kinds) else {
+                return Err("alike parts cannot be told apart by what they read".into());
+            };
+            kinds = n;
+            chosen.push(c);
+        }
+        chosen.sort_by_key(|c| c.place);
+        let out = parts
+            .iter()
+            .zip(&rows)
+            .enumerate()
+            .map(|(m, ((env, _), list))| {
+                let tuple =
+                    |row: &Vec<(i64, i64)>| chosen.iter().map(|c| c.index(m, row)).collect();
+                (env.clone(), list.iter().map(tuple).collect())
+            });
+        Ok(out.collect())
+    }
+}
+
+/// A subscript that may tell parts apart.
+struct Column {
+    place: usize,
+    /// The greatest index of what a part reads there, not the least.
+    upper: bool,
+    /// The range is the same in all members.
+    steady: bool,
+    /// One index for each part.
+    single: bool,
+    /// What indices of one member differ by.
+    stride: i64,
+    /// The least index of each member.
+    least: Vec<i64>,
+    /// Indices count from the least one.
+    relative: bool,
+}
+
+impl Column {
+    fn all(rows: &[Vec<Vec<(i64, i64)>>], places: usize) -> Vec<Column> {
+        let mut out = Vec::new();
+        for place in 0..places {
+            let single = rows.iter().flatten().all(|r| r[place].0 == r[place].1);
+            for upper in [false, true] {
+                if upper && single {
+                    continue;
+                }
+                let value = |r: &Vec<(i64, i64)>| if upper { r[place].1 } else { r[place].0 };
+                let ends = |l: &Vec<Vec<(i64, i64)>>| {
+                    let lo = l.iter().map(value).min().unwrap_or(0);
+                    (lo, l.iter().map(value).max().unwrap_or(0))
+                };
+                let ends: Vec<(i64, i64)> = rows.iter().map(ends).collect();
+                let steady = ends.windows(2).all(|w| w[0] == w[1]);
+                let alike = ends.windows(2).all(|w| w[0].1 - w[0].0 == w[1].1 - w[1].0);
+                let moves = ends.windows(2).any(|w| w[0].0 != w[1].0);
+                let from = |(l, e): (&Vec<Vec<(i64, i64)>>, &(i64, i64))| {
+                    l.iter().fold(0i64, |g, r| g.gcd(&(value(r) - e.0)))
+                };
+                let stride = rows
+                    .iter()
+                    .zip(&ends)
+                    .map(from)
+                    .fold(0i64, |g, s| g.gcd(&s));
+                out.push(Column {
+                    place,
+                    upper,
+                    steady,
+                    single,
+                    stride: stride.max(1),
+                    least: ends.iter().map(|e| e.0).collect(),
+                    relative: stride > 1 || moves && alike,
+                });
+            }
+        }
+        out
+    }
+
+    fn rank(&self) -> (bool, bool, bool, std::cmp::Reverse<usize>) {
+        let from_zero = self.least.iter().all(|&v| v == 0);
+        (
+            self.steady,
+            self.single,
+            from_zero,
+            std::cmp::Reverse(self.place),
+        )
+    }
+
+    fn index(&self, member: usize, row: &[(i64, i64)]) -> i64 {
+        let v = if self.upper {
+            row[self.place].1
+        } else {
+            row[self.place].0
+        };
+        match self.relative {
+            true => (v - self.least[member]) / self.stride,
+            false => v,
+        }
+    }
+}
+
+/// How many kinds of parts the chosen columns and one more tell apart, in all members.
+fn distinct(chosen: &[&Column], more: &Column, rows: &[Vec<Vec<(i64, i64)>>]) -> usize {
+    let of = |(m, list): (usize, &Vec<Vec<(i64, i64)>>)| {
+        let kinds: std::collections::BTreeSet<Vec<i64>> = list
+            .iter()
+            .map(|row| {
+                chosen
+                    .iter()
+                    .copied()
+                    .chain([more])
+                    .map(|c| c.index(m, row))
+                    .collect()
+            })
+            .collect();
+        kinds.len()
+    };
+    rows.iter().enumerate().map(of).sum()
+}
+
+fn class_is_at(a: &Env, b: &Env) -> bool {
+    std::rc::Rc::ptr_eq(a, b)
+}
+
+fn singles(parts: &Parts) -> Family {
+    let all = parts
+        .iter()
+        .flat_map(|(e, l)| l.iter().map(move |p| (e.clone(), p.1)));
+    all.collect()
+}
+
+fn with(factor: Option<Expr>, value: Expr) -> Expr {
+    match factor {
+        Some(f) => Expr::product(vec![(f, 1), (value, 1)]),
+        None => value,
+    }
+}
+
+/// Parts with the coefficient that most of a member have, and what few of them have beyond it.
+///
+/// A value minus a mean has all summands with one coefficient but for its own, which is one larger.
+fn regular(class: Parts) -> (Parts, Parts) {
+    let mut even = Parts::new();
+    let mut odd = Parts::new();
+    for (env, list) in &class {
+        let mut counts: BTreeMap<&Q, usize> = BTreeMap::new();
+        list.iter()
+            .for_each(|p| *counts.entry(&p.0).or_default() += 1);
+        let Some((most, n)) = counts.into_iter().max_by_key(|c| c.1) else {
+            return (class, Parts::new());
+        };
+        if n == list.len() || list.len() - n > FEW || n < 2 {
+            continue;
+        }
+        let most = most.clone();
+        even.push((
+            env.clone(),
+            list.iter().map(|p| (most.clone(), p.1)).collect(),
+        ));
+        let beyond = list.iter().filter(|p| p.0 != most);
+        odd.push((env.clone(), beyond.map(|p| (&p.0 - &most, p.1)).collect()));
+    }
+    match even.len() == class.len() {
+        true => (even, odd),
+        false => (class, Parts::new()),
+    }
+}

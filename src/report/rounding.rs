@@ -1,0 +1,163 @@
+//! The table of what rounding does, for people and as a page.
+
+use std::fmt::{self, Write};
+
+use anstyle::Style;
+
+use super::human::place;
+use crate::answer::Determinism;
+use crate::answer::rounding::{Close, Error, Measured, Rounding, Spread};
+use crate::diag::visible;
+
+const BOLD: Style = Style::new().bold();
+
+/// Instructions that are named.
+const SHOWN: usize = 4;
+
+/// Writes the table.
+pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
+    let inputs = if r.samples == 1 { "input" } else { "inputs" };
+    writeln!(
+        out,
+        "\n{BOLD}rounding{BOLD:#}: errors against the real value in ulps, the largest and the root of the mean square, on {} {inputs} (seed {})",
+        r.samples, r.seed
+    )?;
+    for o in &r.outputs {
+        write_output(out, o)?;
+    }
+    if let Some(why) = &r.left_out {
+        writeln!(out, "  measured: {why}")?;
+    }
+    Ok(())
+}
+
+/// Writes whether the bits are the same for every schedule.
+pub fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Result {
+    writeln!(
+        out,
+        "\n{BOLD}deterministic{BOLD:#}: {}: {}",
+        d.answer.name(),
+        d.because
+    )?;
+    for s in d.sites.iter().take(SHOWN) {
+        writeln!(out, "  {}", place(s))?;
+    }
+    if d.sites.len() > SHOWN {
+        writeln!(out, "  ... and {} more", d.sites.len() - SHOWN)?;
+    }
+    if let Some(s) = &d.schedules {
+        let index: Vec<String> = s.element.iter().map(u64::to_string).collect();
+        writeln!(
+            out,
+            "  {}[{}] is {} with the CTAs in order, {} with {} (input: {})",
+            visible(&s.output),
+            index.join(","),
+            s.first.text,
+            s.second.text,
+            s.order,
+            s.input
+        )?;
+    }
+    Ok(())
+}
+
+fn write_output(out: &mut String, o: &Measured) -> fmt::Result {
+    let title = format!(
+        "{} ({}, {} elements)",
+        visible(&o.name),
+        o.r#type,
+        o.elements
+    );
+    let width = o
+        .inputs
+        .iter()
+        .map(|k| k.name.len() + 2)
+        .max()
+        .unwrap_or(0)
+        .max(title.len());
+    let columns: Vec<&str> = o.errors.iter().map(|(part, _)| part.name()).collect();
+    write!(out, "  {BOLD}{title:<width$}")?;
+    for c in &columns {
+        write!(out, "  {c:>22}")?;
+    }
+    writeln!(out, "  assert_close{BOLD:#}")?;
+    for k in &o.inputs {
+        write!(out, "    {:<1$}", k.name, width - 2)?;
+        for (_, s) in k.errors.iter() {
+            write!(out, "  {:>22}", cell(s))?;
+        }
+        match &k.close {
+            Some(c) => writeln!(out, "  {}", close(c))?,
+            None => writeln!(out)?,
+        }
+    }
+    for (part, e) in o.errors.iter() {
+        write_worst(out, part.name(), e)?;
+    }
+    Ok(())
+}
+
+fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
+    if let Some(w) = &e.worst {
+        let index: Vec<String> = w.element.iter().map(u64::to_string).collect();
+        writeln!(
+            out,
+            "    {part}: at worst {} ulps, at [{}] on {} inputs: {} where the real value is {}",
+            digits(e.spread.ulps),
+            index.join(","),
+            w.input,
+            w.value.text,
+            w.exact.text
+        )?;
+    }
+    for s in e.operations.iter().take(SHOWN) {
+        let (file, line) = match &s.site.source {
+            Some(source) => source.own(),
+            None => (s.site.file.as_str(), s.site.line),
+        };
+        writeln!(
+            out,
+            "      {:>3.0}% from {file}:{line}: {}",
+            100.0 * s.share,
+            s.site.text
+        )?;
+    }
+    Ok(())
+}
+
+/// An error as one cell.
+fn cell(s: &Spread) -> String {
+    let mut text = format!("{} ({})", digits(s.ulps), digits(s.mean_ulps));
+    if s.overflows > 0 {
+        let _ = write!(text, ", {} inf", s.overflows);
+    }
+    if s.underflows > 0 {
+        let _ = write!(text, ", {} zero", s.underflows);
+    }
+    if s.nans > 0 {
+        let _ = write!(text, ", {} NaN", s.nans);
+    }
+    text
+}
+
+fn close(c: &Close) -> String {
+    let rtol = |x: f64| format!("{x:.1e}");
+    match (c.same_bits, c.passes, c.least_rtol, c.least_atol) {
+        (true, true, ..) => "passes, the same bits".into(),
+        (_, true, Some(least), _) if least > 0.0 => format!("passes, from rtol {} on", rtol(least)),
+        (_, true, ..) => "passes".into(),
+        (_, _, Some(r), Some(a)) => format!("fails; needs rtol {} or atol {}", rtol(r), rtol(a)),
+        (_, _, None, Some(a)) => format!("fails; needs atol {}", rtol(a)),
+        _ => "fails: infinite or NaN".into(),
+    }
+}
+
+/// Two digits or so.
+fn digits(x: f64) -> String {
+    match x {
+        x if x == 0.0 => "0".into(),
+        x if x < 0.01 || x >= 1e6 => format!("{x:.1e}"),
+        x if x < 10.0 => format!("{x:.2}"),
+        x => format!("{x:.0}"),
+    }
+}

@@ -1,0 +1,37 @@
+//! What the work on numbers may cost, in one table.
+//!
+//! A bound ends this work early, and the report says how much of it was done; none of them changes a verdict.
+
+/// The bounds.
+pub(crate) struct Table {
+    /// Instructions times lanes of one kernel, above which a counterexample is not executed.
+    pub confirm: u64,
+    /// Bytes of an array that is filled.
+    pub array_bytes: u64,
+    /// Instructions times lanes of all executions of a measurement.
+    pub work: u64,
+    /// Terms and edges of the measured elements; of more elements some are measured, evenly spread.
+    pub terms: usize,
+    /// The same where the format is f64 and every element is evaluated with known error.
+    pub wide_terms: usize,
+    /// Terms and edges that are evaluated in doubles for all inputs.
+    pub evaluated: u64,
+    /// Elements of an input that are evaluated with known error because doubles overflow.
+    pub beyond_doubles: usize,
+    /// Elements that are listed one by one.
+    pub listed: usize,
+}
+
+pub(crate) const LIMITS: Table = Table {
+    confirm: 4_000_000,
+    array_bytes: 1 << 28,
+    work: 200_000_000,
+    terms: 1 << 20,
+    wide_terms: 1 << 13,
+    evaluated: 1 << 26,
+    beyond_doubles: 16,
+    listed: 256,
+};
+
+/// Precision in bits of an evaluation with known error.
+pub(crate) const PRECISION: u32 = 192;

@@ -1,0 +1,208 @@
+//! Are the bits of every output the same for every schedule?
+//!
+//! Proved: in a run without races every read finds the bits that the program order and the synchronisation decide, so
+//! that one schedule stands for all, bit for bit (confluence). What the rule about races lets pass in any order is the
+//! exception, and [`schedule_use`] names it: where no such instruction is executed, and no unordered writes are equal
+//! over the reals only, the answer is yes. Refuted: the kernel is executed on numbers under several legal schedules
+//! (orders of the CTAs, of warps and of diverged lanes), and an output holds different bits. Anything else is unknown.
+//!
+//! Not claimed: bits across devices or compilers; a multiplication and an addition may be contracted or not.
+
+use crate::answer::determinism::{Determinism, SameBits, Schedules};
+use crate::answer::{Site, Verdict};
+use crate::decide::goal::is_compared;
+use crate::decide::refute::cells::Cell;
+use crate::decide::refute::patterns::Random;
+use crate::explain::text;
+use crate::grid::{Subject, numbers};
+use crate::kernel::{Fmt, Pc, ScheduleUse, schedule_use};
+use crate::report::Ran;
+use crate::sim::numbers::Memory;
+use crate::sim::{Outcome, WarningKind};
+use crate::spec::launch::Selection;
+use crate::spec::{ElemTy, Origin, Role};
+use crate::term::ArrayId;
+
+use super::confirm::shown;
+use super::execute::{Bits, bits, filled};
+use super::limits::LIMITS;
+use super::sample::{LAWS, draw};
+
+/// Places that are named.
+const PLACES: usize = 8;
+
+/// Answers for a kernel that was run, with the verdict about it.
+pub(crate) fn same_bits(
+    subject: &Subject<'_>,
+    ran: Ran<'_>,
+    outcome: &Outcome,
+    verdict: Verdict,
+) -> Determinism {
+    let answer = |answer, because: &str, sites| Determinism {
+        answer,
+        because: because.to_string(),
+        sites,
+        schedules: None,
+    };
+    let unknown = |because: &str, sites| answer(SameBits::Unknown, because, sites);
+    match verdict {
+        Verdict::Defective => return unknown("the kernel has a defect", Vec::new()),
+        Verdict::Unknown => return unknown("the run left something open", Vec::new()),
+        _ => {}
+    }
+    let of = |what: ScheduleUse| places(subject, outcome, what);
+    let sums = of(ScheduleUse::Sum);
+    let rest: Vec<Pc> = [of(ScheduleUse::Order), of(ScheduleUse::Volatile)].concat();
+    let real = |k| matches!(k, WarningKind::RealEqualWrite | WarningKind::RealEqualRace);
+    let unequal = outcome.warnings.iter().any(|w| real(w.kind));
+    if sums.is_empty() && rest.is_empty() && !unequal {
+        let because = "every access is ordered, and no float is summed up in memory";
+        return answer(SameBits::Yes, because, Vec::new());
+    }
+    let site = |pc: &Pc| {
+        Site::new(
+            &ran.kernel.source,
+            ran.kernel.span(*pc),
+            "depends on the order",
+        )
+    };
+    let sites: Vec<Site> = sums.iter().chain(&rest).take(PLACES).map(site).collect();
+    if let Some(found) = refuted(subject, outcome) {
+        return Determinism {
+            schedules: Some(found),
+            ..answer(
+                SameBits::No,
+                "two schedules of the launch give different bits",
+                sites,
+            )
+        };
+    }
+    match (sums.is_empty(), rest.is_empty()) {
+        (false, _) => unknown("floats are summed up in memory in any order", sites),
+        (true, false) => unknown(
+            "an instruction may read or leave what the schedule decides",
+            sites,
+        ),
+        (true, true) => unknown("unordered writes are equal over the reals only", sites),
+    }
+}
+
+/// The instructions that were executed into which the schedule enters in some way.
+fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc> {
+    let insts = subject.kernel.insts.iter().enumerate();
+    let ran = |i: usize| outcome.executed.get(i).is_none_or(|&n| n > 0);
+    insts
+        .filter(|(i, inst)| ran(*i) && schedule_use(&inst.op) == what)
+        .map(|(i, _)| Pc(i as u32))
+        .collect()
+}
+
+/// An element that two schedules leave with different bits.
+fn refuted(subject: &Subject<'_>, outcome: &Outcome) -> Option<Schedules> {
+    let ctas = subject.resolved.launch.ctas();
+    if outcome.stats.thread_instructions > LIMITS.confirm
+        || subject.resolved.selection != Selection::All
+    {
+        return None;
+    }
+    let law = &LAWS[0];
+    let input = input(subject);
+    let resolved = filled(subject.resolved, subject.arrays, &input)?;
+    let executed = Subject {
+        resolved: &resolved,
+        ..*subject
+    };
+    let ranks: Vec<u64> = (0..ctas).collect();
+    let turned: Vec<u64> = ranks.iter().rev().copied().collect();
+    let first = numbers::in_other_order(&executed, &ranks, None)?;
+    let orders: [(&[u64], Option<u64>, &str); 3] = [
+        (&turned, None, "the CTAs in the opposite order"),
+        (
+            &ranks,
+            Some(1),
+            "warps and lanes in an order that was drawn",
+        ),
+        (&turned, Some(2), "CTAs, warps and lanes in another order"),
+    ];
+    for (ranks, seed, order) in orders {
+        let Some(second) = numbers::in_other_order(&executed, ranks, seed) else {
+            continue;
+        };
+        if let Some((array, off, elem, [x, y])) = differing(subject, [&first, &second]) {
+            return Some(Schedules {
+                output: text::array_name(subject.arrays, array),
+                element: text::index(subject.arrays, array, off, elem.bytes()),
+                input: law.name.to_string(),
+                first: shown(elem, x),
+                second: shown(elem, y),
+                order: order.to_string(),
+            });
+        }
+    }
+    None
+}
+
+/// The first element of an output that differs.
+fn differing(
+    subject: &Subject<'_>,
+    memory: [&Memory; 2],
+) -> Option<(ArrayId, u64, ElemTy, [u64; 2])> {
+    for (i, a) in subject
+        .arrays
+        .0
+        .iter()
+        .enumerate()
+        .filter(|(_, a)| is_compared(a))
+    {
+        let id = ArrayId(i as u32);
+        let elem = a.elem.unwrap_or(ElemTy::Float(Fmt::F32));
+        let count = length(subject, i).min(LIMITS.array_bytes) / elem.bytes().max(1);
+        for k in 0..count {
+            let off = k * elem.bytes();
+            let [x, y] = memory.map(|m| m.word(id, off, elem.bytes()));
+            if let (Some(x), Some(y)) = (x, y)
+                && x != y
+            {
+                return Some((id, off, elem, [x, y]));
+            }
+        }
+    }
+    None
+}
+
+/// Bytes of an array; of one of unknown extent, the first ones.
+fn length(subject: &Subject<'_>, array: usize) -> u64 {
+    const FIRST: u64 = 1 << 14;
+    subject.arrays.0[array].extent.unwrap_or(FIRST)
+}
+
+/// Numbers for everything that is read.
+fn input(subject: &Subject<'_>) -> Vec<Bits> {
+    const MOST: u64 = 1 << 22;
+    let mut cells = Vec::new();
+    for (i, a) in subject.arrays.0.iter().enumerate() {
+        let fits = match a.origin {
+            Origin::Pointer => {
+                a.role != Some(Role::Out) && a.initial.is_none() && a.pointers.is_none()
+            }
+            Origin::Scalar => true,
+            Origin::Global | Origin::Const => false,
+        };
+        let ty = a.elem.unwrap_or(ElemTy::Float(Fmt::F32));
+        let bytes = ty.bytes().max(1);
+        let count = match a.origin {
+            Origin::Scalar => 1,
+            _ => length(subject, i).min(MOST) / bytes,
+        };
+        let cell = |k: u64| Cell {
+            array: ArrayId(i as u32),
+            off: k * bytes,
+            bytes: bytes as u8,
+            ty,
+        };
+        cells.extend((0..count).filter(|_| fits).map(cell));
+    }
+    let facts = &subject.resolved.bindings.facts;
+    let values = draw(&LAWS[0], &cells, facts, &mut Random(0));
+    bits(&cells, &values)
+}

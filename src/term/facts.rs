@@ -1,0 +1,297 @@
+//! What the user says of the data (`--assume`), as one store of facts that ranges, guards, bounds, races and searches ask.
+//!
+//! A fact is about the elements that an array holds before the launch, which are the terms [`Term::Bytes`] of it. What a
+//! kernel writes is another term, so that no fact is ever about a value that was read after a write. An unbound integer
+//! parameter is an array of one element. Integers are two's complement.
+//!
+//! Sound: an answer follows from the facts for every input that satisfies them. Whoever looks for an input has to keep
+//! them (`decide::refute::links`).
+//!
+//! Not claimed: of elements at places that data choose, anything but their range: two places may be one.
+
+use super::bits::sext;
+use super::gather::distance;
+use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
+
+/// What is said of the integers that an array holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// The array.
+    pub array: ArrayId,
+    /// Width of its elements in bits.
+    pub width: u8,
+    /// How many there are, where that is known.
+    pub count: Option<u64>,
+    /// The least element.
+    pub lo: i128,
+    /// The largest one.
+    pub hi: i128,
+    /// Elements at different positions differ.
+    pub distinct: bool,
+    /// No element is below the one before it.
+    pub sorted: bool,
+    /// Each is a power of two.
+    pub pow2: bool,
+}
+
+/// What the user says of the data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    elements: Vec<Elements>,
+    /// No float that depends on data overflows or is rounded across a test: the reals decide every test.
+    pub reals_decide: bool,
+}
+
+impl Elements {
+    /// Nothing is said of integers of a width.
+    pub fn new(array: ArrayId, width: u8, count: Option<u64>) -> Elements {
+        let half = 1i128 << (width.clamp(1, 64) - 1);
+        Elements {
+            array,
+            width,
+            count,
+            lo: -half,
+            hi: half - 1,
+            distinct: false,
+            sorted: false,
+            pow2: false,
+        }
+    }
+
+    /// What is said of each element alone.
+    pub fn range_alone(self) -> Elements {
+        Elements {
+            distinct: false,
+            sorted: false,
+            ..self
+        }
+    }
+
+    /// The same of elements that lie in a range too, if that leaves any.
+    pub fn within(self, least: i128, count: i128) -> Elements {
+        let (lo, hi) = (self.lo.max(least), self.hi.min(least + count - 1));
+        match lo <= hi {
+            true => Elements { lo, hi, ..self },
+            false => self,
+        }
+    }
+
+    /// Whether elements, each with its position and in the order of these, are such as the facts say.
+    pub fn allow(&self, values: &[(u64, i128)]) -> bool {
+        let one = |&(_, v): &(u64, i128)| {
+            self.lo <= v && v <= self.hi && (!self.pow2 || v > 0 && v & (v - 1) == 0)
+        };
+        // Between two elements of a strictly ascending array there is room for those between them.
+        let ascend = |p: &[(u64, i128)]| {
+            let least = match self.distinct {
+                true => i128::from(p[1].0 - p[0].0),
+                false => 0,
+            };
+            p[1].1 - p[0].1 >= least
+        };
+        let ends = || match (values.first(), values.last()) {
+            (Some(a), Some(b)) if self.distinct => {
+                let after = self.count.map_or(0, |n| n.saturating_sub(b.0 + 1));
+                a.1 - self.lo >= i128::from(a.0) && self.hi - b.1 >= i128::from(after)
+            }
+            _ => true,
+        };
+        let differ = || {
+            let mut all: Vec<i128> = values.iter().map(|v| v.1).collect();
+            all.sort_unstable();
+            all.windows(2).all(|p| p[0] != p[1])
+        };
+        values.iter().all(one)
+            && (!self.sorted || values.windows(2).all(ascend) && ends())
+            && (!self.distinct || differ())
+    }
+
+    /// Elements, each with its position and in the order of these, moved to such as the facts say; as they are where
+    /// that takes a search.
+    pub fn settle(&self, values: &mut [(u64, i128)]) {
+        if self.sorted {
+            let mut in_order: Vec<i128> = values.iter().map(|v| v.1).collect();
+            in_order.sort_unstable();
+            values.iter_mut().zip(in_order).for_each(|(v, x)| v.1 = x);
+        }
+        let size = self.hi - self.lo + 1;
+        let mut used = std::collections::BTreeSet::new();
+        let mut last: Option<(u64, i128)> = None;
+        for (at, v) in values.iter_mut() {
+            if *v < self.lo || self.hi < *v {
+                *v = self.lo + (*v - self.lo).rem_euclid(size);
+            }
+            if self.pow2 && !(*v > 0 && *v & (*v - 1) == 0) {
+                let least = self.lo.max(1);
+                let power =
+                    |from: i128| 1i128 << (128 - (from - 1).max(0).leading_zeros()).min(100);
+                let up = power((*v).max(least));
+                *v = if up <= self.hi { up } else { power(least) };
+            }
+            if let (true, Some((before, x))) = (self.sorted, last) {
+                let gap = match self.distinct {
+                    true => i128::from(*at - before),
+                    false => 0,
+                };
+                *v = (*v).max(x + gap);
+            } else if self.sorted && self.distinct {
+                *v = (*v).max(self.lo + i128::from(*at));
+            }
+            if self.distinct && !self.sorted && !self.pow2 {
+                let mut tries = used.len() as i128 + 1;
+                while used.contains(v) && tries > 0 {
+                    *v = if *v == self.hi { self.lo } else { *v + 1 };
+                    tries -= 1;
+                }
+                used.insert(*v);
+            }
+            last = Some((*at, *v));
+        }
+    }
+}
+
+impl Facts {
+    /// What is said of the elements of an array, to be added to; they are those of `new` if nothing is said so far.
+    pub fn about(&mut self, new: Elements) -> &mut Elements {
+        let i = match self.elements.iter().position(|e| e.array == new.array) {
+            Some(i) => i,
+            None => {
+                self.elements.push(new);
+                self.elements.len() - 1
+            }
+        };
+        &mut self.elements[i]
+    }
+
+    /// What is said of the elements of an array.
+    pub fn of(&self, array: ArrayId) -> Option<&Elements> {
+        self.elements.iter().find(|r| r.array == array)
+    }
+
+    /// All that is said.
+    pub fn all(&self) -> &[Elements] {
+        &self.elements
+    }
+
+    /// True if nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+}
+
+impl TermStore {
+    /// The array and the position of which a term is a whole element, if something is said of it.
+    fn element(&self, t: TermId) -> Option<(&Elements, u64)> {
+        let Term::Bytes { array, off, width } = self.get(t) else {
+            return None;
+        };
+        let known = self.facts.of(array)?;
+        let bytes = u64::from(width) / 8;
+        let whole = known.width == width && off.is_multiple_of(bytes);
+        whole.then(|| (known, off / bytes))
+    }
+
+    /// The array and the position of which a term is an element, if those at different positions differ.
+    pub(super) fn distinct_element(&self, t: TermId) -> Option<(ArrayId, u64)> {
+        let (known, at) = self.element(t)?;
+        known.distinct.then_some((known.array, at))
+    }
+
+    /// The array and the position of which a term is an element, if none is below the one before it.
+    pub(super) fn sorted_element(&self, t: TermId) -> Option<(ArrayId, u64)> {
+        let (known, at) = self.element(t)?;
+        known.sorted.then_some((known.array, at))
+    }
+
+    /// The range of the integer that bits are, as two's complement, from their shape alone.
+    pub fn integer_range(&self, t: TermId) -> (i128, i128) {
+        let w = self.width(t).clamp(1, 64);
+        let all = (-(1i128 << (w - 1)), (1i128 << (w - 1)) - 1);
+        let below = |n: u64| match n > 0 && u128::from(n) <= all.1 as u128 {
+            true => (0, i128::from(n) - 1),
+            false => all,
+        };
+        match self.get(t) {
+            Term::Bytes { array, off, width } => {
+                let known = self.facts.of(self.array_of(array));
+                let whole = |r: &&Elements| {
+                    r.width == width && distance(off).rem_euclid(i64::from(width) / 8) == 0
+                };
+                // Of a place, the elements are those of the array: it is aligned to them.
+                let aligned = |r: &&Elements| {
+                    let bytes = i64::from(r.width) / 8;
+                    let place = self.place_of(array);
+                    place.is_none_or(|p| p.form.iter().all(|f| f.1 % bytes == 0))
+                };
+                let range = known.filter(whole).filter(aligned);
+                range.map_or(all, |r| (r.lo.max(all.0), r.hi.min(all.1)))
+            }
+            Term::BitsConst { value, .. } => {
+                let v = i128::from(sext(value, w));
+                (v, v)
+            }
+            Term::OfBool { .. } if w > 1 => (0, 1),
+            Term::BitsOp(BitsOp::And, a, b) => {
+                let known = self.as_bits(a).or_else(|| self.as_bits(b));
+                known.map_or(all, |c| below(c.saturating_add(1)))
+            }
+            Term::BitsOp(BitsOp::URem, _, n) => self.as_bits(n).map_or(all, below),
+            Term::Concat(parts) => {
+                // Zeros above say how large it can be.
+                let top = parts.iter().rev().map(|&p| TermId(p));
+                let zeros: u8 = top
+                    .take_while(|&p| self.as_bits(p) == Some(0))
+                    .map(|p| self.width(p))
+                    .sum();
+                match zeros {
+                    0 => all,
+                    z => (0, (1i128 << (w - z.min(w))) - 1),
+                }
+            }
+            _ => all,
+        }
+    }
+
+    /// What facts say of a comparison.
+    pub(super) fn by_facts(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
+        if self.facts.is_empty() {
+            return None;
+        }
+        self.by_order(op, a, b).or_else(|| self.by_ranges(op, a, b))
+    }
+
+    /// The same by the order of two elements of one array.
+    fn by_order(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
+        let ((known, i), (other, j)) = self.element(a).zip(self.element(b))?;
+        if known.array != other.array || i == j {
+            return None;
+        }
+        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
+        let ordered = known.sorted && (!is_unsigned || known.lo >= 0);
+        match op {
+            ICmp::Eq => known.distinct.then_some(false),
+            ICmp::SLe | ICmp::ULe if ordered && i < j => Some(true),
+            ICmp::SLt | ICmp::ULt if ordered && i > j => Some(false),
+            ICmp::SLe | ICmp::ULe if ordered && known.distinct => Some(false),
+            ICmp::SLt | ICmp::ULt if ordered && known.distinct => Some(true),
+            ICmp::SLe | ICmp::ULe | ICmp::SLt | ICmp::ULt => None,
+        }
+    }
+
+    fn by_ranges(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
+        let (x, y) = (self.integer_range(a), self.integer_range(b));
+        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
+        if is_unsigned && (x.0 < 0 || y.0 < 0) {
+            return None;
+        }
+        match op {
+            ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
+            ICmp::Eq => None,
+            ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
+            ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
+            ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
+            ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
+            ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
+        }
+    }
+}
