@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 
-use crate::several::{ClassesArgs, RowsArgs};
 use crate::number_args::NumberArgs;
+use crate::several::{ClassesArgs, RowsArgs};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;

@@ -126,8 +126,13 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
                     Fmt::F16 | Fmt::Bf16 => Fmt::F32,
                     _ => Fmt::F64,
                 };
+                // A widening is exact, whatever rounding it names.
+                let how = FloatMods {
+                    rnd: if mods & 8 != 0 { Rnd::Rn } else { Rnd::None },
+                    ..plain
+                };
                 let [x, y] =
-                    [a, b].map(|t| s.word(Operation::new(Does::Convert, (wide, fmt), plain), &[t]));
+                    [a, b].map(|t| s.word(Operation::new(Does::Convert, (wide, fmt), how), &[t]));
                 if mods & 0x40 != 0 {
                     let nearest = FloatMods {
                         rnd: Rnd::Rn,

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
-use crate::bits::canon::{self, Canon};
+use crate::bits::canon::{self, Canon, Reader};
 use crate::decide;
 use crate::kernel::Kernel;
 use crate::progress;
@@ -28,7 +28,7 @@ use crate::sim::{
     UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
-use crate::term::ArrayId;
+use crate::term::{ArrayId, TermId};
 
 pub mod between;
 mod discharge;
@@ -126,14 +126,24 @@ impl Subject<'_> {
 /// Settles unordered writes of words: where they are not the same operations, their order decides the bits.
 fn same_bits(outcome: &mut Outcome) {
     let obligations = std::mem::take(&mut outcome.obligations);
-    for o in obligations {
-        let (a, b) = o.equal;
-        let mut canon = Canon::default();
-        let reader = canon::reader(None, &[(&outcome.store, a)]);
-        let images = canon.add(&outcome.store, &[(a, reader), (b, reader)]);
-        let same = images.get(a, reader) == images.get(b, reader);
-        if same && !canon.has_reals {
-            if a != b {
+    if obligations.is_empty() {
+        return;
+    }
+    let mut canon = Canon::default();
+    let roots: Vec<(TermId, Reader)> = obligations
+        .iter()
+        .flat_map(|o| {
+            let (a, b) = o.equal;
+            let reader = canon::reader(None, &[(&outcome.store, a)]);
+            [(a, reader), (b, reader)]
+        })
+        .collect();
+    let images = canon.add(&outcome.store, &roots);
+    for (o, roots) in obligations.into_iter().zip(roots.chunks(2)) {
+        let image = |i: usize| images.get(roots[i].0, roots[i].1);
+        if image(0) == image(1) && !canon.has_reals {
+            // A reader of bits would see which NaN was written last.
+            if o.equal.0 != o.equal.1 {
                 outcome.store.note_nan_by_order();
             }
             discharge::merge(&mut outcome.warnings, o.warning);

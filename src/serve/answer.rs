@@ -57,7 +57,9 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
 pub fn ended(command: Command, why: String) -> Report {
     let part = match command {
         Command::Check | Command::Classes => Part::Pair,
-        Command::Race | Command::Run | Command::Lift | Command::Slack | Command::Rows => Part::Kernel,
+        Command::Race | Command::Run | Command::Lift | Command::Slack | Command::Rows => {
+            Part::Kernel
+        }
     };
     let mut report = report::begin(command, Vec::new(), &Options::default());
     report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];

@@ -250,7 +250,9 @@ impl Request {
         match self {
             Request::Prepare(p) => Some(&p.launch),
             Request::Check(c) => Some(&c.launch),
-            Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => Some(&a.launch),
+            Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => {
+                Some(&a.launch)
+            }
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }
