@@ -16,6 +16,7 @@ use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
     WarningKind,
 };
+use crate::bits;
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
@@ -63,9 +64,20 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let kernels = lowered.iter().zip(&specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
     let setup = spec::resolve(&kernels, &options.map);
-    let setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let mut setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
     let parsed = Instant::now();
 
+    if options.bits {
+        let same = is_one_kernel(&lowered);
+        if formula.is_some() {
+            let message = "bits are those of two kernels: a formula is about real numbers";
+            return Err(Failure::new(ErrorKind::Usage, message));
+        }
+        one_launch_each(&specs, "--bits")?;
+        for (i, k) in setup.kernels.iter_mut().enumerate() {
+            k.launch.words = Some(if same { 0 } else { i as u32 });
+        }
+    }
     let asked = Asked {
         formula: formula.as_ref(),
         specs: &specs,
@@ -96,6 +108,12 @@ pub(crate) fn one_launch_each(specs: &[KernelSpec], flag: &str) -> Result<(), Fa
             format!("{flag} is not built for launches in a sequence"),
         )),
     }
+}
+
+/// True if all of them are one entry of one text.
+fn is_one_kernel(all: &[Lowered]) -> bool {
+    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
+    all.iter().all(|l| text(l) == text(&all[0]))
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -161,7 +179,7 @@ impl Asked<'_> {
     /// The answer, with as much of how numbers were made as it takes.
     fn judged(&self, setup: &mut Setup) -> Result<Report, Failure> {
         let (report, needs_trees) = self.compared(setup)?;
-        if !needs_trees || self.limits.reached().is_some() {
+        if !needs_trees || self.options.bits || self.limits.reached().is_some() {
             return Ok(report);
         }
         // Bits of computed numbers decide something: again, with numbers that remember how they were made.
@@ -209,22 +227,31 @@ impl Asked<'_> {
                     optimized: b,
                     ..deciding
                 };
-                let shadow =
-                    (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
-                let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
-                simulated.found.add_decision(&d);
-                simulated.found.add_beyond(&d);
-                let proved = d.verdict == explain::Verdict::Equivalent;
-                if proved && !self.is_sequence() && self.limits.reached().is_none() {
-                    simulated.found.warnings.extend(range(&subjects, &stats));
+                if self.options.bits {
+                    let d = self.same_bits([reference, optimized], setup, &deciding);
+                    simulated.found.add_decision(&d.decision);
+                    simulated.found.add_sites(d.sites);
+                    (Some(d.decision), None)
+                } else {
+                    let shadow =
+                        (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
+                    let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
+                    simulated.found.add_decision(&d);
+                    simulated.found.add_beyond(&d);
+                    let proved = d.verdict == explain::Verdict::Equivalent;
+                    if proved && !self.is_sequence() && self.limits.reached().is_none() {
+                        simulated.found.warnings.extend(range(&subjects, &stats));
+                    }
+                    if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
+                        simulated.measure(&subjects, &shadow, self.options);
+                    }
+                    let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
+                    (Some(d), tried)
                 }
-                if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
-                    simulated.measure(&subjects, &shadow, self.options);
-                }
-                let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
-                (Some(d), tried)
             }
-            [Ok(reference), Err(optimized)] if simulated.found.defects.is_empty() => {
+            [Ok(reference), Err(optimized)]
+                if simulated.found.defects.is_empty() && !self.options.bits =>
+            {
                 let tried = trial::run(&sides, &reference, &optimized, optimized_ran);
                 (None, tried)
             }
@@ -263,6 +290,23 @@ impl Asked<'_> {
     /// Whether a side is launches one after the other.
     fn is_sequence(&self) -> bool {
         self.specs.iter().any(|s| s.step.is_some())
+    }
+
+    /// Compares the bits that two runs leave.
+    fn same_bits(
+        &self,
+        runs: [Clean; 2],
+        setup: &Setup,
+        options: &decide::Options,
+    ) -> bits::Decided {
+        let last = self.lowered.len() - 1;
+        let pair = bits::Pair {
+            kernels: [&self.lowered[0].kernel, &self.lowered[last].kernel],
+            arrays: &setup.arrays,
+            options,
+            contracts_alike: self.options.contracts_alike,
+        };
+        bits::decide(runs, &pair)
     }
 
     /// Runs the kernels where they are compared, and expands the formula there.
@@ -645,6 +689,14 @@ impl Found {
                 self.assumptions.extend(assumed);
                 Some(*example)
             }
+        }
+    }
+
+    /// Where elements that stay open differ first.
+    fn add_sites(&mut self, sites: Vec<answer::Site>) {
+        let order = [UnknownKind::DifferentOrder, UnknownKind::Contraction];
+        if let Some(u) = self.unknown.iter_mut().find(|u| order.contains(&u.kind)) {
+            u.sites = sites;
         }
     }
 

@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use crate::number_args::NumberArgs;
+use crate::several::{ClassesArgs, RowsArgs};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -56,6 +57,13 @@ Examples:
 
 Exit status: 0 clean, 1 defective or denied, 2 input error, 3 unknown";
 
+const SLACK_EXAMPLES: &str = "\
+Examples:
+  volta slack kernel.ptx --threads 256
+  volta slack kernel.ptx --threads 256 --for n=1,64,100 --arg '2={n}' --json
+
+Exit status: that of race: 0 clean, 1 defective or denied, 2 input error, 3 unknown";
+
 const GATE_EXAMPLES: &str = "\
 Examples:
   volta init kernels/*.ptx > volta.toml
@@ -75,6 +83,13 @@ pub enum Command {
     Race(Box<RaceArgs>),
     /// Execute a kernel on numbers, without a GPU.
     Run(Box<RunArgs>),
+    /// Which barriers, waits and fences does a kernel need, and for what?
+    #[command(after_help = SLACK_EXAMPLES)]
+    Slack(Box<RaceArgs>),
+    /// Which of these kernels or configurations leave the same bits?
+    Classes(Box<ClassesArgs>),
+    /// Does a row depend on the batch that it is in?
+    Rows(Box<RowsArgs>),
     /// What a kernel computes, as formulas that are proved.
     #[command(after_help = lift_args::EXAMPLES)]
     Lift(Box<lift_args::LiftArgs>),
@@ -115,6 +130,9 @@ impl Command {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
+            Command::Slack(_) => "slack",
+            Command::Classes(_) => "classes",
+            Command::Rows(_) => "rows",
             Command::Run(_) => "run",
             Command::Lift(_) => "lift",
             Command::Gate(_) => "gate",
@@ -145,10 +163,16 @@ impl Command {
                 let files = a.files.iter().map(PathBuf::as_path);
                 (a.settings(), &a.bind, files.collect())
             }
-            Command::Race(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Race(a) | Command::Slack(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Rows(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
+            Command::Classes(a) if a.manifest().is_none() => {
+                let files = a.files.iter().map(PathBuf::as_path);
+                (a.settings(), &a.bind, files.collect())
+            }
             Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
+            | Command::Classes(_)
             | Command::Init(_)
             | Command::Dump(_)
             | Command::Completions { .. }
@@ -169,7 +193,9 @@ impl Command {
     pub fn output(&self) -> Option<&OutputArgs> {
         match self {
             Command::Check(a) => Some(&a.output),
-            Command::Race(a) => Some(&a.output),
+            Command::Race(a) | Command::Slack(a) => Some(&a.output),
+            Command::Classes(a) => Some(&a.output),
+            Command::Rows(a) => Some(&a.output),
             Command::Run(a) => Some(&a.output),
             Command::Lift(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
@@ -197,6 +223,9 @@ pub struct CheckArgs {
     /// What the kernel should compute, e.g. 'y[i] = 2*x[i]', or @FILE: the reference instead of a kernel.
     #[arg(long, value_name = "TEXT|@FILE")]
     pub formula: Option<String>,
+    /// Compare bits: equivalent if both kernels write the same ones, by the same operations.
+    #[arg(long, conflicts_with = "formula")]
+    pub bits: bool,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -627,6 +656,7 @@ impl CheckArgs {
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
+            bits: self.bits.then_some(true),
             rounding: self.numbers.rounding,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
@@ -682,7 +712,8 @@ impl DumpArgs {
     }
 }
 
-fn settings(
+/// What the flags that every command has say.
+pub fn settings(
     launch: &LaunchArgs,
     bind: &BindArgs,
     output: Option<&OutputArgs>,

@@ -46,6 +46,7 @@
 //! * [`norm`]: terms to canonical forms.
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
+//! * [`bits`]: whether two runs leave the same bits.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`any`]: one kernel in every launch: small launches that are run, and two arbitrary threads for the rest.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
@@ -67,8 +68,10 @@
 
 pub mod answer;
 pub mod any;
+pub mod bits;
 mod cases;
 pub mod check;
+pub mod classes;
 pub mod decide;
 pub mod diag;
 pub mod dump;
@@ -88,9 +91,11 @@ pub mod race;
 mod reading;
 pub mod report;
 mod rounding;
+pub mod rows;
 pub mod run;
 pub mod serve;
 pub mod sim;
+pub mod slack;
 pub mod spec;
 pub mod spec_file;
 mod special;

@@ -21,11 +21,14 @@ use volta::report::gate::GateReport;
 use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
-use volta::{check, dump, gate, instances, lift, progress, race, serve, spec};
+use volta::{
+    check, classes, dump, gate, instances, lift, progress, race, rows, serve, slack, spec,
+};
 
 mod cli;
 mod command_lines;
 mod number_args;
+mod several;
 
 use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
 use command_lines::Line;
@@ -231,7 +234,14 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         }
     };
     match command {
-        Command::Check(_) | Command::Race(_) | Command::Run(_) | Command::Lift(_) => {
+        Command::Classes(a) if a.manifest().is_some() => run_classes(a),
+        Command::Check(_)
+        | Command::Race(_)
+        | Command::Run(_)
+        | Command::Lift(_)
+        | Command::Slack(_)
+        | Command::Classes(_)
+        | Command::Rows(_) => {
             let answer = answer(lines, command.name())?;
             let code = answer.exit();
             Ok((Done::Answer(Box::new(answer)), code))
@@ -293,6 +303,14 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let layers = Layers(&layers);
         match &lines[i].cli.command {
             Command::Check(_) => Ok(Answer::from(check::check(layers, &files)?)),
+            Command::Slack(_) => Ok(Answer::from(slack::slack(layers, &files)?)),
+            Command::Classes(_) => Ok(Answer::from(classes::classes(layers, &files)?)),
+            Command::Rows(_) => {
+                let smallest = (0..lines.len()).min_by_key(|&j| lines[j].sizes.total());
+                let small = asked(smallest.unwrap_or(i))?;
+                let small: Vec<&Settings> = small.iter().collect();
+                Ok(Answer::from(rows::rows(Layers(&small), layers, &files)?))
+            }
             Command::Run(a) => {
                 let executed = volta::run::run(layers, &files)?;
                 executed.save(&a.save)?;
@@ -392,6 +410,25 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
     Ok((Done::Text(String::new()), code))
 }
 
+/// Runs the [[classes]] of a manifest.
+fn run_classes(a: &several::ClassesArgs) -> Result<(Done, u8), Failure> {
+    let request = gate::Request {
+        only: Some(volta::answer::Command::Classes),
+        over: Settings {
+            timeout: a.output.timeout,
+            memory_limit: a.output.memory_limit,
+            deny: a.output.deny.clone(),
+            ..Settings::default()
+        },
+        ..gate::Request::default()
+    };
+    limits::limit_process(a.output.memory_limit);
+    let manifest = a.manifest().unwrap_or(Path::new(""));
+    let report = gate::gate(manifest, &request, &|_, _, _| {})?;
+    let code = report.exit();
+    Ok((Done::Gate(report), code))
+}
+
 fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     // Measurements are of work that is done.
     let cache = match (a.no_cache || a.stats, &a.cache_dir) {
@@ -401,6 +438,7 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     };
     let request = gate::Request {
         filter: a.filter.clone(),
+        only: None,
         fail_fast: a.fail_fast,
         stats: a.stats,
         shard: a.shard,

@@ -44,6 +44,9 @@ pub struct Counterexample {
     pub difference: Option<Difference>,
     /// The inputs that are not zero by array; every other input is zero.
     pub inputs: IndexMap<String, Vec<InputElement>>,
+    /// Of `rows`: which rows these are.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<super::Rows>,
     /// What both kernels write there when they are executed on the input with the machine's arithmetic; null if they were
     /// not, or the element is not known then.
     #[serde(default)]

@@ -243,6 +243,9 @@ pub struct Options {
     pub exact_constants: bool,
     /// Proofs at random points are accepted.
     pub probabilistic: bool,
+    /// What was compared are bits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bits: bool,
     /// Seconds.
     pub timeout: f64,
     /// Bytes.

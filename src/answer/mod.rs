@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub mod bits;
 pub mod compare;
 pub mod coverage;
 pub mod determinism;
@@ -20,8 +21,10 @@ pub mod kinds;
 pub mod precision;
 pub mod rounding;
 pub mod schema;
+pub mod slack;
 pub mod verdict;
 
+pub use bits::{Class, RowLaunch, Rows};
 pub use compare::{
     Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
     Written,
@@ -37,6 +40,7 @@ pub use kinds::{
 pub use precision::Precision;
 pub use rounding::Rounding;
 pub use schema::Schema;
+pub use slack::{Breaks, Slack, State, Synchronisation};
 pub use verdict::{Values, Verdict};
 
 /// The command that an answer is to.
@@ -49,6 +53,12 @@ pub enum Command {
     Race,
     /// What does a kernel compute of some numbers?
     Run,
+    /// Which synchronising operations does a kernel need?
+    Slack,
+    /// Which of several kernels leave the same bits?
+    Classes,
+    /// Does a row depend on the batch that it is in?
+    Rows,
     /// What does a kernel compute, as formulas?
     Lift,
 }
@@ -60,6 +70,9 @@ impl Command {
             Command::Check => "check",
             Command::Race => "race",
             Command::Run => "run",
+            Command::Slack => "slack",
+            Command::Classes => "classes",
+            Command::Rows => "rows",
             Command::Lift => "lift",
         }
     }
@@ -92,6 +105,12 @@ pub struct Report {
     pub subjects: Sides<Subject>,
     /// What they were run with.
     pub inputs: Inputs,
+    /// Of a `slack`: which synchronising operations the kernel needs.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<Slack>,
+    /// Of `classes`: the kernels by what bits they leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Vec<Class>>,
     /// What is wrong.
     pub defects: Vec<Finding<DefectKind>>,
     /// What the user should know.

@@ -98,6 +98,7 @@ impl<P: Places> Reader<'_, P> {
                 dst,
                 a,
                 b,
+                ..
             } => {
                 let (a, b) = (self.src(*a, ty.width), self.src(*b, ty.width));
                 let c = self.comparison(*cmp, ty.signed, a, b);

@@ -15,11 +15,14 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
 use crate::check::check;
+use crate::classes::classes;
 use crate::input::Files;
 use crate::instances;
 use crate::race::race;
 use crate::report::gate::{EntryResult, GateReport};
-use crate::report::{Answer, AtSize, Failure};
+use crate::report::{Answer, AtSize, Failure, Report};
+use crate::rows::rows;
+use crate::slack::slack;
 use crate::spec::{Layers, Settings, Which, limits};
 use crate::{lift, run};
 
@@ -36,6 +39,8 @@ use plan::{Job, Plan};
 pub struct Request {
     /// Only entries whose name holds this text.
     pub filter: Option<String>,
+    /// Only entries of this command.
+    pub only: Option<Command>,
     /// Only entries of this part.
     pub shard: Option<Shard>,
     /// Stop after the first entry that fails.
@@ -80,13 +85,19 @@ pub fn gate(
     let plan = Plan::read(path)?;
     let mut jobs = plan.jobs();
     let name = path.display();
+    if let Some(only) = request.only {
+        jobs.retain(|j| j.command == only);
+    }
     if let Some(filter) = &request.filter {
         jobs.retain(|j| j.name.contains(filter.as_str()));
     }
     if jobs.is_empty() {
         let message = match &request.filter {
             Some(filter) => format!("{name}: no entry has `{filter}` in its name"),
-            None => format!("{name}: there is no [[check]] and no [[race]]"),
+            None => match request.only {
+                Some(only) => format!("{name}: there is no [[{}]]", only.name()),
+                None => format!("{name}: there is no [[check]] and no [[race]]"),
+            },
         };
         return Err(Failure::new(ErrorKind::Manifest, message));
     }
@@ -165,8 +176,20 @@ fn out_of_memory(answer: &Answer) -> bool {
 
 /// The answer about an entry, that of all its instances together.
 fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure> {
+    let smallest = job
+        .entry
+        .instances
+        .iter()
+        .min_by_key(|i| i[1].sizes.total());
     let one = |[below, own]: &[Settings; 2]| {
         let layers = [below, own, &request.over];
+        if job.command == Command::Rows
+            && let Some([below, own]) = smallest
+        {
+            let small = [below, own, &request.over];
+            let report = rows(Layers(&small), Layers(&layers), files)?;
+            return Ok(Answer::from(report));
+        }
         instance(job, Layers(&layers), request.cache.as_ref(), files)
     };
     if let [only] = &job.entry.instances[..]
@@ -195,16 +218,31 @@ fn instance(
 ) -> Result<Answer, Failure> {
     let sides: &[Which] = match job.command {
         Command::Check => &[Which::Reference, Which::Optimized],
-        Command::Race | Command::Run | Command::Lift => &[Which::Kernel],
+        Command::Race
+        | Command::Run
+        | Command::Lift
+        | Command::Slack
+        | Command::Classes
+        | Command::Rows => &[Which::Kernel],
     };
+    // What is asked of several kernels is not kept.
+    let cache = cache.filter(|_| job.command != Command::Classes);
     let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
     if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(known);
     }
     let answer = match job.command {
         Command::Check => Answer::from(check(layers, files)?),
+        // Beside the verdict, which both have, a race may say what is needed.
+        Command::Race if layers.options()?.slack => Answer::from(Report {
+            command: Command::Race,
+            ..slack(layers, files)?
+        }),
         Command::Race => Answer::from(race(layers, files)?),
         Command::Run => Answer::from(run::run(layers, files)?.report),
+        Command::Slack => Answer::from(slack(layers, files)?),
+        Command::Classes => Answer::from(classes(layers, files)?),
+        Command::Rows => Answer::from(rows(layers, layers, files)?),
         Command::Lift => {
             let layers = layers.0.iter().map(|&s| s.clone()).collect();
             lift::lift(&[layers], files)?

@@ -146,13 +146,12 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
     let manifest = &read.manifest;
     let checks = manifest.check.iter().map(|e| (Command::Check, e));
     let races = manifest.race.iter().map(|e| (Command::Race, e));
-    let mut out = Vec::new();
-    for (index, (command, all)) in checks.chain(races).enumerate() {
+    let classes = manifest.classes.iter().map(|e| (Command::Classes, e));
+    let rows = manifest.rows.iter().map(|e| (Command::Rows, e));
+    let mut out: Vec<(Job<'_>, String)> = Vec::new();
+    for (command, all) in checks.chain(races).chain(classes).chain(rows) {
         let entry = all.head();
-        let number = match command {
-            Command::Check => index + 1,
-            Command::Race | Command::Run | Command::Lift => index + 1 - manifest.check.len(),
-        };
+        let number = 1 + out.iter().filter(|(j, _)| j.command == command).count();
         let kind = command.name();
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
         let name = visible(&name).into_owned();
@@ -179,8 +178,10 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
 fn verdicts(command: Command) -> &'static [Verdict] {
     use Verdict::*;
     match command {
-        Command::Check => &[Equivalent, NotEquivalent, Defective, Unknown],
-        Command::Race => &[Clean, Defective, Unknown],
+        Command::Check | Command::Classes | Command::Rows => {
+            &[Equivalent, NotEquivalent, Defective, Unknown]
+        }
+        Command::Race | Command::Slack => &[Clean, Defective, Unknown],
         Command::Run => &[Ran, Defective, Unknown],
         Command::Lift => &[Lifted, Defective, Unknown],
     }
@@ -192,7 +193,12 @@ fn problem(command: Command, all: &Entry) -> Option<String> {
     let kind = command.name();
     let stray = match command {
         Command::Check => entry.kernel.is_some().then_some("kernel"),
-        Command::Race | Command::Run | Command::Lift => {
+        Command::Race
+        | Command::Run
+        | Command::Lift
+        | Command::Slack
+        | Command::Classes
+        | Command::Rows => {
             let reference = entry.reference.is_some().then_some("reference");
             reference.or(entry.optimized.is_some().then_some("optimized"))
         }

@@ -10,13 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kernel::{AtomOp, Kernel, NumTy, Pc};
+use crate::kernel::{AtomOp, FloatOp, Kernel, NumTy, Pc};
 use crate::sim::guarded::Guard;
 use crate::sim::race::Kind;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings};
 use crate::term::left::{self, cut, piece_bytes, write};
 use crate::term::overflow::Narrow;
+use crate::term::word::{Does, Operation};
 use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, TermId, TermStore};
 
 use super::between::{Meeting, Met, Overlap, Record};
@@ -163,6 +164,9 @@ fn combine(
         return None;
     };
     match ty {
+        NumTy::Float(_) if store.as_word(x).is_some() || store.as_word(y).is_some() => {
+            combine_words(store, [x, y, initial])
+        }
         NumTy::Float(f) => {
             let [p, q, i] = [x, y, initial].map(|t| store.of_bits(f, t));
             let r = match op {
@@ -204,6 +208,30 @@ fn combine(
                 _ => return None,
             })
         }
+    }
+}
+
+/// The same where floats are words: two additions onto a zero have the same bits in either order, and extrema in
+/// every order; of more additions the order decides.
+fn combine_words(store: &mut TermStore, [x, y, initial]: [TermId; 3]) -> Option<TermId> {
+    let word = |t: TermId| {
+        let word = store.as_word(t)?;
+        let operands: Vec<TermId> = word.operands().collect();
+        Some((word.operation(store), operands))
+    };
+    let (first, second) = (word(x)?, word(y)?);
+    if first.0 != second.0 {
+        return None;
+    }
+    let zero = store.as_bits(initial) == Some(0);
+    let once = |w: &(Operation, Vec<TermId>)| w.1.first() == Some(&initial);
+    let update = *second.1.get(1)?;
+    match first.0.does {
+        Does::Float(FloatOp::Add) if zero && once(&first) && once(&second) => {
+            Some(store.word(first.0, &[x, update]))
+        }
+        Does::Float(FloatOp::Min | FloatOp::Max) => Some(store.word(first.0, &[x, y])),
+        _ => None,
     }
 }
 

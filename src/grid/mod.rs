@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
+use crate::bits::canon::{self, Canon, Reader};
 use crate::decide;
 use crate::kernel::rechecked::rechecked;
 use crate::kernel::{AtomOp, Kernel};
@@ -29,7 +30,7 @@ use crate::sim::{
     UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
-use crate::term::ArrayId;
+use crate::term::{ArrayId, TermId};
 
 pub mod between;
 mod discharge;
@@ -112,6 +113,9 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let mut outcome = self.run(rank, limits, noting);
+        if self.resolved.launch.words.is_some() {
+            same_bits(&mut outcome);
+        }
         discharge(&mut outcome, self.arrays, self.deciding);
         outcome
     }
@@ -122,6 +126,42 @@ impl Subject<'_> {
 
     fn cta(&self, rank: u64) -> [u32; 3] {
         self.resolved.launch.with_cta(rank).cta
+    }
+}
+
+/// Settles unordered writes of words: where they are not the same operations, their order decides the bits.
+fn same_bits(outcome: &mut Outcome) {
+    let obligations = std::mem::take(&mut outcome.obligations);
+    if obligations.is_empty() {
+        return;
+    }
+    let mut canon = Canon::default();
+    let roots: Vec<(TermId, Reader)> = obligations
+        .iter()
+        .flat_map(|o| {
+            let (a, b) = o.equal;
+            let reader = canon::reader(None, &[(&outcome.store, a)]);
+            [(a, reader), (b, reader)]
+        })
+        .collect();
+    let images = canon.add(&outcome.store, &roots);
+    for (o, roots) in obligations.into_iter().zip(roots.chunks(2)) {
+        let image = |i: usize| images.get(roots[i].0, roots[i].1);
+        if image(0) == image(1) && !canon.has_reals {
+            // A reader of bits would see which NaN was written last.
+            if o.equal.0 != o.equal.1 {
+                outcome.store.note_nan_by_order();
+            }
+            discharge::merge(&mut outcome.warnings, o.warning);
+            continue;
+        }
+        let open = Finding {
+            kind: UnknownKind::OrderDependent,
+            message: format!("{}: their order decides the bits", o.warning.message),
+            count: o.warning.count,
+            sites: o.warning.sites,
+        };
+        discharge::merge(&mut outcome.unknowns, open);
     }
 }
 
@@ -368,6 +408,9 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
+        if self.subject.resolved.launch.words.is_some() {
+            same_bits(&mut out.outcome);
+        }
         discharge(&mut out.outcome, arrays, deciding);
         out
     }

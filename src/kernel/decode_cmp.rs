@@ -179,6 +179,7 @@ impl Lowerer<'_> {
             ty: found.ty,
             dty: written,
             lanes: found.lanes,
+            ftz: sig.has(Mod::Ftz),
             combine,
             dst,
             a,
@@ -222,6 +223,7 @@ impl Lowerer<'_> {
         let operand = self.operand(0)?;
         let op = Op::Slct {
             width: ty.bits() as u8,
+            ftz: sig.has(Mod::Ftz),
             cty,
             dst: self.reg(operand, ty, Fit::Exact)?,
             a: self.src(1, ty)?,

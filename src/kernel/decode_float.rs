@@ -120,6 +120,7 @@ impl Lowerer<'_> {
             relu: sig.has(Mod::Relu),
             ftz: sig.has(Mod::Ftz),
             approx: row.approx || sig.has(Mod::Approx) || sig.has(Mod::Full),
+            full: sig.has(Mod::Full),
             nan: sig.has(Mod::NaN),
             xorsign_abs: xorsign,
             abs: sig.has(Mod::Abs) && !xorsign,

@@ -68,6 +68,8 @@ pub struct FloatMods {
     pub ftz: bool,
     /// `.approx` or `.full`: the result has the stated error of an approximation.
     pub approx: bool,
+    /// `.full`, an approximation of its own.
+    pub full: bool,
     /// `.NaN`: min and max propagate NaN.
     pub nan: bool,
     /// `.xorsign.abs` of min and max.

@@ -127,6 +127,8 @@ pub enum Op {
         dty: NumTy,
         /// 2 for packed halves, else 1.
         lanes: u8,
+        /// `.ftz`.
+        ftz: bool,
         /// Combination with a further predicate.
         combine: Option<(BoolOp, Guard)>,
         /// Destination.
@@ -155,6 +157,8 @@ pub enum Op {
         width: u8,
         /// Type of `c` (s32 or f32).
         cty: NumTy,
+        /// `.ftz`.
+        ftz: bool,
         /// Destination.
         dst: RegId,
         /// Taken if c >= 0.

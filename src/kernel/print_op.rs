@@ -155,21 +155,15 @@ impl Listing<'_> {
                 ty,
                 dty,
                 lanes,
+                ftz,
                 combine,
                 dst,
                 a,
                 b,
             } => {
-                write!(
-                    w,
-                    "set {cmp:?}.{}.{}{} {}, {}, {}",
-                    num(*dty),
-                    num(*ty),
-                    lane(*lanes),
-                    self.reg(*dst),
-                    self.src(*a),
-                    self.src(*b)
-                )?;
+                write!(w, "set {cmp:?}.{}.{}{}", num(*dty), num(*ty), lane(*lanes))?;
+                flags(w, &[(*ftz, "ftz")])?;
+                write!(w, " {}, {}, {}", self.reg(*dst), self.src(*a), self.src(*b))?;
                 self.combine(w, *combine)
             }
             Op::Selp {
@@ -189,17 +183,16 @@ impl Listing<'_> {
             Op::Slct {
                 width,
                 cty,
+                ftz,
                 dst,
                 a,
                 b,
                 c,
-            } => write!(
-                w,
-                "slct.b{width}.{} {}, {}",
-                num(*cty),
-                self.reg(*dst),
-                self.srcs(&[*a, *b, *c])
-            ),
+            } => {
+                write!(w, "slct.b{width}.{}", num(*cty))?;
+                flags(w, &[(*ftz, "ftz")])?;
+                write!(w, " {}, {}", self.reg(*dst), self.srcs(&[*a, *b, *c]))
+            }
             Op::Lop3Bool {
                 table,
                 op,

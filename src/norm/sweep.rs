@@ -370,6 +370,8 @@ impl<'s> Normalizer<'s> {
             Term::BitsConst { width, value } => Node::Const(width, value),
             Term::Bytes { array, off, width } => Node::Bytes(array, off, width),
             Term::Fresh { width, serial } => Node::Fresh(width, serial),
+            // What the machine makes of bits is no matter of reals.
+            Term::Word(_) => return Err(NormError::Undefined(t)),
             // What was made by an operation has that operation's bits, and no others.
             Term::OfReal { fmt, real } if store.as_made(real).is_some() => Node::Made(fmt, real),
             Term::OfReal { fmt, real } => Node::OfReal(fmt, self.canonical(real)?),

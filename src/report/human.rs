@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style};
 use indexmap::IndexMap;
 
 use crate::answer::{
-    Bound, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report, RunCounts,
-    Site, Verdict,
+    Bound, Command, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report,
+    RunCounts, Site, Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
 use crate::spec::{Sizes, launch};
@@ -92,6 +92,17 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
+    if let Some(classes) = &r.classes {
+        let table = crate::answer::bits::table(classes);
+        write!(out, "\n{BOLD}classes{BOLD:#}\n{}", visible_lines(&table))?;
+    }
+    if let Some(slack) = &r.slack {
+        write!(
+            out,
+            "\n{BOLD}synchronisation{BOLD:#}\n{}",
+            visible_lines(&slack.table())
+        )?;
+    }
     if let Some(d) = &r.determinism {
         super::rounding::write_determinism(out, d)?;
     }
@@ -114,6 +125,12 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         show_time(t.simulate),
         show_time(t.decide)
     )
+}
+
+/// Lines of a table, of which names in files may hold anything.
+fn visible_lines(text: &str) -> String {
+    let lines = text.lines().map(|l| format!("  {}\n", visible(l)));
+    lines.collect()
 }
 
 /// Instances of one verdict that are named.
@@ -172,8 +189,19 @@ pub fn style(verdict: Verdict) -> Style {
 /// What the verdict says, in words.
 fn claim(r: &Report) -> &'static str {
     match r.verdict {
+        Verdict::Equivalent if r.command == Command::Rows => {
+            "each row is the same function of its own row of the inputs, in every batch that was run"
+        }
+        Verdict::NotEquivalent if r.command == Command::Rows => "a row depends on its batch",
+        Verdict::Equivalent if r.command == Command::Classes => "all kernels leave the same bits",
+        Verdict::NotEquivalent if r.command == Command::Classes => {
+            "some kernels leave different bits"
+        }
         Verdict::Equivalent if r.formula().is_some() => {
             "the kernel computes what the formula says, without race, deadlock or memory error"
+        }
+        Verdict::Equivalent if r.inputs.options.bits => {
+            "both kernels leave the same bits, by the same operations, without race, deadlock or memory error"
         }
         Verdict::Equivalent => {
             "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
@@ -182,6 +210,7 @@ fn claim(r: &Report) -> &'static str {
         Verdict::NotEquivalent if r.formula().is_some() => {
             "the kernel computes something else than the formula says"
         }
+        Verdict::NotEquivalent if r.inputs.options.bits => "the kernels leave different bits",
         Verdict::NotEquivalent => "the kernels compute different outputs",
         Verdict::Defective if r.kernels().count() > 1 => "a kernel has a defect",
         Verdict::Defective => "the kernel has a defect",

@@ -132,6 +132,8 @@ pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options)
         denied: Vec::new(),
         unknown: Vec::new(),
         counterexample: None,
+        slack: None,
+        classes: None,
         sizes: Default::default(),
         instances: Vec::new(),
         outputs: Outputs::Compared(Vec::new()),
@@ -153,6 +155,7 @@ fn asked(o: &Options) -> Asked {
         strict: o.strict,
         exact_constants: o.exact_constants,
         probabilistic: o.probabilistic,
+        bits: o.bits,
         timeout: o.timeout.as_secs_f64(),
         memory_limit: o.memory_limit,
     }
@@ -203,6 +206,7 @@ impl From<Counterexample> for answer::Counterexample {
             message: c.message,
             difference: c.difference,
             inputs,
+            rows: None,
             machine: None,
         }
     }

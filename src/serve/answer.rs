@@ -56,8 +56,10 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
 /// The report of a run that something ended from outside.
 pub fn ended(command: Command, why: String) -> Report {
     let part = match command {
-        Command::Check => Part::Pair,
-        Command::Race | Command::Run | Command::Lift => Part::Kernel,
+        Command::Check | Command::Classes => Part::Pair,
+        Command::Race | Command::Run | Command::Lift | Command::Slack | Command::Rows => {
+            Part::Kernel
+        }
     };
     let mut report = report::begin(command, Vec::new(), &Options::default());
     report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];

@@ -199,7 +199,11 @@ impl Server {
                 Ok(prepared) => prepared,
                 Err(failure) => return refuse(&failure),
             },
-            Request::Prepare(_) | Request::Race(_) | Request::Run(_) | Request::Lift(_) => None,
+            Request::Prepare(_)
+            | Request::Race(_)
+            | Request::Run(_)
+            | Request::Lift(_)
+            | Request::Slack(_) => None,
         };
         let work = Arc::new(Work {
             id,

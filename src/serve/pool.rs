@@ -232,9 +232,10 @@ fn job(
             });
             (Some(check.optimized.clone()), check.launch.clone())
         }
-        Request::Race(alone) | Request::Run(alone) | Request::Lift(alone) => {
-            (Some(alone.kernel.clone()), alone.launch.clone())
-        }
+        Request::Race(alone)
+        | Request::Run(alone)
+        | Request::Lift(alone)
+        | Request::Slack(alone) => (Some(alone.kernel.clone()), alone.launch.clone()),
         _ => (None, Launch::new()),
     };
     let job = Job {

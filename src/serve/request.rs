@@ -34,6 +34,8 @@ pub enum Request {
     Race(Box<Alone>),
     /// Executes one kernel on numbers.
     Run(Box<Alone>),
+    /// Which synchronising operations a kernel needs.
+    Slack(Box<Alone>),
     /// Lifts one kernel.
     Lift(Box<Alone>),
     /// Asks who answers.
@@ -238,6 +240,7 @@ impl Request {
             Request::Check(c) => Some(("check", how(c.timeout, c.budget, &c.formats))),
             Request::Race(a) => Some(("race", how(a.timeout, a.budget, &a.formats))),
             Request::Run(a) => Some(("run", how(a.timeout, a.budget, &a.formats))),
+            Request::Slack(a) => Some(("slack", how(a.timeout, a.budget, &a.formats))),
             Request::Lift(a) => Some(("lift", how(a.timeout, a.budget, &a.formats))),
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
@@ -248,7 +251,9 @@ impl Request {
         match self {
             Request::Prepare(p) => Some(&p.launch),
             Request::Check(c) => Some(&c.launch),
-            Request::Race(a) | Request::Run(a) | Request::Lift(a) => Some(&a.launch),
+            Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => {
+                Some(&a.launch)
+            }
             Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }

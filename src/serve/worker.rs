@@ -18,7 +18,7 @@ use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
 use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
-use crate::{check, lift, race, run};
+use crate::{check, lift, race, run, slack};
 
 use super::answer;
 use super::request::{How, Launch, Origin};
@@ -121,6 +121,7 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
         "check" => Command::Check,
         "race" => Command::Race,
         "run" => Command::Run,
+        "slack" => Command::Slack,
         "lift" => Command::Lift,
         _ => return answer::ended_early(id, why),
     };
@@ -193,6 +194,7 @@ impl Worker {
             "check" => Answer::from(check::check(layers, &files)?),
             "race" => Answer::from(race::race(layers, &files)?),
             "run" => Answer::from(run::run(layers, &files)?),
+            "slack" => Answer::from(slack::slack(layers, &files)?),
             "lift" => lift::lift(&[layers.0.iter().map(|&s| s.clone()).collect()], &files)?,
             _ => return self.prepare(job, layers, &files),
         };

@@ -92,12 +92,25 @@ impl Machine<'_> {
                     && (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
                     && t.region != SHARED;
                 let flushed = |v| if flushes { flush(v) } else { v };
-                let new = match t.cond {
-                    None => {
+                let word = match (access.ty, float_op(*op)) {
+                    (NumTy::Float(f), Some(op)) => {
+                        let at = (t.region, at);
+                        self.atomic_word((w, t.lane, pc), (op, f, *packed), at, [old, b])
+                    }
+                    _ => None,
+                };
+                let new = match (word, t.cond) {
+                    (Some(word), None) => word,
+                    (Some(word), Some(cond)) => {
+                        self.values.select(cond, word, old, (elem * 8) as u8)
+                    }
+                    (None, None) => {
                         let (old, b) = (flushed(old), flushed(b));
                         flushed(self.atomic_value((w, t.lane, pc), what, old, b, c)?)
                     }
-                    Some(cond) => self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?,
+                    (None, Some(cond)) => {
+                        self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?
+                    }
                 };
                 self.effects += u64::from(new != old);
                 match exchange {
@@ -282,6 +295,22 @@ impl Machine<'_> {
         }
         let wraps = s.icmp(ICmp::ULt, n, next);
         s.select(wraps, n, next)
+    }
+}
+
+/// What an operation is on floats.
+fn float_op(op: AtomOp) -> Option<FloatOp> {
+    match op {
+        AtomOp::Add => Some(FloatOp::Add),
+        AtomOp::Min => Some(FloatOp::Min),
+        AtomOp::Max => Some(FloatOp::Max),
+        AtomOp::And
+        | AtomOp::Or
+        | AtomOp::Xor
+        | AtomOp::Exch
+        | AtomOp::Cas
+        | AtomOp::Inc
+        | AtomOp::Dec => None,
     }
 }
 

@@ -355,6 +355,13 @@ impl Machine<'_> {
                         acc = Some(r);
                         continue;
                     }
+                    let words = self
+                        .values
+                        .extremum_word(pc, (fop, f), [abs, nan], [other, v]);
+                    if words.is_some() {
+                        acc = words;
+                        continue;
+                    }
                     let mut x = self.values.real(v, f);
                     if abs {
                         x = self.values.store.fun(crate::term::Fun::Abs, x);

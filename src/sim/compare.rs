@@ -81,11 +81,11 @@ impl Machine<'_> {
                     let (mut r, mut nr);
                     if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
-                        r = self.comparison((w, lane, pc), cmp, *ty, x, y);
+                        r = self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y);
                         nr = self.values.store.not(r);
                     } else {
                         // Packed halves: the two destinations are the two halves.
-                        let h = self.halves((w, lane, pc), *cmp, *ty, x, y);
+                        let h = self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y);
                         (r, nr) = (h[0], h[1]);
                     }
                     if let Some((op, g)) = combine {
@@ -109,6 +109,7 @@ impl Machine<'_> {
                 ty,
                 dty,
                 lanes: n,
+                ftz,
                 combine,
                 dst,
                 a,
@@ -121,9 +122,9 @@ impl Machine<'_> {
                     }
                     let rs = if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
-                        vec![self.comparison((w, lane, pc), cmp, *ty, x, y)]
+                        vec![self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y)]
                     } else {
-                        self.halves((w, lane, pc), *cmp, *ty, x, y).to_vec()
+                        self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y).to_vec()
                     };
                     let width = dty.bits() as u8;
                     let mut parts = Vec::new();
@@ -153,7 +154,10 @@ impl Machine<'_> {
                     let r = match self.src(w, *a, lane) {
                         Val::Conc(b) => Val::Conc(test_bits(*test, *fmt, b) as u64),
                         v => {
-                            let t = self.test((w, lane, pc), *test, *fmt, v);
+                            let t = match self.values.words {
+                                Some(_) => self.test_word(pc, *test, *fmt, v),
+                                None => self.test((w, lane, pc), *test, *fmt, v),
+                            };
                             self.values.of_pred(t)
                         }
                     };
@@ -216,7 +220,7 @@ impl Machine<'_> {
         &mut self,
         at: (usize, usize, Pc),
         cmp: Cmp,
-        ty: NumTy,
+        (ty, ftz): (NumTy, bool),
         x: Val,
         y: Val,
     ) -> [TermId; 2] {
@@ -230,7 +234,7 @@ impl Machine<'_> {
                 let e = self.values.store.extract(t, low, width);
                 self.values.of_bits(e)
             });
-            self.comparison(at, cmp, ty, a, b)
+            self.comparison(at, cmp, (ty, ftz), a, b)
         })
     }
 
@@ -249,11 +253,14 @@ impl Machine<'_> {
         &mut self,
         at: (usize, usize, Pc),
         cmp: Cmp,
-        ty: NumTy,
+        (ty, ftz): (NumTy, bool),
         x: Val,
         y: Val,
     ) -> TermId {
         match ty {
+            NumTy::Float(f) if self.values.words.is_some() => {
+                self.compare_words(at.2, (cmp, f, ftz), [x, y])
+            }
             NumTy::Float(f) => match (x, y) {
                 (Val::Conc(a), Val::Conc(b)) if self.values.numbers => {
                     self.values.store.bool(number::compare(cmp, f, a, b))
@@ -295,6 +302,9 @@ impl Machine<'_> {
         ty: IntTy,
         (a, b): (TermId, TermId),
     ) -> Option<TermId> {
+        if self.values.words.is_some() {
+            return None;
+        }
         let fmt = idiom::encoded(&self.values.store, ty, a, b)?;
         let (op, x, y) = idiom::ordered(cmp, (a, b))?;
         let [x, y] = [x, y].map(|t| {
@@ -506,6 +516,7 @@ impl Machine<'_> {
         let Op::Slct {
             width,
             cty,
+            ftz,
             dst,
             a,
             b,
@@ -519,7 +530,7 @@ impl Machine<'_> {
             let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
             let k = self.src(w, *c, lane);
             // -0.0 counts as 0; a NaN picks b, as it is not ordered.
-            let p = self.comparison((w, lane, pc), Cmp::Ge, *cty, k, Val::Conc(0));
+            let p = self.comparison((w, lane, pc), Cmp::Ge, (*cty, *ftz), k, Val::Conc(0));
             let v = self.values.select(p, x, y, *width);
             self.set(w, *dst, lane, v);
         }

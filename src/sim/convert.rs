@@ -135,6 +135,10 @@ impl Machine<'_> {
                         self.set(w, *dst, lane, x);
                         continue;
                     }
+                    if let Some(x) = self.cvt_word(pc, op, v) {
+                        self.set(w, *dst, lane, x);
+                        continue;
+                    }
                     let v = match from {
                         NumTy::Int(_) => self.as_held((w, lane, pc), v),
                         NumTy::Float(_) => v,
@@ -196,6 +200,10 @@ impl Machine<'_> {
                         if let Some(x) = self.values.narrow_number((*from, *to), &how, v) {
                             return self.values.store.bits(packed_bits(*to), x);
                         }
+                        let mods = conversion(*rnd, [false, *satfinite, *relu]);
+                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
+                            return self.values.field(t, 0, packed_bits(*to));
+                        }
                         let x = self.values.real(v, *from);
                         let y = self.clamp_real(x, *to, false, *satfinite, *relu);
                         let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
@@ -240,6 +248,10 @@ impl Machine<'_> {
                         };
                         if let Some(x) = self.values.narrow_number((*from, *to), &plain, v) {
                             return self.values.store.bits(to.bits() as u8, x);
+                        }
+                        let mods = conversion(Rnd::None, [false, false, *relu]);
+                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
+                            return t;
                         }
                         let x = self.values.real(v, *from);
                         let x = self.clamp_real(x, *to, false, false, *relu);
@@ -368,7 +380,14 @@ impl Machine<'_> {
         self.int_to_int(t, t, false, v, width)
     }
 
-    fn int_to_int(&mut self, from: IntTy, to: IntTy, sat: bool, v: Val, width: u8) -> Val {
+    pub(super) fn int_to_int(
+        &mut self,
+        from: IntTy,
+        to: IntTy,
+        sat: bool,
+        v: Val,
+        width: u8,
+    ) -> Val {
         let v = self.values.of_bits_plain(v, from.width);
         if let Val::Conc(b) = v {
             return Val::Conc(int::cvt_int(from, to, sat, b, width));

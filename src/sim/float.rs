@@ -53,6 +53,10 @@ impl Machine<'_> {
             false => 0,
         };
         let exec = exec & !known;
+        if self.values.words.is_some() {
+            self.float_words(w, exec, pc, &self.inst(pc).op);
+            return Ok(());
+        }
         let adds = *n == 1 && accumulates(*op, mods);
         let done = if adds && *op == FloatOp::Fma && fmt == src_fmt {
             self.accumulate_lanes(w, exec, *fmt, *dst, src)

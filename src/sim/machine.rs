@@ -144,6 +144,9 @@ pub struct Machine<'k> {
     pub taken: super::taken::Taken,
     /// What was read where data choose.
     pub gathers: super::gather::Gathers,
+    /// Sums of floats in memory, where floats are words: how often each place was added to, and whether it held
+    /// zero before.
+    pub float_updates: rustc_hash::FxHashMap<(RegionId, u64), (u32, bool)>,
     /// Serial of the first fresh symbol.
     pub first_fresh: u32,
     global_regions: Vec<RegionId>,
@@ -211,7 +214,9 @@ impl<'k> Machine<'k> {
         let mut values = Values::default();
         values.store.facts = bindings.facts.clone();
         values.trees = launch.trees;
-        values.numbers = launch.numbers;
+        values.numbers = launch.numbers || launch.words.is_some();
+        let words = |number| Box::new(super::words::Words::new(kernel, number));
+        values.words = launch.words.map(words);
         values.wobble = launch.wobbling.map(super::wobble::Wobble::new);
         values.store.as_written = launch.as_written;
         values.unset_site = u32::MAX;
@@ -340,7 +345,7 @@ impl<'k> Machine<'k> {
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel, launch.numbers),
+            classes: super::plain::classes(kernel, values.numbers),
             outside: Vec::new(),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
@@ -383,6 +388,7 @@ impl<'k> Machine<'k> {
             footprint: super::Footprint::default(),
             taken: super::taken::Taken::new(kernel),
             gathers: Default::default(),
+            float_updates: Default::default(),
             fresh: first_fresh,
             first_fresh,
             is_read,

@@ -13,6 +13,7 @@
 //! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
 
 use crate::kernel::{MatTy, Mma, MmaForm, NumTy, Op, Pc, Src};
+use crate::term::word::Family;
 use crate::term::{BitsOp, TermId};
 
 use super::int_sym;
@@ -79,7 +80,7 @@ impl Machine<'_> {
         let v = self.values.matrix_bits(v, ty);
         let (first, wide) = ty.field();
         match ty {
-            MatTy::Float(f) if ty.bits() >= 32 => return self.values.real(v, f),
+            MatTy::Float(f) if ty.bits() >= 32 => return self.values.as_factor(v, f),
             _ => {}
         }
         let whole = self.values.bits(v, 32);
@@ -89,7 +90,7 @@ impl Machine<'_> {
         match ty {
             MatTy::Float(f) | MatTy::Packed(f) => {
                 let part = self.values.of_bits(part);
-                self.values.real(part, f)
+                self.values.as_factor(part, f)
             }
             MatTy::Int { signed, .. } => self.values.extended(part, signed, 32),
         }
@@ -119,6 +120,15 @@ impl Machine<'_> {
     }
 
     fn mma(&mut self, w: usize, pc: Pc, m: &Mma) -> Result<(), Stop> {
+        if let NumTy::Float(from) = m.c_ty {
+            let family = match (&m.form, &m.sparse) {
+                (MmaForm::Quads { .. }, _) => Family::Quads,
+                (_, Some(_)) => Family::MmaSparse,
+                (_, None) => Family::Mma,
+            };
+            self.values
+                .begin_product(pc, (family, m.k), [m.a_ty, m.b_ty], from);
+        }
         if let MmaForm::Quads { a_col, b_row } = m.form {
             let results = self.quads(w, m, a_col, b_row);
             self.put_results(w, m, &results);
@@ -149,7 +159,10 @@ impl Machine<'_> {
                     NumTy::Float(f) => {
                         let c = match m.c_ty {
                             t if t == m.d_ty && f.bits() > 16 => self.src(w, m.c[i], lane),
-                            _ => Val::Real(f, self.accumulator(w, lane, i, m)),
+                            _ => {
+                                let c = self.accumulator(w, lane, i, m);
+                                self.values.of_factor(f, c)
+                            }
                         };
                         self.values.accumulate(f, c, &products)
                     }
@@ -209,11 +222,11 @@ impl Machine<'_> {
                 let whole = self.values.bits(v, 32);
                 let part = self.values.field(whole, 16 * (i % 2) as u8, 16);
                 let part = self.values.of_bits(part);
-                self.values.real(part, f)
+                self.values.as_factor(part, f)
             }
             NumTy::Float(f) => {
                 let v = self.src(w, m.c[i], lane);
-                self.values.real(v, f)
+                self.values.as_factor(v, f)
             }
             NumTy::Int(_) => {
                 let v = self.src(w, m.c[i], lane);

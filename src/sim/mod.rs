@@ -88,6 +88,7 @@ mod warpgroup;
 mod wgmma;
 mod wmma;
 mod wobble;
+mod words;
 mod written;
 
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};

@@ -105,6 +105,10 @@ impl Machine<'_> {
         else {
             return 0;
         };
+        // What the manual leaves to the device is known to no word.
+        if mods.approx && self.values.words.is_some() {
+            return 0;
+        }
         let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
         if known == 0 {
             return 0;
@@ -247,7 +251,7 @@ impl Values {
 
     /// The sum of an accumulator and of products, where all of them are known.
     pub(super) fn total(&self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Option<Val> {
-        if !self.numbers {
+        if !self.numbers || self.words.is_some() {
             return None;
         }
         let c = match c {

@@ -367,6 +367,9 @@ impl Values {
         if let Some(v) = self.total(fmt, c, products) {
             return v;
         }
+        if let Some(v) = self.product_word(fmt, c, products) {
+            return v;
+        }
         let mut v = c;
         for (i, &(x, y)) in products.iter().enumerate() {
             let opened = match v {

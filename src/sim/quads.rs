@@ -68,7 +68,7 @@ impl Machine<'_> {
                 let products: Vec<(TermId, TermId)> = (0..4)
                     .map(|k| (a[row * 4 + k], b[k * 32 + quad + col]))
                     .collect();
-                let start = Val::Real(to, c[row * 8 + col]);
+                let start = self.values.of_factor(to, c[row * 8 + col]);
                 out.push(self.values.accumulate(to, start, &products));
             }
         }

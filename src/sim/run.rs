@@ -456,6 +456,7 @@ impl Machine<'_> {
             }
             out.writes.insert(a, pieces.into_iter().collect());
         }
+        self.report_reals();
         self.report_poison(&poisoned);
         out.by_schedule = self.nondeterminism(&out);
         self.check_arrays();

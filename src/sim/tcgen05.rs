@@ -13,6 +13,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Fmt, Guard, Lanes, MatTy, Pc, Src, TensorA, TensorKind, TensorOp};
 use crate::term::TermId;
+use crate::term::word::Family;
 
 use super::address::provenance::BaseId;
 use super::clock::Actor;
@@ -384,10 +385,13 @@ impl Machine<'_> {
         self.tensor.carried.insert(tid, carried);
         self.tensor.commits.product(tid);
 
+        let family = Family::Tcgen05(about.negate);
+        self.values
+            .begin_product(pc, (family, depth as u16), about.ty, Fmt::F32);
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
         for (i, &row) in rows.iter().enumerate() {
             let mut line = left[i * depth..(i + 1) * depth].to_vec();
-            if about.negate {
+            if about.negate && self.values.words.is_none() {
                 line.iter_mut().for_each(|t| *t = self.values.store.neg(*t));
             }
             for j in 0..n {

@@ -168,6 +168,8 @@ pub struct Values {
     pub numbers: bool,
     /// The instruction whose results are rounded up or down at random.
     pub(super) wobble: Option<super::wobble::Wobble>,
+    /// Floats are words: what operations make of bits.
+    pub(super) words: Option<Box<super::words::Words>>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.
@@ -207,6 +209,9 @@ impl Values {
     /// the hardware drops are a rounding.
     #[inline]
     pub fn real(&mut self, v: Val, fmt: Fmt) -> TermId {
+        if let Some(words) = &mut self.words {
+            words.asked_for_real = true;
+        }
         let fmt = if fmt == Fmt::Tf32 { Fmt::F32 } else { fmt };
         match v {
             Val::Real(f, t) if f == fmt => self.store.face(t),
@@ -403,7 +408,7 @@ impl Values {
             Val::Bits(t) => self.store.has_signed_zero(f, t, MAX_NESTED),
             _ => false,
         };
-        let fmt = fmt.filter(|&f| !signed(f, a) && !signed(f, b));
+        let fmt = fmt.filter(|&f| self.words.is_none() && !signed(f, a) && !signed(f, b));
         if let Some(f) = fmt {
             let (x, y) = (self.real(a, f), self.real(b, f));
             let finite =

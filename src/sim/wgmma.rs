@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::term::TermId;
+use crate::term::word::Family;
 
 use super::address::provenance::{Astray, BaseId};
 use super::clock::{Actor, EventId};
@@ -280,7 +281,7 @@ impl Machine<'_> {
         let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
         let size = (m.n as usize, depth);
         let b = self.shared_operand((w, pc, base), agents, None, m.b_ty, size, place)?;
-        self.product(w, m, scale == 1, &a, &b)
+        self.product((w, pc), m, scale == 1, &a, &b)
     }
 
     /// Marks the registers of a product as its own.
@@ -518,7 +519,7 @@ impl Machine<'_> {
         for off in at {
             let v = self.load_one(w, 0, pc, SHARED, off, raw);
             out.push(match ty {
-                MatTy::Float(f) | MatTy::Packed(f) => self.values.real(v, f),
+                MatTy::Float(f) | MatTy::Packed(f) => self.values.as_factor(v, f),
                 MatTy::Int { signed, .. } => {
                     let bits = self.values.bits(v, (size * 8) as u8);
                     self.values.extended(bits, signed, 32)
@@ -531,14 +532,19 @@ impl Machine<'_> {
     /// d = a * b + d for the sixteen rows of a warp.
     fn product(
         &mut self,
-        w: usize,
+        (w, pc): (usize, Pc),
         m: &Wgmma,
         keep: bool,
         a: &[TermId],
         b: &[TermId],
     ) -> Result<(), Stop> {
         let depth = m.k as usize;
-        let a: Vec<TermId> = match (m.negate, m.d_ty) {
+        if let NumTy::Float(f) = m.d_ty {
+            let family = Family::Wgmma(m.negate);
+            self.values
+                .begin_product(pc, (family, m.k), [m.a_ty, m.b_ty], f);
+        }
+        let a: Vec<TermId> = match (m.negate && self.values.words.is_none(), m.d_ty) {
             (true, NumTy::Float(_)) => a.iter().map(|t| self.values.store.neg(*t)).collect(),
             _ => a.to_vec(),
         };
@@ -563,7 +569,8 @@ impl Machine<'_> {
                                 self.values.of_bits(part)
                             }
                         };
-                        let c = Val::Real(f, self.values.real(c, f));
+                        let c = self.values.as_factor(c, f);
+                        let c = self.values.of_factor(f, c);
                         let v = self.values.accumulate(f, c, &products);
                         let bits = self.values.bits(v, 16);
                         match half.take() {

@@ -25,6 +25,7 @@ use crate::kernel::{
     Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::term::TermId;
+use crate::term::word::Family;
 
 use super::UnknownKind;
 use super::attribution::View;
@@ -451,6 +452,9 @@ impl Machine<'_> {
                 };
                 let t = values[row * cols as usize + col];
                 let v = match m.what.ty {
+                    MatTy::Float(f) | MatTy::Packed(f) if self.values.words.is_some() => {
+                        self.values.of_factor(f, t)
+                    }
                     MatTy::Float(f) | MatTy::Packed(f) => self.values.real_number(f, t),
                     MatTy::Int { .. } => self.values.of_bits(t),
                 };
@@ -483,7 +487,12 @@ impl Machine<'_> {
             }
         } else if let MatTy::Float(f) = m.c.ty {
             let reals = self.gather(w, m.c, &m.regs[3]);
-            c = reals.into_iter().map(|t| Val::Real(f, t)).collect();
+            let values = reals.into_iter().map(|t| self.values.of_factor(f, t));
+            c = values.collect();
+        }
+        if let MatTy::Float(from) = m.c.ty {
+            self.values
+                .begin_product(pc, (Family::Wmma, depth as u16), [m.a.ty, m.b.ty], from);
         }
         let mut products = Vec::with_capacity(depth);
         let mut out = Vec::with_capacity(c.len());
@@ -494,7 +503,10 @@ impl Machine<'_> {
             out.push(match m.d.ty {
                 MatTy::Float(f) | MatTy::Packed(f) => {
                     let c = match m.c.ty {
-                        MatTy::Float(g) if g != f => Val::Real(f, self.values.real(c, g)),
+                        MatTy::Float(g) if g != f => {
+                            let c = self.values.as_factor(c, g);
+                            self.values.of_factor(f, c)
+                        }
                         _ => c,
                     };
                     self.values.accumulate(f, c, &products)

@@ -8,7 +8,6 @@ use crate::kernel::Kernel;
 
 use super::KernelSpec;
 
-
 /// An input error of the launch or the bindings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[allow(missing_docs)] // The fields are what the sentences say.

@@ -158,7 +158,9 @@ fn of_elements(
         if is_sequence {
             let all: Vec<&str> = buffers().map(|(_, a)| a.name.as_str()).collect();
             let all = all.join(", ");
-            return Err(format!("KEY is no buffer of the sequence; the buffers are {all}"));
+            return Err(format!(
+                "KEY is no buffer of the sequence; the buffers are {all}"
+            ));
         }
         let all: Vec<String> = kernels.iter().map(|k| list_params(k)).collect();
         return Err(format!(
@@ -304,7 +306,9 @@ fn compared(
     setup: &Setup,
 ) -> Result<Assumption, String> {
     if setup.arrays.0.iter().any(|a| a.handed_on) {
-        return Err("a comparison is about one launch; of a sequence say facts about buffers".into());
+        return Err(
+            "a comparison is about one launch; of a sequence say facts about buffers".into(),
+        );
     }
     let value = |side: usize, key: &Key| {
         let fields = &setup.kernels.get(side)?.bindings.fields;

@@ -111,6 +111,7 @@ impl LaunchSpec {
             trees: None,
             numbers: false,
             wobbling: None,
+            words: None,
             as_written: false,
         })
     }

@@ -45,6 +45,12 @@ pub struct Settings {
     pub reference: Option<Side>,
     /// The optimized kernel of a check.
     pub optimized: Option<Side>,
+    /// The kernels of classes.
+    pub kernels: Vec<Side>,
+    /// Which rows of outputs are made of which rows of inputs.
+    pub rows: Option<String>,
+    /// Rows are compared over the reals.
+    pub values: Option<bool>,
     /// The formula that is the reference of a check, or `@` and the file that holds it.
     pub formula: Option<String>,
     /// The verdict that an entry must get.
@@ -100,6 +106,10 @@ pub struct Settings {
     pub exact_constants: Option<bool>,
     /// Accept proofs by evaluation at random points.
     pub probabilistic: Option<bool>,
+    /// Compare bits.
+    pub bits: Option<bool>,
+    /// Say which synchronising operations a race needs.
+    pub slack: Option<bool>,
     /// Report differences of precision.
     pub precision: Option<bool>,
     /// Measure what rounding does, on so many inputs.
@@ -232,7 +242,8 @@ impl Settings {
         let args = self.args.values_mut().chain(self.buffers.values_mut());
         args.for_each(|arg| arg.rebase(base));
         let sides = [&mut self.kernel, &mut self.reference, &mut self.optimized];
-        sides.into_iter().flatten().for_each(|s| s.rebase(base));
+        let sides = sides.into_iter().flatten().chain(&mut self.kernels);
+        sides.for_each(|s| s.rebase(base));
     }
 }
 
@@ -319,6 +330,12 @@ pub struct Options {
     pub exact_constants: bool,
     /// Proofs by random evaluation count.
     pub probabilistic: bool,
+    /// What is compared are bits.
+    pub bits: bool,
+    /// Which synchronising operations are needed is asked too.
+    pub slack: bool,
+    /// What a compiler may join it joins everywhere or nowhere.
+    pub contracts_alike: bool,
     /// People are told where the kernels round to narrow formats.
     pub precision: bool,
     /// Inputs on which rounding is measured.
@@ -343,6 +360,9 @@ impl Default for Options {
             deny: Vec::new(),
             exact_constants: false,
             probabilistic: false,
+            bits: false,
+            slack: false,
+            contracts_alike: false,
             precision: false,
             rounding: 0,
             deterministic: false,
@@ -352,6 +372,9 @@ impl Default for Options {
         }
     }
 }
+
+/// What is taken for granted of the assembler, among what is said of the data.
+const CONTRACTS_ALIKE: &str = "contracts-alike";
 
 /// The layers of settings, lowest first.
 #[derive(Clone, Copy, Debug)]
@@ -377,6 +400,9 @@ impl Layers<'_> {
             }
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
+            out.bits = layer.bits.unwrap_or(out.bits);
+            out.slack = layer.slack.unwrap_or(out.slack);
+            out.contracts_alike |= layer.assume.iter().any(|a| a.trim() == CONTRACTS_ALIKE);
             out.rounding = layer.rounding.unwrap_or(out.rounding);
             out.deterministic = layer.deterministic.unwrap_or(out.deterministic);
             if let Some(seconds) = layer.timeout {
@@ -420,7 +446,8 @@ impl Layers<'_> {
     /// What all layers say of the data.
     fn assume(self) -> Result<Vec<Fact>, SpecError> {
         let all = self.0.iter().flat_map(|l| &l.assume);
-        all.map(|text| Fact::parse(text)).collect()
+        let of_data = all.filter(|text| text.trim() != CONTRACTS_ALIKE);
+        of_data.map(|text| Fact::parse(text)).collect()
     }
 
     /// The formula that is the reference, if it is no kernel: of the highest layer that says which.

@@ -66,6 +66,8 @@ pub struct Launch {
     pub numbers: bool,
     /// On numbers: an instruction whose results are rounded up or down at random, with the seed of it.
     pub wobbling: Option<(crate::kernel::Pc, u64)>,
+    /// Floats are words, of which the same bits are asked; the value tells the code of the pair's kernels apart.
+    pub words: Option<u32>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
 }

@@ -130,6 +130,7 @@ fn readers(term: Term<'_>) -> &'static [(usize, bool)] {
         | Term::BitsConst { .. }
         | Term::Bytes { .. }
         | Term::Fresh { .. }
+        | Term::Word(_)
         | Term::Poison { .. }
         | Term::OfReal { .. }
         | Term::Concat(_)

@@ -213,7 +213,7 @@ fn step(
         Term::Xor(..) => truth(v(0).b != v(1).b),
         Term::BitsConst { value, .. } => bits(value),
         Term::Bytes { array, off, width } => bits(inputs.read(array, off, width / 8)),
-        Term::Fresh { .. } | Term::Poison { .. } => bits(0),
+        Term::Fresh { .. } | Term::Poison { .. } | Term::Word(_) => bits(0),
         Term::OfReal { fmt, .. } => Fast {
             f: v(0).f,
             b: encode(fmt, v(0).f),

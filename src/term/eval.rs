@@ -317,7 +317,7 @@ fn step(
         Term::Xor(..) => logic(v(0), v(1), |a, b| a != b),
         Term::BitsConst { value, .. } => Value::Bits(value),
         Term::Bytes { array, off, width } => Value::Bits(inputs.read(array, off, width / 8)),
-        Term::Fresh { .. } => Value::Undecided,
+        Term::Fresh { .. } | Term::Word(_) => Value::Undecided,
         Term::Poison { .. } => Value::Undefined,
         Term::OfReal { fmt, .. } => encode(fmt, v(0)),
         Term::Concat(l) => {

@@ -12,7 +12,7 @@
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ArrayId, Entry, Node, TermId, TermStore, hash_list, products, questions, view};
+use super::{ArrayId, Entry, Node, Term, TermId, TermStore, hash_list, products, questions, view};
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -146,6 +146,7 @@ impl TermStore {
             self.facts = other.facts.clone();
         }
         self.merged |= other.merged;
+        self.nan_by_order |= other.nan_by_order;
         self.has_flips |= other.has_flips;
     }
 
@@ -243,6 +244,13 @@ impl TermStore {
         let total = other.is_total(TermId(i as u32));
         let m = |i: u32| map(i).0;
         if view::is_list(n.tag) {
+            if let Term::Word(word) = other.get(TermId(i as u32)) {
+                let copy = word.copy(other, self, |t| TermId(m(t.0)));
+                if let Some(pc) = other.origin(TermId(i as u32)) {
+                    self.note_origin(copy, pc);
+                }
+                return copy;
+            }
             let start = self.lists.len();
             self.lists.extend(list_of(other, &n).iter().map(|&i| m(i)));
             // The order inside products and sums follows ids, which the import changes.
@@ -291,7 +299,6 @@ mod tests {
 
     use super::*;
     use crate::kernel::Fmt;
-    use crate::term::Term;
 
     const PRIME: u64 = (1 << 31) - 1;
 

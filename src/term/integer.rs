@@ -78,7 +78,7 @@ impl TermStore {
         };
         let v = match self.get(bits) {
             Term::BitsConst { .. } => self.known_int(signed, bits, w),
-            Term::Bytes { .. } | Term::OfReal { .. } | Term::Fresh { .. } => {
+            Term::Bytes { .. } | Term::OfReal { .. } | Term::Fresh { .. } | Term::Word(_) => {
                 return self.opaque_int(signed, bits);
             }
             _ => match self.int_expression(signed, bits, w) {

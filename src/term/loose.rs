@@ -145,7 +145,7 @@ impl TermStore {
             }
             _ if !self.has_loose => false,
             tag if view::is_list(tag) => {
-                let list = &self.lists[n.a as usize..][..n.b as usize];
+                let list = &self.lists[n.a as usize..][view::first_child(tag)..n.b as usize];
                 list.iter().any(|&c| self.is_loose(TermId(c)))
             }
             tag => {

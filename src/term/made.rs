@@ -129,6 +129,7 @@ impl Shape {
             m.xorsign_abs,
             m.abs,
             m.oob,
+            m.full,
         ];
         let flags = flags
             .iter()
@@ -138,7 +139,7 @@ impl Shape {
             | (self.src as u64) << 10
             | index(&ROUNDINGS, &m.rnd) << 14
             | flags << 18
-            | u64::from(self.place) << 26
+            | u64::from(self.place) << 27
     }
 
     fn decode(code: u64) -> Shape {
@@ -165,9 +166,10 @@ impl Shape {
                 xorsign_abs: flag(5),
                 abs: flag(6),
                 oob: flag(7),
+                full: flag(8),
                 rnd: ROUNDINGS[(code >> 14 & 0xf) as usize % ROUNDINGS.len()],
             },
-            place: (code >> 26) as u32,
+            place: (code >> 27) as u32,
         }
     }
 

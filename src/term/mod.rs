@@ -58,6 +58,7 @@ pub mod show;
 mod surround;
 mod view;
 mod walk;
+pub mod word;
 
 pub(crate) use bits::{fold_bits, fold_compare, sext};
 pub(crate) use encoding::layout;
@@ -138,6 +139,12 @@ pub struct TermStore {
     consts: IndexSet<BigRational, FxBuildHasher>,
     /// Places that data choose, by what their ids are above the first.
     places: IndexSet<gather::Place, FxBuildHasher>,
+    /// The operations of words.
+    operations: IndexSet<word::Operation, FxBuildHasher>,
+    /// The instruction that made a word first.
+    origins: rustc_hash::FxHashMap<TermId, crate::kernel::Pc>,
+    /// True once writes came in an order that decides which NaN memory holds, and nothing else.
+    nan_by_order: bool,
     /// What the user says of the data.
     pub(crate) facts: std::sync::Arc<facts::Facts>,
     /// What holds of all inputs that count.

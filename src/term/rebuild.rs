@@ -158,6 +158,7 @@ pub fn copy(
         Term::Poison { width, site } => into.poison(width, site),
         Term::OfReal { fmt, real } => into.of_real(fmt, m(real)),
         Term::Made(made) => made.copy(into, m),
+        Term::Word(word) => word.copy(from, into, m),
         Term::Concat(list) => {
             let parts: Vec<TermId> = list.iter().map(|&i| m(TermId(i))).collect();
             into.concat(&parts)

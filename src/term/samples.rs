@@ -497,6 +497,7 @@ fn step(
         Term::Undefined
         | Term::Overflows(..)
         | Term::Fresh { .. }
+        | Term::Word(_)
         | Term::Poison { .. }
         | Term::Clamp { .. } => Open,
     }

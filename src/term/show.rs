@@ -306,6 +306,11 @@ impl Printer<'_> {
                 self.push(&s);
             }
             Term::Poison { .. } => self.push("uninitialized"),
+            Term::Word(word) => {
+                let name = word.operation(self.store).name();
+                let operands: Vec<TermId> = word.operands().collect();
+                self.call(&name, &operands, d);
+            }
             Term::OfReal { fmt, real } => self.call(fmt.name(), &[real], d),
             Term::Concat(list) => {
                 let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();

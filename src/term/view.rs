@@ -289,6 +289,8 @@ pub enum Term<'s> {
         /// The predicate.
         p: TermId,
     },
+    /// What an operation of the machine makes of bits.
+    Word(super::word::Word<'s>),
     /// A real that is an integer, clamped to the range of the type, in `width` bits.
     Clamp {
         /// Width in bits.
@@ -337,6 +339,7 @@ pub(super) const BITS_SELECT: u8 = 72;
 pub(super) const OF_BOOL: u8 = 73;
 pub(super) const CLAMP: u8 = 74;
 pub(super) const BITS_SUM: u8 = 75;
+pub(super) const WORD: u8 = 76;
 
 pub(super) fn node(tag: u8, aux: u8, width: u16, a: u32, b: u32, c: u32) -> Node {
     Node {
@@ -361,7 +364,12 @@ pub(super) const COMMUTES: u16 = 1;
 pub(super) const FIRST_OPERAND: usize = 2;
 
 pub(super) fn is_list(tag: u8) -> bool {
-    tag == CONCAT || tag == MADE || is_sum(tag)
+    tag == CONCAT || tag == MADE || tag == WORD || is_sum(tag)
+}
+
+/// Where the children begin in a list.
+pub(super) fn first_child(tag: u8) -> usize {
+    usize::from(tag == WORD)
 }
 
 /// Number of children in `a`, `b`, `c` (lists not counted).
@@ -456,6 +464,7 @@ impl TermStore {
             BITS_SELECT => Term::BitsSelect(a, b, c),
             OF_BOOL => Term::OfBool { width, p: a },
             BITS_SUM => Term::BitsSum(list()),
+            WORD => Term::Word(super::word::Word::of(list())),
             _ => Term::Clamp {
                 width,
                 signed: n.aux == 1,
@@ -513,6 +522,7 @@ impl TermStore {
         match (n.tag, child_count(n.tag)) {
             (ELEM | BYTES, _) => [head, n.a, 0, 0],
             (SUM | CONCAT | BITS_SUM | MADE, _) => [head, n.b, 0, 0],
+            (WORD, _) => [head, n.b, self.lists[n.a as usize], 0],
             (_, 0) => [head, n.a, n.b, n.c],
             _ => [head, 0, 0, 0],
         }
@@ -534,7 +544,8 @@ impl TermStore {
     pub fn children(&self, t: TermId, mut f: impl FnMut(TermId)) {
         let n = &self.nodes[t.0 as usize];
         if is_list(n.tag) {
-            for &i in &self.lists[n.a as usize..n.a as usize + n.b as usize] {
+            let list = &self.lists[n.a as usize..][..n.b as usize];
+            for &i in &list[first_child(n.tag)..] {
                 f(TermId(i));
             }
             return;

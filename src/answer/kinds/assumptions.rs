@@ -125,6 +125,11 @@ kinds! {
             "`race --any` shows that no two threads conflict in any launch; that each byte was written is looked at in the launches that are run.",
             "__shared__ float s[64]; y[t] = s[t];    // race --any"
         }
+        Contraction "contraction" {
+            "Where the assembler joins a product and a sum into one operation, it does so alike.",
+            "Asked for by `--bits`: at one place of one kernel always or never; with `--assume contracts-alike` in both kernels.",
+            "mul.f32 f1, a, b;  add.f32 f2, f1, c;"
+        }
         Fact "fact" {
             "Something that the user said about the data.",
             "Given by --assume.",

@@ -81,6 +81,7 @@ fn is_open(term: Term<'_>) -> bool {
         | Term::Bool(_) => true,
         Term::Bytes { .. }
         | Term::Fresh { .. }
+        | Term::Word(_)
         | Term::Poison { .. }
         | Term::OfReal { .. }
         | Term::Clamp { .. }

@@ -231,7 +231,9 @@ impl<'a> Errors<'a> {
             | Term::BitsConst { .. }
             | Term::Bytes { .. } => (none, 0.0),
             // What depends on more than the inputs has no value to begin with.
-            Term::Undefined | Term::Fresh { .. } | Term::Poison { .. } => (none, 0.0),
+            Term::Undefined | Term::Fresh { .. } | Term::Poison { .. } | Term::Word(_) => {
+                (none, 0.0)
+            }
             Term::Select(..) | Term::BitsSelect(..) => self.choice(i),
             // A number stays one, and what is none stays what it is, within a finite reach.
             Term::Is(..) | Term::Overflows(..) => match self.reach[self.kid(i, 0)].is_finite() {

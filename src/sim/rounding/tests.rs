@@ -25,6 +25,7 @@ const RN: FloatMods = FloatMods {
     relu: false,
     ftz: false,
     approx: false,
+    full: false,
     nan: false,
     xorsign_abs: false,
     abs: false,

@@ -21,6 +21,10 @@ pub struct Manifest {
     pub check: Vec<Entry>,
     /// Kernels to look at alone.
     pub race: Vec<Entry>,
+    /// Kernels to sort by the bits that they leave.
+    pub classes: Vec<Entry>,
+    /// Kernels whose rows must not depend on their batch.
+    pub rows: Vec<Entry>,
 }
 
 /// An entry of a manifest.
@@ -67,7 +71,7 @@ impl Manifest {
         let mut table = template::table(text)?;
         let mut take = |key| template::take(table.get_mut(), key);
         let defaults = take("defaults");
-        let entries = [take("check"), take("race")];
+        let entries = [take("check"), take("race"), take("classes"), take("rows")];
         let defaults = match defaults {
             Some(node) => node,
             None => Spanned::new(0..0, DeValue::Table(Default::default())),
@@ -77,11 +81,12 @@ impl Manifest {
             return Err(template::at(message, place));
         }
         let lower = template::lists(defaults.get_ref())?;
-        let (mut lists, mut count) = ([Vec::new(), Vec::new()], 0);
+        let (mut lists, mut count): ([Vec<Entry>; 4], usize) = Default::default();
         for (entries, out) in entries.into_iter().zip(&mut lists) {
             let Some(entries) = entries else { continue };
             let DeValue::Array(all) = entries.get_ref() else {
-                let message = "an entry stands below [[check]] or [[race]]".to_string();
+                let message = "an entry stands below [[check]], [[race]], [[classes]] or [[rows]]"
+                    .to_string();
                 return Err(template::at(message, &entries));
             };
             for entry in all.iter() {
@@ -113,11 +118,13 @@ impl Manifest {
         }
         let Rest { include } =
             template::read(Spanned::new(0..0, DeValue::Table(table.into_inner())))?;
-        let [check, race] = lists;
+        let [check, race, classes, rows] = lists;
         Ok(Manifest {
             include,
             check,
             race,
+            classes,
+            rows,
         })
     }
 }

@@ -40,6 +40,11 @@ impl Sizes {
         self.0.is_empty()
     }
 
+    /// How large an instance is, to tell the smallest: the sum of its sizes.
+    pub fn total(&self) -> i128 {
+        self.0.values().map(|&n| i128::from(n)).sum()
+    }
+
     /// The text with every `{EXPR}` replaced by its value.
     pub fn fill<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ExprError> {
         let Some(first) = text.find('{') else {

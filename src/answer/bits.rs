@@ -1,0 +1,81 @@
+//! Classes of the same bits, and rows of a batch.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Counterexample, Site};
+
+/// Kernels that leave the same bits.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Class {
+    /// Their positions among the kernels that were asked about.
+    pub members: Vec<usize>,
+    /// By the position of each other class, an input on which they differ; null where none was shown.
+    pub differs: IndexMap<String, Option<Counterexample>>,
+}
+
+impl Class {
+    /// A class of one.
+    pub fn of(member: usize) -> Class {
+        Class {
+            members: vec![member],
+            differs: IndexMap::new(),
+        }
+    }
+}
+
+/// The two rows of a counterexample.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Rows {
+    /// The row that differs, of the instance with these sizes.
+    pub row: u64,
+    /// The row of the smallest instance that it was compared with.
+    pub other: u64,
+    /// The sizes of the instance.
+    pub sizes: IndexMap<String, i64>,
+    /// How the kernel was launched there.
+    pub launch: RowLaunch,
+    /// Where the first operation stands that differs, if one does.
+    pub site: Option<Site>,
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |r: &Rows| {
+            (
+                r.row,
+                r.other,
+                r.launch,
+                r.site.as_ref().map(|s| (s.line, s.column)),
+            )
+        };
+        key(self) == key(other) && self.sizes == other.sizes
+    }
+}
+
+/// A launch, as far as a batch decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RowLaunch {
+    /// `%ntid`.
+    pub block: [u32; 3],
+    /// `%nctaid`.
+    pub grid: [u32; 3],
+}
+
+/// What people read of classes.
+pub fn table(classes: &[Class]) -> String {
+    let mut out = String::new();
+    for (i, class) in classes.iter().enumerate() {
+        let members: Vec<String> = class.members.iter().map(usize::to_string).collect();
+        out.push_str(&format!("class {i}: kernels {}\n", members.join(", ")));
+        for (other, example) in &class.differs {
+            let why = match example {
+                Some(e) => format!("differs: {}", e.message),
+                None => "whether it differs is open".to_string(),
+            };
+            out.push_str(&format!("  from class {other}: {why}\n"));
+        }
+    }
+    out
+}

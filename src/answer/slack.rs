@@ -1,0 +1,103 @@
+//! Which synchronising operations a kernel needs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DefectKind, Finding, Site, WarningKind};
+
+/// What a `slack` found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Slack {
+    /// The places of synchronising operations that the launch executes, in the order of the text.
+    pub sync: Vec<Synchronisation>,
+    /// Some of them that can go at once, by their position in `sync`.
+    pub together: Vec<usize>,
+}
+
+/// One place of a synchronising operation.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Synchronisation {
+    /// Where it stands.
+    pub site: Site,
+    /// The operation.
+    pub op: String,
+    /// Whether the kernel needs it.
+    pub state: State,
+    /// What appears without it.
+    pub breaks: Option<Breaks>,
+}
+
+/// Whether a kernel needs an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Without it something breaks.
+    Needed,
+    /// Without it the launch is still clean, and leaves the same values.
+    Spare,
+    /// Nothing is said.
+    Unjudged,
+}
+
+impl State {
+    /// The word of the contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Needed => "needed",
+            State::Spare => "spare",
+            State::Unjudged => "unjudged",
+        }
+    }
+}
+
+/// What appears without an operation.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Breaks {
+    /// A defect.
+    Defect(Box<Finding<DefectKind>>),
+    /// A warning of a kind that `--strict` makes a defect.
+    Warning(Box<Finding<WarningKind>>),
+}
+
+impl Breaks {
+    /// The kind and the sentence.
+    pub fn text(&self) -> String {
+        use super::Kind;
+        match self {
+            Breaks::Defect(f) => format!("{}: {}", f.kind.name(), f.message),
+            Breaks::Warning(f) => format!("{}: {}", f.kind.name(), f.message),
+        }
+    }
+}
+
+impl Slack {
+    /// What people read: each place with its state, and what can go at once.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let line = |s: &Synchronisation| format!("{}:{}: {}", s.site.file, s.site.line, s.op);
+        for s in &self.sync {
+            out.push_str(&format!("{} is {}", line(s), s.state.name()));
+            if let Some(b) = &s.breaks {
+                out.push_str(&format!("; without it {}", b.text()));
+            }
+            out.push('\n');
+        }
+        if self.sync.is_empty() {
+            out.push_str("the launch executes no synchronising operation\n");
+        }
+        if !self.together.is_empty() {
+            let all: Vec<String> = self
+                .together
+                .iter()
+                .filter_map(|&i| self.sync.get(i))
+                .map(line)
+                .collect();
+            out.push_str(&format!("these can go at once: {}\n", all.join(", ")));
+        }
+        out.push_str(
+            "all of this is said of this launch; another size may need what this one does not\n",
+        );
+        out
+    }
+}

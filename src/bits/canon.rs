@@ -1,0 +1,252 @@
+//! Words of two runs in one store, up to the identities that keep every bit.
+//!
+//! Problem: equal words are the same operations in the same order, and some different ones have the same bits too
+//! ([`super::identities`]). Both runs are rebuilt in one store, where what an identity makes equal has one id.
+//!
+//! The identities hold up to the bits of a NaN, which no manual gives. So each term has two images: what
+//! a reader of floats sees (an operand of float arithmetic, of a comparison or a conversion, an element of a
+//! float array), where any NaN is any other, and what a reader of bits sees, which is the operation as it was written
+//! with operands as they were written. A comparison and a conversion to an integer have no NaN, so that both
+//! images of them are of what readers of floats see.
+//!
+//! Maxima and minima are rebuilt where something else reads them: as a set of what they are taken of.
+//!
+//! Not claimed: anything of terms over the reals, which no run by words leaves.
+
+use crate::kernel::{FloatOp, Fmt};
+use crate::term::rebuild::copy;
+use crate::term::word::{Does, Operation};
+use crate::term::{Sort, Term, TermId, TermStore};
+
+use super::identities::{Identities, chained};
+
+/// Who reads bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A reader of floats, for whom any NaN is any other.
+    Float,
+    /// A reader of bits.
+    Bits,
+}
+
+/// What is needed of a term: the image for readers of floats, that for readers of bits.
+const FLOAT: u8 = 1;
+const BITS: u8 = 2;
+/// A step of a maximum that only further steps read.
+const STEP: u8 = 4;
+
+/// No image: nobody needs it.
+pub const NONE: TermId = TermId(u32::MAX);
+
+/// Both runs.
+#[derive(Debug, Default)]
+pub struct Canon {
+    /// The store.
+    pub store: TermStore,
+    /// The identities, with what they know of terms.
+    pub identities: Identities,
+    /// Taken for granted: what a compiler may join it joins everywhere or nowhere.
+    pub contracts_alike: bool,
+    /// True once an addition was met that a compiler may join with a product.
+    pub has_places: bool,
+    /// True once a term over the reals was met.
+    pub has_reals: bool,
+    /// True once a reader of bits was met that reads what may be a NaN of an operation.
+    pub reads_payload: bool,
+}
+
+/// The images of one run.
+#[derive(Debug)]
+pub struct Images {
+    of: Vec<[TermId; 2]>,
+}
+
+impl Images {
+    /// The image of a term that a reader needs.
+    pub fn get(&self, t: TermId, reader: Reader) -> TermId {
+        self.of[t.0 as usize][reader as usize]
+    }
+}
+
+impl Canon {
+    /// The images of what stands below some terms of a run, as their readers see it.
+    pub fn add(&mut self, from: &TermStore, roots: &[(TermId, Reader)]) -> Images {
+        let needs = needs(from, roots);
+        let mut images = Images {
+            of: vec![[NONE; 2]; from.len()],
+        };
+        for (i, &need) in needs.iter().enumerate() {
+            let t = TermId(i as u32);
+            if need & (FLOAT | BITS) == 0 {
+                continue;
+            }
+            self.has_reals |= from.sort(t) == Sort::Real;
+            for (bit, reader) in [(BITS, Reader::Bits), (FLOAT, Reader::Float)] {
+                if need & bit != 0 {
+                    images.of[i][reader as usize] = self.image(from, t, reader, &images);
+                }
+            }
+        }
+        images
+    }
+
+    fn image(&mut self, from: &TermStore, t: TermId, reader: Reader, images: &Images) -> TermId {
+        match (from.get(t), reader) {
+            (Term::Word(word), _) => {
+                let mut operation = word.operation(from);
+                if self.contracts_alike {
+                    operation.place = 0;
+                }
+                self.has_places |= operation.place != 0;
+                let operands: Vec<TermId> = match (reader, chained(&operation)) {
+                    (Reader::Float, true) => leaves(from, t, &operation)
+                        .into_iter()
+                        .map(|c| images.get(c, Reader::Float))
+                        .collect(),
+                    _ => {
+                        let reads = reads(&operation, reader);
+                        word.operands().map(|c| images.get(c, reads)).collect()
+                    }
+                };
+                if reader == Reader::Bits && operation.float().is_some() {
+                    self.reads_payload = true;
+                    return self.store.word(operation, &operands);
+                }
+                self.identities
+                    .simplest(&mut self.store, operation, operands)
+            }
+            (Term::BitsSelect(p, a, b), Reader::Float) => {
+                let p = images.get(p, Reader::Bits);
+                let [a, b] = [a, b].map(|c| images.get(c, Reader::Float));
+                self.store.select(p, a, b)
+            }
+            _ if reader == Reader::Float => images.get(t, Reader::Bits),
+            _ => copy(from, t, &mut self.store, |c| images.get(c, Reader::Bits)),
+        }
+    }
+}
+
+/// How an operation reads its operands, given how its result is read.
+fn reads(operation: &Operation, reader: Reader) -> Reader {
+    match operation.does {
+        // An integer has no NaN.
+        Does::OfInt(_) => Reader::Bits,
+        Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => Reader::Float,
+        Does::Float(_) | Does::Convert | Does::Product(..) => reader,
+    }
+}
+
+/// What is needed of each term.
+fn needs(from: &TermStore, roots: &[(TermId, Reader)]) -> Vec<u8> {
+    let mut needs = vec![0u8; from.len()];
+    let bit = |r: Reader| match r {
+        Reader::Float => FLOAT,
+        Reader::Bits => BITS,
+    };
+    for &(t, r) in roots {
+        needs[t.0 as usize] |= bit(r);
+    }
+    // Children are older than their parents.
+    for i in (0..needs.len()).rev() {
+        let (t, need) = (TermId(i as u32), needs[i]);
+        if need == 0 {
+            continue;
+        }
+        match from.get(t) {
+            Term::Word(word) => {
+                let operation = word.operation(from);
+                let is_chain = chained(&operation);
+                for c in word.operands() {
+                    let step = is_chain && is_same(from, c, &operation);
+                    if need & (FLOAT | STEP) != 0 {
+                        needs[c.0 as usize] |= match step {
+                            true => STEP,
+                            false => bit(reads(&operation, Reader::Float)),
+                        };
+                    }
+                    if need & BITS != 0 {
+                        needs[c.0 as usize] |= bit(reads(&operation, Reader::Bits));
+                    }
+                }
+            }
+            Term::BitsSelect(p, a, b) => {
+                needs[p.0 as usize] |= BITS;
+                for c in [a, b] {
+                    needs[c.0 as usize] |= need & (FLOAT | BITS);
+                }
+            }
+            _ => {
+                needs[i] |= BITS;
+                from.children(t, |c| needs[c.0 as usize] |= BITS);
+            }
+        }
+    }
+    needs
+}
+
+/// True for a word of the same maximum or minimum.
+fn is_same(from: &TermStore, t: TermId, operation: &Operation) -> bool {
+    let of = from.as_word(t).map(|w| w.operation(from));
+    of.is_some_and(|o| kind(&o) == kind(operation))
+}
+
+/// An operation with three operands is two of one with two.
+fn kind(o: &Operation) -> Operation {
+    let does = match o.does {
+        Does::Float(FloatOp::Max3) => Does::Float(FloatOp::Max),
+        Does::Float(FloatOp::Min3) => Does::Float(FloatOp::Min),
+        does => does,
+    };
+    Operation { does, ..*o }
+}
+
+/// What a maximum or minimum is taken of.
+fn leaves(from: &TermStore, root: TermId, operation: &Operation) -> Vec<TermId> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let (mut open, mut out) = (vec![root], Vec::new());
+    while let Some(t) = open.pop() {
+        if !seen.insert(t) {
+            continue;
+        }
+        match from.as_word(t) {
+            Some(word) if is_same(from, t, operation) => open.extend(word.operands()),
+            _ => out.push(t),
+        }
+    }
+    out
+}
+
+/// Who reads an element of an array: of a declared type, or as what was stored.
+pub fn reader(declared: Option<crate::spec::ElemTy>, stores: &[(&TermStore, TermId)]) -> Reader {
+    match declared {
+        Some(crate::spec::ElemTy::Float(_)) => Reader::Float,
+        Some(crate::spec::ElemTy::Int { .. }) => Reader::Bits,
+        None => {
+            let float = |&(store, t): &(&TermStore, TermId)| holds_float(store, t);
+            match stores.iter().any(float) {
+                true => Reader::Float,
+                false => Reader::Bits,
+            }
+        }
+    }
+}
+
+/// True for what a float operation left, chosen or not.
+fn holds_float(store: &TermStore, mut t: TermId) -> bool {
+    loop {
+        match store.get(t) {
+            Term::Word(word) => {
+                let fmt: Option<Fmt> = word.operation(store).float();
+                return fmt.is_some();
+            }
+            // Children are older than their parents, so that this ends.
+            Term::BitsSelect(_, a, b) => {
+                t = match store.get(a) {
+                    Term::Word(_) | Term::BitsSelect(..) => a,
+                    _ => b,
+                }
+            }
+            _ => return false,
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The same bits: whether two runs by words leave the same bits in every element.
+//!
+//! Problem: autotuned kernels must agree to the last bit, and equality over the reals says nothing of that. Both
+//! kernels are run with floats as words ([`crate::term::word`]), brought into one store up to the identities that keep every bit
+//! ([`identities`], [`canon`]), and compared by id. Where ids differ, an input is looked for on which the
+//! machine's arithmetic gives different bits ([`witness`]); where none is found, the first operation that differs
+//! ([`differ`]) is what is said.
+//!
+//! Sound: equal ids are the same operations on the same operands, up to identities that are tested on every f16; any NaN
+//! equals any NaN where floats are compared, and nowhere else. A product and a sum that a compiler may join are the same
+//! only at one place of one kernel. Not claimed: what other orders of float atomics give (`order-dependent`).
+
+use std::collections::BTreeMap;
+
+pub mod canon;
+pub mod differ;
+pub mod identities;
+#[cfg(test)]
+mod tests;
+pub mod value;
+pub mod witness;
+
+use crate::answer::{AssumptionKind, Site};
+use crate::decide::goal::{self, Element, Run};
+use crate::decide::{self};
+use crate::explain::{
+    Counterexample, Counts, Decision, Difference, InputValue, OutputSummary, Unresolved, Verdict,
+    text,
+};
+use crate::kernel::Kernel;
+use crate::sim::{Clean, Side, UnknownKind};
+use crate::spec::{Arrays, ElemTy};
+use crate::term::show::Bounds;
+use crate::term::{ArrayId, TermId};
+
+use canon::{Canon, Images, Reader};
+
+/// Elements that differ for which an input is looked for.
+const SEARCHED: usize = 24;
+
+/// What proved an element.
+const BY: &str = "operations";
+
+/// A pair of kernels that were run.
+pub struct Pair<'a> {
+    /// The kernels.
+    pub kernels: [&'a Kernel; 2],
+    /// The arrays of the pair.
+    pub arrays: &'a Arrays,
+    /// The limits, and what of the grids was run.
+    pub options: &'a decide::Options,
+    /// What a compiler may join it joins everywhere or nowhere.
+    pub contracts_alike: bool,
+}
+
+/// The answer, and the places where elements that stay open differ first.
+pub struct Decided {
+    /// The answer.
+    pub decision: Decision,
+    /// The places.
+    pub sites: Vec<Site>,
+}
+
+/// Both runs, with their elements.
+struct Compared<'a> {
+    pair: &'a Pair<'a>,
+    runs: [Run; 2],
+    elements: Vec<Element>,
+    readers: Vec<Reader>,
+    images: [Images; 2],
+}
+
+/// Decides whether two runs leave the same bits.
+pub fn decide(runs: [Clean; 2], pair: &Pair<'_>) -> Decided {
+    let mut runs = runs.map(|r| {
+        let outcome = r.into_inner();
+        Run {
+            store: outcome.store,
+            writes: outcome.writes,
+        }
+    });
+    let [a, b] = &mut runs;
+    let elements = goal::elements(a, b, pair.arrays, pair.options);
+    let readers: Vec<Reader> = elements
+        .iter()
+        .map(|e| {
+            let declared = pair.arrays.0.get(e.array.0 as usize).and_then(|a| a.elem);
+            let contents = [
+                (&runs[0].store, e.content[0]),
+                (&runs[1].store, e.content[1]),
+            ];
+            canon::reader(declared, &contents)
+        })
+        .collect();
+    let mut canon = Canon {
+        contracts_alike: pair.contracts_alike,
+        ..Canon::default()
+    };
+    let images = images(&mut canon, &runs, &elements, &readers);
+    let compared = Compared {
+        pair,
+        runs,
+        elements,
+        readers,
+        images,
+    };
+    compared.decided(&canon)
+}
+
+fn images(
+    canon: &mut Canon,
+    runs: &[Run; 2],
+    elements: &[Element],
+    readers: &[Reader],
+) -> [Images; 2] {
+    [0, 1].map(|i| {
+        let roots: Vec<(TermId, Reader)> = elements
+            .iter()
+            .zip(readers)
+            .map(|(e, &r)| (e.content[i], r))
+            .collect();
+        canon.add(&runs[i].store, &roots)
+    })
+}
+
+impl Compared<'_> {
+    fn decided(&self, canon: &Canon) -> Decided {
+        let mut decision = self.summary();
+        decision.counts.terms = canon.store.len() as u64;
+        let mut sites = Vec::new();
+        if self.elements.is_empty() {
+            let message = "neither kernel writes an element that is compared";
+            decision
+                .unknowns
+                .push(unresolved(UnknownKind::NothingToCompare, message.into()));
+        }
+        if canon.has_reals {
+            let message = "an instruction that a kernel executes has no model of its bits";
+            decision.unknowns.push(unresolved(
+                UnknownKind::UnsupportedInstruction,
+                message.into(),
+            ));
+            return Decided { decision, sites };
+        }
+        if canon.reads_payload && self.runs.iter().any(|r| r.store.has_nan_by_order()) {
+            let message =
+                "bits are read that may be those of a NaN, and the order of writes decides which";
+            decision
+                .unknowns
+                .push(unresolved(UnknownKind::OrderDependent, message.into()));
+        }
+        let open = self.proved(&mut decision);
+        self.one_sided(&open, &mut decision);
+        let open: Vec<usize> = open
+            .into_iter()
+            .filter(|&i| self.elements[i].only.is_none())
+            .collect();
+        if decision.counterexample.is_none() {
+            self.refute(&open, &mut decision);
+        }
+        if let (None, Some(&first)) = (&decision.counterexample, open.first()) {
+            let (why, at) = self.open(first, &open, canon);
+            decision.unknowns.push(why);
+            sites = at;
+        }
+        if canon.has_places {
+            let message = "a product and a sum without rounding modifiers are joined by the assembler \
+                           wherever one place of a kernel is executed, or nowhere";
+            decision
+                .assumptions
+                .push(AssumptionKind::Contraction.says(message));
+        }
+        if self.pair.contracts_alike {
+            let message = "the assembler joins products and sums without rounding modifiers alike in \
+                           both kernels, as --assume says";
+            decision
+                .assumptions
+                .push(AssumptionKind::Contraction.says(message));
+        }
+        decision.verdict = match (&decision.counterexample, decision.unknowns.is_empty()) {
+            (Some(_), _) => Verdict::NotEquivalent,
+            (None, true) => Verdict::Equivalent,
+            (None, false) => Verdict::Unknown,
+        };
+        Decided { decision, sites }
+    }
+
+    fn name(&self, e: &Element) -> String {
+        text::element(self.pair.arrays, e.array, e.off, e.bytes.into())
+    }
+
+    fn declared(&self, array: ArrayId) -> Option<ElemTy> {
+        self.pair.arrays.0.get(array.0 as usize)?.elem
+    }
+
+    fn summary(&self) -> Decision {
+        let mut outputs: BTreeMap<ArrayId, OutputSummary> = BTreeMap::new();
+        for e in &self.elements {
+            let o = outputs.entry(e.array).or_insert_with(|| OutputSummary {
+                array: e.array,
+                name: text::array_name(self.pair.arrays, e.array),
+                elements: 0,
+                proved: 0,
+                by: BTreeMap::new(),
+            });
+            o.elements += 1;
+        }
+        Decision {
+            verdict: Verdict::Unknown,
+            outputs: outputs.into_values().collect(),
+            counterexample: None,
+            unknowns: Vec::new(),
+            by_rounding: false,
+            warnings: Vec::new(),
+            assumptions: Vec::new(),
+            chance: None,
+            counts: Counts {
+                conditions: self.elements.len() as u64,
+                ..Counts::default()
+            },
+        }
+    }
+
+    /// Counts the elements that are the same; gives the others.
+    fn proved(&self, decision: &mut Decision) -> Vec<usize> {
+        let mut open = Vec::new();
+        for (i, e) in self.elements.iter().enumerate() {
+            let [a, b] = [0, 1].map(|s| self.images[s].get(e.content[s], self.readers[i]));
+            if a != b || e.only.is_some() {
+                open.push(i);
+                continue;
+            }
+            *decision.counts.by.entry(BY).or_default() += 1;
+            let mut outputs = decision.outputs.iter_mut();
+            if let Some(o) = outputs.find(|o| o.array == e.array) {
+                o.proved += 1;
+                *o.by.entry(BY).or_default() += 1;
+            }
+        }
+        open
+    }
+
+    /// Elements that only one kernel writes.
+    fn one_sided(&self, open: &[usize], decision: &mut Decision) {
+        for &i in open {
+            let e = &self.elements[i];
+            let Some(only) = e.only else { continue };
+            let who = match only.side {
+                Side::Reference => "reference",
+                Side::Optimized => "optimized kernel",
+            };
+            let message = format!("only the {who} writes {}", self.name(e));
+            if only.certain {
+                decision.counterexample = Some(self.at(e, message));
+                return;
+            }
+            if decision.unknowns.is_empty() {
+                let message = format!("{message} in the CTAs that were run");
+                decision
+                    .unknowns
+                    .push(unresolved(UnknownKind::Undecided, message));
+            }
+        }
+    }
+
+    fn at(&self, e: &Element, message: String) -> Counterexample {
+        Counterexample {
+            array: e.array,
+            output: text::array_name(self.pair.arrays, e.array),
+            elem: self.declared(e.array),
+            element: text::index(self.pair.arrays, e.array, e.off, e.bytes.into()),
+            offset: e.off,
+            reference: None,
+            optimized: None,
+            message,
+            difference: None,
+            inputs: Vec::new(),
+        }
+    }
+
+    /// Looks for an input on which one of some elements differs.
+    fn refute(&self, open: &[usize], decision: &mut Decision) {
+        for &i in spread(open) {
+            let e = &self.elements[i];
+            let declared = self.declared(e.array);
+            let fmt = witness::format(self.readers[i], declared, e.bytes);
+            let question = witness::Question {
+                stores: [&self.runs[0].store, &self.runs[1].store],
+                terms: e.content,
+                fmt,
+                arrays: self.pair.arrays,
+                limits: self.pair.options.limits,
+            };
+            let Some(found) = witness::search(&question) else {
+                continue;
+            };
+            let ty = declared.or(fmt.map(ElemTy::Float));
+            let [reference, optimized] = found.values.map(|v| text::bits(v, ty));
+            let message = format!(
+                "{} is {} ({:#x}) in the reference and {} ({:#x}) in the optimized kernel",
+                self.name(e),
+                reference.text,
+                found.values[0],
+                optimized.text,
+                found.values[1]
+            );
+            let inputs = found
+                .inputs
+                .iter()
+                .map(|&(array, offset, ty, bits)| InputValue {
+                    array,
+                    name: text::array_name(self.pair.arrays, array),
+                    element: text::index(self.pair.arrays, array, offset, ty.bytes()),
+                    offset,
+                    ty: text::type_name(ty),
+                    value: text::bits(bits, Some(ty)),
+                });
+            decision.counterexample = Some(Counterexample {
+                reference: Some(reference),
+                optimized: Some(optimized),
+                difference: Some(self.difference(i).0),
+                inputs: inputs.collect(),
+                ..self.at(e, message)
+            });
+            return;
+        }
+    }
+
+    /// The first operation that differs in an element, and where it stands.
+    fn difference(&self, i: usize) -> (Difference, Vec<Site>) {
+        let e = &self.elements[i];
+        let [a, b] = [0, 1].map(|s| differ::Side {
+            store: &self.runs[s].store,
+            images: &self.images[s],
+        });
+        let (x, y) = differ::first(a, b, (e.content[0], e.content[1]));
+        let mut sites = Vec::new();
+        let mut said = |s: usize, side: differ::Side<'_>, t: TermId| {
+            let formula = text::formula(side.store, self.pair.arrays, t, Bounds::default());
+            let kernel = self.pair.kernels[s];
+            match side.origin(t) {
+                None => formula,
+                Some(pc) => {
+                    let site = Site::new(&kernel.source, kernel.span(pc), "differs here first");
+                    let line = format!("{formula} ({}:{})", site.file, site.line);
+                    sites.push(site);
+                    line
+                }
+            }
+        };
+        let (reference, optimized) = (said(0, a, x), said(1, b, y));
+        let message = format!(
+            "the first operation that differs is {reference} in the reference and {optimized} in the \
+             optimized kernel"
+        );
+        let difference = Difference {
+            message,
+            reference,
+            optimized,
+        };
+        (difference, sites)
+    }
+
+    /// Why elements stay open.
+    fn open(&self, first: usize, open: &[usize], canon: &Canon) -> (Unresolved, Vec<Site>) {
+        let (difference, sites) = self.difference(first);
+        let mut kind = UnknownKind::DifferentOrder;
+        if canon.has_places && self.is_alike(open) {
+            kind = UnknownKind::Contraction;
+        }
+        let mut message = format!(
+            "{}: {}",
+            self.name(&self.elements[first]),
+            difference.message
+        );
+        if open.len() > 1 {
+            let more = open.len() - 1;
+            let s = if more == 1 { "" } else { "s" };
+            message.push_str(&format!(" (and {more} more element{s})"));
+        }
+        let why = Unresolved {
+            count: open.len() as u64,
+            difference: Some(difference),
+            ..unresolved(kind, message)
+        };
+        (why, sites)
+    }
+
+    /// True if all elements are the same once products and sums are joined everywhere or nowhere.
+    fn is_alike(&self, open: &[usize]) -> bool {
+        let mut canon = Canon {
+            contracts_alike: true,
+            ..Canon::default()
+        };
+        let elements: Vec<Element> = open.iter().map(|&i| self.elements[i]).collect();
+        let readers: Vec<Reader> = open.iter().map(|&i| self.readers[i]).collect();
+        let images = images(&mut canon, &self.runs, &elements, &readers);
+        elements
+            .iter()
+            .zip(readers)
+            .all(|(e, r)| images[0].get(e.content[0], r) == images[1].get(e.content[1], r))
+    }
+}
+
+/// Some of the elements that are open, from all parts.
+fn spread(open: &[usize]) -> impl Iterator<Item = &usize> {
+    let step = open.len().div_ceil(SEARCHED).max(1);
+    open.iter().step_by(step)
+}
+
+fn unresolved(kind: UnknownKind, message: String) -> Unresolved {
+    Unresolved {
+        kind,
+        message,
+        count: 1,
+        difference: None,
+    }
+}

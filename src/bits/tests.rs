@@ -1,0 +1,251 @@
+//! What the identities call the same is the same on every number.
+
+use proptest::prelude::*;
+
+use super::canon::{Canon, Reader};
+use super::identities::IDENTITIES;
+use super::value::{Inputs, evaluate, quiet};
+use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, Rnd};
+use crate::term::word::{Does, Operation};
+use crate::term::{ArrayId, ICmp, TermId, TermStore};
+
+/// One number of each format, made of one f16.
+struct One(u64);
+
+impl Inputs for One {
+    fn read(&mut self, _: ArrayId, off: u64, bytes: u8) -> u64 {
+        // Several inputs: each another permutation of all encodings.
+        let k = off / 8;
+        let bits = (self.0.wrapping_mul(2 * k + 1).wrapping_add(k * 0x1234)) & 0xffff;
+        match bytes {
+            2 => bits,
+            // A wider format, with a fraction that the narrow one cannot hold.
+            4 => bits << 16 | bits.wrapping_mul(0x9e37) >> 3 & 0xffff,
+            _ => bits << 48 | bits.wrapping_mul(0x9e37_79b9) & 0xffff_ffff_ffff,
+        }
+    }
+}
+
+/// A step of a program: an operation, its modifiers, and which values it reads.
+type Step = (u8, u8, [u8; 3]);
+
+const NUMBERS: [u64; 12] = [
+    0, 0x8000, 0x3c00, 0xbc00, 0x4000, 0x3800, 0x4200, 0x4400, 0x4500, 0x1400, 0x7c00, 0x3555,
+];
+
+/// The values of a program over one format, each with its format.
+fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
+    let bytes = fmt.bits() as u8 / 8;
+    let mut all: Vec<(TermId, Fmt)> = (0..2)
+        .map(|k| (s.bytes(ArrayId(0), 8 * k, bytes * 8), fmt))
+        .collect();
+    for f16 in NUMBERS {
+        let f16_to = Operation::new(Does::Convert, (fmt, Fmt::F16), FloatMods::default());
+        let exact = match fmt {
+            Fmt::F16 => Some(f16),
+            _ => Operation {
+                mods: FloatMods {
+                    rnd: Rnd::Rn,
+                    ..FloatMods::default()
+                },
+                ..f16_to
+            }
+            .apply(&[f16]),
+        };
+        let t = s.bits(fmt.bits() as u8, exact.unwrap_or(0));
+        all.push((t, fmt));
+    }
+    for &(op, mods, reads) in steps {
+        let pick = |i: u8, f: Fmt| {
+            let of: Vec<TermId> = all.iter().filter(|v| v.1 == f).map(|v| v.0).collect();
+            // New values are read more often than old ones.
+            let i = usize::from(i);
+            of[match i % 3 {
+                0 => i % of.len(),
+                _ => of.len() - 1 - (i / 3) % of.len().min(5),
+            }]
+        };
+        let rnd = [
+            Rnd::None,
+            Rnd::Rn,
+            Rnd::Rn,
+            Rnd::Rn,
+            Rnd::Rz,
+            Rnd::Rm,
+            Rnd::Rp,
+        ][usize::from(mods % 7)];
+        let flags = FloatMods {
+            rnd,
+            ftz: mods & 0x30 == 0x30,
+            ..FloatMods::default()
+        };
+        let [a, b, c] = reads.map(|r| pick(r, fmt));
+        let word = |s: &mut TermStore, op, mods, list: &[TermId]| {
+            s.word(Operation::new(Does::Float(op), (fmt, fmt), mods), list)
+        };
+        let plain = FloatMods::default();
+        let nearest = FloatMods {
+            rnd: Rnd::Rn,
+            ftz: flags.ftz,
+            ..plain
+        };
+        let extremum = FloatMods {
+            nan: mods & 8 != 0,
+            ftz: flags.ftz,
+            ..plain
+        };
+        let t = match op % 16 {
+            0 | 1 => word(s, FloatOp::Add, flags, &[a, b]),
+            2 => word(s, FloatOp::Sub, flags, &[a, b]),
+            3 | 4 => word(s, FloatOp::Mul, flags, &[a, b]),
+            5 => word(s, FloatOp::Fma, flags, &[a, b, c]),
+            6 | 7 => word(s, FloatOp::Neg, plain, &[a]),
+            8 => word(s, FloatOp::Abs, plain, &[a]),
+            9 | 10 => word(s, FloatOp::Max, extremum, &[a, b]),
+            11 => word(s, FloatOp::Min, extremum, &[a, b]),
+            12 => word(s, FloatOp::Div, nearest, &[a, b]),
+            13 => {
+                let cmps = [Cmp::Lt, Cmp::Gt, Cmp::Geu, Cmp::Neu, Cmp::Ne, Cmp::Ltu];
+                let cmp = cmps[usize::from(mods) % cmps.len()];
+                let mods = FloatMods {
+                    ftz: flags.ftz,
+                    ..plain
+                };
+                let bit = s.word(
+                    Operation::new(Does::Compare(cmp), (fmt, fmt), mods),
+                    &[a, b],
+                );
+                let one = s.bits(1, 1);
+                let p = s.icmp(ICmp::Eq, bit, one);
+                s.select(p, b, c)
+            }
+            14 => word(s, FloatOp::Add, nearest, &[a, a]),
+            // A sum or product in the next wider format.
+            _ => {
+                let wide = match fmt {
+                    Fmt::F16 | Fmt::Bf16 => Fmt::F32,
+                    _ => Fmt::F64,
+                };
+                // A widening is exact, whatever rounding it names.
+                let how = FloatMods {
+                    rnd: if mods & 8 != 0 { Rnd::Rn } else { Rnd::None },
+                    ..plain
+                };
+                let [x, y] =
+                    [a, b].map(|t| s.word(Operation::new(Does::Convert, (wide, fmt), how), &[t]));
+                if mods & 0x40 != 0 {
+                    let nearest = FloatMods {
+                        rnd: Rnd::Rn,
+                        ..plain
+                    };
+                    let back = Operation::new(Does::Convert, (fmt, wide), nearest);
+                    let t = s.word(back, &[x]);
+                    all.push((t, fmt));
+                    continue;
+                }
+                let op =
+                    [FloatOp::Add, FloatOp::Mul, FloatOp::Sub, FloatOp::Fma][usize::from(mods) % 4];
+                let mut list = vec![x, y];
+                if op == FloatOp::Fma {
+                    list.push(x);
+                }
+                let exact = FloatMods {
+                    rnd: Rnd::Rn,
+                    ..plain
+                };
+                let sum = s.word(Operation::new(Does::Float(op), (wide, wide), exact), &list);
+                s.word(Operation::new(Does::Convert, (fmt, wide), exact), &[sum])
+            }
+        };
+        all.push((t, fmt));
+    }
+    all
+}
+
+/// Values of a program that are the same up to the identities, for readers of floats.
+fn classes(s: &TermStore, all: &[(TermId, Fmt)]) -> (Vec<Vec<TermId>>, Vec<u64>) {
+    let mut canon = Canon::default();
+    let roots: Vec<(TermId, Reader)> = all.iter().map(|v| (v.0, Reader::Float)).collect();
+    let images = canon.add(s, &roots);
+    let mut classes: indexmap::IndexMap<TermId, Vec<TermId>> = Default::default();
+    for &(t, _) in all {
+        let class = classes.entry(images.get(t, Reader::Float)).or_default();
+        if !class.contains(&t) {
+            class.push(t);
+        }
+    }
+    let several = classes.into_values().filter(|c| c.len() > 1).collect();
+    (several, canon.identities.used.to_vec())
+}
+
+fn check(fmt: Fmt, steps: &[Step], inputs: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut s = TermStore::new();
+    let all = program(&mut s, fmt, steps);
+    let (classes, used) = classes(&s, &all);
+    if classes.is_empty() {
+        return used;
+    }
+    let roots: Vec<TermId> = classes.iter().flatten().copied().collect();
+    let cone = s.reachable(&roots);
+    for x in inputs {
+        let values = evaluate(&s, &cone, &mut One(x));
+        for class in &classes {
+            let of = |t: &TermId| values[t].first().map(|&v| quiet(fmt, v));
+            let first = of(&class[0]);
+            for t in &class[1..] {
+                assert_eq!(
+                    first,
+                    of(t),
+                    "{fmt:?} on {x:#x}: {} against {}",
+                    shown(&s, class[0]),
+                    shown(&s, *t)
+                );
+            }
+        }
+    }
+    used
+}
+
+fn shown(s: &TermStore, t: TermId) -> String {
+    let name = |_: ArrayId, off: u64, _: u64| format!("x{}", off / 8);
+    crate::term::show::show(s, t, &name, Default::default())
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec((any::<u8>(), any::<u8>(), any::<[u8; 3]>()), 40..160)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Programs of sixteen bits, on a part of all inputs; [`every_identity_keeps_every_bit`] takes all of them.
+    #[test]
+    fn same_operations_have_same_bits(steps in steps(), fmt in 0usize..4) {
+        let fmt = [Fmt::F16, Fmt::Bf16, Fmt::F32, Fmt::F64][fmt];
+        check(fmt, &steps, (0..0x10000u64).step_by(257));
+    }
+}
+
+/// Long programs that use every identity, on all 65,536 values of an input.
+#[test]
+fn every_identity_keeps_every_bit() {
+    let mut used = vec![0; IDENTITIES.len()];
+    let mut seed = 7u64;
+    for fmt in [Fmt::F16, Fmt::Bf16, Fmt::F32] {
+        for n in 0..8 {
+            let steps: Vec<Step> = (0..120)
+                .map(|_| {
+                    seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                    let b = (seed >> 16).to_le_bytes();
+                    (b[0], b[1], [b[2], b[3], b[4]])
+                })
+                .collect();
+            let stride = if fmt == Fmt::F16 && n == 0 { 1 } else { 509 };
+            let of = check(fmt, &steps, (0..0x10000).step_by(stride));
+            used.iter_mut().zip(of).for_each(|(all, n)| *all += n);
+        }
+    }
+    for (identity, n) in IDENTITIES.iter().zip(used) {
+        assert!(n > 0, "no program used `{}`", identity.name);
+    }
+}

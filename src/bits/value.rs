@@ -1,0 +1,268 @@
+//! What words come to on numbers.
+//!
+//! Problem: different operations may have the same bits for all inputs, so that only an input shows that they differ: the
+//! values of both sides on it, by the machine's arithmetic ([`crate::number`]). A product and a sum that a compiler may join
+//! have two values, joined and apart; then a value is a small set of all that may come out, whatever is joined, and only
+//! sets without a common element differ.
+//!
+//! Not claimed: the bits of approximations and of matrix instructions on a device.
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::kernel::{FloatOp, Fmt, Rnd};
+use crate::number;
+use crate::term::word::{Does, Operation};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore, fold_bits, fold_compare};
+
+/// All that a term may be; empty if nothing says.
+pub type Values = SmallVec<[u64; 2]>;
+
+/// Most values that one term may have.
+const MOST: usize = 16;
+
+/// The bytes of input arrays.
+pub trait Inputs {
+    /// `bytes` bytes of an array, little endian.
+    fn read(&mut self, array: ArrayId, off: u64, bytes: u8) -> u64;
+}
+
+/// The values of terms, operands first.
+pub fn evaluate(
+    store: &TermStore,
+    cone: &[TermId],
+    inputs: &mut impl Inputs,
+) -> FxHashMap<TermId, Values> {
+    let mut all: FxHashMap<TermId, Values> = FxHashMap::default();
+    for &t in cone {
+        let v = value(store, t, &all, inputs);
+        all.insert(t, v);
+    }
+    all
+}
+
+fn mask(width: u8) -> u64 {
+    u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
+}
+
+fn width(store: &TermStore, t: TermId) -> u8 {
+    match store.sort(t) {
+        Sort::Bits(w) => w,
+        Sort::Bool => 1,
+        Sort::Real => 0,
+    }
+}
+
+/// Every result of a function on every choice of its operands.
+fn each(operands: &[&Values], f: impl Fn(&[u64]) -> Option<u64>) -> Values {
+    let count = operands.iter().map(|v| v.len()).product::<usize>();
+    let mut out = Values::new();
+    if count == 0 || count > MOST * MOST {
+        return out;
+    }
+    for n in 0..count {
+        let mut rest = n;
+        let choice: SmallVec<[u64; 4]> = operands
+            .iter()
+            .map(|v| {
+                let x = v[rest % v.len()];
+                rest /= v.len();
+                x
+            })
+            .collect();
+        match f(&choice) {
+            None => return Values::new(),
+            Some(x) if !out.contains(&x) => out.push(x),
+            Some(_) => {}
+        }
+    }
+    if out.len() > MOST {
+        out.clear();
+    }
+    out
+}
+
+fn value(
+    store: &TermStore,
+    t: TermId,
+    all: &FxHashMap<TermId, Values>,
+    inputs: &mut impl Inputs,
+) -> Values {
+    let none = Values::new();
+    let of = |t: TermId| all.get(&t).unwrap_or(&none);
+    let w = width(store, t);
+    match store.get(t) {
+        Term::Bool(b) => smallvec![u64::from(b)],
+        Term::BitsConst { value, .. } => smallvec![value],
+        Term::Bytes { array, off, width } if !array.is_place() => {
+            smallvec![inputs.read(array, off, width / 8)]
+        }
+        Term::Not(a) => each(&[of(a)], |v| Some(1 ^ v[0])),
+        Term::And(a, b) => each(&[of(a), of(b)], |v| Some(v[0] & v[1])),
+        Term::Or(a, b) => each(&[of(a), of(b)], |v| Some(v[0] | v[1])),
+        Term::Xor(a, b) => each(&[of(a), of(b)], |v| Some(v[0] ^ v[1])),
+        Term::ICmp(op, a, b) => {
+            let width = width(store, a);
+            each(&[of(a), of(b)], |v| {
+                Some(u64::from(fold_compare(op, width, v[0], v[1])))
+            })
+        }
+        Term::OfBool { p, .. } => of(p).clone(),
+        Term::BitsSelect(p, a, b) => {
+            let mut out = Values::new();
+            for &side in of(p) {
+                for &x in if side == 1 { of(a) } else { of(b) } {
+                    if !out.contains(&x) {
+                        out.push(x);
+                    }
+                }
+                if (side == 1 && of(a).is_empty()) || (side == 0 && of(b).is_empty()) {
+                    return Values::new();
+                }
+            }
+            out
+        }
+        Term::Concat(list) => {
+            let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();
+            let widths: Vec<u8> = parts.iter().map(|&p| width(store, p)).collect();
+            let values: Vec<&Values> = parts.iter().map(|&p| of(p)).collect();
+            each(&values, |v| {
+                let mut at = 0;
+                Some(v.iter().zip(&widths).fold(0, |out, (x, w)| {
+                    let placed = x << at;
+                    at += u32::from(*w);
+                    out | placed
+                }))
+            })
+        }
+        Term::Extract { bits, low, width } => {
+            each(&[of(bits)], |v| Some(v[0] >> low & mask(width)))
+        }
+        Term::BitsOp(op, a, b) => each(&[of(a), of(b)], |v| {
+            Some(fold_bits(op, w, v[0], v[1])? & mask(w))
+        }),
+        Term::BitsSum(list) => {
+            let values: Vec<&Values> = list.iter().map(|&i| of(TermId(i))).collect();
+            each(&values, |v| {
+                let (pairs, _) = v.as_chunks::<2>();
+                let sum = pairs
+                    .iter()
+                    .fold(0u64, |s, [x, y]| s.wrapping_add(x.wrapping_mul(*y)));
+                Some(sum & mask(w))
+            })
+        }
+        Term::Word(word) => {
+            let operation = word.operation(store);
+            let operands: Vec<TermId> = word.operands().collect();
+            let values: Vec<&Values> = operands.iter().map(|&o| of(o)).collect();
+            let apart = each(&values, |v| applied(&operation, v));
+            match operation.place {
+                0 => apart,
+                _ => joined(store, (&operation, &operands), all, apart),
+            }
+        }
+        _ => none,
+    }
+}
+
+/// The result of an operation; any NaN is the one of its format.
+fn applied(operation: &Operation, operands: &[u64]) -> Option<u64> {
+    let bits = operation.apply(operands)?;
+    Some(match operation.float() {
+        Some(fmt) => quiet(fmt, bits),
+        None => bits,
+    })
+}
+
+/// Bits with the one NaN of a format for every NaN.
+pub fn quiet(fmt: Fmt, bits: u64) -> u64 {
+    match number::decode(fmt, bits).value {
+        number::Value::Nan => number::nan(fmt),
+        _ => bits,
+    }
+}
+
+/// The values of a sum that may be joined with a product below it: what comes out apart, and joined with either.
+fn joined(
+    store: &TermStore,
+    (sum, operands): (&Operation, &[TermId]),
+    all: &FxHashMap<TermId, Values>,
+    mut out: Values,
+) -> Values {
+    let none = Values::new();
+    let of = |t: TermId| all.get(&t).unwrap_or(&none);
+    let &[a, b] = operands else {
+        return Values::new();
+    };
+    if out.is_empty() {
+        return out;
+    }
+    let minus = sum.does == Does::Float(FloatOp::Sub);
+    let fma = Operation {
+        does: Does::Float(FloatOp::Fma),
+        place: 0,
+        ..*sum
+    };
+    let sign = 1u64 << (sum.fmt.bits() - 1);
+    for (t, rest, flip_product, flip_rest) in [(a, b, false, minus), (b, a, minus, false)] {
+        let product = match product(store, t) {
+            Product::None => continue,
+            Product::Hidden => return Values::new(),
+            Product::Of(product) => product,
+        };
+        let (x, y, negated) = product;
+        let flip = flip_product != negated;
+        let more = each(&[of(x), of(y), of(rest)], |v| {
+            let x = if flip { v[0] ^ sign } else { v[0] };
+            let z = if flip_rest { v[2] ^ sign } else { v[2] };
+            applied(&fma, &[x, v[1], z])
+        });
+        if more.is_empty() {
+            return more;
+        }
+        for x in more {
+            if !out.contains(&x) {
+                out.push(x);
+            }
+        }
+    }
+    if out.len() > MOST {
+        out.clear();
+    }
+    out
+}
+
+/// What an operand of a sum is as a product.
+enum Product {
+    /// None that a compiler joins.
+    None,
+    /// Perhaps one, behind a choice or a change of bits.
+    Hidden,
+    /// Its factors, and whether it is negated.
+    Of((TermId, TermId, bool)),
+}
+
+fn product(store: &TermStore, mut t: TermId) -> Product {
+    let mut negated = false;
+    // Children are older than their parents, so that this ends.
+    loop {
+        let word = match store.get(t) {
+            Term::Word(word) => word,
+            Term::Bytes { .. } | Term::BitsConst { .. } => return Product::None,
+            _ => return Product::Hidden,
+        };
+        let operation = word.operation(store);
+        let operands: SmallVec<[TermId; 3]> = word.operands().collect();
+        match (operation.does, &operands[..]) {
+            (Does::Float(FloatOp::Mul), &[x, y]) if operation.mods.rnd == Rnd::None => {
+                return Product::Of((x, y, negated));
+            }
+            (Does::Float(FloatOp::Neg), &[x]) => {
+                negated = !negated;
+                t = x;
+            }
+            (Does::Float(FloatOp::Abs | FloatOp::Copysign), _) => return Product::Hidden,
+            _ => return Product::None,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `volta classes`: which of these kernels or configurations leave the same bits?
+//!
+//! Problem: a tuner may choose any configuration of a class without changing a bit. Each kernel is compared, as `check
+//! --bits` does, with the first one of each class so far; what is the same joins it, and having the same bits is
+//! transitive. What joins none opens a class, with what showed that it differs from each other one, or with
+//! nothing where that stayed open.
+//!
+//! Sound: a class is proved member by member. That two classes differ is claimed only where an input shows it.
+
+use std::time::Instant;
+
+use indexmap::IndexMap;
+
+use crate::answer::{self, Class, Command, ErrorKind, Part, UnknownKind};
+use crate::check::check;
+use crate::input::Files;
+use crate::report::{self, Failure, Report, Verdict};
+use crate::spec::{Layers, Settings};
+
+/// Fewest kernels that are compared.
+const FEWEST: usize = 2;
+
+/// Sorts kernels into classes of the same bits.
+pub fn classes(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    let start = Instant::now();
+    let mut options = layers.options()?;
+    options.bits = true;
+    let named = layers.0.iter().rev().find(|l| !l.kernels.is_empty());
+    let kernels = named.map_or(&[][..], |l| &l.kernels);
+    if kernels.len() < FEWEST {
+        let message = "classes are of two kernels or more";
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
+    let compare = |a: usize, b: usize| {
+        let pair = Settings {
+            reference: Some(kernels[a].clone()),
+            optimized: Some(kernels[b].clone()),
+            bits: Some(true),
+            ..Settings::default()
+        };
+        let mut all: Vec<&Settings> = layers.0.to_vec();
+        all.push(&pair);
+        check(Layers(&all), files)
+    };
+    let mut report = report::begin(Command::Classes, Vec::new(), &options);
+    let mut sorted: Vec<Class> = vec![Class::of(0)];
+    for i in 1..kernels.len() {
+        let mut differs = IndexMap::new();
+        let mut joined = false;
+        for (position, class) in sorted.iter_mut().enumerate() {
+            let of = class.members.first().copied().unwrap_or(0);
+            let pair = compare(of, i)?;
+            let verdict = pair.verdict;
+            let example = pair.counterexample.clone();
+            add(&mut report, pair);
+            if verdict == Verdict::Equivalent {
+                class.members.push(i);
+                joined = true;
+                break;
+            }
+            let example = example.filter(|_| verdict == Verdict::NotEquivalent);
+            differs.insert(position.to_string(), example);
+        }
+        if !joined {
+            sorted.push(Class {
+                members: vec![i],
+                differs,
+            });
+        }
+    }
+    mirror(&mut sorted);
+    report.verdict = match () {
+        () if !report.defects.is_empty() => Verdict::Defective,
+        () if shows_difference(&sorted) => Verdict::NotEquivalent,
+        () if sorted.len() == 1 => Verdict::Equivalent,
+        () => Verdict::Unknown,
+    };
+    if report.verdict == Verdict::Unknown && report.unknown.is_empty() {
+        let message = "whether these kernels have the same bits stayed open";
+        let finding = answer::Finding::new(Part::Pair, UnknownKind::DifferentOrder, message);
+        report.unknown.push(finding);
+    }
+    if report.verdict != Verdict::Unknown {
+        report.unknown.clear();
+    }
+    report.classes = Some(sorted);
+    report.stats.seconds.total = start.elapsed().as_secs_f64();
+    report.deny(&options.deny);
+    Ok(report)
+}
+
+/// True if some pair was shown to differ.
+fn shows_difference(sorted: &[Class]) -> bool {
+    sorted
+        .iter()
+        .any(|c| c.differs.values().any(Option::is_some))
+}
+
+/// Says of each class what the later ones said of it.
+fn mirror(sorted: &mut [Class]) {
+    for later in 0..sorted.len() {
+        for earlier in 0..later {
+            let example = sorted[later].differs.get(&earlier.to_string()).cloned();
+            let turned = example.flatten().map(|mut e| {
+                std::mem::swap(&mut e.reference, &mut e.optimized);
+                e
+            });
+            sorted[earlier].differs.insert(later.to_string(), turned);
+        }
+    }
+}
+
+/// Adds what one comparison found to the whole.
+fn add(report: &mut Report, pair: Report) {
+    report.inputs.files.extend(pair.inputs.files);
+    for defect in pair.defects {
+        if !report.defects.iter().any(|d| d.message == defect.message) {
+            report.defects.push(defect);
+        }
+    }
+    for warning in pair.warnings {
+        if !report.warnings.iter().any(|w| w.message == warning.message) {
+            report.warnings.push(warning);
+        }
+    }
+    for unknown in pair.unknown {
+        if !report.unknown.iter().any(|u| u.message == unknown.message) {
+            report.unknown.push(unknown);
+        }
+    }
+    for assumption in pair.assumptions {
+        if !report.assumptions.contains(&assumption) {
+            report.assumptions.push(assumption);
+        }
+    }
+}

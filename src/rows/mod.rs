@@ -1,0 +1,376 @@
+//! `volta rows`: does a row of the outputs depend on the batch that it is in?
+//!
+//! Problem: a model that is served gives one row of a batch other bits than the same row alone, if the kernel's launch,
+//! its splits or its reads depend on the batch. Each row of each instance is compared with row 0 of the smallest one,
+//! as `check` compares two kernels: by bits, or over the reals with `--values`. The elements of the row in the named arrays
+//! have the names of those of row 0 ([`rename`]), every other row of a named array is a stranger on both sides, and all
+//! else is read whole and must not depend on the row.
+//!
+//! Sound: the rows that are compared are those of these launches; nothing is said of other sizes.
+
+use std::slice::from_ref;
+use std::time::Instant;
+
+pub mod pattern;
+pub mod rename;
+
+use crate::answer::{self, Command, ErrorKind, Outputs, Part, RowLaunch, UnknownKind};
+use crate::bits;
+use crate::check::{Found, assumptions, limits, ran, times};
+use crate::decide::{self, Coverage};
+use crate::explain::{self, Decision};
+use crate::grid::sequence::Ended;
+use crate::grid::{self, Subject};
+use crate::input::{self, Files, Lowered};
+use crate::report::launches::Ran;
+use crate::report::{self, Failure, Report, Verdict, launches};
+use crate::sim::Side;
+use crate::spec::{self, Array, Arrays, KernelSpec, Layers, Limits, Options, Role, Setup, Which};
+use crate::term::ArrayId;
+
+use pattern::{Pattern, Rowed};
+use rename::Named;
+
+/// One instance, run.
+struct Instance {
+    lowered: Lowered,
+    spec: KernelSpec,
+    setup: Setup,
+    covered: Ended,
+}
+
+/// Compares the rows of an instance with row 0 of the smallest one.
+pub fn rows(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failure> {
+    let start = Instant::now();
+    let mut options = layers.options()?;
+    let named = layers.0.iter().rev();
+    let text = named.clone().find_map(|l| l.rows.as_deref());
+    let text = text.ok_or_else(|| {
+        let message = "--rows says which rows are compared, such as 'y[i,*] of x[i,*]'";
+        Failure::new(ErrorKind::Usage, message)
+    })?;
+    let pattern = Pattern::parse(text)?;
+    let by_values = named.clone().find_map(|l| l.values).unwrap_or(false);
+    options.bits = !by_values;
+    let limits = limits(&options, start);
+    let mut small = Instance::read(small, files)?;
+    let mut here = Instance::read(layers, files)?;
+    let parsed = Instant::now();
+    // What depends on the schedule is another unknown on each side.
+    small.run(by_values, limits, Side::Reference);
+    here.run(by_values, limits, Side::Optimized);
+    let simulated = Instant::now();
+    let mut compared = Compared {
+        pattern: &pattern,
+        small: &small,
+        here: &here,
+        options: &options,
+        limits,
+        found: Found::default(),
+        outputs: Vec::new(),
+        example: None,
+    };
+    compared.compare()?;
+    let Compared {
+        mut found,
+        outputs,
+        example,
+        ..
+    } = compared;
+    let verdict = match (&example, found.defects.is_empty(), found.unknown.is_empty()) {
+        (_, false, _) => Verdict::Defective,
+        (Some(_), ..) => Verdict::NotEquivalent,
+        (None, true, true) => Verdict::Equivalent,
+        (None, true, false) => Verdict::Unknown,
+    };
+    let ran = here.ran();
+    for launch in &ran {
+        let missing = launch.missing(&found.unknown);
+        found.unknown.extend(missing);
+    }
+    let described = launches::describe(&ran, &here.covered);
+    let mut report = Report {
+        verdict,
+        defects: found.defects,
+        warnings: found.warnings,
+        unknown: found.unknown,
+        counterexample: example,
+        outputs: Outputs::Compared(outputs),
+        assumptions: assumptions(here.setup.assumptions.clone(), found.assumptions),
+        ..report::begin(Command::Rows, vec![described], &options)
+    };
+    report.stats.seconds = times(start, parsed, simulated);
+    report.deny(&options.deny);
+    Ok(report)
+}
+
+impl Instance {
+    /// What was run, for findings.
+    fn ran(&self) -> Vec<Ran<'_>> {
+        let (specs, lowered) = (from_ref(&self.spec), from_ref(&self.lowered));
+        ran(specs, lowered, &self.setup)
+    }
+
+    fn read(layers: Layers, files: &Files) -> Result<Instance, Failure> {
+        let spec = input::spec(layers, Which::Kernel, files, None)?;
+        let lowered = input::lower(files, &spec)?;
+        let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+        Ok(Instance {
+            lowered,
+            spec,
+            setup,
+            covered: Ended::default(),
+        })
+    }
+
+    fn run(&mut self, by_values: bool, limits: Limits, side: Side) {
+        self.setup.kernels[0].launch.words = (!by_values).then_some(0);
+        let deciding = decide::Options {
+            limits,
+            ..decide::Options::default()
+        };
+        let subject = Subject {
+            kernel: &self.lowered.kernel,
+            resolved: &self.setup.kernels[0],
+            side,
+            arrays: &self.setup.arrays,
+            deciding: &deciding,
+            without_values: false,
+        };
+        self.covered = grid::all(&subject).into();
+    }
+
+    /// The arrays of a list.
+    fn arrays(&self, list: &[Rowed]) -> Result<Vec<ArrayId>, Failure> {
+        list.iter().map(|r| r.array(&self.setup)).collect()
+    }
+}
+
+/// Two instances whose rows are compared.
+struct Compared<'a> {
+    pattern: &'a Pattern,
+    small: &'a Instance,
+    here: &'a Instance,
+    options: &'a Options,
+    limits: Limits,
+    found: Found,
+    outputs: Vec<answer::Output>,
+    example: Option<answer::Counterexample>,
+}
+
+/// Named arrays of both instances, and all arrays of the comparison.
+struct Names {
+    outputs: [Vec<Named>; 2],
+    inputs: [Vec<Named>; 2],
+    arrays: Arrays,
+    /// Number of rows here.
+    rows: u64,
+}
+
+impl Compared<'_> {
+    fn compare(&mut self) -> Result<(), Failure> {
+        let names = self.names()?;
+        let (small, here) = (self.small, self.here);
+        for instance in [small, here] {
+            let (ran, lowered) = (instance.ran(), from_ref(&instance.lowered));
+            self.found.add_side(&ran, lowered, &instance.covered);
+            self.found.add(&ran, &instance.covered.outcome);
+            if std::ptr::eq(small, here) {
+                break;
+            }
+        }
+        dedup(&mut self.found);
+        if !self.found.defects.is_empty() || !self.found.unknown.is_empty() {
+            return Ok(());
+        }
+        for row in 0..names.rows {
+            if let Some(what) = self.limits.reached() {
+                let message = format!("{what} before row {row} was compared");
+                self.open(UnknownKind::Limit, message);
+                return Ok(());
+            }
+            let runs = [
+                rename::row(
+                    &small.covered.outcome,
+                    &names.outputs[0],
+                    &names.inputs[0],
+                    0,
+                ),
+                rename::row(
+                    &here.covered.outcome,
+                    &names.outputs[1],
+                    &names.inputs[1],
+                    row,
+                ),
+            ];
+            let [Some(a), Some(b)] = runs else {
+                let message = "data choose which row of a named array is read";
+                self.open(UnknownKind::DataDependentAddress, message.into());
+                return Ok(());
+            };
+            let (Ok(a), Ok(b)) = (a.into_clean(true), b.into_clean(true)) else {
+                return Ok(());
+            };
+            let deciding = decide::Options {
+                limits: self.limits,
+                reference: Coverage::WholeGrid,
+                optimized: Coverage::WholeGrid,
+                ..decide::Options::default()
+            };
+            let (decision, sites) = match self.options.bits {
+                false => (explain::decide(a, b, &names.arrays, &deciding), Vec::new()),
+                true => {
+                    let pair = bits::Pair {
+                        kernels: [&small.lowered.kernel, &here.lowered.kernel],
+                        arrays: &names.arrays,
+                        options: &deciding,
+                        contracts_alike: self.options.contracts_alike,
+                    };
+                    let decided = bits::decide([a, b], &pair);
+                    (decided.decision, decided.sites)
+                }
+            };
+            if self.add(row, decision, sites) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, kind: UnknownKind, message: String) {
+        let finding = answer::Finding::new(Part::Kernel, kind, message);
+        self.found.unknown.push(finding);
+    }
+
+    /// Adds what was found of one row; true once nothing more is asked.
+    fn add(&mut self, row: u64, decision: Decision, sites: Vec<answer::Site>) -> bool {
+        for o in &decision.outputs {
+            match self.outputs.iter_mut().find(|all| all.name == o.name) {
+                Some(all) => {
+                    all.elements += o.elements;
+                    all.proved += o.proved;
+                    for (by, n) in &o.by {
+                        *all.by.entry(by.to_string()).or_default() += n;
+                    }
+                }
+                None => self.outputs.push(o.into()),
+            }
+        }
+        for a in &decision.assumptions {
+            if !self.found.assumptions.contains(a) {
+                self.found.assumptions.push(a.clone());
+            }
+        }
+        if let Some(example) = decision.counterexample {
+            let mut example: answer::Counterexample = example.into();
+            let launch = &self.here.setup.kernels[0].launch;
+            let output = self.pattern.outputs.first();
+            if let Some(o) = output
+                && let Some(index) = example.element.get_mut(o.dimension)
+            {
+                *index = row;
+            }
+            let sizes = &self.options.sizes.0;
+            let at = match sizes.is_empty() {
+                true => String::new(),
+                false => format!(" at {}", self.options.sizes),
+            };
+            example.message = format!(
+                "row {row}{at} is not what row 0 of the smallest instance is: {} (here the reference is row 0)",
+                example.message
+            );
+            example.rows = Some(answer::Rows {
+                row,
+                other: 0,
+                sizes: sizes.clone(),
+                launch: RowLaunch {
+                    block: launch.block,
+                    grid: launch.grid,
+                },
+                site: sites.into_iter().next_back(),
+            });
+            self.example = Some(example);
+            return true;
+        }
+        for u in decision.unknowns {
+            let message = format!("row {row}: {}", u.message);
+            let finding = answer::Finding {
+                difference: u.difference,
+                count: u.count,
+                ..answer::Finding::new(Part::Kernel, u.kind, message)
+            };
+            self.found.unknown.push(finding.at(sites.clone()));
+        }
+        !self.found.unknown.is_empty()
+    }
+
+    /// The named arrays, with a stranger for each on either side.
+    fn names(&self) -> Result<Names, Failure> {
+        let mut arrays = self.small.setup.arrays.clone();
+        for a in &mut arrays.0 {
+            a.only = None;
+        }
+        let instances = [self.small, self.here];
+        let mut named = |list: &[Rowed]| -> Result<[Vec<Named>; 2], Failure> {
+            let mut out = [Vec::new(), Vec::new()];
+            let small = self.small.arrays(list)?;
+            for (k, rowed) in list.iter().enumerate() {
+                for (side, instance) in instances.into_iter().enumerate() {
+                    let id = instance.arrays(list)?[k];
+                    let here = &instance.setup.arrays[id];
+                    let strangers = ArrayId(arrays.0.len() as u32);
+                    let of = Array {
+                        name: format!("{} of other rows", here.name),
+                        role: Some(Role::In),
+                        initial: None,
+                        ..here.clone()
+                    };
+                    arrays.0.push(of);
+                    let both = [here, &self.small.setup.arrays[small[k]]];
+                    let n = Named::new(small[k], strangers, rowed.dimension, both);
+                    let n = n.filter(|_| id == small[k]).ok_or_else(|| {
+                        let message =
+                            format!("--rows: `{}` is another array at another size", rowed.name);
+                        Failure::new(ErrorKind::Usage, message)
+                    })?;
+                    out[side].push(n);
+                }
+            }
+            Ok(out)
+        };
+        let outputs = named(&self.pattern.outputs)?;
+        let inputs = named(&self.pattern.inputs)?;
+        let of = |n: &Named| n.shape.get(n.dimension).copied().unwrap_or(0);
+        let rows = outputs[1].iter().map(of).max().unwrap_or(0);
+        let known = |n: &&Named| arrays[n.id].initial.is_some();
+        if let Some(n) = inputs.iter().flatten().find(known) {
+            let message = format!(
+                "--rows: the contents of `{}` are known, and so do not stand for those of another row",
+                arrays[n.id].name
+            );
+            return Err(Failure::new(ErrorKind::Usage, message));
+        }
+        Ok(Names {
+            outputs,
+            inputs,
+            arrays,
+            rows,
+        })
+    }
+}
+
+/// Findings of two instances, each once.
+fn dedup(found: &mut Found) {
+    let mut seen = Vec::new();
+    found.defects.retain(|f| is_new(&mut seen, &f.message));
+    found.warnings.retain(|f| is_new(&mut seen, &f.message));
+    found.unknown.retain(|f| is_new(&mut seen, &f.message));
+}
+
+fn is_new(seen: &mut Vec<String>, message: &str) -> bool {
+    let new = !seen.iter().any(|s| s == message);
+    if new {
+        seen.push(message.to_string());
+    }
+    new
+}

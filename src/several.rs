@@ -1,0 +1,81 @@
+//! The flags of commands about several kernels, or several rows.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use volta::spec::manifest::{Settings, Side};
+
+use crate::cli::{BindArgs, LaunchArgs, OutputArgs, settings};
+
+/// `volta classes`.
+#[derive(Debug, Args)]
+pub struct ClassesArgs {
+    /// PTX of two kernels or more, or one manifest whose [[classes]] are run.
+    #[arg(required = true, value_names = ["KERNEL.ptx... | volta.toml"])]
+    pub files: Vec<PathBuf>,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `volta rows`.
+#[derive(Debug, Args)]
+pub struct RowsArgs {
+    /// PTX of the kernel.
+    pub kernel: PathBuf,
+    /// Which rows of outputs are made of which rows of inputs, e.g. 'y[i,*] of x[i,*], r[i]'.
+    #[arg(long, value_name = "OUTPUTS of INPUTS")]
+    pub rows: Option<String>,
+    /// Compare over the reals, not by bits.
+    #[arg(long)]
+    pub values: bool,
+    /// Entry function: its name, or a part that no other has.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    #[command(flatten)]
+    pub bind: BindArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl ClassesArgs {
+    /// The manifest, if that is what is named.
+    pub fn manifest(&self) -> Option<&Path> {
+        match &self.files[..] {
+            [only] if only.extension().is_some_and(|e| e == "toml") => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernels: self.files.iter().map(|f| Side::path(f)).collect(),
+            entry: self.entry.clone(),
+            bits: Some(true),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
+
+impl RowsArgs {
+    /// The flags as a layer of settings.
+    pub fn settings(&self) -> Result<Settings, String> {
+        Ok(Settings {
+            kernel: Some(Side::path(&self.kernel)),
+            entry: self.entry.clone(),
+            rows: self.rows.clone(),
+            values: self.values.then_some(true),
+            ..settings(&self.launch, &self.bind, Some(&self.output))?
+        })
+    }
+}
