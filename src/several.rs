@@ -59,7 +59,7 @@ impl ClassesArgs {
     /// The flags as a layer of settings.
     pub fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
-            kernels: self.files.iter().map(|f| Side::path(f)).collect(),
+            kernels: self.files.iter().map(Side::path).collect(),
             entry: self.entry.clone(),
             bits: Some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?

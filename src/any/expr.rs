@@ -366,12 +366,9 @@ impl Exprs {
             let (x, y) = (self.and(p, a), self.and(not, b));
             return self.or(x, y);
         }
-        if let Node::Choose(q, x, _) = *self.node(b)
-            && (q == p || x == a && q == p)
+        if let Node::Choose(q, _, y) = *self.node(b)
+            && q == p
         {
-            let Node::Choose(_, _, y) = *self.node(b) else {
-                return b;
-            };
             return self.choose(p, a, y);
         }
         let w = self.width(a);

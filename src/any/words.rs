@@ -45,7 +45,7 @@ impl<P: Places> Reader<'_, P> {
         }
     }
 
-    fn into_register(&mut self, r: RegId, v: Id, sign: bool) -> (RegId, Id) {
+    fn resized(&mut self, r: RegId, v: Id, sign: bool) -> (RegId, Id) {
         let width = self.kernel.reg_width[r.0 as usize];
         (r, self.e.resize(v, width, sign))
     }
@@ -130,7 +130,7 @@ impl<P: Places> Reader<'_, P> {
             } => {
                 let v = self.src(*src, from.width);
                 let v = self.e.resize(v, to.width, from.signed);
-                Some(vec![self.into_register(*dst, v, to.signed)])
+                Some(vec![self.resized(*dst, v, to.signed)])
             }
             // An address in a window and the generic one lead to the same object.
             Op::Cvta {
@@ -141,7 +141,7 @@ impl<P: Places> Reader<'_, P> {
         match known {
             Some(list) => list
                 .into_iter()
-                .map(|(r, v)| self.into_register(r, v, false))
+                .map(|(r, v)| self.resized(r, v, false))
                 .collect(),
             None => self.opaque(pc, op),
         }

@@ -145,7 +145,7 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
         4 => match dice.below(6) {
             0 => number::zero(fmt, negative),
             1 => number::largest(fmt, negative),
-            2 => number::zero(fmt, negative) | 1 + dice.below(3),
+            2 => number::zero(fmt, negative) | (1 + dice.below(3)),
             3 => of(1, 0, negative),
             _ => of(dice.next() >> 40 | 1, -24, negative),
         },

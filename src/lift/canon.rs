@@ -322,14 +322,14 @@ impl Importer<'_, '_> {
         let mut pairs: Vec<(Id, [Id; 2])> = Vec::new();
         let mut alone: BTreeMap<Id, Id> = BTreeMap::new();
         for &p in poly.keys() {
-            match self.forest.get(p) {
-                Tree::Product(l) => match **l {
-                    [(x, 1), (y, 1)] => pairs.push((p, [x, y])),
-                    [(x, 2)] => {
-                        alone.insert(x, p);
-                    }
-                    _ => {}
-                },
+            let Tree::Product(l) = self.forest.get(p) else {
+                continue;
+            };
+            match **l {
+                [(x, 1), (y, 1)] => pairs.push((p, [x, y])),
+                [(x, 2)] => {
+                    alone.insert(x, p);
+                }
                 _ => {}
             }
         }

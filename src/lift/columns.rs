@@ -6,6 +6,9 @@
 
 use num_integer::Integer;
 
+/// The ends of ranges, one for each column.
+type Row = Vec<(i64, i64)>;
+
 /// The least and the greatest index at each place, for each part of each member.
 pub type Rows = [Vec<Vec<(i64, i64)>>];
 
@@ -60,8 +63,8 @@ impl Column {
                 if upper && single {
                     continue;
                 }
-                let value = |r: &Vec<(i64, i64)>| if upper { r[place].1 } else { r[place].0 };
-                let ends = |l: &Vec<Vec<(i64, i64)>>| {
+                let value = |r: &Row| if upper { r[place].1 } else { r[place].0 };
+                let ends = |l: &Vec<Row>| {
                     let lo = l.iter().map(value).min().unwrap_or(0);
                     (lo, l.iter().map(value).max().unwrap_or(0))
                 };
@@ -69,7 +72,7 @@ impl Column {
                 let steady = ends.windows(2).all(|w| w[0] == w[1]);
                 let alike = ends.windows(2).all(|w| w[0].1 - w[0].0 == w[1].1 - w[1].0);
                 let moves = ends.windows(2).any(|w| w[0].0 != w[1].0);
-                let from = |(l, e): (&Vec<Vec<(i64, i64)>>, &(i64, i64))| {
+                let from = |(l, e): (&Vec<Row>, &(i64, i64))| {
                     l.iter().fold(0i64, |g, r| g.gcd(&(value(r) - e.0)))
                 };
                 let stride = rows

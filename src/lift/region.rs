@@ -125,17 +125,11 @@ impl Sets<'_> {
         for d in 0..self.width {
             let mut ends: BTreeMap<Vec<i64>, (Env, i64, i64)> = BTreeMap::new();
             for (env, tuples) in self.members {
-                let key = sizes.vars.iter().map(|&v| env[v]).collect();
-                for t in tuples {
-                    let e = ends.entry(key).or_insert((env.clone(), t[d], t[d] + 1));
-                    *e = (e.0.clone(), e.1.min(t[d]), e.2.max(t[d] + 1));
-                    break;
-                }
                 let key: Vec<i64> = sizes.vars.iter().map(|&v| env[v]).collect();
                 for t in tuples {
-                    if let Some(e) = ends.get_mut(&key) {
-                        (e.1, e.2) = (e.1.min(t[d]), e.2.max(t[d] + 1));
-                    }
+                    let own = ends.entry(key.clone());
+                    let e = own.or_insert_with(|| (env.clone(), t[d], t[d] + 1));
+                    (e.1, e.2) = (e.1.min(t[d]), e.2.max(t[d] + 1));
                 }
             }
             let first: Vec<(&[i64], i64)> = ends.values().map(|(e, lo, _)| (&**e, *lo)).collect();

@@ -9,6 +9,9 @@ use num_rational::BigRational;
 use num_traits::One;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+/// A place with the least and the greatest number that stands there.
+type Spread = (Place, i64, i64);
+
 /// A rational.
 pub type Q = BigRational;
 
@@ -81,7 +84,7 @@ pub struct Forest {
     trees: IndexSet<Tree, FxBuildHasher>,
     shapes: IndexSet<Vec<u64>, FxBuildHasher>,
     shape_of: Vec<Shape>,
-    places: FxHashMap<Id, std::rc::Rc<[(Place, i64, i64)]>>,
+    places: FxHashMap<Id, std::rc::Rc<[Spread]>>,
 }
 
 impl Forest {

@@ -22,6 +22,9 @@ use super::linear::{Linear, Material};
 use super::region::{Env, Sets, extended};
 use super::tree::{Forest, Id, Q, Shape, Tree};
 
+/// An element with the tuples of its bound variables.
+type Member = (Env, Vec<Vec<i64>>);
+
 /// Trees, each with the values of the variables in scope.
 pub type Family = Vec<(Env, Id)>;
 
@@ -456,7 +459,7 @@ impl Unifier<'_> {
     }
 
     /// What tells the parts of a member apart: for each of them the values of few subscripts.
-    fn tuples(&mut self, parts: &Parts) -> Result<Vec<(Env, Vec<Vec<i64>>)>, String> {
+    fn tuples(&mut self, parts: &Parts) -> Result<Vec<Member>, String> {
         let mut rows: Vec<Vec<Vec<(i64, i64)>>> = Vec::new();
         for (_, list) in parts {
             let of = |p: &(Q, Id)| -> Vec<(i64, i64)> {

@@ -156,8 +156,8 @@ fn close(c: &Close) -> String {
 /// Two digits or so.
 fn digits(x: f64) -> String {
     match x {
-        x if x == 0.0 => "0".into(),
-        x if x < 0.01 || x >= 1e6 => format!("{x:.1e}"),
+        0.0 => "0".into(),
+        x if !(0.01..1e6).contains(&x) => format!("{x:.1e}"),
         x if x < 10.0 => format!("{x:.2}"),
         x => format!("{x:.0}"),
     }

@@ -357,9 +357,9 @@ impl Measuring<'_> {
                 );
             }
             let mut by_element = Sides::default();
-            for side in first..2 {
-                let all = output.by_element[side].values().copied();
-                by_element.put(parts[side], all.take(LIMITS.listed).collect());
+            for (part, elements) in parts.iter().zip(&output.by_element).skip(first) {
+                let all = elements.values().copied();
+                by_element.put(*part, all.take(LIMITS.listed).collect());
             }
             Measured {
                 name: text::array_name(self.arrays, array),

@@ -312,8 +312,9 @@ pub(crate) fn concrete(store: &TermStore, found: &[(Cell, u64)]) -> Vec<(Cell, u
 fn settle_facts(facts: &[Elements], cells: &[Cell], values: &mut [u64]) {
     for f in facts {
         let bytes = f.width / 8;
-        let own =
-            |c: &Cell| c.array == f.array && c.bytes == bytes && c.off % u64::from(bytes) == 0;
+        let own = |c: &Cell| {
+            c.array == f.array && c.bytes == bytes && c.off.is_multiple_of(u64::from(bytes))
+        };
         let mut mine: Vec<usize> = (0..cells.len()).filter(|&i| own(&cells[i])).collect();
         mine.sort_unstable_by_key(|&i| cells[i].off);
         let value = |&i: &usize| {
