@@ -14,7 +14,7 @@ use crate::decide::refute::{self, Budget, Found, minimise};
 use crate::decide::tactics::{self, FORMS};
 use crate::explain::{reason, text};
 use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
-use crate::spec::{Arrays, ElemTy};
+use crate::spec::{Arrays, ElemTy, Origin};
 use crate::term::eval::{Cone, Value};
 use crate::term::{Term, TermId, TermStore};
 
@@ -75,6 +75,14 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
 /// A defect if an input satisfies its condition, and open if none was found. That none does says
 /// nothing: the finding stands for other pairs too, with conditions of their own.
 fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, options: &Options) {
+    let astray = matches!(
+        c.defect.kind,
+        DefectKind::OutOfBounds | DefectKind::MisalignedAccess
+    );
+    // Where an access lies is a question about the launch first: an integer that is not bound has no value yet.
+    if astray && asks_unbound(&outcome.store, c.cond, arrays) {
+        return merge(&mut outcome.unknowns, c.open);
+    }
     let store = &mut outcome.store;
     let (holds, never) = (store.of_bool(8, c.cond), store.bits(8, 0));
     let pairs: goal::Pairs = [(holds, never)].into_iter().collect();
@@ -104,6 +112,18 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
         }
         None => merge(&mut outcome.unknowns, c.open),
     }
+}
+
+/// Whether a condition depends on an integer parameter that has no value.
+fn asks_unbound(store: &TermStore, cond: TermId, arrays: &Arrays) -> bool {
+    let cone = Cone::new(store, &[cond]);
+    let own = cells::cells(store, &cone, arrays);
+    let scalar = |c: &Cell| {
+        let array = arrays.0.get(c.array.0 as usize);
+        array.is_some_and(|a| a.origin == Origin::Scalar)
+    };
+    own.iter()
+        .any(|c| matches!(c.ty, ElemTy::Int { .. }) && scalar(c))
 }
 
 /// Integers that a condition depends on are named first, those that are 0 too.
