@@ -42,6 +42,10 @@ pub(super) fn filled(resolved: &Resolved, arrays: &Arrays, input: &[Bits]) -> Op
         let id = ArrayId(i as u32);
         let cells = by_array.get(&id).map_or(&[][..], Vec::as_slice);
         let open = arrays[id].initial.is_none() && array.role != Some(Role::Out);
+        // Memory of numbers has a place for each byte.
+        if array.extent.is_some_and(|n| n > LIMITS.array_bytes) {
+            return None;
+        }
         match array.origin {
             Origin::Pointer if open => {
                 let mut bytes: Vec<u8> = Vec::new();

@@ -8,7 +8,7 @@ pub(crate) struct Table {
     pub confirm: u64,
     /// The same, above which it is not executed on large inputs.
     pub range: u64,
-    /// Bytes of an array that numbers are drawn for.
+    /// Bytes of an array that numbers are drawn for; with a larger one a launch is not executed on large inputs.
     pub drawn_bytes: u64,
     /// Bytes of an array that is filled.
     pub array_bytes: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Table {
 pub(crate) const LIMITS: Table = Table {
     confirm: 4_000_000,
     range: 100_000,
-    drawn_bytes: 1 << 22,
+    drawn_bytes: 1 << 18,
     array_bytes: 1 << 28,
     work: 200_000_000,
     terms: 1 << 20,

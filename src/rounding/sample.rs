@@ -194,6 +194,9 @@ pub(crate) fn everywhere(subject: &Subject<'_>, law: &Law) -> Option<Vec<Bits>> 
             Origin::Pointer if is_open => length(subject, i).min(LIMITS.drawn_bytes) / bytes,
             Origin::Pointer | Origin::Global | Origin::Const => 0,
         };
+        if a.extent.is_some_and(|n| n > LIMITS.drawn_bytes) {
+            return None;
+        }
         let cell = |k: u64| Cell {
             array: ArrayId(i as u32),
             off: k * bytes,

@@ -38,7 +38,7 @@ fn what_is_wrong_with_a_sequence_is_an_input_error() {
             "args = { 0 = '$x', 1 = '$q', 2 = '$y', 3 = '$m', 4 = 8 }",
             "",
             "binding",
-            "no buffer is called `q`; the buffers are `x`, `m`",
+            "no buffer is called `q`; the buffers are `a`, `m`, `x`, `y`",
         ),
         (
             "args = { 0 = '$x', 1 = '$m+17', 2 = '$y', 3 = '$m', 4 = 8 }",
