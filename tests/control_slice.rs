@@ -1,8 +1,6 @@
 //! Runs without values against runs with them, on the kernels of `kernels/` and on random programs: the same
 //! findings, warnings and counts, and nothing taken for granted that a run with values does not.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -10,15 +8,10 @@ use rayon::prelude::*;
 use volta::input::{self, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Noting, Outcome, Side, UnknownKind};
-use volta::spec::{self, Entry, KernelSpec, Layers, Limits, Manifest, Settings, Which};
+use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
 
-const MANIFESTS: [&str; 5] = [
-    "volta.toml",
-    "nn.toml",
-    "races.toml",
-    "tensor.toml",
-    "triton.toml",
-];
+mod launched;
+use launched::{Case, cases};
 
 /// Every so many entries are compared, unless all are asked for.
 const SAMPLE: usize = 12;
@@ -26,43 +19,6 @@ const SAMPLE: usize = 12;
 const ALL: &str = "VOLTA_COMPARE_ALL";
 /// Entries whose runs take longer are left to the script.
 const SECONDS: u64 = 4;
-
-struct Case {
-    name: String,
-    kernel: Kernel,
-    spec: KernelSpec,
-}
-
-/// Every kernel with its launch and bindings, once.
-fn cases(files: &Files) -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    let mut found = BTreeMap::new();
-    for name in MANIFESTS {
-        let text = std::fs::read_to_string(folder.join(name)).expect("a manifest");
-        let manifest = Manifest::parse(&text, &folder).expect("a valid manifest");
-        let pairs = [Which::Reference, Which::Optimized];
-        let instances = |e: &[Entry]| -> Vec<[Settings; 2]> {
-            e.iter().flat_map(|e| e.instances.clone()).collect()
-        };
-        let (checks, races) = (instances(&manifest.check), instances(&manifest.race));
-        let checks = checks.iter().map(|s| (s, &pairs[..]));
-        let races = races.iter().map(|s| (s, &[Which::Kernel][..]));
-        for ([defaults, settings], sides) in checks.chain(races) {
-            let layers = [defaults, settings];
-            for &which in sides {
-                let spec = Layers(&layers).kernel(which).expect("a valid entry");
-                let key = format!("{spec:?}");
-                let Ok(lowered) = input::lower(files, &spec) else {
-                    continue;
-                };
-                let kernel = lowered.kernel;
-                let name = format!("{} of {:?}", kernel.name, settings.name);
-                found.entry(key).or_insert(Case { name, kernel, spec });
-            }
-        }
-    }
-    found.into_values().collect()
-}
 
 /// What was found, where and how often; and what was written.
 fn told(o: &Outcome) -> String {

@@ -1,65 +1,21 @@
 //! Random schedules against round robin, on every kernel of `kernels/`: the same outcome where
 //! nothing is wrong, and a defect where something is.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use volta::input::{self, Files};
-use volta::kernel::Kernel;
+use volta::input::Files;
 use volta::sim::{self, Outcome, Side};
-use volta::spec::{self, Entry, KernelSpec, Layers, Limits, Manifest, Settings, Which};
+use volta::spec::{self, Limits};
 use volta::{decide, explain, grid};
 
-const MANIFESTS: [&str; 5] = [
-    "volta.toml",
-    "nn.toml",
-    "races.toml",
-    "tensor.toml",
-    "triton.toml",
-];
+mod launched;
+use launched::{Case, cases};
 
 /// Larger runs say no more.
 const MOST_INSTRUCTIONS: u64 = 150_000;
 const SEEDS: u64 = 2;
-
-struct Case {
-    name: String,
-    kernel: Kernel,
-    spec: KernelSpec,
-}
-
-/// Every kernel with its launch and bindings, once.
-fn cases(files: &Files) -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    let mut found = BTreeMap::new();
-    for name in MANIFESTS {
-        let text = std::fs::read_to_string(folder.join(name)).expect("a manifest");
-        let manifest = Manifest::parse(&text, &folder).expect("a valid manifest");
-        let pairs = [Which::Reference, Which::Optimized];
-        let instances = |e: &[Entry]| -> Vec<[Settings; 2]> {
-            e.iter().flat_map(|e| e.instances.clone()).collect()
-        };
-        let (checks, races) = (instances(&manifest.check), instances(&manifest.race));
-        let checks = checks.iter().map(|s| (s, &pairs[..]));
-        let races = races.iter().map(|s| (s, &[Which::Kernel][..]));
-        for ([defaults, settings], sides) in checks.chain(races) {
-            let layers = [defaults, settings];
-            for &which in sides {
-                let spec = Layers(&layers).kernel(which).expect("a valid entry");
-                let key = format!("{spec:?}");
-                let Ok(lowered) = input::lower(files, &spec) else {
-                    continue;
-                };
-                let kernel = lowered.kernel;
-                let name = format!("{} of {:?}", kernel.name, settings.name);
-                found.entry(key).or_insert(Case { name, kernel, spec });
-            }
-        }
-    }
-    found.into_values().collect()
-}
 
 fn kinds(o: &Outcome) -> BTreeSet<String> {
     o.defects.iter().map(|d| format!("{:?}", d.kind)).collect()

@@ -208,7 +208,8 @@ fn size_word(w: &mut Walk, size: Size) -> Id {
     let (id, sign) = match size {
         Size::Block(a) => (w.sizes.ntid[usize::from(a).min(2)], false),
         Size::Grid(a) => (w.sizes.nctaid[usize::from(a).min(2)], false),
-        Size::Param(at) => (w.scalar(at), w.is_signed(at)),
+        // Signed, as `int` is and as the command line binds it.
+        Size::Param(at) => (w.scalar(at), true),
     };
     w.e.resize(id, 64, sign)
 }

@@ -1007,11 +1007,6 @@ impl<'a> Walk<'a> {
         self.parameter(at, bytes)
     }
 
-    /// Whether a parameter counts as signed, as `int` does; what PTX declares by its bits alone does too.
-    pub(super) fn is_signed(&self, _: u32) -> bool {
-        true
-    }
-
     /// Whether a condition follows from another one and what holds of every launch.
     pub(super) fn is_implied(&mut self, given: Id, goal: Id) -> bool {
         self.is_implied_with(given, goal, given)
