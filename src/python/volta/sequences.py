@@ -110,6 +110,10 @@ def request(op: str, sides: Mapping[str, object], options: Json, timeout: float 
     """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
     out: Json = {"op": op, "formats": ["human"]}
+    for value in sides.values():
+        # A recording knows in which order its arrays are returned.
+        for array in value.arrays().values() if isinstance(value, Recording) else ():
+            buffers.name(array)
     found = {key: buffers.side(_side(value)) for key, value in sides.items() if not _is_function(value)}
     # The arrays of a function are those of the launches that it is compared with.
     out |= {key: found[key] if key in found else _function(value, buffers) for key, value in sides.items()}
