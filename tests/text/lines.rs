@@ -79,12 +79,12 @@ const HEAD: &str = "\
 place, with the verdict of ptxas 13.0.88 (PTX ISA 9.0): the first target that takes the line, or `rejected`
 where none of `judge.py`'s targets does; `lenient` is what ptxas takes although the manual has no such form: a
 word that stands twice or belongs to other opcodes, which ptxas overlooks, and the lines of `lenient.txt`. volta may
-warn of those. `tests/lines.rs` compares volta with it: an error or a warning is a
+warn of those. `tests/text/lines.rs` compares volta with it: an error or a warning is a
 rejection. Made by
 
     tests/corpus/judge.py --ptxas PATH > tests/corpus/lines.txt
 
-`judge.py --check` asks again. The rest of this file is written by `VOLTA_BLESS=1 cargo test --test lines`.
+`judge.py --check` asks again. The rest of this file is written by `VOLTA_BLESS=1 cargo test --test text lines`.
 
 ";
 

@@ -12,10 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-#[allow(dead_code)]
-mod manifest;
-
-use manifest::folder;
+use super::manifest::folder;
 
 /// Pairs that are tried, and inputs on which those that are equivalent are executed.
 const PAIRS: usize = 600;

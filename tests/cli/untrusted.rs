@@ -36,7 +36,7 @@ fn volta(dir: &Path, args: &[&str]) -> Output {
 
 /// Runs with JSON output: the exit status and the object.
 fn run(dir: &Path, args: &[&str]) -> (i32, Value) {
-    let limits = ["--timeout", "3", "--memory-limit", "4000000000", "--json"];
+    let limits = ["--timeout", "1", "--memory-limit", "4000000000", "--json"];
     let output = volta(dir, &[args, &limits].concat());
     let code = output.status.code().expect("no signal");
     let text = String::from_utf8_lossy(&output.stdout);

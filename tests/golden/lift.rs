@@ -2,7 +2,7 @@
 //! arguments of `volta lift`, run in the folder `kernels`; what comes out stands beside it in a `.out` file.
 //!
 //! A formula that is printed is given back to `volta check --formula`, with the same launch, and has to be proved.
-//! `VOLTA_BLESS=1 cargo test --test lift` rewrites the `.out` files.
+//! `VOLTA_BLESS=1 cargo test --test golden lift` rewrites the `.out` files.
 
 use std::fmt::Write;
 use std::fs;

@@ -21,7 +21,7 @@ const WITHOUT: &[(&str, &str)] = &[
         "cvta isspacep mapa getctarank prefetch prefetchu applypriority discard createpolicy ldu",
     ),
     (
-        "copies, whose results are in memory (tests/moves.rs, golden tests, kernels/tensor)",
+        "copies, whose results are in memory (tests/kernels/moves.rs, golden tests, kernels/tensor)",
         "st.async st.bulk red.async cp.async cp.async.commit_group cp.async.wait_group \
          cp.async.wait_all cp.async.bulk cp.reduce.async.bulk cp.async.bulk.prefetch \
          cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor \
@@ -38,7 +38,7 @@ const WITHOUT: &[(&str, &str)] = &[
          clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel",
     ),
     (
-        "matrices, which have layouts of their own (tests/products.rs, tests/moves.rs, kernels/tensor)",
+        "matrices, which have layouts of their own (tests/kernels/products.rs, tests/kernels/moves.rs, kernels/tensor)",
         "wmma.load wmma.store wmma.mma mma mma.sp mma.sp::ordered_metadata ldmatrix stmatrix \
          movmatrix wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group \
          wgmma.wait_group tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit \

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-mod mutants;
-use mutants::{FATES, Fate, MANIFESTS, Table};
+use super::mutants::{self, FATES, Fate, MANIFESTS, Table};
 
 /// One mutant of the table in so many is judged here, of kernels with at most so many lines times
 /// threads.

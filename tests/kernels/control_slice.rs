@@ -10,8 +10,7 @@ use volta::kernel::Kernel;
 use volta::sim::{self, Noting, Outcome, Side, UnknownKind};
 use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
 
-mod launched;
-use launched::{Case, cases};
+use super::launched::{Case, cases};
 
 /// Every so many entries are compared, unless all are asked for.
 const SAMPLE: usize = 12;

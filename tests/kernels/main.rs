@@ -1,6 +1,17 @@
 //! Runs the manifest of `kernels/` with those that it includes: every entry must get its verdict, and every kernel of a pair of
 //! the first families that is equivalent must be equivalent to itself.
 
+mod bits;
+mod control_slice;
+mod launched;
+mod manifest;
+mod moves;
+#[path = "../mutants/mod.rs"]
+mod mutants;
+mod mutation;
+mod products;
+mod schedules;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

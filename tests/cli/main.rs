@@ -5,16 +5,15 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-#[path = "cli/bindings.rs"]
 mod bindings;
-#[path = "cli/contents.rs"]
 mod contents;
-#[path = "cli/coverage.rs"]
 mod coverage;
-#[path = "cli/formulas.rs"]
+mod formats;
 mod formulas;
-#[path = "cli/sequences.rs"]
 mod sequences;
+mod serve;
+mod terminal;
+mod untrusted;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

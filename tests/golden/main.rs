@@ -8,7 +8,7 @@
 //! A file may hold several such pairs; they run in the directory of the file. The folders `pass`,
 //! `fail` and `unknown` say which exit statuses are possible in them, so that a refutation can
 //! never pass as an unknown. `golden/parse` has messages in its lines and a runner of its own,
-//! `tests/parse.rs`. `VOLTA_BLESS=1 cargo test --test golden` rewrites the `.out` files.
+//! `tests/text/parse.rs`. `VOLTA_BLESS=1 cargo test --test golden` rewrites the `.out` files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,6 +18,8 @@ use std::process::Command;
 
 use rayon::prelude::*;
 use serde_json::Value;
+
+mod lift;
 
 /// One call and what it must answer.
 struct Case {

@@ -5,9 +5,7 @@
 
 use std::collections::BTreeSet;
 
-mod judge;
-
-use judge::{Op, Program, Verdict, judge};
+use super::judge::{Op, Program, Verdict, judge};
 use proptest::prelude::*;
 use volta::kernel::{AtomOp, IntTy, NumTy, Pc};
 use volta::sim::Tid;

@@ -17,9 +17,7 @@ use std::path::Path;
 
 use volta::ptx::{Op, table};
 
-mod manifest;
-
-use manifest::{folder, gate};
+use super::manifest::{folder, gate};
 
 const HEAD: &str =
     ".version 9.0\n.target sm_120a\n.address_size 64\n.shared .align 16 .b8 buffer[8192];\n";

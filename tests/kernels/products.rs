@@ -11,9 +11,7 @@ use std::fmt::Write as _;
 
 use volta::ptx::{Op, table};
 
-mod manifest;
-
-use manifest::{folder, gate};
+use super::manifest::{folder, gate};
 
 /// What a spelling says.
 #[derive(Clone)]
