@@ -83,6 +83,10 @@ class Array:
     strides: tuple[int, ...] | None = None
     contents: str | None = None
     name: str | None = None
+    #: Elements of it are truth values.
+    is_bool: bool = False
+    #: It was given as a tensor of torch.
+    is_tensor: bool = False
 
     def text(self) -> str:
         """It as the command line writes it."""
@@ -110,7 +114,8 @@ def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], content
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise InputError(f"a shape has no negative sizes: {sizes}")
-    return Array(type_name(dtype), sizes, role, contents=contents)
+    is_bool = str(dtype).rsplit(".", 1)[-1] in ("bool", "<class 'bool'>")
+    return Array(type_name(dtype), sizes, role, contents=contents, is_bool=is_bool)
 
 
 def input(dtype: object, shape: int | tuple[int, ...]) -> Array:
@@ -158,6 +163,16 @@ def is_array(value: object) -> bool:
     )
 
 
+def array(value: Any) -> Array:
+    """An array from whatever stands for one: of ours, of NumPy, a tensor, or a shape, which is one of f32."""
+    if isinstance(value, int) or (isinstance(value, (tuple, list)) and all(isinstance(n, int) for n in value)):
+        return input("f32", value if isinstance(value, int) else tuple(value))
+    made = coerce(value)
+    if isinstance(made, Array):
+        return made
+    raise InputError(f"{value!r} is no array: one of volta.arg, a NumPy array, a tensor or a shape")
+
+
 def coerce(value: object) -> Arg:
     """An argument from whatever stands for one."""
     if isinstance(value, Array):
@@ -172,7 +187,7 @@ def coerce(value: object) -> Arg:
         size = value.dtype.itemsize
         dense = value.flags["C_CONTIGUOUS"]
         strides = None if dense else tuple(s // size for s in value.strides)
-        return Array(type_name(value.dtype), value.shape, strides=strides)
+        return Array(type_name(value.dtype), value.shape, strides=strides, is_bool=value.dtype.kind == "b")
     if is_array(value):
         return _tensor(value)
     raise InputError(f"{value!r} is no argument: a number, an array, a tensor or one of volta.arg")
@@ -189,7 +204,8 @@ def _tensor(value: Any) -> Array:
             dense = dense and (n == 1 or s == step)
             step *= n
         strides = None if dense else strides
-    return Array(type_name(value.dtype), shape, strides=strides)
+    is_bool = str(value.dtype).rsplit(".", 1)[-1] == "bool"
+    return Array(type_name(value.dtype), shape, strides=strides, is_bool=is_bool, is_tensor=True)
 
 
 def text(value: Arg) -> str:

@@ -48,7 +48,9 @@ class Kernel:
             entries = named or [e for e in entries if self.entry in e[0]]
         return _PARAM.findall(entries[0][1].strip()) if entries else []
 
-    def launch(self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None) -> Kernel:
+    def launch(
+        self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None
+    ) -> Kernel:
         """It with the arguments and the extents of a launch, for a list of launches."""
         return replace(
             self,
@@ -64,9 +66,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula, such as `y[i,j] = sum(k: a[i,k]*b[k,j])`."""
+    """A formula, such as `y[i,j] = sum(k: a[i,k]*b[k,j])`; of a traced function `inputs` and `outputs` are its arrays by name."""
 
     text: str
+    inputs: Mapping[str, arg.Array] = field(default_factory=dict)
+    outputs: Mapping[str, arg.Array] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""
