@@ -27,7 +27,7 @@ use crate::kernel::awaits::{Await, awaits};
 use crate::kernel::{Access, AtomOp, Kernel, Op, Pc, Scope, Sem};
 
 use super::Tid;
-use super::clock::{Actor, Known, Tick};
+use super::clock::{Known, Tick};
 use super::machine::{Machine, RegionId};
 use super::race::Kind;
 use super::value::Val;
