@@ -248,5 +248,3 @@ def copy(c: Compiler, ins: Instruction) -> Step:
         t.open.append(agent.id)
 
     return copy
-
-

@@ -680,7 +680,6 @@ class Compiler:
             else:
                 r[d] = slow(x, y) if type(y) is int else slow(y, x)
 
-
         return logic
 
     def signs(self, ins: Instruction, name: str, w: int) -> Callable[[Any, Any], Any]:
@@ -863,5 +862,3 @@ def _shf(x: int, y: int, n: int, left: bool, clamp: bool) -> int:
     n = min(n, 32) if clamp else n & 31
     both = y << 32 | x
     return both << n >> 32 if left else both >> n
-
-
