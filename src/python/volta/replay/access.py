@@ -248,3 +248,5 @@ def copy(c: Compiler, ins: Instruction) -> Step:
         t.open.append(agent.id)
 
     return copy
+
+

@@ -269,7 +269,7 @@ def mma(c: Compiler, ins: Instruction) -> Any:
     td, ta, tb, tc = names[-4:]
     if "sp" in names or "row" not in names or "col" not in names or td != tc or "satfinite" in names or "xor" in names:
         raise Cannot(f"the instruction {ins.text[:60]!r}")
-    if (m == 8 and ta != "f64") or ta[-2:] not in ("16", "32", "64", "s8", "u8") or ta == "e4m3":
+    if m == 8 and ta != "f64" or ta[-2:] not in ("16", "32", "64", "s8", "u8") or ta == "e4m3":
         raise Cannot(f"the instruction {ins.text[:60]!r}")
     integer = ta in ("s8", "u8")
     width = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8}[ta]

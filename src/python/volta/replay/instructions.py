@@ -680,6 +680,7 @@ class Compiler:
             else:
                 r[d] = slow(x, y) if type(y) is int else slow(y, x)
 
+
         return logic
 
     def signs(self, ins: Instruction, name: str, w: int) -> Callable[[Any, Any], Any]:
@@ -862,3 +863,5 @@ def _shf(x: int, y: int, n: int, left: bool, clamp: bool) -> int:
     n = min(n, 32) if clamp else n & 31
     both = y << 32 | x
     return both << n >> 32 if left else both >> n
+
+

@@ -98,14 +98,7 @@ class Arrival:
     """A thread at a barrier, with what it knew when it came."""
 
     def __init__(self, thread: Thread, waits: bool, vote: bool = False, result: Callable[[list[bool]], None] | None = None) -> None:
-        self.thread, self.time, self.known, self.waits, self.vote, self.result = (
-            thread,
-            thread.time,
-            thread.known,
-            waits,
-            vote,
-            result,
-        )
+        self.thread, self.time, self.known, self.waits, self.vote, self.result = thread, thread.time, thread.known, waits, vote, result
 
 
 def learn(all: list[tuple[Thread, int, dict[int, int]]]) -> dict[int, int]:
