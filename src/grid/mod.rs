@@ -26,8 +26,8 @@ use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
-    UnknownKind, WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side,
+    Site, Stats, UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
@@ -41,6 +41,7 @@ pub mod numbers;
 pub mod scope;
 pub mod select;
 pub mod sequence;
+mod together;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::discharge;
@@ -199,6 +200,11 @@ pub fn all(subject: &Subject) -> Covered {
 
 /// The CTAs of these ranks, which ascend.
 pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
+    together::or_alone(subject, ranks, alone)
+}
+
+/// The CTAs of these ranks, each cluster from the initial memory.
+fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
     let runs = subject.runs(ranks);
     let ranks = &runs[..];
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
@@ -638,12 +644,12 @@ impl<'a> Whole<'a> {
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,
-                defect: Finding {
+                otherwise: Otherwise::Defect(Finding {
                     kind: DefectKind::DataRace,
                     message: format!("{who}, which nothing orders, with different values"),
                     count: f.count,
                     sites,
-                },
+                }),
             });
         }
     }

@@ -29,6 +29,7 @@ use super::Tid;
 mod agent;
 mod carried;
 mod exit;
+mod known;
 mod phase;
 mod shape;
 mod snapshot;
@@ -37,6 +38,7 @@ use agent::Agents;
 pub use agent::EventId;
 pub use carried::Carried;
 use exit::Exits;
+pub use known::Known;
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 

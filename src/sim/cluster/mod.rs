@@ -14,7 +14,7 @@
 //! Source: PTX ISA 9.0, sections 2.2.2 (cooperative thread arrays of a cluster), 5.1.7 and 9.7.9.23 (`mapa`).
 
 use super::clock::Shape;
-use super::{Finding, Outcome, Site, Tid};
+use super::{Finding, Otherwise, Outcome, Site, Tid};
 
 pub mod barrier;
 mod lifetime;
@@ -190,7 +190,10 @@ impl Team {
         by_schedule.for_each(|f| self.tell_finding(f));
         for o in &mut out.obligations {
             self.tell_finding(&mut o.warning);
-            self.tell_finding(&mut o.defect);
+            match &mut o.otherwise {
+                Otherwise::Defect(f) => self.tell_finding(f),
+                Otherwise::Open(f) => self.tell_finding(f),
+            }
         }
         for c in &mut out.conditionals {
             self.tell_finding(&mut c.defect);
