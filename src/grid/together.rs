@@ -23,7 +23,9 @@ pub fn or_alone(
     let launch = &subject.resolved.launch;
     let whole = ranks.len() as u64 == launch.ctas() && ranks.len() as u64 <= gang::MAX_TOGETHER;
     let terms = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
-    if !whole || !terms || !concerns(subject.kernel) {
+    // Clusters are runs of several CTAs already.
+    let clusters = launch.cluster_ctas() > 1;
+    if clusters || !whole || !terms || !concerns(subject.kernel) {
         return alone(subject, ranks);
     }
     if waits(subject.kernel) {
@@ -33,8 +35,7 @@ pub fn or_alone(
     if each.outcome.unknowns.is_empty() || !each.outcome.defects.is_empty() {
         return each;
     }
-    let decided =
-        |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
+    let decided = |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
     together(subject, ranks).filter(decided).unwrap_or(each)
 }
 

@@ -73,7 +73,11 @@ impl Machine<'_> {
     ) -> Result<Vec<SameWrite>, Stop> {
         match self.regions[region.0 as usize].kind {
             RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
-            RegionKind::Shared => {}
+            RegionKind::Shared => {
+                if self.team.many() {
+                    self.note_remote(w, mask, pc, offs);
+                }
+            }
             RegionKind::Array(a) => {
                 if self.footprint.on() {
                     let who = (self.warps[w].first, mask);

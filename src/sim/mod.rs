@@ -26,6 +26,7 @@ mod bulk;
 mod by_value;
 mod choices;
 pub mod clock;
+mod cluster;
 mod collective;
 mod compare;
 mod compute;

@@ -89,7 +89,8 @@ pub fn run_noting(
             let mut out = Outcome::default();
             out.unknowns.push(super::Finding {
                 kind: UnknownKind::Limit,
-                message: "a CTA has at most 1024 threads".into(),
+                message: "a CTA has at most 1024 threads, and CTAs that run together 2048 warps"
+                    .into(),
                 count: 1,
                 sites: Vec::new(),
             });
@@ -115,7 +116,9 @@ pub fn run_noting(
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
+                let team = m.team.clone();
                 let mut out = m.finish(noting.memory.is_some());
+                team.tell(&mut out);
                 if omits && !found_nothing(&out) {
                     omits = false;
                     continue;
@@ -172,6 +175,7 @@ impl Machine<'_> {
         self.check_tensor_memory();
         self.check_bulk();
         self.check_objects();
+        self.check_ends();
         self.pending_barriers()
     }
 
@@ -373,8 +377,12 @@ impl Machine<'_> {
     pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
         self.effects += 1;
         self.warps[w].live &= !mask;
+        if self.team.many() {
+            self.note_end(w, mask);
+        }
         self.exit_clock(w, mask);
         self.exit_barriers(w)?;
+        self.exit_cluster(w);
         self.wgmma_wake(w / 4);
         self.complete_meetings(w)
     }
@@ -396,11 +404,15 @@ impl Machine<'_> {
                 let text = match self.missing_lanes(w, lane) {
                     Some((name, missing)) => {
                         let who: Vec<String> = lanes(missing)
-                            .map(|l| format!("{}", self.warps[w].first + l as u32))
+                            .map(|l| format!("{}", self.team.first(w) + l as u32))
                             .collect();
                         format!("waits in {name} for threads {}", who.join(", "))
                     }
-                    None => match self.wgmma_waits(w).or_else(|| self.object_waits(w, lane)) {
+                    None => match self
+                        .wgmma_waits(w)
+                        .or_else(|| self.object_waits(w, lane))
+                        .or_else(|| self.cluster_waits(w, lane))
+                    {
                         Some(text) => text,
                         None => self
                             .held_wait(w, lane)

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::attribution::View;
-use super::clock::{Actor, Clocks, Lanes, MAX_WARPS, Tick, lanes};
+use super::clock::{Actor, Clocks, Lanes, Tick, lanes};
 use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
@@ -131,7 +131,7 @@ impl Shadow {
             region,
             pages: Pages::default(),
             tables: Tables::new(clocks.shape()),
-            touched: [0; MAX_WARPS],
+            touched: clocks.shape().none(),
             exited: 0,
             quiet: true,
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Clocks, MAX_WARPS, Snapshot};
+use super::{Clocks, Snapshot};
 use crate::sim::Tid;
 
 /// Below which stamp each thread of a CTA is known.
@@ -33,7 +33,7 @@ impl Clocks {
             tick: 0,
             floor: 0,
             warp: self.shape.warp(t),
-            base: [0; MAX_WARPS],
+            base: self.shape.none(),
             own: [0; 32],
             full: Some(known.clone()),
             columns: Vec::new(),
