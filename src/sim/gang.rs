@@ -11,8 +11,10 @@
 //! Not claimed: launches with more CTAs or choices than the bounds below.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::answer::AssumptionKind;
+use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Kernel, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::ArrayId;
@@ -24,7 +26,7 @@ use super::plain::Class;
 use super::race::Kind;
 use super::strong::between::{Fault, Found};
 use super::strong::hold::{Choice, Ready, Waiting};
-use super::strong::{Strong, Trouble, Who};
+use super::strong::{Key, Strong, Trouble, Who};
 use super::value::Values;
 use super::{DefectKind, Finding, Obligation, Otherwise, Outcome, Side, Site};
 use super::{UnknownKind, WarningKind};
@@ -63,9 +65,14 @@ struct Gang<'k> {
 }
 
 impl<'k> Gang<'k> {
-    fn new(grid: &Grid<'k>, plan: Vec<u32>, values: Option<Values>) -> Option<Self> {
+    fn new(
+        grid: &Grid<'k>,
+        awaits: &Arc<Awaits>,
+        plan: Vec<u32>,
+        values: Option<Values>,
+    ) -> Option<Self> {
         let ranks = grid.launches.iter().map(Launch::rank).collect();
-        let strong = Strong::together(grid.kernel, ranks, plan);
+        let strong = Strong::together(grid.kernel, awaits, ranks, plan);
         let tracked = (0..grid.arrays.0.len() as u32).map(ArrayId).collect();
         let mut machines = Vec::with_capacity(grid.launches.len());
         for launch in grid.launches {
@@ -156,36 +163,101 @@ impl<'k> Gang<'k> {
 
     /// Lets lanes that are held go on; false if none can.
     fn make_step(&mut self) -> Result<bool, Stop> {
-        let waiting = std::mem::take(&mut self.strong.held.waiting);
+        let mut waiting = std::mem::take(&mut self.strong.held.waiting);
+        waiting.sort_unstable();
         let mut ready = Vec::with_capacity(waiting.len());
         for h in &waiting {
-            ready.push(self.with(h.cta as usize, |m| m.judge(h.w, h.lane, h.pc)));
+            ready.push((*h, self.with(h.cta as usize, |m| m.judge(h.w, h.lane, h.pc))));
         }
-        let all = || waiting.iter().copied().zip(ready.iter().copied());
-        let reads: Vec<Waiting> = all().filter(|w| w.1 == Ready::Reads).map(|w| w.0).collect();
-        let next: Vec<(Waiting, Ready)> = match reads.is_empty() {
-            false => reads.into_iter().map(|w| (w, Ready::Reads)).collect(),
-            true => {
-                let mut updates: Vec<Waiting> =
-                    all().filter(|w| w.1 == Ready::Updates).map(|w| w.0).collect();
-                updates.sort_unstable_by_key(|w| (w.cta, w.w, w.lane));
-                match updates.len() {
-                    0 => Vec::new(),
-                    _ => {
-                        let all: Vec<(Pc, Who)> = updates.iter().map(|h| (h.pc, h.who())).collect();
-                        let i = self.strong.held.choose(&all);
-                        vec![(updates[i], Ready::Updates)]
-                    }
-                }
-            }
-        };
-        let rest = waiting.iter().filter(|w| !next.iter().any(|n| n.0 == **w));
-        self.strong.held.waiting = rest.copied().collect();
-        // What a loop has observed is found for all before any goes on.
+        let mut next: Vec<(Waiting, Ready)> = ready.clone();
+        next.retain(|w| w.1 == Ready::Reads);
+        if next.is_empty() {
+            ready.retain(|w| matches!(w.1, Ready::Updates | Ready::Chooses));
+            next.extend(self.choose(&ready)?);
+        }
+        waiting.retain(|w| !next.iter().any(|n| n.0 == *w));
+        self.strong.held.waiting = waiting;
         for (h, r) in &next {
             self.with(h.cta as usize, |m| m.grant(h.w, h.lane, h.pc, *r))?;
         }
         Ok(!next.is_empty())
+    }
+
+    /// Chooses one of the steps at hand.
+    fn choose(&mut self, ready: &[(Waiting, Ready)]) -> Result<Option<(Waiting, Ready)>, Stop> {
+        if ready.is_empty() {
+            return Ok(None);
+        }
+        let mut among: Vec<(Waiting, Ready)> = ready.to_vec();
+        // Of two steps that change places, the one by the lower thread comes first.
+        if let Some((last, free)) = self.strong.held.last.take() {
+            let mut kept = Vec::new();
+            for (h, r) in among {
+                let before = free.iter().find(|f| f.0 == h).map(|f| f.1);
+                let same = before.is_some() && before == self.word_of(&h).map(|w| w.1);
+                if !(same && h < last) {
+                    kept.push((h, r));
+                }
+            }
+            among = kept;
+        }
+        if among.is_empty() {
+            self.strong.held.redundant = true;
+            return Err(Stop::Finding);
+        }
+        let all: Vec<(Pc, Who)> = among.iter().map(|(h, _)| (h.pc, h.who())).collect();
+        let i = self.strong.held.choose(&all);
+        let (h, r) = among[i];
+        let others: Vec<Waiting> = ready.iter().map(|o| o.0).filter(|o| *o != h).collect();
+        let free = self.that_change_places(h, &others);
+        self.strong.held.last = Some((h, free));
+        Ok(Some((h, r)))
+    }
+
+    /// The word of a step, and what it holds.
+    fn word_of(&mut self, h: &Waiting) -> Option<(Key, u64)> {
+        self.with(h.cta as usize, |m| {
+            let (key, bytes) = m.held_at(h.w, h.lane, h.pc)?;
+            Some((key, m.word_at(key, bytes, h.pc)?))
+        })
+    }
+
+    /// The steps that can come before or after one without a difference, with what their words hold after it.
+    fn that_change_places(&mut self, a: Waiting, others: &[Waiting]) -> Vec<(Waiting, u64)> {
+        let mut out = Vec::new();
+        let Some((key, v)) = self.word_of(&a) else {
+            return out;
+        };
+        let waits = |m: &Self, h: &Waiting| m.strong.awaits.by_access.contains_key(&h.pc);
+        for b in others {
+            let Some((other, w)) = self.word_of(b) else {
+                continue;
+            };
+            if other != key {
+                out.push((*b, w));
+                continue;
+            }
+            if waits(self, &a) || waits(self, b) {
+                continue;
+            }
+            let mut of = |h: &Waiting, v: u64| {
+                self.with(h.cta as usize, |m| {
+                    let lane = (h.w, h.lane);
+                    Some((m.after_step(lane, h.pc, v)?, m.class_of(lane, h.pc, v)?))
+                })
+            };
+            let alone = (of(&a, v), of(b, v));
+            let (Some((after_a, class_a)), Some((after_b, class_b))) = alone else {
+                continue;
+            };
+            let second = (of(&a, after_b), of(b, after_a));
+            if let (Some((one, a_second)), Some((two, b_second))) = second
+                && (one, a_second, b_second) == (two, class_a, class_b)
+            {
+                out.push((*b, after_a));
+            }
+        }
+        out
     }
 
     /// Nobody can step: says who waits where, for whom.
@@ -272,12 +344,22 @@ pub fn run_together(grid: &Grid) -> Option<Outcome> {
     let mut first: Option<(Outcome, Vec<Choice>)> = None;
     let mut values: Option<Values> = None;
     let mut plan = Vec::new();
+    let awaits = Arc::new(awaits(grid.kernel));
     for runs in 0.. {
-        let mut gang = Gang::new(grid, plan, values.take())?;
+        let mut gang = Gang::new(grid, &awaits, plan, values.take())?;
         // What ends a run is among its findings.
         let _ = gang.run();
+        let redundant = gang.strong.held.redundant;
         let mut ended = gang.finish();
         let next = following(&ended.choices);
+        if redundant && let Some(next) = &next {
+            plan = next.clone();
+            values = Some(ended.values);
+            continue;
+        }
+        if redundant {
+            ended.outcome = Outcome::default();
+        }
         let bad = !ended.outcome.defects.is_empty() || !ended.outcome.unknowns.is_empty();
         let whole = match &mut first {
             _ if bad => {
@@ -286,6 +368,7 @@ pub fn run_together(grid: &Grid) -> Option<Outcome> {
                 return Some(ended.outcome);
             }
             None => &mut first.insert((ended.outcome, ended.choices)).0,
+            Some((whole, _)) if redundant => whole,
             Some((whole, choices)) => {
                 compare(whole, &ended, choices, grid);
                 whole

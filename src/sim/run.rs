@@ -152,7 +152,19 @@ fn synchronises(op: &Op) -> bool {
     )
 }
 
+/// True for barriers that a warp comes to as a whole.
+fn is_aligned(op: &Op) -> bool {
+    matches!(op, Op::Bar { aligned: true, .. })
+}
+
 impl Machine<'_> {
+    /// True if all lanes that let others catch up stand at barriers to which lanes that are held come too.
+    fn waits_for_held(&self, w: usize) -> bool {
+        let warp = &self.warps[w];
+        let at_barrier = |lane: usize| is_aligned(&self.inst(Pc(warp.pc[lane])).op);
+        warp.held & warp.live != 0 && lanes(warp.parked).all(at_barrier)
+    }
+
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
             let (progress, lives) = self.run_round()?;
@@ -234,7 +246,7 @@ impl Machine<'_> {
                 // Those that gave way may still join the parked ones.
                 None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
                 None => {
-                    if self.warps[w].parked == 0 {
+                    if self.warps[w].parked == 0 || self.waits_for_held(w) {
                         return Ok(progress);
                     }
                     released = true;
@@ -253,7 +265,7 @@ impl Machine<'_> {
                 let op = &self.inst(pc).op;
                 if !released
                     && synchronises(op)
-                    && self.warps[w].live & !self.warps[w].blocked != mask
+                    && self.warps[w].expected(is_aligned(op)) != mask
                 {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;

@@ -11,8 +11,6 @@
 //! ends it. If the writes that do not happen before it are in one order among each other, these are the ends of that
 //! order; if they are additions in any order, all sums of a part of them.
 
-use rustc_hash::FxHashSet;
-
 use crate::kernel::{AtomOp, IntTy, NumTy, Pc};
 
 use super::super::machine::{Machine, RegionId, SHARED};
@@ -71,6 +69,8 @@ pub struct Read {
     pub after: usize,
     /// It ended a loop that waits.
     pub waited: bool,
+    /// The driver chose its place among others.
+    pub chosen: bool,
     /// What that loop depends on, if only the end of it matters.
     pub ends: Option<Snapshot>,
 }
@@ -86,12 +86,13 @@ pub struct Location {
     pub reads: Vec<Read>,
 }
 
-/// What a loop that waits learns.
+/// What a loop that waits may have observed.
 #[derive(Debug)]
 pub enum Observed {
-    /// From the heads of this write; `None` is what the word held at first.
-    Write(Option<usize>),
-    /// Several values end it, and it matters which.
+    /// For each value that ends it and that is of use after it, or for all together: the value, and the write from
+    /// whose heads it learns; `None` is what the word held at first.
+    Writes(Vec<(u64, Option<usize>)>),
+    /// Several values end it, and which of them it learns from is not known.
     Open(usize),
 }
 
@@ -149,7 +150,7 @@ impl Machine<'_> {
         let before = self.word_at(e.key, e.bytes, e.pc);
         let t = e.who.1;
         let granted = self.strong.held.granted == Some((e.who, e.pc));
-        let waits = granted && self.strong.awaits.contains_key(&e.pc);
+        let waits = granted && self.strong.awaits.by_access.contains_key(&e.pc);
         let idle = e.is_idle() || granted && self.strong.held.idle;
         let writes = e.kind.writes() && !idle;
         let reads = matches!(e.kind, Kind::StrongRead | Kind::Atomic { .. });
@@ -168,18 +169,22 @@ impl Machine<'_> {
             0 => Vec::new(),
             n => heads_of(self, n - 1),
         };
+        let mut after = n;
         if reads {
             let used = !matches!(e.kind, Kind::Atomic { used: false, .. });
             // An update whose old value nobody uses comes at any place among others.
             if used {
                 let learned = match self.strong.held.observed.take() {
-                    Some(i) if waits => i.map_or(Vec::new(), |i| heads_of(self, i)),
+                    Some(i) if waits => {
+                        after = i.map_or(0, |i| i + 1);
+                        i.map_or(Vec::new(), |i| heads_of(self, i))
+                    }
                     _ => heads.clone(),
                 };
                 self.observe(e, &learned);
             }
             let waited = waits && !writes;
-            let only_ends = waited && self.strong.awaits.get(&e.pc).is_some_and(|a| !a.is_used);
+            let only_ends = waited && self.strong.awaits.by_access.get(&e.pc).is_some_and(|a| !a.is_used);
             let place = (t.0 as usize / LANES, t.0 as usize % LANES);
             let ends = match only_ends {
                 true => self.snapshot_of(place, e.pc),
@@ -189,8 +194,9 @@ impl Machine<'_> {
                 l.reads.push(Read {
                     by,
                     pc: e.pc,
-                    after: if used { n } else { 0 },
+                    after: if used { after } else { 0 },
                     waited,
+                    chosen: waited && !only_ends,
                     ends,
                 });
             }
@@ -284,7 +290,7 @@ impl Machine<'_> {
         let mut late: Vec<Read> = Vec::new();
         for r in &l.reads {
             let is_update = l.writes.iter().any(|w| w.pc == r.pc && w.by == r.by);
-            let reads = r.after > 0 || r.waited;
+            let reads = (r.after > 0 || r.waited) && !r.chosen;
             if r.by.who != e.who && !is_update && reads && !self.knows(t, r.by) {
                 late.push(r.clone());
             }
@@ -315,13 +321,17 @@ impl Machine<'_> {
     ) -> Observed {
         let now = self.word_at(key, bytes, pc);
         let n = self.strong.locations.get(&key).map_or(0, |l| l.writes.len());
+        let Some(last) = now else {
+            return Observed::Open(n);
+        };
+        let one = |i: usize| Observed::Writes(vec![(last, i.checked_sub(1))]);
         // The writes that do not happen before it.
         let mut first = n;
         while first > 0 && !self.write_is_known(&key, first - 1, t) {
             first -= 1;
         }
         if first == n {
-            return Observed::Write(n.checked_sub(1));
+            return one(n);
         }
         let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
@@ -329,10 +339,10 @@ impl Machine<'_> {
         let grows = free.windows(2).all(|p| {
             matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who
         });
-        if ordered && (grows || free.len() == 1) {
+        if ordered {
             // The value after each of them, and the one before all.
-            let mut learned = None;
-            let mut values: FxHashSet<u64> = FxHashSet::default();
+            let mut ends: Vec<(u64, Option<usize>)> = Vec::new();
+            let mut count = 0;
             for i in (first..=n).rev() {
                 let value = match i == n {
                     true => now,
@@ -341,22 +351,26 @@ impl Machine<'_> {
                 let Some(v) = value else { return Observed::Open(n) };
                 match passes(self, v) {
                     Some(true) => {
-                        learned = Some(i.checked_sub(1));
-                        values.insert(v);
+                        count += 1;
+                        let learned = (v, i.checked_sub(1));
+                        match ends.iter_mut().find(|e| e.0 == v || !is_used) {
+                            Some(e) => *e = learned,
+                            None => ends.push(learned),
+                        }
                     }
                     Some(false) => {}
                     None => return Observed::Open(n),
                 }
             }
-            if is_used && values.len() > 1 {
-                return Observed::Open(n);
-            }
-            return Observed::Write(learned.flatten());
+            return match grows || count == ends.len() {
+                true => Observed::Writes(ends),
+                false => Observed::Open(n),
+            };
         }
         match self.parts_pass(&free, now, bytes, passes) {
-            Some(false) => Observed::Write(n.checked_sub(1)),
+            Some(false) => one(n),
             // Any of them may be among those that were not yet there.
-            _ if !is_used => Observed::Write(first.checked_sub(1)),
+            _ if !is_used => one(first),
             _ => Observed::Open(n),
         }
     }

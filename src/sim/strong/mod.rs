@@ -23,11 +23,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::awaits::{Await, awaits};
+use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Access, AtomOp, Kernel, Op, Pc, Scope, Sem};
 
 use super::Tid;
-use super::clock::{Actor, Known, Tick};
+use super::clock::{Known, Tick};
 use super::machine::{Machine, RegionId};
 use super::race::Kind;
 use super::value::Val;
@@ -115,7 +115,7 @@ pub struct Strong {
     /// Which CTA of the launch each of them is.
     pub ranks: Vec<u64>,
     /// Loops that wait.
-    pub awaits: Arc<BTreeMap<Pc, Await>>,
+    pub awaits: Arc<Awaits>,
     learned: Vec<Vec<Learned>>,
     /// What each thread had done at its last fence: any scope, and one that holds the grid.
     fenced: FxHashMap<Who, [Option<Arc<Vectors>>; 2]>,
@@ -133,13 +133,18 @@ pub struct Strong {
 
 impl Strong {
     /// For CTAs that run together.
-    pub fn together(kernel: &Kernel, ranks: Vec<u64>, plan: Vec<u32>) -> Strong {
+    pub fn together(
+        kernel: &Kernel,
+        awaits: &Arc<Awaits>,
+        ranks: Vec<u64>,
+        plan: Vec<u32>,
+    ) -> Strong {
         Strong {
             on: true,
-            awaits: Arc::new(awaits(kernel)),
             learned: vec![Vec::new(); ranks.len()],
             ranks,
-            held: hold::Held::new(kernel, plan),
+            held: hold::Held::new(kernel, awaits, plan),
+            awaits: awaits.clone(),
             ..Strong::default()
         }
     }
@@ -183,12 +188,12 @@ pub fn concerns(kernel: &Kernel) -> bool {
             _ => {}
         }
     }
-    fences && observes || !awaits(kernel).is_empty()
+    fences && observes || waits(kernel)
 }
 
 /// True if threads of a kernel wait in loops.
 pub fn waits(kernel: &Kernel) -> bool {
-    !awaits(kernel).is_empty()
+    !awaits(kernel).by_access.is_empty()
 }
 
 /// A strong access of one lane.
