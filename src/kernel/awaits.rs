@@ -151,15 +151,9 @@ fn first_look(
     })
 }
 
-/// Two accesses that do the same to the same word, results apart.
+/// Two loads that do the same; whether to the same word, the simulator looks.
 fn same_access(a: &Op, b: &Op) -> bool {
-    match (a, b) {
-        (
-            Op::Ld { access: x, addr: p, .. },
-            Op::Ld { access: y, addr: q, .. },
-        ) => x == y && p == q,
-        _ => false,
-    }
+    matches!((a, b), (Op::Ld { access: x, .. }, Op::Ld { access: y, .. }) if x == y)
 }
 
 impl Await {

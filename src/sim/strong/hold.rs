@@ -11,11 +11,13 @@
 //! Whether a value ends a loop is found by walking its body with it: the lane computes, and all that it wrote is put
 //! back.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use crate::kernel::awaits::{Await, Awaits, is_pure};
 use crate::kernel::operands::{defs, uses};
-use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId};
+use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
 
 use super::super::address::provenance::Prov;
 use super::location::{Key, Observed};
@@ -24,17 +26,14 @@ use super::super::memory::extend;
 use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
-use super::Who;
 use crate::sim::Tid;
 
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
 
-/// A lane that is held at an instruction.
+/// A lane that is held at an instruction, in the order of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiting {
-    /// Its CTA, warp and lane.
-    pub cta: u32,
     /// Its warp.
     pub w: usize,
     /// The lane.
@@ -65,10 +64,32 @@ pub struct Choice {
     pub taken: u32,
     /// Of how many.
     pub of: u32,
-    /// Who made the step.
-    pub by: Who,
+    /// The CTA of who made the step.
+    pub cta: [u32; 3],
+    /// Its thread.
+    pub thread: Tid,
     /// The instruction.
     pub pc: Pc,
+}
+
+/// What a run chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// The choices.
+    pub choices: Vec<Choice>,
+    /// The run is one of another order of steps that change places.
+    pub redundant: bool,
+    /// Some thread waited for another.
+    pub waited: bool,
+}
+
+/// What a run is to choose.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The loops that wait.
+    pub awaits: Arc<Awaits>,
+    /// The first choices.
+    pub first: Vec<u32>,
 }
 
 /// Lanes that are held, and the choices so far.
@@ -78,7 +99,7 @@ pub struct Held {
     /// The lanes.
     pub waiting: Vec<Waiting>,
     /// The step that is made now.
-    pub granted: Option<(Who, Pc)>,
+    pub granted: Option<(Tid, Pc)>,
     /// It leaves memory as it is.
     pub idle: bool,
     /// What it observes.
@@ -87,12 +108,10 @@ pub struct Held {
     pub enabled: bool,
     /// The last step that was chosen, and those that could as well have come before it, with what their words held.
     pub last: Option<(Waiting, Vec<(Waiting, u64)>)>,
-    /// The run is one of another order of steps that change places.
-    pub redundant: bool,
     /// The choices to make first.
     pub plan: Vec<u32>,
     /// The choices that were made.
-    pub choices: Vec<Choice>,
+    pub steps: Steps,
 }
 
 impl Held {
@@ -101,7 +120,14 @@ impl Held {
         let waits = &awaits.by_access;
         let used = crate::kernel::usage::results_used(kernel);
         let stops = (0u32..).zip(&kernel.insts).map(|(pc, inst)| {
-            waits.contains_key(&Pc(pc)) || matches!(inst.op, Op::Atom { .. }) && used[pc as usize]
+            let strong = match &inst.op {
+                Op::Atom { .. } => true,
+                Op::Ld { access, dsts, .. } => {
+                    dsts.len() == 1 && (access.volatile || access.sem != Sem::Weak)
+                }
+                _ => false,
+            };
+            waits.contains_key(&Pc(pc)) || strong && used[pc as usize]
         });
         Held {
             stops: stops.collect(),
@@ -114,22 +140,12 @@ impl Held {
     pub fn stops(&self, pc: Pc) -> bool {
         self.stops.get(pc.0 as usize).is_some_and(|s| *s)
     }
-
-    /// Chooses one of several.
-    pub fn choose(&mut self, among: &[(Pc, Who)]) -> usize {
-        let n = self.choices.len();
-        let of = among.len() as u32;
-        let taken = self.plan.get(n).copied().unwrap_or(0).min(of - 1);
-        let (pc, by) = among[taken as usize];
-        self.choices.push(Choice { taken, of, by, pc });
-        taken as usize
-    }
 }
 
 impl Waiting {
     /// The thread.
-    pub fn who(&self) -> Who {
-        (self.cta, Tid((self.w * LANES + self.lane) as u32))
+    pub fn who(&self) -> Tid {
+        Tid((self.w * LANES + self.lane) as u32)
     }
 }
 
@@ -162,8 +178,7 @@ impl Machine<'_> {
         self.warps[w].jump(exec, pc.0);
         self.warps[w].blocked |= exec;
         self.warps[w].held |= exec;
-        let cta = self.strong.cta;
-        let new = lanes(exec).map(|lane| Waiting { cta, w, lane, pc });
+        let new = lanes(exec).map(|lane| Waiting { w, lane, pc });
         self.strong.held.waiting.extend(new);
         true
     }
@@ -184,7 +199,13 @@ impl Machine<'_> {
             .ok()?;
         match targets[..] {
             [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => {
-                Some((self.key(t.region, t.off as u64), bytes))
+                Some((
+                    Key {
+                        region: t.region,
+                        off: t.off as u64,
+                    },
+                    bytes,
+                ))
             }
             _ => None,
         }
@@ -193,14 +214,19 @@ impl Machine<'_> {
     /// What a lane that is held can do.
     pub fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
         let waits = self.strong.awaits.by_access.contains_key(&pc);
+        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
         let Some((key, bytes)) = self.held_at(w, lane, pc) else {
-            return match waits {
-                true => Ready::Open,
-                false => Ready::Updates,
+            return match (waits, reads) {
+                (true, _) => Ready::Open,
+                (false, true) => Ready::Reads,
+                (false, false) => Ready::Updates,
             };
         };
         if !waits {
-            return Ready::Updates;
+            return match reads {
+                true => Ready::Reads,
+                false => Ready::Updates,
+            };
         }
         let Some(v) = self.word_at(key, bytes, pc) else {
             return Ready::Open;
@@ -336,7 +362,9 @@ impl Machine<'_> {
         let mut at = Pc(pc.0 + 1);
         for _ in 0..MAX_WALK {
             if wait.polls.contains(&at.0) {
-                return Some(false);
+                // It must look at the same word again.
+                let again = at == pc || self.held_at(w, lane, at) == self.held_at(w, lane, pc);
+                return again.then_some(false);
             }
             if !wait.body.contains(&at.0) {
                 return Some(true);
@@ -409,13 +437,20 @@ impl Machine<'_> {
     /// Makes the step that a lane is held at; what it does is known.
     pub fn grant(&mut self, w: usize, lane: usize, pc: Pc, ready: Ready) -> Result<(), Stop> {
         let t = Tid((w * LANES + lane) as u32);
-        let who = self.who(t);
+        let who = t;
         self.warps[w].blocked &= !(1 << lane);
         self.warps[w].held &= !(1 << lane);
+        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
         let waits = self.strong.awaits.by_access.get(&pc).map(|a| a.is_used);
+        // A read that is in no loop goes on with whatever it reads.
+        let waits = waits.or(reads.then_some(true));
+        let in_loop = self.strong.awaits.by_access.contains_key(&pc);
         let (mut observed, mut enabled, mut value) = (None, false, None);
         if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
-            let mut passes = |m: &mut Self, v: u64| m.ends_wait((w, lane), pc, v);
+            let mut passes = |m: &mut Self, v: u64| match in_loop {
+                true => m.ends_wait((w, lane), pc, v),
+                false => Some(true),
+            };
             if ready == Ready::Updates {
                 let last = self.strong.locations.get(&key).and_then(|l| l.writes.last());
                 enabled = match last.map(|w| w.before) {
@@ -427,16 +462,16 @@ impl Machine<'_> {
                     Observed::Writes(ends) => {
                         let i = match ends.len() {
                             1 => 0,
-                            n => self.strong.held.choose(&vec![(pc, who); n]),
+                            n => self.choose(&vec![(pc, who); n]),
                         };
-                        (value, observed) = (Some(ends[i].0), Some(ends[i].1));
+                        (value, observed) = (ends[i].0, Some(ends[i].1));
                     }
                     Observed::Open(n) => {
                         let l = &self.strong.locations[&key];
                         let w = &l.writes[n - 1];
                         let earlier = (w.pc, w.by.who);
                         let why = "the thread that waits may go on after one of several writes";
-                        self.strong.trouble(key, earlier, (pc, who), why);
+                        self.open_pair(key, earlier, (pc, who), why);
                     }
                 }
             }
