@@ -26,8 +26,8 @@ use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side, Site, Stats,
-    UnknownKind, WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side,
+    Site, Stats, UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
@@ -203,7 +203,7 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
     together::or_alone(subject, ranks, alone)
 }
 
-/// The CTAs of these ranks, each from the initial memory.
+/// The CTAs of these ranks, each cluster from the initial memory.
 fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
     let runs = subject.runs(ranks);
     let ranks = &runs[..];

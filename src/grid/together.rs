@@ -16,9 +16,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Choice, Plan};
 use crate::sim::strong::{concerns, waits};
-use crate::sim::{
-    Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind,
-};
+use crate::sim::{Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind};
 use crate::spec::Role;
 use crate::term::{ArrayId, TermId};
 
@@ -48,7 +46,7 @@ pub fn or_alone(
     let decided = |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
     let each = match waits(subject.kernel) {
         true => None,
-        false => Some(alone(subject, ranks)).filter(|c| c.outcome.defects.is_empty()),
+        false => Some(alone(subject, ranks)),
     };
     match each {
         Some(each) if decided(&each) => each,
@@ -93,7 +91,9 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
         terms += ended.store.len() as u64;
         let steps = ended.steps.take().unwrap_or_default();
         if steps.waited {
-            ended.assumptions.push(AssumptionKind::Scheduling.says(PROGRESS));
+            ended
+                .assumptions
+                .push(AssumptionKind::Scheduling.says(PROGRESS));
         }
         let next = following_plan(&steps.choices);
         let late = runs >= MAX_RUNS || subject.late();
@@ -163,7 +163,10 @@ fn compare(
         text: "comes first".into(),
     };
     let differ = one.iter().zip(two).find(|(a, b)| a.taken != b.taken);
-    let sites: Vec<Site> = differ.into_iter().flat_map(|(a, b)| [site(a), site(b)]).collect();
+    let sites: Vec<Site> = differ
+        .into_iter()
+        .flat_map(|(a, b)| [site(a), site(b)])
+        .collect();
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.writes.keys());
     arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
@@ -182,7 +185,9 @@ fn compare(
             count: 1,
             sites: sites.clone(),
         };
-        let missing = ours.keys().filter(|off| !theirs.iter().any(|t| t.0 == **off));
+        let missing = ours
+            .keys()
+            .filter(|off| !theirs.iter().any(|t| t.0 == **off));
         for off in missing {
             merge(&mut whole.unknowns, open(*off));
         }
@@ -194,7 +199,9 @@ fn compare(
                     equal: (*x, y),
                     warning: Finding {
                         kind: WarningKind::Note,
-                        message: format!("the rounding of {name} depends on the order of these steps"),
+                        message: format!(
+                            "the rounding of {name} depends on the order of these steps"
+                        ),
                         count: 1,
                         sites: sites.clone(),
                     },

@@ -75,7 +75,10 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
         let mut more = Vec::new();
         for &pc in accesses.iter().filter(|pc| !out.by_access.contains_key(pc)) {
             let same = |other: &&Pc| {
-                let (a, b) = (&kernel.insts[pc.0 as usize].op, &kernel.insts[other.0 as usize].op);
+                let (a, b) = (
+                    &kernel.insts[pc.0 as usize].op,
+                    &kernel.insts[other.0 as usize].op,
+                );
                 same_access(a, b)
             };
             let polls: FxHashSet<u32> = out.by_access.keys().filter(same).map(|p| p.0).collect();
@@ -269,7 +272,10 @@ fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>)
     let mut out = Vec::new();
     for &at in body.iter().chain([&pc.0]) {
         let to = successors(kernel, Pc(at));
-        out.extend(to.into_iter().filter(|t| !polls.contains(t) && !body.contains(t)));
+        out.extend(
+            to.into_iter()
+                .filter(|t| !polls.contains(t) && !body.contains(t)),
+        );
     }
     // A jump and nothing else is no place of its own.
     for e in &mut out {
@@ -305,7 +311,14 @@ fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
 /// True if an instruction changes nothing but registers, or nothing at all.
 fn is_quiet(op: &Op) -> bool {
     // Threads that only vote whether all may go on wait with the one that looks.
-    let votes = matches!(op, Op::Bar { kind: BarKind::RedBool { .. }, count: None, .. });
+    let votes = matches!(
+        op,
+        Op::Bar {
+            kind: BarKind::RedBool { .. },
+            count: None,
+            ..
+        }
+    );
     is_pure(op) || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
 }
 
@@ -401,8 +414,6 @@ impl Live {
     /// True if a register is live before an instruction.
     pub fn before(&self, at: u32, r: RegId) -> bool {
         let i = at as usize * self.words + r.0 as usize / 64;
-        self.before
-            .get(i)
-            .is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
+        self.before.get(i).is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
     }
 }

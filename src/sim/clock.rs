@@ -37,8 +37,8 @@ mod snapshot;
 use agent::Agents;
 pub use agent::EventId;
 pub use carried::Carried;
-pub use known::{Known, join};
 use exit::Exits;
+pub use known::{Known, join};
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 

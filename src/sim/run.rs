@@ -274,10 +274,7 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                if !released
-                    && synchronises(op)
-                    && self.warps[w].expected(is_aligned(op)) != mask
-                {
+                if !released && synchronises(op) && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;

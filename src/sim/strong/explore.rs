@@ -11,8 +11,8 @@
 use crate::kernel::Pc;
 use crate::sim::Tid;
 
-use super::super::machine::{Machine, Stop};
 use super::super::UnknownKind;
+use super::super::machine::{Machine, Stop};
 use super::Key;
 use super::hold::{Choice, Ready, Steps, Waiting};
 
@@ -115,7 +115,10 @@ impl Machine<'_> {
             }
             let mut of = |h: &Waiting, v: u64| {
                 let lane = (h.w, h.lane);
-                Some((self.after_step(lane, h.pc, v)?, self.class_of(lane, h.pc, v)?))
+                Some((
+                    self.after_step(lane, h.pc, v)?,
+                    self.class_of(lane, h.pc, v)?,
+                ))
             };
             let alone = (of(&a, v), of(b, v));
             let (Some((after_a, class_a)), Some((after_b, class_b))) = alone else {

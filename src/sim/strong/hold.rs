@@ -20,12 +20,12 @@ use crate::kernel::operands::{defs, uses};
 use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
 
 use super::super::address::provenance::Prov;
-use super::location::{Key, Observed};
 use super::super::machine::{Machine, Stop};
 use super::super::memory::extend;
 use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
+use super::location::{Key, Observed};
 use crate::sim::Tid;
 
 /// Instructions of the longest walk through a body.
@@ -153,9 +153,7 @@ impl Waiting {
 pub fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) -> Option<u64> {
     match (op, ty) {
         (AtomOp::Exch, _) => b,
-        (AtomOp::Cas, NumTy::Int(t)) => {
-            Some(super::super::int::atom_int(op, t, old, b?, c?))
-        }
+        (AtomOp::Cas, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, c?)),
         (_, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, 0)),
         (_, NumTy::Float(_)) => None,
     }
@@ -187,9 +185,13 @@ impl Machine<'_> {
     pub fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
         let (access, addr, packed) = match &self.inst(pc).op {
             Op::Ld { access, addr, .. } => (*access, *addr, 1),
-            Op::Atom { access, addr, lanes, srcs, .. } if srcs.len() == 1 => {
-                (*access, *addr, u32::from(*lanes))
-            }
+            Op::Atom {
+                access,
+                addr,
+                lanes,
+                srcs,
+                ..
+            } if srcs.len() == 1 => (*access, *addr, u32::from(*lanes)),
             _ => return None,
         };
         let bytes = access.ty.bits() / 8 * packed;
@@ -198,15 +200,13 @@ impl Machine<'_> {
             .all_targets(who, access.space, addr, &UNCONDITIONAL, bytes)
             .ok()?;
         match targets[..] {
-            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => {
-                Some((
-                    Key {
-                        region: t.region,
-                        off: t.off as u64,
-                    },
-                    bytes,
-                ))
-            }
+            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => Some((
+                Key {
+                    region: t.region,
+                    off: t.off as u64,
+                },
+                bytes,
+            )),
             _ => None,
         }
     }
@@ -255,7 +255,13 @@ impl Machine<'_> {
             _ => None,
         };
         match &self.inst(pc).op {
-            Op::Atom { access, op, srcs, cas, .. } => {
+            Op::Atom {
+                access,
+                op,
+                srcs,
+                cas,
+                ..
+            } => {
                 let b = number(self.src(w, *srcs.first()?, lane));
                 let c = cas.and_then(|c| number(self.src(w, c, lane)));
                 after(*op, access.ty, v, b, c)
@@ -296,7 +302,9 @@ impl Machine<'_> {
         let mut ended = None;
         for _ in 0..MAX_WALK {
             let inst = self.inst(at);
-            let known = inst.guard.is_none_or(|g| self.warps[w].symbolic(g.reg) >> lane & 1 == 0);
+            let known = inst
+                .guard
+                .is_none_or(|g| self.warps[w].symbolic(g.reg) >> lane & 1 == 0);
             let jumps = matches!(inst.op, Op::Bra { .. });
             if !known || !jumps && !is_pure(&inst.op) {
                 ended = Some(at).filter(|_| known);
@@ -342,7 +350,13 @@ impl Machine<'_> {
         }
         let saved: Vec<_> = written
             .iter()
-            .map(|r| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .map(|r| {
+                (
+                    *r,
+                    self.warps[w].get(*r, lane),
+                    self.warps[w].prov(*r, lane),
+                )
+            })
             .collect();
         let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
@@ -379,7 +393,11 @@ impl Machine<'_> {
                 at.0 += 1;
                 continue;
             }
-            if let Op::Bar { kind: BarKind::RedBool { dst, src, .. }, .. } = inst.op {
+            if let Op::Bar {
+                kind: BarKind::RedBool { dst, src, .. },
+                ..
+            } = inst.op
+            {
                 // The others vote for what this thread finds.
                 let Val::Conc(v) = self.truth(w, src, lane) else {
                     return None;
@@ -413,7 +431,11 @@ impl Machine<'_> {
         }
         let mut all: Vec<RegId> = all.into_iter().collect();
         all.sort_unstable_by_key(|r| r.0);
-        Some(all.iter().map(|r| (*r, self.warps[w].get(*r, lane))).collect())
+        Some(
+            all.iter()
+                .map(|r| (*r, self.warps[w].get(*r, lane)))
+                .collect(),
+        )
     }
 
     /// Does a value end the loop of a lane that had these registers? Another lane computes it.
@@ -421,7 +443,13 @@ impl Machine<'_> {
         let (w, lane) = by;
         let saved: Vec<_> = of
             .iter()
-            .map(|(r, _)| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .map(|(r, _)| {
+                (
+                    *r,
+                    self.warps[w].get(*r, lane),
+                    self.warps[w].prov(*r, lane),
+                )
+            })
             .collect();
         for (r, v) in of {
             self.set(w, *r, lane, *v);
@@ -452,7 +480,11 @@ impl Machine<'_> {
                 false => Some(true),
             };
             if ready == Ready::Updates {
-                let last = self.strong.locations.get(&key).and_then(|l| l.writes.last());
+                let last = self
+                    .strong
+                    .locations
+                    .get(&key)
+                    .and_then(|l| l.writes.last());
                 enabled = match last.map(|w| w.before) {
                     Some(Some(v)) => passes(self, v) == Some(false),
                     _ => false,

@@ -143,8 +143,18 @@ impl Machine<'_> {
         bytes: u64,
     ) {
         for lane in lanes(mask) {
-            let (key, t) = (Key { region, off: offs[lane] }, Tid((w * LANES + lane) as u32));
-            let sized = self.strong.locations.get(&key).is_some_and(|l| u64::from(l.bytes) == bytes);
+            let (key, t) = (
+                Key {
+                    region,
+                    off: offs[lane],
+                },
+                Tid((w * LANES + lane) as u32),
+            );
+            let sized = self
+                .strong
+                .locations
+                .get(&key)
+                .is_some_and(|l| u64::from(l.bytes) == bytes);
             if sized && self.all_known(&key, t) {
                 self.order.forget_updates(region, key.off, bytes);
             }
@@ -284,13 +294,7 @@ impl Machine<'_> {
     }
 
     /// Adds a pair whose order is open.
-    pub fn open_pair(
-        &mut self,
-        key: Key,
-        earlier: (Pc, Tid),
-        later: (Pc, Tid),
-        why: &'static str,
-    ) {
+    pub fn open_pair(&mut self, key: Key, earlier: (Pc, Tid), later: (Pc, Tid), why: &'static str) {
         let new = Trouble {
             earlier,
             later,
@@ -372,7 +376,9 @@ impl Machine<'_> {
         let own = since.iter().any(|w| w.by.who == r.by.who);
         let adds = |op: AtomOp, ty: NumTy| op == AtomOp::Add && matches!(ty, NumTy::Int(_));
         let all_add = adds(op, ty)
-            && since.iter().all(|w| matches!(w.kind, Kind::Atomic { op, ty, .. } if adds(op, ty)));
+            && since
+                .iter()
+                .all(|w| matches!(w.kind, Kind::Atomic { op, ty, .. } if adds(op, ty)));
         if !all_add {
             // It may as well go on after this update, of which it learns more.
             return !own && self.would_end(place, r.pc, ends, new) == Some(true);
@@ -401,7 +407,11 @@ impl Machine<'_> {
         passes: &mut dyn FnMut(&mut Self, u64) -> Option<bool>,
     ) -> Observed {
         let now = self.word_at(key, bytes, pc);
-        let n = self.strong.locations.get(&key).map_or(0, |l| l.writes.len());
+        let n = self
+            .strong
+            .locations
+            .get(&key)
+            .map_or(0, |l| l.writes.len());
         let one = |i: usize| Observed::Writes(vec![(now, i.checked_sub(1))]);
         // The writes that do not happen before it.
         let mut first = n;
@@ -414,9 +424,9 @@ impl Machine<'_> {
         let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
         // What each of them publishes, the later ones do too.
-        let grows = free.windows(2).all(|p| {
-            matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who
-        });
+        let grows = free
+            .windows(2)
+            .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
         if ordered {
             // The value after each of them, and the one before all.
             let mut ends: Vec<(Option<u64>, Option<usize>)> = Vec::new();
@@ -426,7 +436,9 @@ impl Machine<'_> {
                     true => now,
                     false => free[i - first].before,
                 };
-                let Some(v) = value else { return Observed::Open(n) };
+                let Some(v) = value else {
+                    return Observed::Open(n);
+                };
                 match passes(self, v) {
                     Some(true) => {
                         count += 1;
@@ -464,7 +476,12 @@ impl Machine<'_> {
         let mut by = Vec::new();
         let mut base = now?;
         for w in free {
-            let Kind::Atomic { op: AtomOp::Add, ty: NumTy::Int(_), .. } = w.kind else {
+            let Kind::Atomic {
+                op: AtomOp::Add,
+                ty: NumTy::Int(_),
+                ..
+            } = w.kind
+            else {
                 return None;
             };
             by.push(w.operand?);
@@ -492,7 +509,9 @@ fn sums(base: u64, by: &[u64], bytes: u32) -> Option<Vec<u64>> {
             None => counts.push((n, 1)),
         }
     }
-    let parts = counts.iter().try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
+    let parts = counts
+        .iter()
+        .try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
     let sum = |part: u64| {
         let (mut rest, mut v) = (part, base);
         for (by, count) in &counts {

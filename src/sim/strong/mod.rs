@@ -211,8 +211,7 @@ impl Machine<'_> {
 
     /// What a thread learns of heads by an acquire of a scope.
     fn heard(&self, t: Tid, heads: &[Head], scope: Scope) -> Vec<Head> {
-        let hears =
-            |h: &&Head| self.holds(scope, t, h.from) && self.holds(h.scope, h.from, t);
+        let hears = |h: &&Head| self.holds(scope, t, h.from) && self.holds(h.scope, h.from, t);
         heads.iter().filter(hears).cloned().collect()
     }
 
@@ -254,7 +253,9 @@ impl Machine<'_> {
             }];
         }
         let mut heads = self.strong.fenced.get(&e.who).cloned().unwrap_or_default();
-        heads.iter_mut().for_each(|h| h.scope = h.scope.min(e.scope));
+        heads
+            .iter_mut()
+            .for_each(|h| h.scope = h.scope.min(e.scope));
         heads
     }
 
