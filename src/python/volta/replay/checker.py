@@ -335,7 +335,8 @@ class Checker:
                 self.result.beyond += 1
                 continue
             failing.update(self.differing(self.reals, run))
-            self.new_region(run)
+            if not self.result.beyond:
+                self.new_region(run)
         return failing
 
     def new_region(self, run: Run) -> None:

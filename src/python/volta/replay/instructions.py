@@ -153,9 +153,11 @@ class Compiler:
                 q = d.fraction(v)
                 if q is None:
                     return wrap(v)
-                bits = self.rounded(q + Fraction(exact(c, fmt)), fmt, mode)
-                launch.outcomes.append(bits)
-                return bits
+                total = q + Fraction(exact(c, fmt))
+                if abs(total) >= 1 << (large[2] - 1):
+                    bits = self.rounded(total, fmt, mode)
+                    launch.outcomes.append(bits)
+                    return bits
             return wrap(d.add(number(c), v))
 
         return add
