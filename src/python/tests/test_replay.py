@@ -29,14 +29,20 @@ SAMPLE: dict[str, list[str]] = {
     "itself": ["softmax/online_4.ptx", "softmax/online_4.ptx", *SOFTMAX],
 }
 TWINS = {
-    "softmax": ["softmax/online_4_no_rescale.ptx", "softmax/naive_4_dropped_element.ptx", "softmax/max_subtracted_4_wrong_coefficient.ptx"],
+    "softmax": [
+        "softmax/online_4_no_rescale.ptx",
+        "softmax/naive_4_dropped_element.ptx",
+        "softmax/max_subtracted_4_wrong_coefficient.ptx",
+    ],
 }
 
 
 def certify(folder: Path, name: str) -> Path:
     out = folder / f"{name}.json"
     if not out.exists():
-        ran = subprocess.run([server.program(), "check", *SAMPLE[name], "--certificate", str(out)], cwd=KERNELS, capture_output=True, text=True)
+        ran = subprocess.run(
+            [server.program(), "check", *SAMPLE[name], "--certificate", str(out)], cwd=KERNELS, capture_output=True, text=True
+        )
         assert ran.returncode == 0, ran.stdout + ran.stderr
     return out
 
