@@ -16,6 +16,7 @@ from importlib import metadata
 from . import arg, recording
 from .api import Prepared, check, explain, prepare, race, run
 from .errors import CompileError, Error, InputError, NotProved, ServerError
+from .host import Judgement, extension, judge
 from .kernels import Formula, Kernel, formula, ptx
 from .nvcc import cuda
 from .recording import Recording, fake, record
@@ -37,6 +38,7 @@ __all__ = [
     "Finding",
     "Formula",
     "InputError",
+    "Judgement",
     "Kernel",
     "NotProved",
     "Prepared",
@@ -48,9 +50,11 @@ __all__ = [
     "check",
     "cuda",
     "explain",
+    "extension",
     "fake",
     "formula",
     "function",
+    "judge",
     "prepare",
     "ptx",
     "race",

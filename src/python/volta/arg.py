@@ -106,8 +106,16 @@ class Array:
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True)
+class View:
+    """An array of a sequence of launches from an offset on, in bytes."""
+
+    array: Array
+    offset: int = 0
+
+
 Scalar = int | float
-Arg = Array | Scalar
+Arg = Array | View | Scalar
 
 
 def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], contents: str | None = None) -> Array:
@@ -175,7 +183,7 @@ def array(value: Any) -> Array:
 
 def coerce(value: object) -> Arg:
     """An argument from whatever stands for one."""
-    if isinstance(value, Array):
+    if isinstance(value, (Array, View)):
         return value
     if isinstance(value, (bool, np.bool_)):
         return int(value)
@@ -210,6 +218,8 @@ def _tensor(value: Any) -> Array:
 
 def text(value: Arg) -> str:
     """An argument as the command line writes it."""
+    if isinstance(value, View):
+        raise InputError("a view of an array stands in a list of launches only")
     if isinstance(value, Array):
         return value.text()
     if isinstance(value, float):

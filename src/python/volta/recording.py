@@ -7,6 +7,7 @@ the aliasing of arrays come from the call.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,12 @@ class Recording:
 
     def __iter__(self) -> Iterator[Launch]:
         return iter(self.launches)
+
+    def sequence(self) -> list[Kernel]:
+        """The launches as one side of `check`, or as what `race` takes."""
+        if any(launch.alias for launch in self.launches):
+            raise InputError("a launch gives one array twice: bind its alias by hand, with alias=")
+        return [launch.kernel for launch in self.launches]
 
     def only(self) -> Kernel:
         """The kernel of the only launch."""
@@ -92,16 +99,60 @@ def fake(*shape: int, dtype: object = "f32", role: str = "in") -> Fake:
     return Fake(made[role](dtype, shape))
 
 
+_current: list[Recording] = []
+
+
+def current() -> Recording | None:
+    """The recording that is under way."""
+    return _current[-1] if _current else None
+
+
 @contextlib.contextmanager
 def record(arch: int = 80) -> Iterator[Recording]:
-    """Inside, launches of Triton kernels are recorded and nothing runs.
+    """Inside, launches of Triton kernels and of `volta.extension` are recorded and nothing runs.
 
-    Of an autotuned function the first configuration is taken. Raises `CompileError` where Triton rejects a kernel.
+    Of an autotuned function the first configuration is taken; `load_inline` and `load` of torch give extensions of ours.
+    Raises `CompileError` where a compiler rejects a kernel.
     """
+    out = Recording()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_pushed(out))
+        if importlib.util.find_spec("triton") is not None:
+            stack.enter_context(_triton(out, arch))
+        if importlib.util.find_spec("torch") is not None:
+            stack.enter_context(_torch())
+        yield out
+
+
+@contextlib.contextmanager
+def _pushed(out: Recording) -> Iterator[None]:
+    _current.append(out)
+    try:
+        yield
+    finally:
+        _current.remove(out)
+
+
+@contextlib.contextmanager
+def _torch() -> Iterator[None]:
+    """A candidate's file builds its extension here as it does on a GPU."""
+    import torch.utils.cpp_extension as place
+
+    from .host import extensions
+
+    before = place.load_inline, place.load
+    place.load_inline, place.load = extensions.load_inline, extensions.load
+    try:
+        yield
+    finally:
+        place.load_inline, place.load = before
+
+
+@contextlib.contextmanager
+def _triton(out: Recording, arch: int) -> Iterator[None]:
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 
-    out = Recording()
     classes = (JITFunction, Autotuner, Heuristics)
     before = [(c, c.run) for c in classes]
 
@@ -120,7 +171,7 @@ def record(arch: int = 80) -> Iterator[Recording]:
     for c in classes:
         c.run = run
     try:
-        yield out
+        yield
     finally:
         for c, original in before:
             c.run = original

@@ -16,7 +16,20 @@ from .errors import NotProved
 
 Verdict = Literal["equivalent", "clean", "ran", "not-equivalent", "defective", "unknown"]
 Category = Literal[
-    "proved", "compile", "syntax", "launch", "race", "deadlock", "memory", "wrong-values", "denied", "limit", "unknown"
+    "proved",
+    "thin-coverage",
+    "compile",
+    "unsupported",
+    "syntax",
+    "launch",
+    "fallback",
+    "race",
+    "deadlock",
+    "memory",
+    "wrong-values",
+    "denied",
+    "limit",
+    "unknown",
 ]
 
 #: Where a defect belongs.

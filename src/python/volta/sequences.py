@@ -39,11 +39,18 @@ class Buffers:
             raise InputError(f"two arrays are called {known}, and they differ: {found.text()} and {array.text()}")
         return known
 
+    def value(self, value: arg.Arg | str) -> str:
+        """What a parameter or a field is bound to."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, arg.View):
+            return f"${self.name(value.array)}" + (f"+{value.offset}" if value.offset else "")
+        return f"${self.name(value)}" if isinstance(value, arg.Array) else arg.text(value)
+
     def launch(self, kernel: Kernel) -> Json:
         """A launch as a request has it."""
         out: Json = kernel.request()
-        bound = kernel.args.items()
-        out["args"] = {str(k): f"${self.name(v)}" if isinstance(v, arg.Array) else arg.text(v) for k, v in bound}
+        out["args"] = {str(k): self.value(v) for k, v in [*kernel.args.items(), *kernel.fields.items()]}
         for key, extent in (("grid", kernel.grid), ("block", kernel.block)):
             if extent is not None:
                 out[key] = kernels.grid_of(extent)

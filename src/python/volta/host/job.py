@@ -57,6 +57,9 @@ def main(job: Json, channel: Channel) -> None:
     try:
         with _recording(job, channel):
             result = _KINDS[job["kind"]](job, channel)
+        # Tracing has modes of its own.
+        if "reference" in result:
+            result["formula"] = _formula(*result.pop("reference"))
     except Stop as e:
         result = {"stopped": e.category, "message": str(e)}
     except bridge.Gap as e:
@@ -102,7 +105,11 @@ def _extensions(job: Json, channel: Channel) -> None:
     import torch.utils.cpp_extension as place
 
     def load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), functions: Any = None, **more: Any) -> Any:
-        return _load(channel, {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)}, more)
+        return _load(
+            channel,
+            {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)},
+            more,
+        )
 
     def load(name: str, sources: Any, **more: Any) -> Any:
         asked: Json = {"name": name, "cpp": [], "cuda": [], "functions": None, "whole": True}
@@ -192,7 +199,7 @@ def _model(job: Json, channel: Channel) -> Json:
         model_class = candidate["ModelNew"]
     torch.manual_seed(SEED)
     model = model_class(*initial)
-    given = []
+    given: list[Any] = []
     for i, value in enumerate(inputs):
         if isinstance(value, torch.Tensor):
             _mark(value, "input", f"x{i}")
@@ -207,7 +214,29 @@ def _model(job: Json, channel: Channel) -> Json:
     bridge.state.events.clear()
     out = model(*inputs)
     outputs = [bridge.view(t) | {"host": bridge.place(t).host} for t in bridge._tensors(out)]
-    return {"inputs": given, "parameters": parameters, "outputs": outputs, "single": isinstance(out, torch.Tensor)}
+    result = {"inputs": given, "parameters": parameters, "outputs": outputs, "single": isinstance(out, torch.Tensor)}
+    if job.get("formula"):
+        result["reference"] = (model, inputs)
+    return result
+
+
+def _formula(model: Any, inputs: list[Any]) -> Json:
+    """The reference as a formula of its inputs and parameters; what it does not cover is said."""
+    import inspect
+
+    from .. import arg
+    from ..errors import InputError
+    from ..trace import formula_of
+
+    names = list(inspect.signature(model.forward).parameters)
+    arrays = {f"x{i}": arg.array(v) for i, v in enumerate(inputs) if isinstance(v, torch.Tensor)}
+    numbers = {names[i]: v for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor) and i < len(names)}
+    try:
+        made = formula_of(model, arrays, numbers=numbers, library="torch")
+    except InputError as e:
+        return {"missing": str(e)}
+    shapes = {n: [a.type, list(a.shape)] for n, a in made.outputs.items()}
+    return {"text": made.text, "inputs": {n: [a.type, list(a.shape)] for n, a in made.inputs.items()}, "outputs": shapes}
 
 
 def _call(job: Json, channel: Channel) -> Json:
@@ -250,8 +279,11 @@ def _program(job: Json, channel: Channel) -> Json:
     bridge.state.kernels |= job["extension"]["kernels"]
     library = ctypes.PyDLL(job["extension"]["file"])
     arguments = (ctypes.c_char_p * 2)(b"program", None)
-    status = library.volta_main(1, arguments)
-    return {"status": status}
+    # Its name tells what it takes.
+    for name in ("_Z10volta_mainv", "_Z10volta_mainiPPc", "_Z10volta_mainiPPKc", "volta_main"):
+        if hasattr(library, name):
+            return {"status": getattr(library, name)(1, arguments)}
+    raise Stop("compile", "the file has no function main")
 
 
 _KINDS = {"model": _model, "call": _call, "program": _program}
