@@ -14,13 +14,15 @@ from __future__ import annotations
 from importlib import metadata
 
 from . import arg, recording
-from .api import Prepared, check, explain, prepare, race, run
+from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
+from .api import check, classes, explain, lift, race, rows, run, slack
 from .errors import CompileError, Error, InputError, NotProved, ServerError
 from .host import Judgement, extension, judge
 from .kernels import Formula, Kernel, formula, ptx
 from .nvcc import cuda
+from .prepared import Prepared, prepare
 from .recording import Recording, fake, record
-from .results import Counterexample, Finding, Result, Site
+from .results import Counterexample, Finding, Replay, Result, Site
 from .trace import function
 from .triton_kernels import every as triton_configs
 from .triton_kernels import triton
@@ -32,6 +34,8 @@ except metadata.PackageNotFoundError:  # A checkout that is on the path, not ins
     __version__ = "0"
 
 __all__ = [
+    "BitClass",
+    "Classes",
     "CompileError",
     "Counterexample",
     "Error",
@@ -40,14 +44,20 @@ __all__ = [
     "InputError",
     "Judgement",
     "Kernel",
+    "Lifted",
     "NotProved",
     "Prepared",
     "Recording",
+    "Replay",
     "Result",
+    "Rows",
     "ServerError",
     "Site",
+    "Slack",
+    "Sync",
     "arg",
     "check",
+    "classes",
     "cuda",
     "explain",
     "extension",
@@ -55,12 +65,15 @@ __all__ = [
     "formula",
     "function",
     "judge",
+    "lift",
     "prepare",
     "ptx",
     "race",
     "record",
     "recording",
+    "rows",
     "run",
+    "slack",
     "triton",
     "triton_configs",
     "verify",

@@ -154,8 +154,12 @@ def zeros(dtype: object, shape: int | tuple[int, ...]) -> Array:
 def known(array: object, role: str = "in") -> Array:
     """An array with the contents of a NumPy array or of a tensor on the CPU."""
     values: npt.NDArray[Any] = np.asarray(array)
-    flat = ",".join(_number(v) for v in values.ravel().tolist())
-    return Array(type_name(values.dtype), values.shape, role, contents=f"[{flat}]")
+    return Array(type_name(values.dtype), values.shape, role, contents=contents_of(values))
+
+
+def contents_of(array: object) -> str:
+    """The elements of an array as the command line writes them."""
+    return f"[{','.join(_number(v) for v in np.asarray(array).ravel().tolist())}]"
 
 
 def _number(v: object) -> str:

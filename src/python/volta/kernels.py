@@ -127,7 +127,7 @@ def coerce(value: object, **launch: Any) -> Reference:
         if "\n" not in value and value.endswith((".ptx", ".cu")):
             return coerce(Path(value), **launch)
         raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
-    if _is_jit(value):
+    if is_jit(value):
         from .triton_kernels import triton
 
         args, grid = launch.get("args"), launch.get("grid")
@@ -139,7 +139,8 @@ def coerce(value: object, **launch: Any) -> Reference:
     raise InputError(f"{value!r} is no kernel, formula or function")
 
 
-def _is_jit(value: object) -> bool:
+def is_jit(value: object) -> bool:
+    """Whether a value is a Triton function, wrapped or not."""
     seen = 0
     while seen < 16:
         if type(value).__module__.startswith("triton.runtime"):
