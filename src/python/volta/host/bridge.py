@@ -92,6 +92,7 @@ class State:
     by_number: list[Storage] = field(default_factory=list)
     events: list[Json] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
+    operations: list[tuple[Json, Any, Any, Any]] = field(default_factory=list)
     kernels: dict[str, Json] = field(default_factory=dict)
     big_shared: dict[str, int] = field(default_factory=dict)
     next_base: int = 0x7F0000000000
@@ -162,7 +163,7 @@ def _use(s: Storage, t: torch.Tensor | None = None) -> None:
     if s.used:
         return
     s.used, s.origin = True, s.state
-    if s.state == "known":
+    if s.state in ("known", "parameter", "random"):
         s.contents = _contents(s, t)
 
 
@@ -636,6 +637,7 @@ class Watch(TorchDispatchMode):
             place(t).origin, place(t).used = "empty", True
         shown = {"args": _plain(args), "named": {k: _plain(v) for k, v in named.items()}, "out": _plain(out)}
         event("op", op=text, **shown)
+        state.operations.append((state.events[-1], f, args, named))
         for t in made if fresh or writes else []:
             s = place(t)
             if not s.used:

@@ -13,6 +13,7 @@ reference makes, else its outputs are another function's.
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,11 +21,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import api
-from ..arg import Array
 from ..errors import InputError
-from ..kernels import Formula
+from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
-from . import compiler, sequence, shrink, worker
+from . import bindings, sequence, shrink, worker
 
 Json = dict[str, Any]
 Grade = Literal["whole", "main", "epilogue"]
@@ -47,26 +47,17 @@ _MAIN = (
 class Judgement(Result):
     """A result as from `check`, with what became of the candidate on the way.
 
-    `fallback` says what was left to torch: everything (`whole`), a product or convolution (`main`), something after the
-    launches (`epilogue`), or nothing (None). `seconds` are those of the stages.
+    `fallback` says what was left to torch: everything (`whole`), a product or convolution (`main`), something between or after
+    the launches (`epilogue`, judged as the rest), or nothing (None). `seconds` are those of the stages, `recorded` is the number of
+    launches at the declared shapes.
     """
 
-    fallback: Grade | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
-    launches: int = 0
-
-    @property
-    def reward(self) -> float | None:
-        """1.0 proved, 0.0 refuted, None not known."""
-        if self.category in ("unknown", "limit", "unsupported", "thin-coverage"):
-            return None
-        return 1.0 if self.category == "proved" else 0.0
+    recorded: int = 0
 
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
-        if self.category == "fallback":
-            return f"The {self.fallback} computation is torch's own: nothing of it was written."
         if self.category == "thin-coverage":
             return "Proved, at sizes where a loop ran at most once or a guard went one way."
         return super().hint
@@ -80,6 +71,10 @@ class _Ends(Exception):
         self.category, self.kind, self.verdict = category, kind or category, verdict
 
 
+class _TooSmall(Exception):
+    """The task itself does not run at some sizes."""
+
+
 @dataclass
 class _Run:
     """One judgement under way."""
@@ -91,6 +86,19 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
     launches: int = 0
     fallback: Grade | None = None
+
+    def judgement(self, result: Result, category: Category) -> Judgement:
+        """A result with what this judgement knows."""
+        return Judgement(
+            result.verdict,
+            result.report,
+            result.text,
+            result.arrays,
+            category,
+            self.fallback,
+            seconds=self.seconds,
+            recorded=self.launches,
+        )
 
     def record(self, what: str, task: str, model: str, *, real: bool, formula: bool = False) -> tuple[Json, worker.Talk]:
         """One recording."""
@@ -123,8 +131,13 @@ def judge(
         return _made(run, _Ends("unknown", str(e), "unsupported-instruction"))
     except _Ends as e:
         return _made(run, e)
-    except sequence.Malformed as e:
-        return _made(run, _Ends("unknown", f"the recording is malformed: {e}", "limit"))
+    except (sequence.Malformed, KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
+        # A job's messages are foreign: one that has another form than a recording decides nothing.
+        return _made(run, _Ends("unknown", f"the recording is malformed: {type(e).__name__}: {e}", "limit"))
+    except sequence.Unclear as e:
+        return _made(run, _Ends("unknown", str(e), e.kind))
+    except sequence.Wrong as e:
+        return _made(run, _Ends(e.category, str(e), "out-of-bounds" if e.category == "memory" else e.category, "defective"))
 
 
 def _text(value: str | Path) -> str:
@@ -138,17 +151,9 @@ def _text(value: str | Path) -> str:
 
 def _made(run: _Run, e: _Ends) -> Judgement:
     entry = {"kernel": "optimized", "kind": e.kind, "message": str(e), "count": 1, "sites": []}
-    listed = {"unknown": [entry], "defects": []} if e.verdict == "unknown" else {"unknown": [], "defects": [entry]}
-    report = {"verdict": e.verdict, "warnings": [], **listed}
-    return Judgement(
-        e.verdict,
-        report,
-        f"{e.category}: {e}",
-        category_=e.category,
-        fallback=run.fallback,
-        seconds=run.seconds,
-        launches=run.launches,
-    )
+    refuted = e.verdict in ("defective", "not-equivalent")
+    report = {"verdict": e.verdict, "warnings": [], "unknown": [] if refuted else [entry], "defects": [entry] if refuted else []}
+    return run.judgement(Result(e.verdict, report, f"{e.category}: {e}"), e.category)
 
 
 def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
@@ -168,10 +173,14 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
     texts = [shrink.shrink(run.task, p) for p in shrink.PLANS] if sizes == "shrunk" else list(sizes)
     best: Judgement | None = None
     uncovered: set[Place] | None = None
+    too_small = ""
     for text in dict.fromkeys(texts):
         try:
             found, thin = _proved(run, text, declared)
-        except _Ends:
+        except _TooSmall as e:
+            too_small = str(e)
+            continue
+        except (_Ends, sequence.Unclear, sequence.Wrong):
             if best is None:
                 raise
             break  # What another size adds is coverage.
@@ -184,7 +193,7 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
         if not uncovered:
             return replace(found, seconds=run.seconds)
     if best is None:
-        raise _Ends("unknown", "there are no sizes to prove", "nothing-to-compare")
+        raise _Ends("unknown", f"the task runs at none of the smaller sizes: {too_small}", "nothing-to-compare")
     return replace(best, category_="thin-coverage")
 
 
@@ -213,6 +222,8 @@ def _stopped(recorded: Json, where: str) -> None:
 def _reference(task: str, real: bool, timeout: float, unconfined: bool) -> Json:
     job = {"kind": "model", "model": "Model", "real": real, "formula": real, "file": "task.py"}
     found, _ = worker.record(job, {"task.py": task}, seconds=timeout, allow_unconfined=unconfined)
+    if "stopped" in found and real:
+        raise _TooSmall(str(found["message"]))
     if "stopped" in found:
         raise InputError(f"the task itself does not run: {found['message']}")
     return found
@@ -257,10 +268,31 @@ def _kernels(recorded: Json) -> set[tuple[str, tuple[int, ...]]]:
     return {(e["kernel"], tuple(e["block"])) for e in recorded["events"] if e["event"] == "launch"}
 
 
-def _thin(result: Result, alike: bool) -> set[Place]:
-    """The places that these sizes leave uncovered; where other kernels run than at the declared sizes, nothing is covered."""
-    places = {(s.file, s.line) for w in result.warnings if w.kind == "thin-coverage" for s in w.sites}
+def _thin(result: Result, launches: Sequence[Kernel], alike: bool) -> set[Place]:
+    """The places that these sizes leave uncovered; where other kernels run than at the declared sizes, nothing is covered.
+
+    A comparison that only smaller numbers than these would turn is the same at the declared sizes, which are larger.
+    """
+    places = set()
+    for w in result.report.get("warnings", []):
+        if w["kind"] == "thin-coverage" and not _turns_below(w, launches):
+            places |= {(str(s["file"]), int(s["line"])) for s in w["sites"]}
     return places if alike else {*places, ("", 0)}
+
+
+_TRIED = re.compile(r"_param_(\d+) = ([\d, or]+)")
+
+
+def _turns_below(warning: Json, launches: Sequence[Kernel]) -> bool:
+    tried = _TRIED.findall(str(warning["message"]))
+    at = warning["sites"][0].get("launch") or 0 if warning["sites"] else 0
+    if not tried or "comparison" not in warning["message"] or at >= len(launches):
+        return False
+    for parameter, numbers in tried:
+        given = launches[at].args.get(int(parameter))
+        if not isinstance(given, int) or any(int(n) >= given for n in re.findall(r"\d+", numbers)):
+            return False
+    return True
 
 
 def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, set[Place]]:
@@ -271,75 +303,26 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, set[Place]
     _stopped(recorded, "at the shrunk shapes")
     reference = _outputs_alike(run, recorded, task)
     made = reference["formula"]
-    inputs = _inputs(recorded, reference)
-    outputs = _outputs(recorded, reference)
-    try:
-        built = sequence.Builder(recorded, talk.built, inputs, outputs).build()
-    except sequence.Unclear as e:
-        raise _Ends("unknown", str(e), e.kind) from e
-    except sequence.Wrong as e:
-        raise _Ends(e.category, str(e), "out-of-bounds" if e.category == "memory" else e.category, "defective") from e
-    started = time.monotonic()
+    bound = bindings.bind(recorded, reference)
+    built = sequence.Builder(recorded, talk.built, bound.inputs, bound.outputs).build()
     if not built.launches:
         raise _Ends("unknown", "at the shrunk shapes nothing is launched")
+    started = time.monotonic()
+    launches = [*bound.before, *built.launches]
     if "text" in made:
-        result = api.check(Formula(made["text"]), built.launches, timeout=run.timeout)
+        result = api.check(Formula(bound.formula), launches, timeout=run.timeout, assume=bound.facts)
     else:
-        result = api.race(built.launches, timeout=run.timeout)
+        result = api.race(launches, timeout=run.timeout)
     run.seconds["proof"] = run.seconds.get("proof", 0.0) + time.monotonic() - started
-    category = result.category
     if "text" not in made and result.ok:
         raise _Ends("unknown", f"the reference has no formula: {made.get('missing')}", "unsupported-instruction")
-    made_of = Judgement(result.verdict, result.report, result.text, result.names, category, run.fallback, run.seconds, run.launches)
-    return made_of, _thin(result, _kernels(recorded) == _kernels(declared))
+    if result.ok and (bound.seeded or built.seeded):
+        raise _Ends(
+            "unknown",
+            "what was made at random is another than the reference's, and was judged for one seed only",
+            "nondeterministic-value",
+        )
+    return run.judgement(result, result.category), _thin(result, launches, _kernels(recorded) == _kernels(declared))
 
 
-def _array(view: Json, role: str, name: str) -> Array:
-    shape = sequence.dense(view)
-    if shape is None:
-        raise _Ends("unknown", f"`{name}` is a view that is not dense", "unspecified-layout")
-    return Array(str(view["type"]), shape, role, name=name)
-
-
-def _inputs(recorded: Json, reference: Json) -> dict[int, Array]:
-    """The storages of inputs and of parameters, under the reference's names."""
-    out: dict[int, Array] = {}
-    for i, (mine, theirs) in enumerate(zip(recorded["inputs"], reference["inputs"])):
-        if isinstance(mine, Mapping) and "tensor" in mine:
-            if {k: v for k, v in mine["tensor"].items() if k != "storage"} != {
-                k: v for k, v in theirs["tensor"].items() if k != "storage"
-            }:
-                raise _Ends("unknown", f"input {i} is not the reference's", "missing-binding")
-            out[int(mine["tensor"]["storage"])] = _array(mine["tensor"], "in", f"x{i}")
-    theirs_by_name = {p["name"]: p for p in reference["parameters"]}
-    left = dict(theirs_by_name)
-    unmatched = []
-    for p in recorded["parameters"]:
-        same = left.get(p["name"])
-        if same is not None and same["digest"] == p["digest"]:
-            del left[p["name"]]
-            out[int(p["tensor"]["storage"])] = _array(p["tensor"], "in", p["name"])
-        else:
-            unmatched.append(p)
-    for p in unmatched:
-        alike = [n for n, q in left.items() if q["digest"] == p["digest"]]
-        if alike:
-            del left[alike[0]]
-            out[int(p["tensor"]["storage"])] = _array(p["tensor"], "in", alike[0])
-    return out
-
-
-def _outputs(recorded: Json, reference: Json) -> dict[int, Array]:
-    names = ["y"] if len(recorded["outputs"]) == 1 else [f"y{i}" for i in range(len(recorded["outputs"]))]
-    out: dict[int, Array] = {}
-    for name, view in zip(names, recorded["outputs"]):
-        number = int(view["storage"])
-        if number in out:
-            raise _Ends("unknown", "two outputs are one storage", "unspecified-layout")
-        if view.get("host"):
-            raise _Ends("wrong-values", f"the output {name} is on the host", verdict="defective", kind="out-of-bounds")
-        out[number] = _array(view, "out", name)
-    return out
-
-
-__all__ = ["Judgement", "compiler", "judge"]
+__all__ = ["Judgement", "judge"]

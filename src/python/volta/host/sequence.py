@@ -57,6 +57,7 @@ class Sequence_:
     arrays: dict[int, Array] = field(default_factory=dict)
     libraries: list[str] = field(default_factory=list)
     operations: list[Json] = field(default_factory=list)
+    seeded: bool = False  # something has the values of one seed
 
 
 _SCALARS = {
@@ -124,29 +125,13 @@ class Builder:
         origin = storage.get("origin") or storage["state"]
         if origin in ("input", "parameter"):
             raise Unclear("missing-binding", f"`{storage['name']}` is no parameter of the reference")
-        if origin == "random":
-            raise Unclear("nondeterministic-value", "memory was filled at random")
-        known = self._known(storage, element, count) if origin == "known" else None
+        self.out.seeded = self.out.seeded or origin == "random"
+        known = known_contents(storage, element, count) if origin in ("known", "random") else None
         name = name_of(storage)
         if output is not None:
             role = "out" if known is None else "inout"
             return Array(output.type, output.shape, role, output.strides, known, output.name)
         return Array(element, (count,), "scratch", contents=known, name=name)
-
-    @staticmethod
-    def _known(storage: Json, element: str, count: int) -> str:
-        contents = storage.get("contents")
-        if not contents:
-            raise Unclear("missing-binding", f"memory with known contents is too large to list ({storage['size']} bytes)")
-        if "fill" in contents:
-            return _number(contents["fill"])
-        data = base64.b64decode(contents["bytes"])
-        if element == "bf16":
-            raw = np.frombuffer(data, dtype=np.uint16).astype(np.uint32) << 16
-            values = raw.view(np.float32)
-        else:
-            values = np.frombuffer(data, dtype=arg.numpy_type(element))
-        return f"[{','.join(_number(v) for v in values[:count].tolist())}]"
 
     # One handler for each kind of event.
 
@@ -292,6 +277,22 @@ class Builder:
         from .steps import operation
 
         self.out.launches += operation(event, self)
+
+
+def known_contents(storage: Json, element: str, count: int) -> str:
+    """The contents of a storage as a binding has them."""
+    contents = storage.get("contents")
+    if not contents:
+        raise Unclear("missing-binding", f"memory with known contents is too large to list ({storage['size']} bytes)")
+    if "fill" in contents:
+        return _number(contents["fill"])
+    data = base64.b64decode(contents["bytes"])
+    if element == "bf16":
+        raw = np.frombuffer(data, dtype=np.uint16).astype(np.uint32) << 16
+        values = raw.view(np.float32)
+    else:
+        values = np.frombuffer(data, dtype=arg.numpy_type(element))
+    return f"[{','.join(_number(v) for v in values[:count].tolist())}]"
 
 
 def _width(kind: str) -> int:
