@@ -271,7 +271,6 @@ def _model(job: Json, channel: Channel) -> Json:
 def _operation(event: Json, f: Any, args: Any, named: Any) -> Json:
     """An operation of torch as a formula of the elements that it reads."""
     from .. import arg
-    from ..errors import InputError
     from ..trace import formula_of
 
     given = bridge._tensors(args) + bridge._tensors(named)

@@ -28,7 +28,8 @@ from . import bindings, sequence, shrink, worker
 
 Json = dict[str, Any]
 Grade = Literal["whole", "main", "epilogue"]
-Place = tuple[str, int]
+#: A file, a line, and which way was not seen there.
+Place = tuple[str, int, str]
 
 _MAIN = (
     "aten.mm.",
@@ -276,8 +277,14 @@ def _thin(result: Result, launches: Sequence[Kernel], alike: bool) -> set[Place]
     places = set()
     for w in result.report.get("warnings", []):
         if w["kind"] == "thin-coverage" and not _turns_below(w, launches):
-            places |= {(str(s["file"]), int(s["line"])) for s in w["sites"]}
-    return places if alike else {*places, ("", 0)}
+            places |= {(str(s["file"]), int(s["line"]), _way(str(w["message"]))) for s in w["sites"]}
+    return places if alike else {*places, ("", 0, "")}
+
+
+def _way(message: str) -> str:
+    """What was never seen: sizes of which one shows each way cover both."""
+    found = re.search(r"never (true|false)", message)
+    return found[1] if found else "again"
 
 
 _TRIED = re.compile(r"_param_(\d+) = ([\d, or]+)")
