@@ -170,7 +170,7 @@ def _number(v: object) -> str:
 
 def is_array(value: object) -> bool:
     """Whether a value stands for an array: one of ours, of NumPy, or a tensor."""
-    return isinstance(value, (Array, np.ndarray)) or (
+    return isinstance(value, (Array, View, np.ndarray)) or (
         hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
     )
 

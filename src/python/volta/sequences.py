@@ -14,7 +14,8 @@ from typing import Any
 
 from . import arg, kernels
 from .errors import InputError
-from .kernels import Formula, Kernel
+from .kernels import Formula, Function, Kernel
+from .recording import Recording
 
 Json = dict[str, Any]
 Side = Sequence[Kernel] | Formula
@@ -69,11 +70,13 @@ class Buffers:
 
 
 def is_sequence(value: object) -> bool:
-    """Whether a value is a list of launches."""
-    return isinstance(value, (list, tuple))
+    """Whether a value is a list of launches, or what was recorded."""
+    return isinstance(value, (list, tuple, Recording))
 
 
 def _side(value: object) -> Side:
+    if isinstance(value, Recording):
+        return value.sequence()
     parts = list(value) if isinstance(value, (list, tuple)) else [value]
     if not parts:
         raise InputError("a sequence has at least one launch")
@@ -90,11 +93,26 @@ def _side(value: object) -> Side:
     return out
 
 
+def _is_function(value: object) -> bool:
+    return not is_sequence(value) and isinstance(kernels.coerce(value), Function)
+
+
+def _function(value: object, buffers: Buffers) -> Json:
+    """A function of arrays beside launches, for their inputs and outputs."""
+    from .trace import function_of_call
+
+    function = kernels.coerce(value)
+    assert isinstance(function, Function)
+    return function_of_call(function.function, [(n, a) for n, a in buffers.arrays.items() if a.role != "scratch"]).request()
+
+
 def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, dict[str, arg.Array]]:
     """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
     out: Json = {"op": op, "formats": ["human"]}
-    out |= {key: buffers.side(_side(value)) for key, value in sides.items()}
+    found = {key: buffers.side(_side(value)) for key, value in sides.items() if not _is_function(value)}
+    # The arrays of a function are those of the launches that it is compared with.
+    out |= {key: found[key] if key in found else _function(value, buffers) for key, value in sides.items()}
     given = dict(options.get("buffers") or {})
     out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
     if timeout is not None:

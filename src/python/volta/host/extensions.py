@@ -3,7 +3,7 @@
     add = volta.extension(CUDA, functions=["add"], cpp="torch::Tensor add(torch::Tensor a, torch::Tensor b);")
     with volta.record() as calls:
         y = add.add(volta.fake(4, 128), volta.fake(4, 128))
-    volta.check(volta.formula("y[i,j] = a[i,j] + b[i,j]"), calls.sequence())
+    volta.check(volta.formula("y0[i,j] = a0[i,j] + a1[i,j]"), calls)
 
 Each call runs the host code in a confined worker of its own. Arguments are described to it by shape, strides and storage, and
 what it returns is a stand-in for a tensor again; what it launched joins the recording that is under way.
@@ -11,8 +11,10 @@ what it returns is a stand-in for a tensor again; what it launched joins the rec
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ from typing import Any
 from .. import arg, recording
 from ..arg import Array
 from ..errors import CompileError, InputError
-from ..recording import Fake
+from ..kernels import Kernel
+from ..recording import Fake, Recording
 from ..server import text_of
 from . import compiler, sequence, worker
 
@@ -58,8 +61,9 @@ class Extension:
         """Runs `main` of a program; its launches join the recording that is under way."""
         if not self._program:
             raise InputError("only a .cu file with main can be run: call one of the extension's functions")
+        current = _under_way()
         recorded = self._record({"kind": "program"})
-        self._append(recorded, {}, {})
+        self._append(current, recorded, {}, {})
 
     def _record(self, job: Json) -> Json:
         job = {"real": True, "extension": self._built, **job}
@@ -71,7 +75,8 @@ class Extension:
         return recorded
 
     def _call(self, name: str, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
-        given = _Arguments()
+        current = _under_way()
+        given = _Arguments(current)
         job = {
             "kind": "call",
             "function": name,
@@ -79,32 +84,75 @@ class Extension:
             "named": {k: given.describe(v) for k, v in named.items()},
         }
         recorded = self._record(job)
-        inputs = {int(s["number"]): given.by_name[s["name"]] for s in recorded["storages"] if s.get("name") in given.by_name}
-        made: dict[int, Fake] = {}
-        out = _returned(recorded["out"], inputs, given, made)
-        self._append(recorded, inputs, {n: f.array for n, f in made.items()})
+        by_storage = {int(s["number"]): str(s["name"]) for s in recorded["storages"] if s.get("name") in given.values}
+        inputs = {n: given.arrays[name] for n, name in by_storage.items()}
+        made: dict[int, Any] = {}
+        values: dict[str, Any] = dict(given.values)
+        out = _returned(recorded["out"], by_storage, given, made, values)
+        self._append(current, recorded, inputs, {n: arg.array(v).named(name) for n, (name, v) in made.items()}, values)
         return out
 
-    def _append(self, recorded: Json, inputs: dict[int, Array], outputs: dict[int, Array]) -> None:
-        current = recording.current()
-        if current is None:
-            raise InputError("call an extension's functions under volta.record(): they launch nothing by themselves")
+    def _append(
+        self,
+        current: Recording,
+        recorded: Json,
+        inputs: dict[int, Array],
+        outputs: dict[int, Array],
+        values: dict[str, Any] | None = None,
+    ) -> None:
+        """The launches of one call join a recording."""
         try:
             built = sequence.Builder(recorded, [self._built], inputs, outputs).build()
         except sequence.Unclear as e:
             raise InputError(f"what the host code does is not expressed by launches: {e}") from e
         except (sequence.Wrong, sequence.Malformed) as e:
             raise InputError(str(e)) from e
+        known: dict[str, Any] = dict(values or {})
+        for array in built.arrays.values():
+            name = array.name or ""
+            if name not in known:
+                known[name] = array
+                current.made(array, contents=array.contents)
+            elif array.contents is not None:
+                current.made(known[name], contents=array.contents)
         for kernel in built.launches:
-            current.launches.append(recording.Launch(kernel, {}))
+            if any(isinstance(v, arg.View) for v in kernel.fields.values()):
+                raise InputError("a pointer inside of a parameter that is passed by value is not covered here")
+            current.adopted(replace(kernel, names=_names(kernel), uses=_uses(kernel)), known)
+
+
+def _under_way() -> Recording:
+    found = recording.under_way()
+    if found is None:
+        raise InputError("call an extension's functions under volta.record(): they launch nothing by themselves")
+    return found
+
+
+def _names(kernel: Kernel) -> tuple[str, ...]:
+    """The names of a launch's parameters: of arrays their own."""
+    count = max([*kernel.args, *(int(k.split("+")[0]) for k in kernel.fields)], default=-1) + 1
+    given = [kernel.args.get(i) for i in range(count)]
+    return tuple(v.array.name or f"p{i}" if isinstance(v, arg.View) else f"p{i}" for i, v in enumerate(given))
+
+
+def _uses(kernel: Kernel) -> dict[int, str]:
+    """A pointer to what is const is read only."""
+    marks = (
+        re.findall(r"P(K?)[a-z0-9S]", kernel.entry or "")
+        if re.fullmatch(r"_Z\d+\w*?(?:PK?[a-z]|[a-z])+", kernel.entry or "")
+        else []
+    )
+    pointers = [i for i, v in sorted(kernel.args.items()) if isinstance(v, arg.View)]
+    return {i: "in" for i, m in zip(pointers, marks) if m} if len(marks) == len(pointers) else {}
 
 
 class _Arguments:
     """Arguments as a worker is told of them."""
 
-    def __init__(self) -> None:
-        self.by_name: dict[str, Array] = {}
-        self.fakes: dict[str, Fake] = {}
+    def __init__(self, current: Recording) -> None:
+        self.current = current
+        self.values: dict[str, Any] = {}
+        self.arrays: dict[str, Array] = {}
         self.names: dict[int, str] = {}
 
     def describe(self, value: Any) -> Any:
@@ -115,51 +163,41 @@ class _Arguments:
             return {"float": repr(value)}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
-        array = value.array if isinstance(value, Fake) else arg.coerce(value)
-        if not isinstance(array, Array):
+        if not arg.is_array(value) and not isinstance(value, Fake):
             raise InputError(f"{value!r} is no argument of host code")
-        if array.strides is not None:
-            raise InputError("host code takes dense arrays here")
-        name = self.names.setdefault(id(array), array.name or f"a{len(self.names)}")
-        array = array if array.name == name else array.named(name)
-        self.by_name.setdefault(name, replace(array, role=array.role or "in"))
-        if isinstance(value, Fake):
-            self.fakes[name] = value
+        array = value.array if isinstance(value, Fake) else arg.array(value)
+        memory, offset = self.current._find(value)
+        name = self.names.setdefault(id(memory), memory.array.name or f"a{len(self.names)}")
         width = _BYTES[array.type.lstrip("usbf")]
-        strides = [math.prod(array.shape[i + 1 :]) for i in range(len(array.shape))]
-        size = max(array.elements, 1) * width
-        return {
-            "storage": name,
-            "name": name,
-            "type": array.type,
-            "shape": list(array.shape),
-            "strides": strides,
-            "offset": 0,
-            "size": size,
-        }
+        whole = memory.array
+        extent = whole.elements if whole.strides is None else 1 + sum((n - 1) * s for n, s in zip(whole.shape, whole.strides))
+        self.values.setdefault(name, value)
+        self.arrays.setdefault(name, Array(whole.type, (max(extent, 1),), "in", name=name))
+        strides = array.strides or tuple(math.prod(array.shape[i + 1 :]) for i in range(len(array.shape)))
+        view = {"shape": list(array.shape), "strides": list(strides), "offset": offset // width}
+        return {"storage": name, "name": name, "type": array.type, "size": max(extent, 1) * width, **view}
 
 
-def _returned(value: Any, inputs: dict[int, Array], given: _Arguments, made: dict[int, Fake]) -> Any:
+def _returned(value: Any, by_storage: dict[int, str], given: _Arguments, made: dict[int, Any], values: dict[str, Any]) -> Any:
     """What a function returned, with stand-ins for tensors."""
     if isinstance(value, list):
-        return [_returned(v, inputs, given, made) for v in value]
+        return [_returned(v, by_storage, given, made, values) for v in value]
     if not isinstance(value, dict) or "tensor" not in value:
         return value
     view = value["tensor"]
     number = int(view["storage"])
-    if number in inputs:
-        name = inputs[number].name or ""
-        return given.fakes.get(name) or Fake(inputs[number])
+    if number in by_storage:
+        return given.values[by_storage[number]]
     shape = sequence.dense(view)
     if shape is None:
         raise InputError("what the function returns is a view that is not dense")
     if number not in made:
-        made[number] = Fake(replace(arg.output(view["type"], shape), name=_fresh(given, len(made))))
-    return made[number]
-
-
-def _fresh(given: _Arguments, at: int) -> str:
-    return next(n for n in (f"y{i}" for i in range(at, at + len(given.by_name) + 1)) if n not in given.by_name)
+        name = next(n for n in (f"y{i}" for i in range(len(made), len(made) + len(values) + 1)) if n not in values)
+        stands = recording.fake(*shape, dtype=view["type"], role="out")
+        given.current.made(stands)
+        made[number] = (name, stands)
+        values[name] = stands
+    return made[number][1]
 
 
 def extension(
@@ -218,3 +256,16 @@ def load(name: str, sources: Any, **more: Any) -> Extension:
         "whole": True,
     }
     return _extension(asked, False, 60, False)
+
+
+@contextlib.contextmanager
+def instead() -> Iterator[None]:
+    """Inside, a candidate's file builds its extension as it does on a GPU."""
+    import torch.utils.cpp_extension as place
+
+    before = place.load_inline, place.load
+    place.load_inline, place.load = load_inline, load
+    try:
+        yield
+    finally:
+        place.load_inline, place.load = before

@@ -216,7 +216,8 @@ def function_of_call(f: Callable[..., Any], args: Sequence[tuple[str, arg.Arg]])
     After the inputs of a module come its parameters and buffers, by their names or in their order.
     """
     arrays = {n: a for n, a in args if isinstance(a, arg.Array)}
-    inputs = {n: a for n, a in arrays.items() if a.role in ("in", "inout")}
+    # What starts with known contents and is written, zeros for example, is no argument of the function.
+    inputs = {n: a for n, a in arrays.items() if a.role == "in" or (a.role == "inout" and a.contents is None)}
     outputs = {n: a for n, a in arrays.items() if a.role in ("out", "inout")}
     if not outputs:
         raise InputError("a function as reference needs arguments that say what is an output: volta.arg.output(...)")

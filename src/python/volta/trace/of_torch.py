@@ -188,8 +188,12 @@ def _graph(
 
 
 def _empty(array: arg.Array) -> torch.Tensor:
-    dtype = torch.bool if array.is_bool else _TYPES[array.type]
-    return torch.empty(array.shape, dtype=dtype)
+    return torch.empty(array.shape, dtype=dtype_of(array))
+
+
+def dtype_of(array: arg.Array) -> torch.dtype:
+    """The type of torch for the elements of an array."""
+    return torch.bool if array.is_bool else _TYPES[array.type]
 
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:
