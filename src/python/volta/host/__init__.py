@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .extensions import Extension, extension
-from .judge import Judgement, judge
+from .judging import Judgement, judge
 
 __all__ = ["Extension", "Judgement", "extension", "judge"]
