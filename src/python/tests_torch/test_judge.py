@@ -83,7 +83,17 @@ def test_what_torch_does_around_the_launches_is_part_of_it() -> None:
     r = judged(total="torch.relu(x + y).sum()", returned="m.run(x, y).sum()")
     assert r.category == "wrong-values"
     assert r.fallback == "epilogue"
-    assert judged(total="2 * x + y", returned="m.run(x.mul_(2), y)").category == "proved"
+
+
+def test_inputs_are_not_to_be_written() -> None:
+    assert judged(total="2 * x + y", returned="m.run(x.mul_(2), y)").reward != 1.0
+
+
+def test_what_is_kept_from_call_to_call_is_there_in_the_second() -> None:
+    kept = "self.__dict__.setdefault('kept', m.run(x, y))"
+    assert judged(returned=kept).reward != 1.0
+    counted = "m.run(x, y) if self.__dict__.setdefault('calls', []).append(1) is None and len(self.calls) < 2 else x"
+    assert judged(returned=counted).reward != 1.0
 
 
 def test_outputs_are_of_the_same_shape_and_type() -> None:

@@ -51,6 +51,8 @@ def bind(recorded: Json, reference: Json) -> Bound:
             _input(out, f"x{i}", mine, theirs)
         elif mine != theirs:
             raise Unclear("missing-binding", f"input {i} is not the reference's")
+    for i, value in enumerate(recorded.get("first", {}).get("inputs", [])):
+        out.inputs[int(value["tensor"]["storage"])] = _array(value["tensor"], "in", f"first_x{i}")
     _parameters(out, recorded, reference)
     names = ["y"] if len(recorded["outputs"]) == 1 else [f"y{i}" for i in range(len(recorded["outputs"]))]
     for name, view in zip(names, recorded["outputs"]):

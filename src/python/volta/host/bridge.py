@@ -631,7 +631,7 @@ class Watch(TorchDispatchMode):
         if _WHOLE.match(text) and states[0] in ("empty", "known", "random") and not before[0].used and _whole(args[0]):
             before[0].state = "known"
             return out
-        if state.real and all(s == "known" for s in states) and not (writes and before[0].used):
+        if all(s == "known" for s in states) and not (writes and before[0].used):
             return out
         for t in fresh:
             place(t).origin, place(t).used = "empty", True

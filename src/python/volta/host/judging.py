@@ -24,7 +24,7 @@ from .. import api
 from ..errors import InputError
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
-from . import bindings, sequence, shrink, worker
+from . import bindings, calls, sequence, shrink, worker
 
 Json = dict[str, Any]
 Grade = Literal["whole", "main", "epilogue"]
@@ -311,6 +311,7 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, set[Place]
     reference = _outputs_alike(run, recorded, task)
     made = reference["formula"]
     bound = bindings.bind(recorded, reference)
+    recorded["events"] = calls.to_judge(recorded, talk.built)
     built = sequence.Builder(recorded, talk.built, bound.inputs, bound.outputs).build()
     if not built.launches:
         raise _Ends("unknown", "at the shrunk shapes nothing is launched")
@@ -321,6 +322,10 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, set[Place]
     else:
         result = api.race(launches, timeout=run.timeout)
     run.seconds["proof"] = run.seconds.get("proof", 0.0) + time.monotonic() - started
+    shown = result.counterexample
+    if result.verdict == "not-equivalent" and shown is not None and shown.output not in {a.name for a in built.arrays.values()}:
+        # What a launch leaves in a variable of the device is nobody's output.
+        raise _Ends("unknown", f"the launches write the variable {shown.output} of the device", "undecided")
     if "text" not in made and result.ok:
         raise _Ends("unknown", f"the reference has no formula: {made.get('missing')}", "unsupported-instruction")
     if result.ok and (bound.seeded or built.seeded):

@@ -94,6 +94,7 @@ class Builder:
         self.inputs, self.outputs = inputs, outputs
         self.out = Sequence_()
         self.symbols: dict[str, bytearray] = {}
+        self.streams: set[int] = set()
 
     def build(self) -> Sequence_:
         """The whole sequence."""
@@ -155,13 +156,21 @@ class Builder:
                 values[i] = pointers[0] if 0 in pointers else _scalar(kind, data)
             else:
                 fields |= self._fields(i, data, pointers, ptx, event["kernel"])
-        if event.get("cooperative") or event.get("cluster"):
-            fields["cluster"] = event.get("cluster")
-        more = {k: v for k, v in fields.items() if k != "cluster"}
+        if math.prod(event.get("cluster") or (1,)) > 1:
+            raise Unclear("unsupported-instruction", f"line {event['line']}: a launch in clusters of CTAs by an attribute")
+        self._in_order(event)
         grid, block = tuple(map(int, event["grid"])), tuple(map(int, event["block"]))
         name = f"{built.module}.ptx"
-        kernel = Kernel(self._with_symbols(ptx), name, event["kernel"], (), values, grid, block, int(event["shared"]), fields=more)
+        kernel = Kernel(
+            self._with_symbols(ptx), name, event["kernel"], (), values, grid, block, int(event["shared"]), fields=fields
+        )
         self.out.launches.append(kernel)
+
+    def _in_order(self, event: Json) -> None:
+        """Launches on one stream come one after the other; what several streams do at once is not judged here."""
+        self.streams.add(int(event.get("stream") or 0))
+        if len(self.streams) > 1:
+            raise Unclear("unsupported-instruction", f"line {event['line']}: work on several streams")
 
     def _pointer(self, number: int, offset: int, ptx: str, kernel: str, i: int) -> arg.View:
         return arg.View(self.array(number, _pointee(kernel, i)), offset)
@@ -220,6 +229,7 @@ class Builder:
         """Memory that was given back; launches that use it afterwards have another storage's address or none."""
 
     def _on_fill(self, event: Json) -> None:
+        self._in_order(event)
         storage = self.storages[int(event["storage"])]
         if (
             int(event["storage"]) not in self.out.arrays
@@ -251,12 +261,14 @@ class Builder:
         )
 
     def _on_copy(self, event: Json) -> None:
+        self._in_order(event)
         from .steps import copy
 
         (to, at), (source, start) = event["to"], event["source"]
         self.out.launches.append(copy(self.array(int(to)), int(at), self.array(int(source)), int(start), int(event["size"])))
 
     def _on_upload(self, event: Json) -> None:
+        self._in_order(event)
         number, offset = int(event["to"][0]), int(event["to"][1])
         storage = self.storages[number]
         data = base64.b64decode(event["bytes"])
