@@ -188,7 +188,12 @@ def _parameters(out: Bound, recorded: Json, reference: Json) -> None:
                 array, contents=sequence.known_contents(theirs[int(p["tensor"]["storage"])], array.type, array.elements)
             )
         # A launch that does nothing makes it an array of the sequence.
-        out.before.append(Kernel(_NOTHING, "nothing.ptx", "volta_nothing", (), {0: View(array)}, 1, 1))
+        out.before.append(named(array))
+
+
+def named(array: Array) -> Kernel:
+    """A launch that does nothing, and makes an array one of the sequence."""
+    return Kernel(_NOTHING, "nothing.ptx", "volta_nothing", (), {0: View(array)}, 1, 1)
 
 
 def _alike(out: Bound, p: Json, name: str) -> None:

@@ -196,7 +196,7 @@ def _known(task: dict[str, Any], drawn: list[Any]) -> list[Json]:
 def _common(value: torch.Tensor, others: list[Any]) -> Json:
     if value.numel() > 1 and all(torch.equal(value, o) for o in others):
         return bridge._contents(bridge.place(value), value) or {}
-    if value.dim() == 2 and value.shape[0] > 1 and value.dtype == torch.float32:
+    if value.dim() == 2 and min(value.shape) > 1 and value.dtype == torch.float32:
         for name, half in (("lower", torch.tril), ("upper", torch.triu)):
             if all(torch.equal(v, half(v)) for v in (value, *others)):
                 return {"triangle": name}

@@ -12,7 +12,10 @@ its limits, and a verdict at sizes where a loop ran once or a guard went one way
 from __future__ import annotations
 
 import ast
+import contextlib
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _WINDOW = re.compile(r"kernel|stride|padding|dilation|pool|alpha|margin|eps|^p$|^k$|^dim$|axis|groups|num_layers", re.I)
@@ -75,12 +78,39 @@ class _Sizes(ast.NodeTransformer):
             value = lowered(node.value, self.other, self.bounds.awkward)
         return ast.copy_location(ast.Constant(value), node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """A number that is written as a product or sum of others."""
+        if all(isinstance(c, (ast.BinOp, ast.Constant, ast.operator)) for c in ast.walk(node)):
+            with contextlib.suppress(ArithmeticError, ValueError, TypeError):
+                value = _product(node)
+                if isinstance(value, int):
+                    return self.visit_Constant(ast.copy_location(ast.Constant(value), node))
+        return self.generic_visit(node)
+
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """A named argument: its name says what it is."""
         before, self.name = self.name, node.arg or self.name
         self.generic_visit(node)
         self.name = before
         return node
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _product(node: ast.expr) -> int:
+    """The value of an expression of small integers; nothing foreign is evaluated, and no power, which could be huge."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 1 << 40:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        return _OPERATIONS[type(node.op)](_product(node.left), _product(node.right))
+    raise ValueError("no number")
 
 
 def _is_size(name: str, node: ast.AST) -> bool:
