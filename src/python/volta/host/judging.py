@@ -255,12 +255,12 @@ def _graded(run: _Run, recorded: Json) -> None:
     """What was left to torch."""
     events = recorded["events"]
     operations = [str(e["op"]) for e in events if e["event"] == "op"]
+    if any(e["event"] == "library" for e in events) or (run.launches and any(o.startswith(_MAIN) for o in operations)):
+        run.fallback = "main"
+        raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if not run.launches:
         run.fallback = "whole"
         raise _Ends("fallback", "the candidate launches no kernel of its own", verdict="defective")
-    if any(e["event"] == "library" for e in events) or any(o.startswith(_MAIN) for o in operations):
-        run.fallback = "main"
-        raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if operations:
         run.fallback = "epilogue"
 
