@@ -6,7 +6,8 @@ declared shapes a launch must be one that the runtime takes; at smaller shapes (
 formula, free of races and memory errors, for every input.
 
 Not claimed: that host code does on a GPU what it did while it was recorded. Code that tells the recorder from a GPU can show
-it other launches; what is proved is what it launched here. What a candidate makes itself under the same seed must be what the
+it other launches, and so can code that reaches into the recorder, for which its text is searched; what is proved is what it
+launched here. What a candidate makes itself under the same seed must be what the
 reference makes, else its outputs are another function's.
 """
 
@@ -189,6 +190,7 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
             if best is None:
                 return found
             continue
+        _honest(run.candidate)
         uncovered = thin if uncovered is None else uncovered & thin
         best = found if best is None else best
         if not uncovered:
@@ -196,6 +198,19 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
     if best is None:
         raise _Ends("unknown", f"the task runs at none of the smaller sizes: {too_small}", "nothing-to-compare")
     return replace(best, category_="thin-coverage")
+
+
+#: Words by which a candidate could reach the recorder that runs in its process.
+_REACHES = re.compile(
+    r"\bvolta\b|\b_getframe\b|\bimport gc\b|\bctypes\b|\binspect\b|sys\.modules|__subclasses__|\bdl(?:open|sym)\b|\bPy(?:Import|Run|Eval)_|/proc/"
+)
+
+
+def _honest(candidate: str) -> None:
+    """A candidate that reaches for the recorder could have told it anything, so that what it proved counts as nothing."""
+    found = _REACHES.search(candidate)
+    if found:
+        raise _Ends("unknown", f"the candidate reaches for what records it (`{found[0]}`)", "unsupported-instruction")
 
 
 def _stopped(recorded: Json, where: str) -> None:

@@ -148,7 +148,9 @@ def _ranks(tree: ast.Module, values: dict[str, ast.expr]) -> tuple[int, bool]:
                 said = _BATCH.search(name) or _CHANNELS.search(name)
                 channels = channels or (bool(_CHANNELS.search(name)) and len(flat) > 2)
                 named += bool(_CHANNELS.search(name))
-                count += not said and any(_is_size(name, c) for c in ast.walk(constant))
+                count += not said and any(
+                    _is_size(name, c) or (isinstance(c, ast.Name) and c.id in values) for c in ast.walk(constant)
+                )
             most = max(most, count)
     return most + (0 if channels else min(named, 1)), channels
 
