@@ -85,6 +85,12 @@ def test_what_torch_does_around_the_launches_is_part_of_it() -> None:
     assert r.fallback == "epilogue"
 
 
+def test_a_candidate_that_reaches_for_the_recorder_is_not_believed() -> None:
+    r = judged(returned="[__import__('volta.host.bridge'), m.run(x, y)][1]")
+    assert r.category == "unknown"
+    assert "records" in r.hint
+
+
 def test_inputs_are_not_to_be_written() -> None:
     assert judged(total="2 * x + y", returned="m.run(x.mul_(2), y)").reward != 1.0
 

@@ -6,7 +6,8 @@ declared shapes a launch must be one that the runtime takes; at smaller shapes (
 formula, free of races and memory errors, for every input.
 
 Not claimed: that host code does on a GPU what it did while it was recorded. Code that tells the recorder from a GPU can show
-it other launches; what is proved is what it launched here. What a candidate makes itself under the same seed must be what the
+it other launches, and so can code that reaches into the recorder, for which its text is searched; what is proved is what it
+launched here. What a candidate makes itself under the same seed must be what the
 reference makes, else its outputs are another function's.
 """
 
@@ -171,31 +172,49 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
                 kind="launch",
             )
     _graded(run, declared)
-    texts = [shrink.shrink(run.task, p) for p in shrink.PLANS] if sizes == "shrunk" else list(sizes)
+    # What fails at sizes that divide otherwise than the declared ones says nothing of those.
+    plans = {shrink.shrink(run.task, p): p.awkward for p in shrink.PLANS} if sizes == "shrunk" else dict.fromkeys(sizes, False)
     best: Judgement | None = None
-    uncovered: set[Place] | None = None
+    uncovered: dict[Place, bool] | None = None
+    proofs = 0
     too_small = ""
-    for text in dict.fromkeys(texts):
+    for text, awkward in plans.items():
         try:
             found, thin = _proved(run, text, declared)
         except _TooSmall as e:
             too_small = str(e)
             continue
         except (_Ends, sequence.Unclear, sequence.Wrong):
-            if best is None:
+            if not awkward:
                 raise
-            break  # What another size adds is coverage.
+            continue
         if found.category != "proved":
-            if best is None:
+            if not awkward and (found.verdict != "unknown" or best is None):
                 return found
             continue
-        uncovered = thin if uncovered is None else uncovered & thin
+        _honest(run.candidate)
+        uncovered = thin if uncovered is None else {p: hard or thin[p] for p, hard in uncovered.items() if p in thin}
         best = found if best is None else best
-        if not uncovered:
+        proofs += 1
+        if not uncovered or (proofs > 1 and not any(uncovered.values())):
             return replace(found, seconds=run.seconds)
     if best is None:
         raise _Ends("unknown", f"the task runs at none of the smaller sizes: {too_small}", "nothing-to-compare")
     return replace(best, category_="thin-coverage")
+
+
+#: Words by which a candidate could reach the recorder that runs in its process.
+_REACHES = re.compile(
+    r"\bvolta\b|\b_getframe\b|\bimport gc\b|\bctypes\b|\binspect\b|sys\.modules|__subclasses__"
+    r"|\bdl(?:open|sym)\b|\bPy(?:Import|Run|Eval)_|/proc/"
+)
+
+
+def _honest(candidate: str) -> None:
+    """A candidate that reaches for the recorder could have told it anything, so that what it proved counts as nothing."""
+    found = _REACHES.search(candidate)
+    if found:
+        raise _Ends("unknown", f"the candidate reaches for what records it (`{found[0]}`)", "unsupported-instruction")
 
 
 def _stopped(recorded: Json, where: str) -> None:
@@ -255,12 +274,12 @@ def _graded(run: _Run, recorded: Json) -> None:
     """What was left to torch."""
     events = recorded["events"]
     operations = [str(e["op"]) for e in events if e["event"] == "op"]
+    if any(e["event"] == "library" for e in events) or (run.launches and any(o.startswith(_MAIN) for o in operations)):
+        run.fallback = "main"
+        raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if not run.launches:
         run.fallback = "whole"
         raise _Ends("fallback", "the candidate launches no kernel of its own", verdict="defective")
-    if any(e["event"] == "library" for e in events) or any(o.startswith(_MAIN) for o in operations):
-        run.fallback = "main"
-        raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if operations:
         run.fallback = "epilogue"
 
@@ -269,18 +288,25 @@ def _kernels(recorded: Json) -> set[tuple[str, tuple[int, ...]]]:
     return {(e["kernel"], tuple(e["block"])) for e in recorded["events"] if e["event"] == "launch"}
 
 
-def _thin(result: Result, launches: Sequence[Kernel], alike: bool) -> set[Place]:
-    """The places that these sizes leave uncovered; where other kernels run than at the declared sizes, nothing is covered.
+def _thin(result: Result, launches: Sequence[Kernel], alike: bool) -> dict[Place, bool]:
+    """The places that these sizes leave uncovered, and whether larger sizes could be another matter.
 
-    A comparison that only smaller numbers than these would turn is the same at the declared sizes, which are larger.
+    They could at a loop that ran at most once, and at a comparison with a number above what these sizes reach. Any other comparison
+    that goes one way at sizes that divide as the declared ones and at awkward ones goes that way because the sizes are large, as
+    the declared ones are. Where other kernels run than at the declared sizes, nothing is covered.
     """
-    places = set()
+    places: dict[Place, bool] = {} if alike else {("", 0, ""): True}
+    reach = 2 * max((v for k in launches for v in k.args.values() if isinstance(v, int)), default=0) + 1
     for w in result.report.get("warnings", []):
-        if w["kind"] == "thin-coverage" and not _turns_below(w, launches):
-            # What the host does between launches is judged at these sizes by kernels of our own.
-            sites = [s for s in w["sites"] if str(s["file"]).startswith("volta_")]
-            places |= {(str(s["file"]), int(s["line"]), _way(str(w["message"]))) for s in sites}
-    return places if alike else {*places, ("", 0, "")}
+        # What the host does between launches is judged at these sizes by kernels of our own.
+        sites = [s for s in w["sites"] if str(s["file"]).startswith("volta_")] if w["kind"] == "thin-coverage" else []
+        message = str(w["message"])
+        beyond = any(int(n) > reach for n in re.findall(r"(?<![\w$])\d+", message.partition("try ")[2]))
+        for s in sites:
+            limits = [int(n) for n in re.findall(r"(?<![\w%$])\d+", str(s["text"]).partition(" ")[2])]
+            hard = "comparison" not in message or beyond or any(n > reach for n in limits)
+            places[(str(s["file"]), int(s["line"]), _way(message))] = hard
+    return places
 
 
 def _way(message: str) -> str:
@@ -289,26 +315,11 @@ def _way(message: str) -> str:
     return found[1] if found else "again"
 
 
-_TRIED = re.compile(r"_param_(\d+) = ([\d, or]+)")
-
-
-def _turns_below(warning: Json, launches: Sequence[Kernel]) -> bool:
-    tried = _TRIED.findall(str(warning["message"]))
-    at = warning["sites"][0].get("launch") or 0 if warning["sites"] else 0
-    if not tried or "comparison" not in warning["message"] or at >= len(launches):
-        return False
-    for parameter, numbers in tried:
-        given = launches[at].args.get(int(parameter))
-        if not isinstance(given, int) or any(int(n) >= given for n in re.findall(r"\d+", numbers)):
-            return False
-    return True
-
-
 def _names(bound: bindings.Bound, built: sequence.Sequence_) -> set[str | None]:
     return {a.name for a in (*bound.inputs.values(), *bound.outputs.values(), *built.arrays.values())}
 
 
-def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, set[Place]]:
+def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place, bool]]:
     """The proof at one choice of sizes, and what it left uncovered."""
     recorded, talk = run.record("record", task, "ModelNew", real=True)
     if recorded.get("stopped") == "raised":

@@ -29,22 +29,21 @@ class Bounds:
 
     batch: int
     channels: int
-    others: tuple[int, int, int]
+    others: tuple[int, int, int, int]
     awkward: bool = False
 
     def other(self, count: int, channels: bool) -> int:
         """The bound of a size whose name says nothing."""
-        # A tensor with channels has two dimensions more.
-        at = min(max(count, 1), 3) + (channels and count == 2)
-        return self.others[0] if at == 1 else self.others[1] if at == 2 else self.others[2]
+        # Channels are a dimension more.
+        return self.others[min(max(count, 1) + channels, 4) - 1]
 
 
 #: From small to large, and one at which no block is full: what all leave uncovered is.
 PLANS = (
-    Bounds(2, 4, (512, 32, 8)),
-    Bounds(2, 4, (523, 37, 11), awkward=True),
-    Bounds(2, 8, (2048, 64, 16)),
-    Bounds(3, 6, (4099, 71, 19), awkward=True),
+    Bounds(2, 4, (512, 32, 16, 8)),
+    Bounds(2, 4, (523, 37, 19, 11), awkward=True),
+    Bounds(2, 8, (2048, 64, 32, 16)),
+    Bounds(3, 6, (4099, 71, 37, 19), awkward=True),
 )
 
 
@@ -61,8 +60,8 @@ def lowered(value: int, most: int, awkward: bool = False) -> int:
 
 
 class _Sizes(ast.NodeTransformer):
-    def __init__(self, bounds: Bounds, other: int) -> None:
-        self.bounds, self.other = bounds, other
+    def __init__(self, bounds: Bounds, other: int, channels: bool) -> None:
+        self.bounds, self.other, self.channels = bounds, other, channels
         self.name = ""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
@@ -72,7 +71,7 @@ class _Sizes(ast.NodeTransformer):
         assert isinstance(node.value, int)
         if _BATCH.search(self.name):
             value = lowered(node.value, self.bounds.batch)
-        elif _CHANNELS.search(self.name):
+        elif self.channels and _CHANNELS.search(self.name):
             value = lowered(node.value, self.bounds.channels)
         else:
             value = lowered(node.value, self.other, self.bounds.awkward)
@@ -134,6 +133,7 @@ def _assigned(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
 def _ranks(tree: ast.Module, values: dict[str, ast.expr]) -> tuple[int, bool]:
     """How many dimensions of the inputs have names that say nothing, at most, and whether one has channels."""
     most, channels = 0, False
+    named = 0  # as channels, where no input has three dimensions: the features of a row are as any other size
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name != "get_inputs":
             continue
@@ -141,14 +141,18 @@ def _ranks(tree: ast.Module, values: dict[str, ast.expr]) -> tuple[int, bool]:
             if not isinstance(call, ast.Call):
                 continue
             count = 0
-            for a in _flat(call.args, values):
+            flat = _flat(call.args, values)
+            for a in flat:
                 name = a.id if isinstance(a, ast.Name) else ""
                 constant = values.get(name, a)
                 said = _BATCH.search(name) or _CHANNELS.search(name)
-                channels = channels or bool(_CHANNELS.search(name))
-                count += not said and any(_is_size(name, c) for c in ast.walk(constant))
+                channels = channels or (bool(_CHANNELS.search(name)) and len(flat) > 2)
+                named += bool(_CHANNELS.search(name))
+                count += not said and any(
+                    _is_size(name, c) or (isinstance(c, ast.Name) and c.id in values) for c in ast.walk(constant)
+                )
             most = max(most, count)
-    return most, channels
+    return most + (0 if channels else min(named, 1)), channels
 
 
 def _flat(arguments: list[ast.expr], values: dict[str, ast.expr]) -> list[ast.expr]:
@@ -165,7 +169,7 @@ def shrink(task: str, bounds: Bounds) -> str:
     tree = ast.parse(task)
     assigned = _assigned(tree)
     count, channels = _ranks(tree, {n: s.value for n, s in assigned})
-    sizes = _Sizes(bounds, bounds.other(count, channels))
+    sizes = _Sizes(bounds, bounds.other(count, channels), channels)
     for name, statement in assigned:
         sizes.name = name
         statement.value = sizes.visit(statement.value)
