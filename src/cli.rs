@@ -373,6 +373,9 @@ pub struct LaunchArgs {
     /// Grid, %nctaid: every CTA of it is run.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub grid: Option<Triple>,
+    /// Cluster, %cluster_nctaid, where the kernel does not declare it.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub cluster: Option<Triple>,
     /// The one CTA that is run instead, %ctaid.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
     pub cta: Option<Cta>,
@@ -724,6 +727,7 @@ pub fn settings(
         threads: launch.threads,
         block: launch.block,
         grid: launch.grid,
+        cluster: launch.cluster,
         cta: launch.cta,
         all_ctas: set(launch.all_ctas),
         dynamic_shared: launch.dynamic_shared,

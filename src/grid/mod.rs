@@ -26,8 +26,8 @@ use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
-    UnknownKind, WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side,
+    Site, Stats, UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
@@ -41,6 +41,7 @@ pub mod numbers;
 pub mod scope;
 pub mod select;
 pub mod sequence;
+mod together;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::discharge;
@@ -120,6 +121,18 @@ impl Subject<'_> {
         outcome
     }
 
+    /// The CTAs of these ranks, which ascend, as runs: the first rank of those that run together.
+    pub(crate) fn runs(&self, ranks: &[u64]) -> Vec<u64> {
+        let launch = &self.resolved.launch;
+        let leaders: BTreeSet<u64> = ranks.iter().map(|r| launch.leader(*r)).collect();
+        leaders.into_iter().collect()
+    }
+
+    /// The CTAs that run together with that of a rank.
+    fn team(&self, rank: u64) -> Vec<[u32; 3]> {
+        self.resolved.launch.with_cta(rank).team()
+    }
+
     fn late(&self) -> bool {
         self.deciding.limits.reached().is_some()
     }
@@ -187,7 +200,13 @@ pub fn all(subject: &Subject) -> Covered {
 
 /// The CTAs of these ranks, which ascend.
 pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
-    let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
+    together::or_alone(subject, ranks, alone)
+}
+
+/// The CTAs of these ranks, each cluster from the initial memory.
+fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
+    let runs = subject.runs(ranks);
+    let ranks = &runs[..];
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
         let limits = subject.limits(subject.deciding.limits.memory);
@@ -196,11 +215,12 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
             ..Noting::default()
         };
         let outcome = subject.settled(rank, &limits, &noting);
+        let ctas = subject.team(rank);
         return Covered {
             terms: outcome.store.len() as u64,
             outcome,
-            ctas: vec![subject.cta(rank)],
-            whole,
+            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
+            ctas,
             wrote: Elements::new(),
         };
     }
@@ -302,7 +322,8 @@ impl<'a> Whole<'a> {
         if self.subject.without_values && self.between.found().next().is_some() {
             return Err(Again::WithValues);
         }
-        self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
+        let all = self.out.ctas.len() as u64 == subject.resolved.launch.ctas();
+        self.out.whole = at == ranks.len() && all;
         Ok(self.finish())
     }
 
@@ -323,7 +344,7 @@ impl<'a> Whole<'a> {
             return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
-        self.out.ctas.push(cta);
+        self.out.ctas.extend(self.subject.team(rank));
         self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);
@@ -623,12 +644,12 @@ impl<'a> Whole<'a> {
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,
-                defect: Finding {
+                otherwise: Otherwise::Defect(Finding {
                     kind: DefectKind::DataRace,
                     message: format!("{who}, which nothing orders, with different values"),
                     count: f.count,
                     sites,
-                },
+                }),
             });
         }
     }
@@ -684,7 +705,7 @@ impl Whole<'_> {
 /// Adds findings of one CTA to those of the others.
 fn gather<K: PartialEq>(list: &mut Vec<Finding<K>>, found: Vec<Finding<K>>, cta: [u32; 3]) {
     for mut f in found {
-        for s in &mut f.sites {
+        for s in f.sites.iter_mut().filter(|s| s.cta.is_none()) {
             s.cta = Some(cta);
         }
         merge(list, f);

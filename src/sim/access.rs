@@ -72,7 +72,11 @@ impl Machine<'_> {
     ) -> Result<Vec<SameWrite>, Stop> {
         match self.regions[region.0 as usize].kind {
             RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
-            RegionKind::Shared => {}
+            RegionKind::Shared => {
+                if self.team.many() {
+                    self.note_remote(w, mask, pc, offs);
+                }
+            }
             RegionKind::Array(a) => {
                 if self.footprint.on() {
                     let who = (self.warps[w].first, mask);
@@ -92,6 +96,9 @@ impl Machine<'_> {
                     return Ok(Vec::new());
                 }
             }
+        }
+        if self.strong.on && kind == Kind::Write && !cond && self.order.agent.is_none() {
+            self.forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
         }
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
@@ -202,7 +209,7 @@ impl Machine<'_> {
         targets.retain(|t| unused >> t.lane & 1 == 0);
         chosen.retain(|c| unused >> c.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
-        self.strong_accesses(w, &targets, size, kind, access.sem);
+        self.strong_accesses((w, pc), &targets, elems, kind, access);
         let both = (&chosen[..], &mut targets);
         let by_data = self.load_chosen((w, pc), both, access, dsts, addr.offset, used)?;
         // Lanes whose accesses were all refused read nothing that could be named.

@@ -89,7 +89,8 @@ pub fn run_noting(
             let mut out = Outcome::default();
             out.unknowns.push(super::Finding {
                 kind: UnknownKind::Limit,
-                message: "a CTA has at most 1024 threads".into(),
+                message: "a CTA has at most 1024 threads, and CTAs that run together 2048 warps"
+                    .into(),
                 count: 1,
                 sites: Vec::new(),
             });
@@ -99,6 +100,9 @@ pub fn run_noting(
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
         m.dice = noting.schedule.map(Dice::new);
+        if let Some(plan) = &noting.following {
+            m.follow_strong(plan);
+        }
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
@@ -115,7 +119,10 @@ pub fn run_noting(
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
+                let team = m.team.clone();
+                let steps = m.steps();
                 let mut out = m.finish(noting.memory.is_some());
+                team.tell(&mut out);
                 if omits && !found_nothing(&out) {
                     omits = false;
                     continue;
@@ -123,6 +130,7 @@ pub fn run_noting(
                 out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;
+                out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
                     return out;
                 }
@@ -152,32 +160,58 @@ fn synchronises(op: &Op) -> bool {
     )
 }
 
+/// True for barriers that a warp comes to as a whole.
+fn is_aligned(op: &Op) -> bool {
+    matches!(op, Op::Bar { aligned: true, .. })
+}
+
 impl Machine<'_> {
+    /// True if all lanes that let others catch up stand at barriers to which lanes that are held come too.
+    fn waits_for_held(&self, w: usize) -> bool {
+        let warp = &self.warps[w];
+        let at_barrier = |lane: usize| is_aligned(&self.inst(Pc(warp.pc[lane])).op);
+        warp.held & warp.live != 0 && lanes(warp.parked).all(at_barrier)
+    }
+
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
-            let mut progress = false;
-            let first = match &mut self.dice {
-                Some(d) => d.below(self.warps.len() as u64) as usize,
-                None => 0,
-            };
-            for w in 0..self.warps.len() {
-                progress |= self.run_warp((first + w) % self.warps.len())?;
+            let (progress, lives) = self.run_round()?;
+            if !lives {
+                return self.all_ended();
             }
-            if self.warps.iter().all(|w| w.live == 0) {
-                self.check_warpgroups();
-                self.check_tensor_memory();
-                self.check_bulk();
-                self.check_objects();
-                return self.pending_barriers();
-            }
-            if !progress {
-                self.deadlock();
+            if !progress && !self.make_step()? {
+                if !self.open_waits() {
+                    self.deadlock();
+                }
                 return Err(Stop::Finding);
             }
-            // A warp may never get far between two barriers of a loop without end.
-            self.over_limit()?;
-            self.clocks_exhausted()?;
         }
+    }
+
+    /// What is looked at when all threads have ended.
+    fn all_ended(&mut self) -> Result<(), Stop> {
+        self.check_warpgroups();
+        self.check_tensor_memory();
+        self.check_bulk();
+        self.check_objects();
+        self.check_ends();
+        self.pending_barriers()
+    }
+
+    /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
+    fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+        let mut progress = false;
+        let first = match &mut self.dice {
+            Some(d) => d.below(self.warps.len() as u64) as usize,
+            None => 0,
+        };
+        for w in 0..self.warps.len() {
+            progress |= self.run_warp((first + w) % self.warps.len())?;
+        }
+        // A warp may never get far between two barriers of a loop without end.
+        self.over_limit()?;
+        self.clocks_exhausted()?;
+        Ok((progress, self.warps.iter().any(|w| w.live != 0)))
     }
 
     /// True once a limit is reached: the run ends with this instruction.
@@ -223,7 +257,7 @@ impl Machine<'_> {
                 // Those that gave way may still join the parked ones.
                 None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
                 None => {
-                    if self.warps[w].parked == 0 {
+                    if self.warps[w].parked == 0 || self.waits_for_held(w) {
                         return Ok(progress);
                     }
                     released = true;
@@ -240,10 +274,7 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                if !released
-                    && synchronises(op)
-                    && self.warps[w].live & !self.warps[w].blocked != mask
-                {
+                if !released && synchronises(op) && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;
@@ -362,8 +393,12 @@ impl Machine<'_> {
     pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
         self.effects += 1;
         self.warps[w].live &= !mask;
+        if self.team.many() {
+            self.note_end(w, mask);
+        }
         self.exit_clock(w, mask);
         self.exit_barriers(w)?;
+        self.exit_cluster(w);
         self.wgmma_wake(w / 4);
         self.complete_meetings(w)
     }
@@ -385,13 +420,19 @@ impl Machine<'_> {
                 let text = match self.missing_lanes(w, lane) {
                     Some((name, missing)) => {
                         let who: Vec<String> = lanes(missing)
-                            .map(|l| format!("{}", self.warps[w].first + l as u32))
+                            .map(|l| format!("{}", self.team.first(w) + l as u32))
                             .collect();
                         format!("waits in {name} for threads {}", who.join(", "))
                     }
-                    None => match self.wgmma_waits(w).or_else(|| self.object_waits(w, lane)) {
+                    None => match self
+                        .wgmma_waits(w)
+                        .or_else(|| self.object_waits(w, lane))
+                        .or_else(|| self.cluster_waits(w, lane))
+                    {
                         Some(text) => text,
-                        None => self.barrier_wait(Pc(pc)),
+                        None => self
+                            .held_wait(w, lane)
+                            .unwrap_or_else(|| self.barrier_wait(Pc(pc))),
                     },
                 };
                 match sites.iter_mut().find(|s| s.pc == Pc(pc) && s.text == text) {
@@ -425,6 +466,18 @@ impl Machine<'_> {
 
     /// Collects what the run found.
     fn finish(mut self, keeps_memory: bool) -> Outcome {
+        let mut out = self.conclude();
+        out.memory = keeps_memory.then(|| self.left());
+        out.fresh = self.fresh - self.first_fresh;
+        out.first_fresh = self.first_fresh;
+        out.footprint = self.footprint;
+        out.narrow = self.values.narrow;
+        out.store = self.values.store;
+        out
+    }
+
+    /// Collects all but the terms.
+    fn conclude(&mut self) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         // Stand for what one to four bytes hold.
@@ -480,24 +533,19 @@ impl Machine<'_> {
                 "memory that was never written is read; the value is never used".into()
             });
         }
-        out.memory = keeps_memory.then(|| self.left());
         out.guards = self.guards().filter(|_| self.footprint.on());
-        out.assumptions = self.found.assumptions.iter().cloned().collect();
+        let found = std::mem::take(&mut self.found);
+        out.assumptions = found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
-        out.defects = self.found.defects.into_values().collect();
-        out.warnings = self.found.warnings.into_values().collect();
-        out.unknowns = self.found.unknowns.into_values().collect();
-        out.obligations = self.pending;
-        out.conditionals = self.conditionals;
-        out.stats = self.stats;
-        out.executed = self.executed;
-        out.taken = self.taken;
-        out.fresh = self.fresh - self.first_fresh;
-        out.first_fresh = self.first_fresh;
-        out.footprint = self.footprint;
-        out.gathers = self.gathers.into_list();
-        out.narrow = self.values.narrow;
-        out.store = self.values.store;
+        out.defects = found.defects.into_values().collect();
+        out.warnings = found.warnings.into_values().collect();
+        out.unknowns = found.unknowns.into_values().collect();
+        out.obligations = std::mem::take(&mut self.pending);
+        out.conditionals = std::mem::take(&mut self.conditionals);
+        out.stats = self.stats.clone();
+        out.executed = std::mem::take(&mut self.executed);
+        out.taken = std::mem::take(&mut self.taken);
+        out.gathers = std::mem::take(&mut self.gathers).into_list();
         out
     }
 

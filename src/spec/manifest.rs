@@ -64,6 +64,8 @@ pub struct Settings {
     pub block: Option<Triple>,
     /// Grid.
     pub grid: Option<Triple>,
+    /// Extent of a cluster.
+    pub cluster: Option<Triple>,
     /// CTA.
     pub cta: Option<Cta>,
     /// Every CTA, which is what happens anyway where no CTA is named.
@@ -557,6 +559,7 @@ impl Layers<'_> {
             let block = block(own.threads, own.block)?.or(block(s.threads, s.block)?);
             launch.block = block.or(launch.block);
             launch.grid = own.grid.or(s.grid).map(|t| t.0).or(launch.grid);
+            launch.cluster = s.cluster.map(|t| t.0).or(launch.cluster);
             if s.all_ctas == Some(true) {
                 launch.cta = None;
             }

@@ -17,16 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 # What a name is comes from its module when it is asked for: the replay of certificates imports nothing of all this.
 if TYPE_CHECKING:
-    from . import arg, recording
-    from .api import Prepared, check, explain, prepare, race, run
+    from . import arg, ray, recording
+    from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
+    from .api import check, classes, explain, lift, race, rows, run, slack
     from .errors import CompileError, Error, InputError, NotProved, ServerError
+    from .host import Judgement, extension, judge
     from .kernels import Formula, Kernel, formula, ptx
     from .nvcc import cuda
+    from .prepared import Prepared, prepare
     from .recording import Recording, fake, record
-    from .results import Counterexample, Finding, Result, Site
+    from .results import Counterexample, Finding, Replay, Result, Site
     from .trace import function
     from .triton_kernels import every as triton_configs
     from .triton_kernels import triton
+    from .tuning import same_bits
     from .verification import verify
 
 try:
@@ -35,62 +39,93 @@ except metadata.PackageNotFoundError:  # A checkout that is on the path, not ins
     __version__ = "0"
 
 __all__ = [
+    "BitClass",
+    "Classes",
     "CompileError",
     "Counterexample",
     "Error",
     "Finding",
     "Formula",
     "InputError",
+    "Judgement",
     "Kernel",
+    "Lifted",
     "NotProved",
     "Prepared",
     "Recording",
+    "Replay",
     "Result",
+    "Rows",
     "ServerError",
     "Site",
+    "Slack",
+    "Sync",
     "arg",
     "check",
+    "classes",
     "cuda",
     "explain",
+    "extension",
     "fake",
     "formula",
     "function",
+    "judge",
+    "lift",
     "prepare",
     "ptx",
     "race",
+    "ray",
     "record",
     "recording",
+    "rows",
     "run",
+    "same_bits",
+    "slack",
     "triton",
     "triton_configs",
     "verify",
 ]
 
 _MODULES = {
+    "BitClass": "answers",
+    "Classes": "answers",
     "CompileError": "errors",
     "Counterexample": "results",
     "Error": "errors",
     "Finding": "results",
     "Formula": "kernels",
     "InputError": "errors",
+    "Judgement": "host",
     "Kernel": "kernels",
+    "Lifted": "answers",
     "NotProved": "errors",
-    "Prepared": "api",
+    "Prepared": "prepared",
     "Recording": "recording",
+    "Replay": "results",
     "Result": "results",
+    "Rows": "answers",
     "ServerError": "errors",
     "Site": "results",
+    "Slack": "answers",
+    "Sync": "answers",
     "check": "api",
+    "classes": "api",
     "cuda": "nvcc",
     "explain": "api",
+    "extension": "host",
     "fake": "recording",
     "formula": "kernels",
     "function": "trace",
-    "prepare": "api",
+    "judge": "host",
+    "lift": "api",
+    "prepare": "prepared",
     "ptx": "kernels",
     "race": "api",
     "record": "recording",
+    "rows": "api",
     "run": "api",
+    "same_bits": "tuning",
+    "slack": "api",
     "triton": "triton_kernels",
     "verify": "verification",
 }

@@ -1,0 +1,419 @@
+//! Loops that do nothing but wait: an access, and ways back to it on which nothing happens.
+//!
+//! Problem: a thread that spins on a flag reads it as often as the schedule likes. If no way back to the read has an
+//! effect, and what the loop leaves in registers matters neither to its next round nor after it, then the number of
+//! rounds matters to nobody, and the loop is one step that blocks until the read gives a value that ends it.
+//! Source: "VSync" (ASPLOS 2021), await loops.
+//!
+//! The body of such a loop are the instructions on ways from the access back to it; all of them compute. The
+//! condition on registers is one of liveness: none that the loop writes is live before the access. A register that
+//! only counts rounds, or the length of a sleep, is not live, because nothing that is live is made of it; one that
+//! also ends the loop is, and then the loop is none that waits.
+//!
+//! The direction that is sound: what is not understood is an effect. Whether a value ends the loop is not asked here;
+//! the simulator walks the body with it.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::operands::{Next, defs, next, uses};
+use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space, Special};
+
+/// Instructions of the longest body.
+const MAX_BODY: usize = 256;
+
+/// Words of liveness that are kept; kernels that need more have no loops that wait.
+const MAX_WORDS: usize = 1 << 24;
+
+/// A loop that waits, by the access that it waits at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Await {
+    /// The instructions on ways from the access to one of the same word in the loop, these apart.
+    pub body: FxHashSet<u32>,
+    /// The accesses of the loop, to which a way back leads.
+    pub polls: FxHashSet<u32>,
+    /// True if what the access read is of use after the loop.
+    pub is_used: bool,
+}
+
+/// The loops of a kernel that wait, by their accesses.
+#[derive(Debug, Default)]
+pub struct Awaits {
+    /// The loops.
+    pub by_access: BTreeMap<Pc, Await>,
+    /// Registers that are live; where there is no access whose old value is used, nobody asks.
+    pub live: Option<Live>,
+}
+
+/// The loops of a kernel that wait.
+pub fn awaits(kernel: &Kernel) -> Awaits {
+    let accesses: Vec<Pc> = (0u32..)
+        .zip(&kernel.insts)
+        .filter(|(_, inst)| inst.guard.is_none() && may_wait(&inst.op))
+        .map(|(pc, _)| Pc(pc))
+        .collect();
+    let mut out = Awaits::default();
+    let updates = |i: &super::Inst| matches!(&i.op, Op::Atom { dsts, .. } if !dsts.is_empty());
+    if accesses.is_empty() && !kernel.insts.iter().any(updates) {
+        return out;
+    }
+    let Some(live) = Live::new(kernel) else {
+        return out;
+    };
+    let targets = targets(kernel);
+    for &pc in &accesses {
+        let polls = FxHashSet::from_iter([pc.0]);
+        if let Some(body) = body(kernel, pc, &polls)
+            && let Some(found) = waits(kernel, &live, cut(kernel, &targets, pc), pc, (body, polls))
+        {
+            out.by_access.insert(pc, found);
+        }
+    }
+    // A first look before the loop, at the same word, is part of it.
+    loop {
+        let mut more = Vec::new();
+        for &pc in accesses.iter().filter(|pc| !out.by_access.contains_key(pc)) {
+            let same = |other: &&Pc| {
+                let (a, b) = (
+                    &kernel.insts[pc.0 as usize].op,
+                    &kernel.insts[other.0 as usize].op,
+                );
+                same_access(a, b)
+            };
+            let polls: FxHashSet<u32> = out.by_access.keys().filter(same).map(|p| p.0).collect();
+            if let Some(body) = body(kernel, pc, &polls)
+                && let Some(found) = first_look(kernel, &live, &out, pc, (body, polls))
+            {
+                more.push((pc, found));
+            }
+        }
+        if more.is_empty() {
+            break;
+        }
+        out.by_access.extend(more);
+    }
+    out.live = Some(live);
+    out
+}
+
+/// The loop around an access, if none of the registers that it writes is live where each round begins.
+fn waits(
+    kernel: &Kernel,
+    live: &Live,
+    begin: u32,
+    pc: Pc,
+    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+) -> Option<Await> {
+    let written = written(kernel, pc, &body);
+    if written.iter().any(|r| live.before(begin, *r)) {
+        return None;
+    }
+    let mut exits = exits(kernel, pc, &body, &polls).into_iter();
+    let is_used = exits.any(|e| written.iter().any(|r| live.before(e, *r)));
+    Some(Await {
+        body,
+        polls,
+        is_used,
+    })
+}
+
+/// A look before a loop that waits for the same: where it succeeds, everything must be as if a look in the loop had.
+fn first_look(
+    kernel: &Kernel,
+    live: &Live,
+    known: &Awaits,
+    pc: Pc,
+    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+) -> Option<Await> {
+    let own = exits(kernel, pc, &body, &polls);
+    let written = written(kernel, pc, &body);
+    let reached = body
+        .iter()
+        .flat_map(|at| successors(kernel, Pc(*at)))
+        .find(|to| polls.contains(to))?;
+    let inside = known.by_access.get(&Pc(reached))?;
+    let theirs = exits(kernel, Pc(reached), &inside.body, &inside.polls);
+    if own != theirs || written.iter().any(|r| live.before(reached, *r)) {
+        return None;
+    }
+    let result = |pc: u32| {
+        let mut out = Vec::new();
+        defs(&kernel.insts[pc as usize].op, |r| out.push(r));
+        out
+    };
+    let is_live = |r: &RegId| own.iter().any(|e| live.before(*e, *r));
+    let theirs = inside.written(kernel, Pc(reached));
+    let both = written.iter().chain(&theirs);
+    let after: FxHashSet<RegId> = both.copied().filter(is_live).collect();
+    let of_result = |r: &RegId| result(pc.0).contains(r) && result(reached).contains(r);
+    after.iter().all(of_result).then(|| Await {
+        is_used: !after.is_empty(),
+        body,
+        polls,
+    })
+}
+
+/// Two loads that do the same; whether to the same word, the simulator looks.
+fn same_access(a: &Op, b: &Op) -> bool {
+    matches!((a, b), (Op::Ld { access: x, .. }, Op::Ld { access: y, .. }) if x == y)
+}
+
+impl Await {
+    fn written(&self, kernel: &Kernel, pc: Pc) -> FxHashSet<RegId> {
+        written(kernel, pc, &self.body)
+    }
+}
+
+fn written(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> FxHashSet<RegId> {
+    let mut written: FxHashSet<RegId> = FxHashSet::default();
+    for at in body.iter().chain([&pc.0]) {
+        defs(&kernel.insts[*at as usize].op, |r| {
+            written.insert(r);
+        });
+    }
+    written
+}
+
+/// Instructions that a jump leads to.
+fn targets(kernel: &Kernel) -> FxHashSet<u32> {
+    let mut out = FxHashSet::default();
+    for pc in 0..kernel.insts.len() as u32 {
+        match next(kernel, Pc(pc)) {
+            Next::Jump { target, .. } => {
+                out.insert(target.0);
+            }
+            Next::Table { targets, .. } => out.extend(targets.iter().map(|t| t.0)),
+            Next::Fall | Next::End { .. } => {}
+        }
+    }
+    out
+}
+
+/// Where the straight code that leads to an access begins: who comes to the access comes through it.
+fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
+    let mut at = pc.0;
+    while at > 0 && !targets.contains(&at) {
+        let before = &kernel.insts[at as usize - 1];
+        if !is_pure(&before.op) {
+            break;
+        }
+        at -= 1;
+    }
+    at
+}
+
+/// An access that a loop can wait at: one that reads a single word of memory which other threads write.
+fn may_wait(op: &Op) -> bool {
+    let shared = |s: Space| matches!(s, Space::Generic | Space::Global | Space::Shared);
+    match op {
+        Op::Ld { access, dsts, .. } => shared(access.space) && !access.nc && dsts.len() == 1,
+        Op::Atom {
+            access,
+            op,
+            lanes: 1,
+            dsts,
+            ..
+        } => {
+            // Those that can leave memory as it is.
+            let idle = match op {
+                AtomOp::Cas
+                | AtomOp::Exch
+                | AtomOp::Or
+                | AtomOp::And
+                | AtomOp::Add
+                | AtomOp::Max
+                | AtomOp::Min => true,
+                AtomOp::Xor | AtomOp::Inc | AtomOp::Dec => false,
+            };
+            idle && shared(access.space) && dsts.len() == 1
+        }
+        _ => false,
+    }
+}
+
+/// The ways from an access to one of the polls on which nothing happens; `None` if there is none.
+fn body(kernel: &Kernel, pc: Pc, polls: &FxHashSet<u32>) -> Option<FxHashSet<u32>> {
+    let mut order: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut seen: FxHashSet<u32> = FxHashSet::default();
+    let mut work = vec![pc.0 + 1];
+    while let Some(at) = work.pop() {
+        if polls.contains(&at) || !seen.insert(at) {
+            continue;
+        }
+        let inst = kernel.insts.get(at as usize)?;
+        if !is_quiet(&inst.op) {
+            continue;
+        }
+        if order.len() == MAX_BODY {
+            return None;
+        }
+        let to = successors(kernel, Pc(at));
+        work.extend(&to);
+        order.push((at, to));
+    }
+    let mut inside: FxHashSet<u32> = FxHashSet::default();
+    loop {
+        let before = inside.len();
+        for (at, to) in &order {
+            if to.iter().any(|t| polls.contains(t) || inside.contains(t)) {
+                inside.insert(*at);
+            }
+        }
+        if inside.len() == before {
+            break;
+        }
+    }
+    inside.contains(&(pc.0 + 1)).then_some(inside)
+}
+
+/// Where a loop can be left to.
+fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>) -> Vec<u32> {
+    let mut out = Vec::new();
+    for &at in body.iter().chain([&pc.0]) {
+        let to = successors(kernel, Pc(at));
+        out.extend(
+            to.into_iter()
+                .filter(|t| !polls.contains(t) && !body.contains(t)),
+        );
+    }
+    // A jump and nothing else is no place of its own.
+    for e in &mut out {
+        while let Some(Op::Bra { target, .. }) = kernel.insts.get(*e as usize).map(|i| &i.op)
+            && kernel.insts[*e as usize].guard.is_none()
+            && target.0 > *e
+        {
+            *e = target.0;
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
+    match next(kernel, pc) {
+        Next::Fall => vec![pc.0 + 1],
+        Next::Jump { target, fall } => {
+            let mut out = vec![target.0];
+            out.extend(fall.then_some(pc.0 + 1));
+            out
+        }
+        Next::Table { targets, fall } => {
+            let mut out: Vec<u32> = targets.iter().map(|t| t.0).collect();
+            out.extend(fall.then_some(pc.0 + 1));
+            out
+        }
+        Next::End { fall } => fall.then_some(pc.0 + 1).into_iter().collect(),
+    }
+}
+
+/// True if an instruction changes nothing but registers, or nothing at all.
+fn is_quiet(op: &Op) -> bool {
+    // Threads that only vote whether all may go on wait with the one that looks.
+    let votes = matches!(
+        op,
+        Op::Bar {
+            kind: BarKind::RedBool { .. },
+            count: None,
+            ..
+        }
+    );
+    is_pure(op) || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
+}
+
+/// True if all that an instruction does is to compute its results from its operands.
+pub fn is_pure(op: &Op) -> bool {
+    match op {
+        Op::Special { special, .. } => *special != Special::Volatile,
+        Op::Ld { access, .. } => access.space == Space::Param && !access.volatile,
+        op => matches!(
+            op,
+            Op::Mov { .. }
+                | Op::Pack { .. }
+                | Op::Unpack { .. }
+                | Op::Int { .. }
+                | Op::Setp { .. }
+                | Op::Set { .. }
+                | Op::Selp { .. }
+                | Op::Slct { .. }
+                | Op::Cvt { .. }
+                | Op::Cvta { .. }
+                | Op::Lop3Bool { .. }
+        ),
+    }
+}
+
+/// Registers that are live before each instruction, where the operands of a computation are live only if one of
+/// its results is.
+#[derive(Debug)]
+pub struct Live {
+    words: usize,
+    before: Vec<u64>,
+}
+
+impl Live {
+    fn new(kernel: &Kernel) -> Option<Live> {
+        let n = kernel.insts.len();
+        let words = kernel.reg_width.len().div_ceil(64);
+        if n.checked_mul(words)? > MAX_WORDS {
+            return None;
+        }
+        let mut live = Live {
+            words,
+            before: vec![0; n * words],
+        };
+        let to: Vec<Vec<u32>> = (0..n as u32).map(|i| successors(kernel, Pc(i))).collect();
+        let mut from: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (i, to) in (0u32..).zip(&to) {
+            for t in to.iter().filter(|t| (**t as usize) < n) {
+                from[*t as usize].push(i);
+            }
+        }
+        let mut waiting = vec![true; n];
+        let mut work: Vec<u32> = (0..n as u32).collect();
+        let mut row = vec![0u64; words];
+        while let Some(i) = work.pop() {
+            waiting[i as usize] = false;
+            row.fill(0);
+            for t in to[i as usize].iter().filter(|t| (**t as usize) < n) {
+                let at = *t as usize * words;
+                for (r, b) in row.iter_mut().zip(&live.before[at..at + words]) {
+                    *r |= b;
+                }
+            }
+            Live::step(kernel, i, &mut row);
+            let at = i as usize * words;
+            if live.before[at..at + words] != row[..] {
+                live.before[at..at + words].copy_from_slice(&row);
+                for f in &from[i as usize] {
+                    if !std::mem::replace(&mut waiting[*f as usize], true) {
+                        work.push(*f);
+                    }
+                }
+            }
+        }
+        Some(live)
+    }
+
+    /// From the registers that are live after an instruction to those before it.
+    fn step(kernel: &Kernel, at: u32, row: &mut [u64]) {
+        let inst = &kernel.insts[at as usize];
+        let has = |row: &[u64], r: RegId| row[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1;
+        let mut needed = !is_pure(&inst.op);
+        defs(&inst.op, |r| needed |= has(row, r));
+        if !needed {
+            return;
+        }
+        if inst.guard.is_none() {
+            defs(&inst.op, |r| row[r.0 as usize / 64] &= !(1 << (r.0 % 64)));
+        }
+        uses(inst, |r| row[r.0 as usize / 64] |= 1 << (r.0 % 64));
+    }
+
+    /// True if a register is live before an instruction.
+    pub fn before(&self, at: u32, r: RegId) -> bool {
+        let i = at as usize * self.words + r.0 as usize / 64;
+        self.before.get(i).is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
+    }
+}
