@@ -268,7 +268,7 @@ def record(arch: int = 80) -> Iterator[Recording]:
     Of an autotuned function the first configuration is taken. Raises `CompileError` where Triton rejects a kernel.
     """
     from triton.runtime.autotuner import Autotuner, Heuristics
-    from triton.runtime.jit import JITFunction
+    from triton.runtime.jit import JITFunction, KernelInterface
 
     out = Recording()
     classes = (JITFunction, Autotuner, Heuristics)
@@ -287,7 +287,13 @@ def record(arch: int = 80) -> Iterator[Recording]:
             self.best_config = self.configs[0]
         return kernel
 
+    def launched(self: Any, grid: Any) -> Callable[..., Any]:
+        # Wrappers of libraries have a `run` of their own.
+        return lambda *args, **kwargs: run(self, *args, grid=grid, **kwargs)
+
     with contextlib.ExitStack() as stack:
+        stack.callback(setattr, KernelInterface, "__getitem__", KernelInterface.__getitem__)
+        KernelInterface.__getitem__ = launched
         for c, original in before:
             c.run = run
             stack.callback(setattr, c, "run", original)
