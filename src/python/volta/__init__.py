@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
     from .api import check, classes, explain, lift, race, rows, run, slack
     from .errors import CompileError, Error, InputError, NotProved, ServerError
+    from .host import Judgement, extension, judge
     from .kernels import Formula, Kernel, formula, ptx
     from .nvcc import cuda
     from .prepared import Prepared, prepare
@@ -46,6 +47,7 @@ __all__ = [
     "Finding",
     "Formula",
     "InputError",
+    "Judgement",
     "Kernel",
     "Lifted",
     "NotProved",
@@ -63,9 +65,11 @@ __all__ = [
     "classes",
     "cuda",
     "explain",
+    "extension",
     "fake",
     "formula",
     "function",
+    "judge",
     "lift",
     "prepare",
     "ptx",
@@ -91,6 +95,7 @@ _MODULES = {
     "Finding": "results",
     "Formula": "kernels",
     "InputError": "errors",
+    "Judgement": "host",
     "Kernel": "kernels",
     "Lifted": "answers",
     "NotProved": "errors",
@@ -107,9 +112,11 @@ _MODULES = {
     "classes": "api",
     "cuda": "nvcc",
     "explain": "api",
+    "extension": "host",
     "fake": "recording",
     "formula": "kernels",
     "function": "trace",
+    "judge": "host",
     "lift": "api",
     "prepare": "prepared",
     "ptx": "kernels",

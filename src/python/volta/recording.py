@@ -16,6 +16,7 @@ reads it, else scratch; `calls.returns(y, ...)` says which are outputs, and in w
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -192,6 +193,15 @@ class Recording:
         arrays = {i: given[n] for i, n in enumerate(kernel.names) if n in given and arg.is_array(given[n])}
         self._calls.append(_Call(kernel, {i: self._find(v) for i, v in arrays.items()}))
 
+    def adopted(self, kernel: Kernel, values: Mapping[str, Any]) -> None:
+        """Writes down a launch of host code: `values` are what stands for its arrays, by their names."""
+        memory: dict[int, tuple[Memory, int]] = {}
+        for position, given in kernel.args.items():
+            if isinstance(given, arg.View):
+                found = self._find(values[given.array.name or ""])
+                memory[position] = (found[0], found[1] + given.offset)
+        self._calls.append(_Call(kernel, memory))
+
     def made(self, value: Any, contents: str | None = None, computed_by: str | None = None) -> None:
         """Notes memory that the wrapper makes, or that something else than a launch writes."""
         memory, _ = self._find(value)
@@ -261,16 +271,41 @@ def fake(*shape: int, dtype: object = "f32", role: str = "in") -> Any:
     return out
 
 
+_under_way: list[Recording] = []
+
+
+def under_way() -> Recording | None:
+    """The innermost recording that is under way."""
+    return _under_way[-1] if _under_way else None
+
+
 @contextlib.contextmanager
 def record(arch: int = 80) -> Iterator[Recording]:
-    """Inside, launches of Triton kernels are recorded and nothing runs.
+    """Inside, launches of Triton kernels and of `volta.extension` are recorded and nothing runs.
 
-    Of an autotuned function the first configuration is taken. Raises `CompileError` where Triton rejects a kernel.
+    Of an autotuned function the first configuration is taken; `load_inline` and `load` of torch give extensions of ours.
+    Raises `CompileError` where a compiler rejects a kernel.
     """
+    out = Recording()
+    with contextlib.ExitStack() as stack:
+        _under_way.append(out)
+        stack.callback(_under_way.remove, out)
+        if importlib.util.find_spec("triton") is not None:
+            stack.enter_context(_triton(out, arch))
+        if "torch" in sys.modules:
+            from .fake_tensors import watched
+            from .host.extensions import instead
+
+            stack.enter_context(watched(out, arch))
+            stack.enter_context(instead())
+        yield out
+
+
+@contextlib.contextmanager
+def _triton(out: Recording, arch: int) -> Iterator[None]:
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction, KernelInterface
 
-    out = Recording()
     classes = (JITFunction, Autotuner, Heuristics)
     before = [(c, c.run) for c in classes]
 
@@ -297,11 +332,7 @@ def record(arch: int = 80) -> Iterator[Recording]:
         for c, original in before:
             c.run = run
             stack.callback(setattr, c, "run", original)
-        if "torch" in sys.modules:
-            from .fake_tensors import watched
-
-            stack.enter_context(watched(out, arch))
-        yield out
+        yield
 
 
 def _argument(recording: Recording, value: Any) -> Any:

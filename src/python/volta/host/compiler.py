@@ -1,8 +1,8 @@
 """Extensions compiled for the recorder: device code to PTX, host code for the CPU against the stand-ins.
 
 The compilers read foreign text (`#include "/etc/passwd"`, `.incbin`), so they run confined, in a folder of their own, without
-network and with an emptied environment. What they made is kept under a hash of everything that went in, in a folder of the user's own
-that no confined process can write.
+network and with an emptied environment. What they made is kept under a hash of everything that went in, in a folder of the
+user's own that no confined process can write.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr\s+(?:\.\w+\s+)*?(?:\.align\s+\d+\s+)?)?([\w$]+)(?:\[(\d+)\])?"
 )
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
-_GAP = re.compile(r"(?:at|torch|c10|cublas|curand|thrust|pybind11|py|volta_host)\b")
 
 
 class Failed(Error):
@@ -90,7 +89,7 @@ def kernels_of(ptx: str, file: str) -> dict[str, Json]:
 
 
 def _size(kind: str) -> int:
-    return _SIZES[kind.lstrip("bsuf")] if kind.lstrip("bsuf") in _SIZES else 4
+    return _SIZES.get(kind.lstrip("bsuf"), 4)
 
 
 def cache() -> Path:
@@ -150,7 +149,7 @@ def _toolkit() -> tuple[str, str]:
 
 @functools.cache
 def _stand_in(unconfined: bool) -> Path:
-    """The generated headers and the objects that every extension links; made once for each torch and each version of this package."""
+    """The generated headers and the objects that every extension links; made once for each version of torch and of this package."""
     texts = [p.read_bytes() for p in (*sorted(_INCLUDE.rglob("*.*")), _HERE / "standin.py")]
     version = subprocess.run(
         [sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=False
@@ -241,7 +240,7 @@ def _device_flags(flags: Sequence[str]) -> tuple[list[str], str | None]:
 
 def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = False) -> Built:
     """An extension of `cpp` and `cuda` texts; `functions` are bound where no text has a PYBIND11_MODULE."""
-    compiler, root = _toolkit()
+    compiler, _ = _toolkit()
     stand_in = _stand_in(unconfined)
     flags, target = _device_flags(asked.get("flags", ()))
     text = "\n".join([*asked["cuda"], *asked["cpp"]])
@@ -318,7 +317,12 @@ def _compile(
             "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
             "-D__CUDA_NO_HALF2_OPERATORS__",
         ]
-    device += ["-gencode", f"arch=compute_{arch},code=compute_{arch}", "-Xcompiler", "-fPIC,-fvisibility=hidden,-O0,-w"]
+    device += [
+        "-gencode",
+        f"arch=compute_{arch},code=compute_{arch}",
+        "-Xcompiler",
+        "-fPIC,-O0,-w" if program else "-fPIC,-fvisibility=hidden,-O0,-w",
+    ]
     commands, objects = [], []
     for at, text in enumerate(asked["cuda"]):
         head = "" if asked.get("whole") or program else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
@@ -394,13 +398,12 @@ def _failure(said: str) -> Failed:
         r"(torch|ATen|c10|cub|thrust|cutlass|cute|cudnn|curand|cusparse|cufft|cusolver|pybind11|nvtx|nccl|mma)", header[1]
     ):
         return Failed("unsupported", f"the stand-in has no header {header[1]}")
-    lacks = re.search(r"class \"?at::Tensor\"? has no member \"?(\w+)|‘class at::Tensor’ has no member named ‘(\w+)’", text)
-    lacks = lacks or re.search(
-        r"namespace \"(?:at|torch|c10|pybind11)[\w:]*\" has no member \"(\w+)\"|‘(\w+)’ is not a member of ‘(?:at|torch|c10|pybind11)",
-        text,
-    )
-    if lacks and in_torch(next(w for w in lacks.groups() if w)):
-        return Failed("unsupported", f"the stand-in lacks {next(w for w in lacks.groups() if w)}:\n{text}")
+    plain = text.translate({0x2018: "'", 0x2019: "'", ord('"'): "'"})
+    lacks = re.search(r"class '?at::Tensor'? has no member (?:named )?'?(\w+)", plain)
+    lacks = lacks or re.search(r"namespace '(?:at|torch|c10|pybind11)[\w:]*' has no member '(\w+)'", plain)
+    lacks = lacks or re.search(r"'(\w+)' is not a member of '(?:at|torch|c10|pybind11)", plain)
+    if lacks and in_torch(lacks[1]):
+        return Failed("unsupported", f"the stand-in lacks {lacks[1]}:\n{text}")
     return Failed("compile", text)
 
 

@@ -156,12 +156,10 @@ def enter(
     notes = _namespaces(programs)
     if _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise Refused("no_new_privs was refused")
-    for layer in (lambda: _landlock(read, write, programs), lambda: _seccomp(programs)):
-        try:
-            layer()
-        except Refused:
-            if not allow_unconfined:
-                raise
+    with contextlib.suppress(*([Refused] if allow_unconfined else [])):
+        _landlock(read, write, programs)
+    with contextlib.suppress(*([Refused] if allow_unconfined else [])):
+        _seccomp(programs)
     return notes
 
 

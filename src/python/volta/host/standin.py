@@ -53,7 +53,82 @@ _RETURNS = {
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 #: What the header defines by hand, words of C++, and functions that only torch's interpreter has.
 _BY_HAND = frozenset(
-    ["to", "contiguous", "item", "cuda", "cpu", "size", "stride", "dim", "numel", "is_contiguous", "is_floating_point", "data", "storage_offset", "tensor", "as_tensor", "from_blob", "device", "layout", "requires_grad", "requires_grad_", "is_cuda", "element_size", "nbytes", "sizes", "strides", "type", "is_same", "get_device", "is_sparse", "itemsize", "is_pinned", "defined", "sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "and", "or", "xor", "not", "bool", "int", "float", "double", "long", "short", "char", "default", "is_non_overlapping_and_dense", "options", "dtype", "grad", "retains_grad", "output_nr", "is_cpu", "Float", "Int", "Bool"]
+    (
+        *(
+            "to",
+            "contiguous",
+            "item",
+            "cuda",
+            "cpu",
+            "size",
+            "stride",
+            "dim",
+        ),
+        *(
+            "numel",
+            "is_contiguous",
+            "is_floating_point",
+            "data",
+            "storage_offset",
+            "tensor",
+            "as_tensor",
+            "from_blob",
+        ),
+        *(
+            "device",
+            "layout",
+            "requires_grad",
+            "requires_grad_",
+            "is_cuda",
+            "element_size",
+            "nbytes",
+            "sizes",
+        ),
+        *(
+            "strides",
+            "type",
+            "is_same",
+            "get_device",
+            "is_sparse",
+            "itemsize",
+            "is_pinned",
+            "defined",
+        ),
+        *(
+            "sym_size",
+            "sym_stride",
+            "sym_numel",
+            "sym_storage_offset",
+            "and",
+            "or",
+            "xor",
+            "not",
+        ),
+        *(
+            "bool",
+            "int",
+            "float",
+            "double",
+            "long",
+            "short",
+            "char",
+            "default",
+        ),
+        *(
+            "is_non_overlapping_and_dense",
+            "options",
+            "dtype",
+            "grad",
+            "retains_grad",
+            "output_nr",
+            "is_cpu",
+            "Float",
+        ),
+        *(
+            "Int",
+            "Bool",
+        ),
+    )
 )
 _SCHEMA = re.compile(r"aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 _ARGUMENT = re.compile(r"(?P<type>[\w\[\]?]+)(?:\([^)]*\))?(?P<more>[\[\]\d?]*) (?P<name>\w+)(?:=(?P<default>.*))?$")
@@ -189,7 +264,9 @@ class _Signature:
 
 def generate(schemas: Iterable[str]) -> dict[str, str]:
     """The texts of `methods.inc`, `functions.inc` and `definitions.cpp`."""
-    methods, functions, bodies = [], [], ["#include <volta/host.h>", "using namespace volta_host;", "namespace at {"]
+    methods: list[str] = []
+    functions: list[str] = []
+    bodies = ["#include <volta/host.h>", "using namespace volta_host;", "namespace at {"]
     taken: set[tuple[bool, str, tuple[str, ...]]] = set()
     ambiguous: set[tuple[bool, str, tuple[str, ...]]] = set()
     # An overload without a name is the operator itself: it goes first, so that it wins where two have one signature.

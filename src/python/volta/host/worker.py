@@ -60,6 +60,8 @@ class Zygote:
             "PYTHONDONTWRITEBYTECODE": "1",
             "HOME": "/nonexistent",
         }
+        # torch asks for a name of the user, whom a namespace hides.
+        environment |= {"USER": "volta", "LOGNAME": "volta", "TORCHINDUCTOR_CACHE_DIR": "/nonexistent"}
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", code],
             env=environment,
@@ -110,7 +112,7 @@ class Zygote:
         status = json.loads(self._line() or b"{}")
         if not status:
             raise Error("the process that records ended")
-        if done is None or "done" not in done:
+        if done is None or not _is_recording(done.get("done")):
             return {
                 "stopped": "limit" if status["late"] else "died",
                 "message": _ending(status),
@@ -120,6 +122,13 @@ class Zygote:
             }
         out: Json = done["done"]
         return out
+
+
+def _is_recording(done: object) -> bool:
+    """Whether a job's last message has the form of a recording; what it says is judged later."""
+    if not isinstance(done, dict) or not all(isinstance(done.get(k), list) for k in ("events", "gaps", "storages")):
+        return False
+    return all(isinstance(e, dict) for e in (*done["events"], *done["storages"]))
 
 
 def _ending(status: Json) -> str:
@@ -168,7 +177,7 @@ class Talk:
     def answer(self, message: Json) -> Json:
         """The answer to one question: a compilation."""
         asked = message.get("compile")
-        if not _is_compilation(asked):
+        if not isinstance(asked, dict) or not _is_compilation(asked):
             return {"category": "unknown", "message": "no such question"}
         started = time.monotonic()
         try:
@@ -185,10 +194,7 @@ class Talk:
         return built.answer(str(own))
 
 
-def _is_compilation(asked: object) -> bool:
-    if not isinstance(asked, Mapping):
-        return False
-
+def _is_compilation(asked: Json) -> bool:
     def texts(v: object) -> bool:
         return isinstance(v, list) and len(v) < 64 and all(isinstance(t, str) and len(t) < 1 << 20 for t in v)
 

@@ -28,6 +28,11 @@ def main(descriptor: int) -> None:
 
         with FakeTensorMode():
             torch.zeros(1) + 1
+        # What the first trace imports is imported once.
+        from ..arg import array
+        from ..trace import formula_of
+
+        formula_of(torch.nn.ReLU(), {"x": array((2,))}, library="torch")
     wire = socket.socket(fileno=descriptor)
     wire.sendall(b"ready\n")
     while True:
@@ -79,7 +84,19 @@ def _child(asked: dict[str, object], read: int, write: int) -> None:
     except BaseException as e:
         with contextlib.suppress(OSError):
             os.write(
-                write, json.dumps({"done": {"stopped": "confinement", "message": f"{type(e).__name__}: {e}"}}).encode() + b"\n"
+                write,
+                json.dumps(
+                    {
+                        "done": {
+                            "stopped": "confinement",
+                            "message": f"{type(e).__name__}: {e}",
+                            "events": [],
+                            "gaps": [],
+                            "storages": [],
+                        }
+                    }
+                ).encode()
+                + b"\n",
             )
     finally:
         with contextlib.suppress(Exception):

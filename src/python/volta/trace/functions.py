@@ -134,7 +134,7 @@ def formula_of(
     if len(results) != len(outputs):
         raise InputError(f"the function returns {len(results)} arrays, and there are {len(outputs)} outputs")
     definitions = [_definition(trace, n, a, r) for (n, a), r in zip(outputs.items(), results)]
-    return Formula("; ".join(_with_helpers(d, trace.helpers) for d in definitions), given, dict(outputs))
+    return Formula("; ".join(_with_helpers(d, trace.helpers) for d in definitions), given, dict(outputs), trace.shapes)
 
 
 def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:

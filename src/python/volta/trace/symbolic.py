@@ -84,6 +84,7 @@ class Trace:
 
     def __init__(self, taken: set[str] | None = None) -> None:
         self.helpers: list[str] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.taken = set(taken or ())
         self._variables = itertools.count()
         self._names = itertools.count()
@@ -132,6 +133,7 @@ class Trace:
         text = bare(element(index))
         if kind == "bool":
             text = f"if {text} then 1 else 0"
+        self.shapes[name] = tuple(int(n) for n in shape)
         self.helpers.append(f"{name}[{', '.join(index)}] = {text}")
         if kind == "bool":
             return Symbolic(self, shape, lambda at: f"({name}[{', '.join(at)}] = 1)", "bool", 1)
