@@ -176,7 +176,8 @@ def _digest(t: torch.Tensor) -> str:
 
 def _mark(t: torch.Tensor, what: str, name: str) -> None:
     s = bridge.place(t)
-    s.host, s.state = False, what
+    # How it was made is the past: what it holds now is what it starts with.
+    s.host, s.state, s.used = False, what, False
     s.name = s.name or name
 
 
