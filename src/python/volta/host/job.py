@@ -323,6 +323,9 @@ def _first_call(task: dict[str, Any], model: Any, inputs: list[Any]) -> Json:
     before = len(bridge.state.by_number)
     torch.manual_seed(SEED + 3)
     others = list(task["get_inputs"]())
+    # How inputs are drawn is no part of a call.
+    bridge.state.events.clear()
+    bridge.state.operations.clear()
     names = []
     for i, value in enumerate(others):
         if isinstance(value, torch.Tensor):
