@@ -129,6 +129,44 @@ def _liger_cross_entropy(module: Any) -> Callable[..., Any]:
     return lambda a, t: module.cross_entropy_forward(a, t, None, -100, 0.0, 0.0, "mean", None, False)[0]
 
 
+def attorch() -> list[Case]:
+    """attorch: layers with weights of their own."""
+    sys.path.insert(0, os.environ["ATTORCH"])
+    # It looks for a device when it is imported; weights that are made here come from outside of what is recorded.
+    with volta.record():
+        return _attorch(importlib.import_module("attorch"))
+
+
+def _attorch(a: Any) -> list[Case]:
+    x, image = (3, 20), (2, 3, 4, 4)
+    plain: dict[str, Callable[..., Any]] = {
+        "Sigmoid": torch.sigmoid, "LogSigmoid": F.logsigmoid, "Tanh": torch.tanh, "ReLU": F.relu, "SiLU": F.silu,
+        "ReLU6": F.relu6, "Hardsigmoid": F.hardsigmoid, "Hardtanh": F.hardtanh, "Hardswish": F.hardswish, "SELU": F.selu,
+        "Mish": F.mish, "Softplus": F.softplus, "Softsign": F.softsign, "Tanhshrink": F.tanhshrink, "LeakyReLU": F.leaky_relu,
+        "ELU": F.elu, "CELU": F.celu, "Hardshrink": F.hardshrink, "Softshrink": F.softshrink, "GELU": F.gelu,
+    }  # fmt: skip
+    cases = [Case("attorch", n, lambda v, n=n: getattr(a, n)()(v), f, (x,)) for n, f in plain.items()]
+    found = [
+        ("GELU, tanh", lambda v: a.GELU("tanh")(v), lambda v: F.gelu(v, approximate="tanh"), (x,)),
+        ("Softmax", lambda v: a.Softmax(-1)(v), lambda v: torch.softmax(v, -1), (x,)),
+        ("Softmin", lambda v: a.Softmin(-1)(v), lambda v: F.softmin(v, -1), (x,)),
+        ("LogSoftmax", lambda v: a.LogSoftmax(-1)(v), lambda v: F.log_softmax(v, -1), (x,)),
+        ("LayerNorm", a.LayerNorm(20), lambda v, w, b: F.layer_norm(v, (20,), w, b), (x,)),
+        ("RMSNorm", a.RMSNorm(20, eps=1e-6), lambda v, w: F.rms_norm(v, (20,), w, 1e-6), (x,)),
+        ("GLU", lambda v: a.GLU(-1)(v), lambda v: F.glu(v, -1), (x,)),
+        ("Linear", a.Linear(20, 6), lambda v, w, b: v @ w + b, (x,)),
+        ("Linear, GELU", a.Linear(20, 6, act_func="gelu"), lambda v, w, b: F.gelu(v @ w + b), (x,)),
+        ("Conv2d", a.Conv2d(3, 4, 3, padding=1, bias=False), lambda v, w: F.conv2d(v, w, padding=1), (image,)),
+        ("BatchNorm2d", a.BatchNorm2d(3, track_running_stats=False), lambda v, w, b: F.batch_norm(v, None, None, w, b, training=True), (image,)),
+        ("MSELoss", lambda v, t: a.MSELoss(reduction="none")(v, t), lambda v, t: F.mse_loss(v, t, reduction="none"), (x, x)),
+        ("L1Loss", lambda v, t: a.L1Loss(reduction="none")(v, t), lambda v, t: (v - t).abs(), (x, x)),
+        ("SmoothL1Loss", lambda v, t: a.SmoothL1Loss(reduction="none")(v, t), lambda v, t: F.smooth_l1_loss(v, t, reduction="none"), (x, x)),
+        ("HuberLoss", lambda v, t: a.HuberLoss(reduction="none")(v, t), lambda v, t: F.huber_loss(v, t, reduction="none"), (x, x)),
+        ("NLLLoss", lambda v, t: a.NLLLoss(reduction="none")(v, t), lambda v, t: F.nll_loss(v, t, reduction="none"), (x, ((3,), "s64"))),
+    ]
+    return [*cases, *(Case("attorch", *case) for case in found)]
+
+
 def main() -> None:
     """Prints a table."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -145,7 +183,7 @@ def main() -> None:
                 print(f"| {case.project} | {case.name} | {verdict} | {seconds:.1f} | {' '.join(note.split())[:160].replace('|', '/')} |", flush=True)
 
 
-SOURCES = [liger]
+SOURCES = [liger, attorch]
 
 if __name__ == "__main__":
     main()

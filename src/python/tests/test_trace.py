@@ -129,11 +129,11 @@ def test_names_that_the_grammar_reserves() -> None:
 
 def test_strides_are_those_of_the_memory() -> None:
     x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
-    row = np.broadcast_to(np.float32([1, 2, 3, 4]), (3, 4))
+    row = np.broadcast_to(np.arange(1.0, 5.0, dtype=np.float32), (3, 4))
     formula = volta.function(lambda a, b: a + b, {"a": x.T, "b": row.T})
-    values = {"a": x.ravel(), "b": np.float32([1, 2, 3, 4])}
+    values = {"a": x.ravel(), "b": np.arange(1.0, 5.0, dtype=np.float32)}
     np.testing.assert_allclose(evaluate(formula.text, "y", (4, 3), values), x.T + row.T)
-    transposed = volta.arg.coerce(np.zeros((3, 4), np.float32).T)
+    transposed = volta.arg.array(np.zeros((3, 4), np.float32).T)
     formula = formula_of(lambda a: a * 2, {"a": volta.arg.array(x.T)}, {"y": transposed})
     np.testing.assert_allclose(evaluate(formula.text, "y", (12,), values), 2 * x.ravel())
     with pytest.raises(volta.InputError, match="gaps"):

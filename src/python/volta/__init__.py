@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 # What a name is comes from its module when it is asked for: the replay of certificates imports nothing of all this.
 if TYPE_CHECKING:
-    from . import arg, recording
+    from . import arg, ray, recording
     from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
     from .api import check, classes, explain, lift, race, rows, run, slack
     from .errors import CompileError, Error, InputError, NotProved, ServerError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .trace import function
     from .triton_kernels import every as triton_configs
     from .triton_kernels import triton
+    from .tuning import same_bits
     from .verification import verify
 
 try:
@@ -73,10 +74,12 @@ __all__ = [
     "prepare",
     "ptx",
     "race",
+    "ray",
     "record",
     "recording",
     "rows",
     "run",
+    "same_bits",
     "slack",
     "triton",
     "triton_configs",
@@ -121,6 +124,7 @@ _MODULES = {
     "record": "recording",
     "rows": "api",
     "run": "api",
+    "same_bits": "tuning",
     "slack": "api",
     "triton": "triton_kernels",
     "verify": "verification",

@@ -291,6 +291,10 @@ class Result:
         """One sentence for whoever wrote the candidate."""
         if self.category == "proved":
             return "Proved."
+        if self.category == "denied":
+            return "denied: " + next((str(w) for w in self.warnings if w.kind in self.denied), ", ".join(self.denied))
+        if self.category == "compile":
+            return next((line for line in self.text.splitlines() if "error" in line), self.text.strip().splitlines()[0])
         if self.defects:
             return str(self.defects[0])
         example = self.counterexample

@@ -131,6 +131,7 @@ class Checker:
         self.readings = Readings(certificate, constants)
         self.result = Result()
         self.seen: list[dict[int, int]] = [{}, {}]
+        self.written: dict[int, set[tuple[tuple[int, int], ...]]] = {}
 
     def run(self, domain: Any, inputs: Inputs, as_read: bool) -> Run:
         memories, tests, outcomes, excused, steps = [], [], [], set(), 0
@@ -155,6 +156,8 @@ class Checker:
 
     def launch(self, side: str, domain: Any, inputs: Inputs, as_read: bool) -> tuple[Launch, list[Memory | None]]:
         entry = self.certificate[side]
+        if entry["warp_sync"]:
+            raise Cannot("warps whose lanes run in lock step")
         space = Space(inputs.rng)
         arrays: list[Memory | None] = []
         for i, a in enumerate(self.certificate["arrays"]):
@@ -282,10 +285,21 @@ class Checker:
                 continue
             spans = [(at, at + n) for memories in run.memories if (m := memories[i]) for at, (n, _) in m.cells.items()]
             written = union(spans)
-            if not entry["partial"] and written != union(lists.get(i, [])):
-                raise Refuted(f"the kernels write {_text(written)} of {entry['name']}, and {_text(lists.get(i, []))} are listed")
-            if entry["partial"] and union([*written, *lists.get(i, [])]) != written:
-                raise Refuted(f"no kernel writes all of {_text(lists.get(i, []))} of {entry['name']}, which are listed")
+            listed = union(lists.get(i, []))
+            if not entry["partial"] and union([*written, *listed]) != listed:
+                raise Refuted(f"the kernels write {_text(written)} of {entry['name']}, and {_text(listed)} are listed")
+            if entry["bytes"] is not None and listed and listed[-1][1] > entry["bytes"]:
+                raise Refuted(f"{_text(listed)} of {entry['name']} are listed, which has {entry['bytes']}")
+            self.written.setdefault(i, set()).add(tuple(written))
+
+    def never_written(self) -> None:
+        """Bytes that are listed and never written, unless data choose what is written."""
+        for m in self.certificate["matched"]:
+            seen = self.written.get(m["array"], set())
+            listed = union(ranges(m["bytes"]))
+            if len(seen) == 1 and union([*next(iter(seen)), *listed]) != list(next(iter(seen))):
+                name = self.certificate["arrays"][m["array"]]["name"]
+                raise Refuted(f"{_text(listed)} of {name} are listed, and {_text(list(next(iter(seen))))} are written")
 
     # The whole.
 
@@ -293,6 +307,7 @@ class Checker:
         samples = self.certificate["regions"]["samples"]
         self.result.samples = len(samples)
         failing = self.sweep(as_read=True)
+        self.never_written()
         if failing and self.readings.values:
             exactly = self.sweep(as_read=False)
             failing = {k: v for k, v in failing.items() if k in exactly}
@@ -342,7 +357,8 @@ class Checker:
                 self.result.beyond += 1
                 continue
             failing.update(self.differing(self.reals, run))
-            if not self.result.beyond:
+            # Where no test decides an output, there is one region.
+            if self.certificate["regions"]["tests"] and not self.result.beyond:
                 self.new_region(run)
         return failing
 
@@ -365,6 +381,7 @@ class Checker:
             failing = self.differing(field_of, run)
             if failing:
                 raise Refuted(failing[min(failing)])
+        self.never_written()
         bound = Fraction(self.result.elements) * Fraction(max(field_of.degree, 1), prime) ** runs
         digits = 0
         while bound < 1 and digits < 400:

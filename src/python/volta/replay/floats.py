@@ -205,7 +205,7 @@ class Floats(Base):
 
         def fabs(v: Any) -> Any:
             negative = d.order(v, d.number(0)) == -1
-            launch.test(line, int(negative))
+            launch.outcomes.append(int(negative))
             return d.neg(v) if negative else v
 
         if name == "abs":

@@ -196,7 +196,7 @@ def _names(text: str) -> set[str]:
 
 def function(
     f: Callable[..., Any],
-    shapes: Mapping[str, tuple[int, ...] | arg.Array],
+    shapes: Mapping[str, Any],
     library: Library | None = None,
     **numbers: Any,
 ) -> Formula:
