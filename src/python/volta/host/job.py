@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 
 from . import bridge
 
@@ -66,6 +67,12 @@ def main(job: Json, channel: Channel) -> None:
         result = {"stopped": e.category, "message": str(e)}
     except bridge.Gap as e:
         result = {"stopped": "unsupported", "message": str(e)}
+    except DataDependentOutputException as e:
+        result = {
+            "stopped": "host-read",
+            "message": f"the host looks at a value that depends on data: {e}",
+            "trace": _trace(e, job),
+        }
     except MemoryError:
         result = {"stopped": "limit", "message": "the host code ran out of memory"}
     except BaseException as e:

@@ -231,6 +231,8 @@ def _stopped(recorded: Json, where: str) -> None:
     message = f"{where}: {recorded['message']}" + (f" ({recorded['trace']})" if recorded.get("trace") else "")
     if how in ("compile", "syntax", "unsupported", "limit"):
         raise _Ends(how, message)
+    if how == "host-read":
+        raise _Ends("unknown", message, "data-dependent-branch")
     if how == "raised":
         raise _Ends("launch", f"the host code raised {message}", verdict="defective")
     if how == "died":
