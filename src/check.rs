@@ -20,6 +20,7 @@ use crate::bits;
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
+use crate::grid::prepared::Runs;
 use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
@@ -38,6 +39,15 @@ use crate::{cases, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    check_prepared(layers, files, None)
+}
+
+/// The same, where the reference may have been run for another check.
+pub fn check_prepared(
+    layers: Layers,
+    files: &Files,
+    prepared: Option<&Runs>,
+) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let formula = match layers.formula()? {
@@ -85,6 +95,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         options: &options,
         limits,
         times: (start, parsed),
+        prepared,
     };
     let report = asked.judged(&mut setup.clone())?;
     cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
@@ -127,6 +138,8 @@ struct Asked<'a> {
     limits: Limits,
     /// When it began, and when the files were read.
     times: (Instant, Instant),
+    /// Where references are kept that were run.
+    prepared: Option<&'a Runs>,
 }
 
 /// A pair that was run, with what is left to be decided of it.
@@ -312,7 +325,9 @@ impl Asked<'_> {
     /// Runs the kernels where they are compared, and expands the formula there.
     fn run(&self, sides: &[&[Subject]]) -> Result<scope::Scope, Failure> {
         match (self.formula, sides) {
-            (None, &[reference, optimized]) => Ok(scope::run([reference, optimized])),
+            (None, &[reference, optimized]) => {
+                Ok(scope::run([reference, optimized], self.prepared))
+            }
             (Some(written), &[launches]) => {
                 scope::against(launches, |wanted| self.expanded(written, launches, wanted))
             }
@@ -419,7 +434,7 @@ impl Asked<'_> {
         if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
             return None;
         }
-        let [a, b] = scope::run([reference, optimized]).kernels;
+        let [a, b] = scope::run([reference, optimized], self.prepared).kernels;
         let a = a.outcome.into_clean(true).ok()?;
         let b = b.outcome.into_clean(true).ok()?;
         trial::run(sides, &a, &b, optimized_ran)

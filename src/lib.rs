@@ -54,7 +54,7 @@
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
-//!   `cases` once for each content of a few small integers.
+//!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates.
 //!
 //! # Invariants
 //!
@@ -85,6 +85,7 @@ pub mod kernel;
 pub mod lift;
 pub mod norm;
 pub mod number;
+pub mod prepared;
 pub mod progress;
 pub mod ptx;
 pub mod race;
