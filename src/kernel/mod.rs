@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::diag::{Source, Span};
 
 pub mod conditions;
+pub mod effects;
 pub mod error;
 pub mod lower;
 pub mod op;
@@ -86,7 +87,7 @@ pub use int_op::*;
 pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
-pub use schedule_use::{ScheduleUse, schedule_use};
+pub use schedule_use::ScheduleUse;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};

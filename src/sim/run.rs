@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::kernel::effects::effects;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::{ArrayId, Term, TermId};
@@ -131,27 +132,6 @@ pub fn run_noting(
     }
 }
 
-/// True for instructions at which lanes wait for each other.
-fn synchronises(op: &Op) -> bool {
-    if let Op::Async(op) = op {
-        return op.gathers();
-    }
-    matches!(
-        op,
-        Op::Bar { .. }
-            | Op::WarpSync { .. }
-            | Op::Shfl { .. }
-            | Op::Vote { .. }
-            | Op::Match { .. }
-            | Op::Redux { .. }
-            | Op::Elect { .. }
-            | Op::Mma(_)
-            | Op::Ldmatrix { .. }
-            | Op::Stmatrix { .. }
-            | Op::Movmatrix { .. }
-    )
-}
-
 impl Machine<'_> {
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
@@ -241,7 +221,7 @@ impl Machine<'_> {
                 }
                 let op = &self.inst(pc).op;
                 if !released
-                    && synchronises(op)
+                    && effects(op).gathers
                     && self.warps[w].live & !self.warps[w].blocked != mask
                 {
                     self.warps[w].jump(mask, pc.0);
@@ -249,7 +229,7 @@ impl Machine<'_> {
                     break;
                 }
                 released = false;
-                if synchronises(op) {
+                if effects(op).gathers {
                     self.warps[w].jump(mask, pc.0);
                 }
                 self.budget -= 1;
