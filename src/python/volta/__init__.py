@@ -14,12 +14,14 @@ from __future__ import annotations
 from importlib import metadata
 
 from . import arg, recording
-from .api import Prepared, check, explain, prepare, race, run
+from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
+from .api import check, classes, explain, lift, race, rows, run, slack
 from .errors import CompileError, Error, InputError, NotProved, ServerError
 from .kernels import Formula, Kernel, formula, ptx
 from .nvcc import cuda
+from .prepared import Prepared, prepare
 from .recording import Recording, fake, record
-from .results import Counterexample, Finding, Result, Site
+from .results import Counterexample, Finding, Replay, Result, Site
 from .trace import function
 from .triton_kernels import every as triton_configs
 from .triton_kernels import triton
@@ -31,6 +33,8 @@ except metadata.PackageNotFoundError:  # A checkout that is on the path, not ins
     __version__ = "0"
 
 __all__ = [
+    "BitClass",
+    "Classes",
     "CompileError",
     "Counterexample",
     "Error",
@@ -38,25 +42,34 @@ __all__ = [
     "Formula",
     "InputError",
     "Kernel",
+    "Lifted",
     "NotProved",
     "Prepared",
     "Recording",
+    "Replay",
     "Result",
+    "Rows",
     "ServerError",
     "Site",
+    "Slack",
+    "Sync",
     "arg",
     "check",
+    "classes",
     "cuda",
     "explain",
     "fake",
     "formula",
     "function",
+    "lift",
     "prepare",
     "ptx",
     "race",
     "record",
     "recording",
+    "rows",
     "run",
+    "slack",
     "triton",
     "triton_configs",
     "verify",

@@ -15,7 +15,6 @@ from typing import Any
 from . import arg, kernels
 from .errors import InputError
 from .kernels import Formula, Kernel
-from .results import Names
 
 Json = dict[str, Any]
 Side = Sequence[Kernel] | Formula
@@ -84,8 +83,8 @@ def _side(value: object) -> Side:
     return out
 
 
-def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, Names]:
-    """A request about sides of which one is a sequence, and the names for its report."""
+def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, dict[str, arg.Array]]:
+    """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
     out: Json = {"op": op, "formats": ["human"]}
     out |= {key: buffers.side(_side(value)) for key, value in sides.items()}
@@ -93,4 +92,4 @@ def request(op: str, sides: Mapping[str, object], options: Json, timeout: float 
     out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
     if timeout is not None:
         out["timeout"] = timeout
-    return out, Names({}, buffers.arrays)
+    return out, buffers.arrays
