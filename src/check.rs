@@ -9,8 +9,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-
+use crate::alone::bound;
 use crate::answer::coverage::Looked;
 use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
@@ -33,7 +32,7 @@ use crate::rounding::range::range;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{self, Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::{cases, trial};
 
@@ -68,13 +67,7 @@ pub fn check_prepared(
         one_launch_each(&specs, "--rounding")?;
     }
 
-    let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
-    let lowered: Vec<Result<Lowered, Failure>> = lowered.collect();
-    let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
-    let kernels = lowered.iter().zip(&specs);
-    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, &options.map);
-    let mut setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let (lowered, mut setup) = bound(&specs, &options.map, files)?;
     let parsed = Instant::now();
 
     if options.bits {

@@ -66,6 +66,7 @@
 //!   same bytes, but for its times, whatever the number of threads.
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
+mod alone;
 pub mod answer;
 pub mod any;
 pub mod bits;

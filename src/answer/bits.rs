@@ -68,9 +68,14 @@ pub fn table(classes: &[Class]) -> String {
     let mut out = String::new();
     for (i, class) in classes.iter().enumerate() {
         let members: Vec<String> = class.members.iter().map(usize::to_string).collect();
-        let kernels = if members.len() == 1 { "kernel" } else { "kernels" };
+        let kernels = if members.len() == 1 {
+            "kernel"
+        } else {
+            "kernels"
+        };
         out.push_str(&format!("class {i}: {kernels} {}\n", members.join(", ")));
-        let earlier = (class.differs.iter()).filter(|(j, _)| j.parse::<usize>().is_ok_and(|j| j < i));
+        let earlier =
+            (class.differs.iter()).filter(|(j, _)| j.parse::<usize>().is_ok_and(|j| j < i));
         for (other, example) in earlier {
             let why = match example {
                 Some(e) => e.message.as_str(),

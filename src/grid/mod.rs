@@ -26,8 +26,8 @@ use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side, Site, Stats,
-    UnknownKind, WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side,
+    Site, Stats, UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};

@@ -33,8 +33,7 @@ pub fn or_alone(
     if each.outcome.unknowns.is_empty() || !each.outcome.defects.is_empty() {
         return each;
     }
-    let decided =
-        |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
+    let decided = |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
     together(subject, ranks).filter(decided).unwrap_or(each)
 }
 

@@ -260,8 +260,6 @@ impl Live {
     /// True if a register is live before an instruction.
     fn before(&self, at: u32, r: RegId) -> bool {
         let i = at as usize * self.words + r.0 as usize / 64;
-        self.before
-            .get(i)
-            .is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
+        self.before.get(i).is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
     }
 }

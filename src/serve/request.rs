@@ -319,7 +319,10 @@ impl Request {
             }
             Request::Rows(r) => Some(&r.launch),
             Request::Classes(c) => Some(&c.launch),
-            Request::Version {} | Request::Explain { .. } | Request::Cancel { .. } | Request::Release { .. } => None,
+            Request::Version {}
+            | Request::Explain { .. }
+            | Request::Cancel { .. }
+            | Request::Release { .. } => None,
         }
     }
 }

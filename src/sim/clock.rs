@@ -35,8 +35,8 @@ mod snapshot;
 use agent::Agents;
 pub use agent::EventId;
 pub use carried::Carried;
-pub use known::Known;
 use exit::Exits;
+pub use known::Known;
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 

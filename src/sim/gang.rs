@@ -166,8 +166,10 @@ impl<'k> Gang<'k> {
         let next: Vec<(Waiting, Ready)> = match reads.is_empty() {
             false => reads.into_iter().map(|w| (w, Ready::Reads)).collect(),
             true => {
-                let mut updates: Vec<Waiting> =
-                    all().filter(|w| w.1 == Ready::Updates).map(|w| w.0).collect();
+                let mut updates: Vec<Waiting> = all()
+                    .filter(|w| w.1 == Ready::Updates)
+                    .map(|w| w.0)
+                    .collect();
                 updates.sort_unstable_by_key(|w| (w.cta, w.w, w.lane));
                 match updates.len() {
                     0 => Vec::new(),
@@ -338,8 +340,14 @@ fn compare(whole: &mut Outcome, other: &Ended, choices: &[Choice], grid: &Grid) 
         threads: vec![c.by.1],
         text: "comes first".into(),
     };
-    let differ = choices.iter().zip(&other.choices).find(|(a, b)| a.taken != b.taken);
-    let sites: Vec<Site> = differ.into_iter().flat_map(|(a, b)| [site(a), site(b)]).collect();
+    let differ = choices
+        .iter()
+        .zip(&other.choices)
+        .find(|(a, b)| a.taken != b.taken);
+    let sites: Vec<Site> = differ
+        .into_iter()
+        .flat_map(|(a, b)| [site(a), site(b)])
+        .collect();
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.outcome.writes.keys());
     for a in arrays {
@@ -404,7 +412,9 @@ fn add(whole: &mut Outcome, found: Outcome, cta: [u32; 3]) {
     all.extend(found.assumptions);
     whole.assumptions = all.into_iter().collect();
     whole.stats.add(&found.stats);
-    whole.executed.resize(found.executed.len().max(whole.executed.len()), 0);
+    whole
+        .executed
+        .resize(found.executed.len().max(whole.executed.len()), 0);
     for (all, own) in whole.executed.iter_mut().zip(&found.executed) {
         *all += own;
     }
@@ -489,7 +499,8 @@ impl Machine<'_> {
             self.site_of((a.0, a.1), verb(a.2)),
             self.site_of((b.0, b.1), verb(b.2)),
         ];
-        let ctas = [&sites[0], &sites[1]].map(|s| crate::spec::launch::show(s.cta.unwrap_or([0; 3])));
+        let ctas =
+            [&sites[0], &sites[1]].map(|s| crate::spec::launch::show(s.cta.unwrap_or([0; 3])));
         let what = format!(
             "{} of {place} by CTA {} and {} by CTA {}",
             a.2.name(),
@@ -505,12 +516,15 @@ impl Machine<'_> {
                 });
             }
             Fault::Scope => {
-                let why = "the scope of one is not the device, so that it is not atomic for the other";
+                let why =
+                    "the scope of one is not the device, so that it is not atomic for the other";
                 return self.defect_counted(DefectKind::DataRace, f.count, sites, || {
                     format!("{what}: {why}")
                 });
             }
-            Fault::Same => "nothing orders them, and whether the values are equal is not looked into",
+            Fault::Same => {
+                "nothing orders them, and whether the values are equal is not looked into"
+            }
             Fault::Open => "nothing orders them for certain",
         };
         self.unknown(UnknownKind::Undecided, sites, || format!("{what}: {open}"));

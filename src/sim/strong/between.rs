@@ -152,9 +152,8 @@ impl Machine<'_> {
                 who: (e.cta, Tid(e.who.0)),
                 at: e.at,
             };
-            let observed = || {
-                e.kind.strong() && self.is_observed(&self.key(at.0, e.element.0), by.who, t)
-            };
+            let observed =
+                || e.kind.strong() && self.is_observed(&self.key(at.0, e.element.0), by.who, t);
             if !e.agent && (self.knows(t, by) || observed()) {
                 continue;
             }

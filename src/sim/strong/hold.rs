@@ -16,13 +16,13 @@ use rustc_hash::FxHashSet;
 use crate::kernel::operands::{defs, uses};
 use crate::kernel::{AtomOp, Kernel, NumTy, Op, Pc, RegId};
 
-use super::location::{Key, Observed};
 use super::super::machine::{Machine, Stop};
 use super::super::memory::extend;
 use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
 use super::Who;
+use super::location::{Key, Observed};
 use crate::sim::Tid;
 
 /// Instructions of the longest walk through a body.
@@ -129,9 +129,7 @@ impl Waiting {
 pub fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) -> Option<u64> {
     match (op, ty) {
         (AtomOp::Exch, _) => b,
-        (AtomOp::Cas, NumTy::Int(t)) => {
-            Some(super::super::int::atom_int(op, t, old, b?, c?))
-        }
+        (AtomOp::Cas, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, c?)),
         (_, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, 0)),
         (_, NumTy::Float(_)) => None,
     }
@@ -160,9 +158,13 @@ impl Machine<'_> {
     pub fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
         let (access, addr, packed) = match &self.inst(pc).op {
             Op::Ld { access, addr, .. } => (*access, *addr, 1),
-            Op::Atom { access, addr, lanes, srcs, .. } if srcs.len() == 1 => {
-                (*access, *addr, u32::from(*lanes))
-            }
+            Op::Atom {
+                access,
+                addr,
+                lanes,
+                srcs,
+                ..
+            } if srcs.len() == 1 => (*access, *addr, u32::from(*lanes)),
             _ => return None,
         };
         let bytes = access.ty.bits() / 8 * packed;
@@ -197,7 +199,13 @@ impl Machine<'_> {
             return Ready::Open;
         };
         let new = match &self.inst(pc).op {
-            Op::Atom { access, op, srcs, cas, .. } => {
+            Op::Atom {
+                access,
+                op,
+                srcs,
+                cas,
+                ..
+            } => {
                 let number = |v| match v {
                     Val::Conc(n) => Some(n),
                     _ => None,
@@ -230,14 +238,26 @@ impl Machine<'_> {
         }
         let saved: Vec<_> = written
             .iter()
-            .map(|r| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .map(|r| {
+                (
+                    *r,
+                    self.warps[w].get(*r, lane),
+                    self.warps[w].prov(*r, lane),
+                )
+            })
             .collect();
         let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
         let (dst, ty) = match &self.inst(pc).op {
             Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
             Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
-            _ => (None, NumTy::Int(crate::kernel::IntTy { width: 32, signed: false })),
+            _ => (
+                None,
+                NumTy::Int(crate::kernel::IntTy {
+                    width: 32,
+                    signed: false,
+                }),
+            ),
         };
         if let Some(d) = dst {
             let width = self.width(d);
@@ -256,7 +276,12 @@ impl Machine<'_> {
     }
 
     /// Walks a body: true if it is left, false if it leads back.
-    fn walk_body(&mut self, (w, lane): (usize, usize), pc: Pc, body: &FxHashSet<u32>) -> Option<bool> {
+    fn walk_body(
+        &mut self,
+        (w, lane): (usize, usize),
+        pc: Pc,
+        body: &FxHashSet<u32>,
+    ) -> Option<bool> {
         let mut at = Pc(pc.0 + 1);
         for _ in 0..MAX_WALK {
             if at == pc {
@@ -300,7 +325,11 @@ impl Machine<'_> {
         }
         let mut all: Vec<RegId> = all.into_iter().collect();
         all.sort_unstable_by_key(|r| r.0);
-        Some(all.iter().map(|r| (*r, self.warps[w].get(*r, lane))).collect())
+        Some(
+            all.iter()
+                .map(|r| (*r, self.warps[w].get(*r, lane)))
+                .collect(),
+        )
     }
 
     /// Does a value end the loop of a lane that had these registers? Another lane computes it.
@@ -308,7 +337,13 @@ impl Machine<'_> {
         let (w, lane) = by;
         let saved: Vec<_> = of
             .iter()
-            .map(|(r, _)| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .map(|(r, _)| {
+                (
+                    *r,
+                    self.warps[w].get(*r, lane),
+                    self.warps[w].prov(*r, lane),
+                )
+            })
             .collect();
         for (r, v) in of {
             self.set(w, *r, lane, *v);
@@ -342,7 +377,11 @@ impl Machine<'_> {
                     }
                 }
             } else {
-                let last = self.strong.locations.get(&key).and_then(|l| l.writes.last());
+                let last = self
+                    .strong
+                    .locations
+                    .get(&key)
+                    .and_then(|l| l.writes.last());
                 enabled = match last.map(|w| w.before) {
                     Some(Some(v)) => passes(self, v) == Some(false),
                     _ => false,

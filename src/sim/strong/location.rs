@@ -314,7 +314,11 @@ impl Machine<'_> {
         passes: &mut dyn FnMut(&mut Self, u64) -> Option<bool>,
     ) -> Observed {
         let now = self.word_at(key, bytes, pc);
-        let n = self.strong.locations.get(&key).map_or(0, |l| l.writes.len());
+        let n = self
+            .strong
+            .locations
+            .get(&key)
+            .map_or(0, |l| l.writes.len());
         // The writes that do not happen before it.
         let mut first = n;
         while first > 0 && !self.write_is_known(&key, first - 1, t) {
@@ -326,9 +330,9 @@ impl Machine<'_> {
         let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
         // What each of them publishes, the later ones do too.
-        let grows = free.windows(2).all(|p| {
-            matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who
-        });
+        let grows = free
+            .windows(2)
+            .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
         if ordered && (grows || free.len() == 1) {
             // The value after each of them, and the one before all.
             let mut learned = None;
@@ -338,7 +342,9 @@ impl Machine<'_> {
                     true => now,
                     false => free[i - first].before,
                 };
-                let Some(v) = value else { return Observed::Open(n) };
+                let Some(v) = value else {
+                    return Observed::Open(n);
+                };
                 match passes(self, v) {
                     Some(true) => {
                         learned = Some(i.checked_sub(1));
@@ -373,7 +379,12 @@ impl Machine<'_> {
         let mut counts: Vec<(u64, u64)> = Vec::new();
         let mut base = now?;
         for w in free {
-            let Kind::Atomic { op: AtomOp::Add, ty: NumTy::Int(_), .. } = w.kind else {
+            let Kind::Atomic {
+                op: AtomOp::Add,
+                ty: NumTy::Int(_),
+                ..
+            } = w.kind
+            else {
                 return None;
             };
             let by = w.operand?;
@@ -383,7 +394,9 @@ impl Machine<'_> {
                 None => counts.push((by, 1)),
             }
         }
-        let sums = counts.iter().try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
+        let sums = counts
+            .iter()
+            .try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
         if sums > MAX_SUMS {
             return None;
         }
@@ -408,7 +421,10 @@ fn commutes(a: &Kind, b: &Kind) -> bool {
 
 /// Adds what a release publishes to what a word carries on.
 fn add_head(heads: &mut Vec<Head>, h: Head) {
-    match heads.iter_mut().find(|o| o.from == h.from && o.wide == h.wide) {
+    match heads
+        .iter_mut()
+        .find(|o| o.from == h.from && o.wide == h.wide)
+    {
         Some(o) => {
             let mut all = (*o.vectors).clone();
             super::join(&mut all, &h.vectors);

@@ -52,7 +52,11 @@ pub fn join(a: &mut Vectors, b: &Vectors) {
             Some(ours) if Arc::ptr_eq(ours, theirs) => {}
             Some(ours) => {
                 if ours.iter().zip(theirs.iter()).any(|(x, y)| x < y) {
-                    *ours = ours.iter().zip(theirs.iter()).map(|(x, y)| *x.max(y)).collect();
+                    *ours = ours
+                        .iter()
+                        .zip(theirs.iter())
+                        .map(|(x, y)| *x.max(y))
+                        .collect();
                 }
             }
         }
@@ -252,7 +256,6 @@ impl Machine<'_> {
         })
     }
 
-
     /// A thread releases.
     fn release_now(&mut self, t: Tid) -> Arc<Vectors> {
         let cta = self.strong.cta;
@@ -351,7 +354,13 @@ impl Machine<'_> {
         let Some([any, wide]) = self.strong.fenced.get(&e.who).cloned() else {
             return Vec::new();
         };
-        let of = |v: Option<Arc<Vectors>>, wide| v.map(|vectors| Head { from, wide, vectors });
+        let of = |v: Option<Arc<Vectors>>, wide| {
+            v.map(|vectors| Head {
+                from,
+                wide,
+                vectors,
+            })
+        };
         let both = [of(any, false), of(wide, true).filter(|_| is_wide(e.scope))];
         both.into_iter().flatten().collect()
     }
