@@ -373,6 +373,9 @@ pub struct LaunchArgs {
     /// Grid, %nctaid: every CTA of it is run.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub grid: Option<Triple>,
+    /// Cluster, %cluster_nctaid, where the kernel does not declare it.
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub cluster: Option<Triple>,
     /// The one CTA that is run instead, %ctaid.
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = indices)]
     pub cta: Option<Cta>,
@@ -658,6 +661,7 @@ impl CheckArgs {
             only: p.only.clone(),
             bits: self.bits.then_some(true),
             rounding: self.numbers.rounding,
+            certificate: self.numbers.certificate.is_some().then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
@@ -723,6 +727,7 @@ pub fn settings(
         threads: launch.threads,
         block: launch.block,
         grid: launch.grid,
+        cluster: launch.cluster,
         cta: launch.cta,
         all_ctas: set(launch.all_ctas),
         dynamic_shared: launch.dynamic_shared,

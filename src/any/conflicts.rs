@@ -22,7 +22,8 @@ use crate::kernel::Pc;
 
 /// Pairs of accesses.
 pub(super) fn accesses(p: &mut Prover) {
-    let all = p.w.out.accesses.clone();
+    let mut all = p.w.out.accesses.clone();
+    all.retain(|a| !matches!(p.w.out.objects[a.object as usize], Object::Local(_)));
     let mut pairs = 0;
     let mut told: Vec<(Pc, Pc)> = Vec::new();
     for (i, a) in all.iter().enumerate() {
@@ -46,7 +47,7 @@ pub(super) fn accesses(p: &mut Prover) {
             }
             let open = within(p, a, b).and_then(|()| match object {
                 Object::Array(_) => between(p, a, b),
-                Object::Shared(_) | Object::Dynamic | Object::Local => Ok(()),
+                Object::Shared(_) | Object::Dynamic | Object::Local(_) => Ok(()),
             });
             if let Err(model) = open {
                 told.push((a.pc, b.pc));

@@ -25,15 +25,15 @@ pub(super) enum Object {
     Shared(u32),
     /// All dynamic shared memory.
     Dynamic,
-    /// A thread's own memory.
-    Local,
+    /// A variable of a thread's own memory.
+    Local(u32),
 }
 
 impl Object {
     pub(super) fn is_shared(self) -> bool {
         match self {
             Object::Shared(_) | Object::Dynamic => true,
-            Object::Array(_) | Object::Local => false,
+            Object::Array(_) | Object::Local(_) => false,
         }
     }
 }

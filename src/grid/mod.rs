@@ -122,6 +122,18 @@ impl Subject<'_> {
         outcome
     }
 
+    /// The CTAs of these ranks, which ascend, as runs: the first rank of those that run together.
+    pub(crate) fn runs(&self, ranks: &[u64]) -> Vec<u64> {
+        let launch = &self.resolved.launch;
+        let leaders: BTreeSet<u64> = ranks.iter().map(|r| launch.leader(*r)).collect();
+        leaders.into_iter().collect()
+    }
+
+    /// The CTAs that run together with that of a rank.
+    fn team(&self, rank: u64) -> Vec<[u32; 3]> {
+        self.resolved.launch.with_cta(rank).team()
+    }
+
     fn late(&self) -> bool {
         self.deciding.limits.reached().is_some()
     }
@@ -192,9 +204,10 @@ pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
     together::or_alone(subject, ranks, alone)
 }
 
-/// The CTAs of these ranks, each from the initial memory.
+/// The CTAs of these ranks, each cluster from the initial memory.
 fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
-    let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
+    let runs = subject.runs(ranks);
+    let ranks = &runs[..];
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
         let limits = subject.limits(subject.deciding.limits.memory);
@@ -203,11 +216,12 @@ fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
             ..Noting::default()
         };
         let outcome = subject.settled(rank, &limits, &noting);
+        let ctas = subject.team(rank);
         return Covered {
             terms: outcome.store.len() as u64,
             outcome,
-            ctas: vec![subject.cta(rank)],
-            whole,
+            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
+            ctas,
             wrote: Elements::new(),
         };
     }
@@ -309,7 +323,8 @@ impl<'a> Whole<'a> {
         if self.subject.without_values && self.between.found().next().is_some() {
             return Err(Again::WithValues);
         }
-        self.out.whole = at == ranks.len() && ranks.len() as u64 == subject.resolved.launch.ctas();
+        let all = self.out.ctas.len() as u64 == subject.resolved.launch.ctas();
+        self.out.whole = at == ranks.len() && all;
         Ok(self.finish())
     }
 
@@ -330,7 +345,7 @@ impl<'a> Whole<'a> {
             return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
-        self.out.ctas.push(cta);
+        self.out.ctas.extend(self.subject.team(rank));
         self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);
@@ -691,7 +706,7 @@ impl Whole<'_> {
 /// Adds findings of one CTA to those of the others.
 fn gather<K: PartialEq>(list: &mut Vec<Finding<K>>, found: Vec<Finding<K>>, cta: [u32; 3]) {
     for mut f in found {
-        for s in &mut f.sites {
+        for s in f.sites.iter_mut().filter(|s| s.cta.is_none()) {
             s.cta = Some(cta);
         }
         merge(list, f);

@@ -13,6 +13,7 @@ use super::{Covered, MAX_CTAS, Subject, Whole};
 
 /// Runs the CTAs of these ranks, which ascend; with what they leave in memory.
 pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
+    let (ranks, count) = (&subject.runs(ranks)[..], ranks.len());
     let arrays = 0..subject.arrays.0.len() as u32;
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
     let mut whole = Whole::new(subject, &all);
@@ -45,7 +46,8 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
             _ => break,
         }
     }
-    whole.out.whole = done as u64 == subject.resolved.launch.ctas();
+    let all = whole.out.ctas.len() as u64 == subject.resolved.launch.ctas();
+    whole.out.whole = done == ranks.len() && all;
     // What memory holds is known, however atomics of several CTAs would be joined.
     whole.memory.lost.clear();
     let unsettled = done < ranks.len() && subject.deciding.limits.reached().is_none();
@@ -54,8 +56,7 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
         covered.outcome.unknowns.push(Finding {
             kind: UnknownKind::NondeterministicValue,
             message: format!(
-                "memory holds something that is not known after {done} of {} CTAs",
-                ranks.len()
+                "memory holds something that is not known after {done} of {count} CTAs"
             ),
             count: 1,
             sites: Vec::new(),
@@ -69,6 +70,9 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
 pub fn in_other_order(subject: &Subject, ranks: &[u64], seed: Option<u64>) -> Option<Memory> {
     let limits = subject.limits(subject.deciding.limits.memory);
     let mut memory = Memory::default();
+    // Those that run together are not taken apart.
+    let leader = |r: &&u64| subject.resolved.launch.leader(**r) == **r;
+    let ranks: Vec<u64> = ranks.iter().filter(leader).copied().collect();
     for (i, &rank) in ranks.iter().enumerate() {
         if subject.deciding.limits.reached().is_some() {
             return None;

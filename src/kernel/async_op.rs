@@ -5,7 +5,7 @@
 //! [`super::Op`], since every pass but the simulator treats them alike: registers read, registers
 //! written.
 
-use super::{Addr, BulkOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
+use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,6 +216,8 @@ pub enum AsyncOp {
     Tensor(Box<TensorOp>),
     /// A bulk copy or an operation on a tensor map.
     Bulk(Box<BulkOp>),
+    /// An operation among the CTAs of a cluster.
+    Cluster(Box<ClusterOp>),
     /// `setmaxnreg`: a warpgroup gives registers back or takes some.
     Registers {
         /// Registers of each thread then.
@@ -251,6 +253,7 @@ impl AsyncOp {
             AsyncOp::Wgmma(_) => "wgmma.mma_async",
             AsyncOp::Tensor(op) => op.name(),
             AsyncOp::Bulk(op) => op.name(),
+            AsyncOp::Cluster(op) => op.name(),
             AsyncOp::WmmaLoad(_) => "wmma.load",
             AsyncOp::WmmaStore(_) => "wmma.store",
             AsyncOp::WmmaMma(_) => "wmma.mma",
@@ -303,6 +306,7 @@ impl AsyncOp {
             src(&addr.base);
         }
         match self {
+            AsyncOp::Cluster(op) => op.sources(src),
             AsyncOp::Init { count, .. } => src(count),
             AsyncOp::Arrive { count, expect, .. } => count.iter().chain(expect).for_each(src),
             AsyncOp::Bytes { bytes, .. } => src(bytes),
@@ -339,6 +343,7 @@ impl AsyncOp {
             AsyncOp::Wait { dst, .. } => f(*dst),
             AsyncOp::Wgmma(m) => m.d.iter().for_each(|r| f(*r)),
             AsyncOp::Tensor(op) => op.defs(f),
+            AsyncOp::Cluster(op) => op.def().into_iter().for_each(f),
             AsyncOp::WmmaLoad(m) => m.regs.iter().for_each(|r| f(*r)),
             AsyncOp::WmmaMma(m) => m.regs[0].iter().for_each(|r| f(*r)),
             _ => {}
@@ -351,6 +356,9 @@ impl AsyncOp {
             return op.gathers();
         }
         if let AsyncOp::Bulk(op) = self {
+            return op.gathers();
+        }
+        if let AsyncOp::Cluster(op) = self {
             return op.gathers();
         }
         matches!(

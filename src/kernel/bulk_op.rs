@@ -45,8 +45,8 @@ pub enum BulkFar {
 pub struct BulkCopy {
     /// True if it writes this side.
     pub fill: bool,
-    /// Shared memory.
-    pub near: Addr,
+    /// State space of shared memory, and the address there.
+    pub near: (Space, Addr),
     /// The other side.
     pub far: BulkFar,
     /// Completion.
@@ -55,6 +55,8 @@ pub struct BulkCopy {
     pub reduce: Option<(AtomOp, Option<NumTy>)>,
     /// CTAs of the cluster that are written.
     pub multicast: Option<Src>,
+    /// The mbarrier may be that of the other CTA of a pair.
+    pub pair: bool,
 }
 
 /// A field of a tensor map.
@@ -177,7 +179,7 @@ impl BulkOp {
         };
         match self {
             BulkOp::Copy(copy) => {
-                src(&copy.near.base);
+                src(&copy.near.1.base);
                 match &copy.far {
                     BulkFar::Run { bytes, .. } => src(bytes),
                     BulkFar::Box { coords, .. } => coords.iter().for_each(&mut src),

@@ -151,6 +151,12 @@ impl Lowerer<'_> {
             | O::Tcgen05Commit
             | O::Tcgen05FenceBefore
             | O::Tcgen05FenceAfter => self.decode_tensor(sig),
+            O::BarrierClusterArrive
+            | O::BarrierClusterWait
+            | O::Mapa
+            | O::Getctarank
+            | O::StAsync
+            | O::RedAsync => self.decode_cluster(sig),
             O::Setmaxnreg => self.decode_registers(sig),
             O::FenceMbarrierInit => self.emit_async(super::AsyncOp::InitFence),
             // No effect on any value or order.

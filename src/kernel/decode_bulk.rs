@@ -2,8 +2,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4 to 9.7.9.26, 9.7.13.4 (`fence.proxy.tensormap`) and 9.7.13.16.
 //!
-//! Not claimed: the modes other than tiled ones (`im2col`), byte masks, and completion at an mbarrier of
-//! a pair of CTAs. Each is refused by name.
+//! Not claimed: the modes other than tiled ones (`im2col`) and byte masks. Each is refused by name.
 
 use super::bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 use super::lower::Lowerer;
@@ -55,6 +54,7 @@ const TENSOR: ModSet = ModSet::of(&[
     Mod::TileGather4,
     Mod::TileScatter4,
     Mod::CtaGroup1,
+    Mod::CtaGroup2,
 ]);
 
 /// The state spaces of a copy, destination first.
@@ -201,7 +201,13 @@ impl Lowerer<'_> {
             Way::In | Way::Across => (0, 1),
             Way::Out => (1, 0),
         };
-        let (_, near) = self.address(near_at, Some(Space::Shared))?;
+        let near = self.address(
+            near_at,
+            Some(in_cluster(match way {
+                Way::Out => sig.from,
+                Way::In | Way::Across => sig.space,
+            })),
+        )?;
         let far = match tensor {
             true => {
                 let rank = sig.need(&DIMENSIONS, "the number of dimensions")?;
@@ -229,7 +235,7 @@ impl Lowerer<'_> {
             Way::Out => BulkEnd::Group,
             _ => {
                 let (space, addr) =
-                    self.address(if tensor { 2 } else { 3 }, Some(Space::Shared))?;
+                    self.address(if tensor { 2 } else { 3 }, Some(in_cluster(sig.space)))?;
                 BulkEnd::Object(space, addr)
             }
         };
@@ -240,6 +246,7 @@ impl Lowerer<'_> {
             end,
             reduce,
             multicast,
+            pair: sig.has(Mod::CtaGroup2),
         }))
     }
 
@@ -358,5 +365,13 @@ impl Lowerer<'_> {
             field,
             value,
         })
+    }
+}
+
+/// The window of an address of shared memory.
+fn in_cluster(written: Option<ptx::Space>) -> Space {
+    match written {
+        Some(ptx::Space::SharedCluster) => Space::SharedCluster,
+        _ => Space::Shared,
     }
 }

@@ -123,7 +123,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The address of a variable in its own space.
-    fn address_value(&mut self, address: AddressOf, ty: Type) -> Decoded<Src> {
+    pub(super) fn address_value(&mut self, address: AddressOf, ty: Type) -> Decoded<Src> {
         match address.place.at {
             At::Offset(at) => {
                 if address.place.space == Space::Local {

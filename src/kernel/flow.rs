@@ -15,7 +15,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::operands::{defs, uses};
-use super::{Addr, GlobalId, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src};
+use super::{
+    Addr, AsyncOp, ClusterOp, GlobalId, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src,
+};
 
 /// How values flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -496,6 +498,13 @@ fn copy_edges(op: &Op, mut edge: impl FnMut(RegId, RegId)) {
         }
     };
     match op {
+        Op::Async(op) => {
+            if let AsyncOp::Cluster(op) = &**op
+                && let ClusterOp::Map { dst, from: src, .. } = &**op
+            {
+                from(&[*src], *dst);
+            }
+        }
         Op::Mov { dst, src, .. } => from(&[*src], *dst),
         Op::Pack { dst, srcs, .. } => from(srcs, *dst),
         Op::Unpack { dsts, src, .. } => dsts.iter().flatten().for_each(|d| from(&[*src], *d)),

@@ -104,6 +104,10 @@ impl<'a> Lowerer<'a> {
             ptx::FuncDirectiveKind::ReqNTid(extent) => Some(extent.sizes),
             _ => None,
         });
+        let cluster = m[function.directives].iter().find_map(|d| match d.kind {
+            ptx::FuncDirectiveKind::ReqNCtaPerCluster(extent) => Some(extent.sizes),
+            _ => None,
+        });
         // The manual bounds the product, not each extent.
         let maxntid = m[function.directives].iter().find_map(|d| match d.kind {
             ptx::FuncDirectiveKind::MaxNTid(extent) => {
@@ -140,6 +144,7 @@ impl<'a> Lowerer<'a> {
                 local_bytes: 0,
                 globals: Vec::new(),
                 reqntid,
+                cluster,
                 maxntid,
                 tables: Vec::new(),
                 texts: Vec::new(),

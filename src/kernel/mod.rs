@@ -33,12 +33,14 @@ mod async_op;
 mod bulk_op;
 mod call;
 mod callgraph;
+mod cluster_op;
 pub mod contraction;
 mod control;
 mod decode;
 mod decode_async;
 mod decode_atom;
 mod decode_bulk;
+mod decode_cluster;
 mod decode_cmp;
 mod decode_copy;
 mod decode_cvt;
@@ -77,10 +79,11 @@ mod value_use;
 mod warp_op;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
+pub use cluster_op::{ClusterOp, RemoteStore};
 pub use entry::{demangled, select_entry};
 pub use error::{LowerError, LowerWarning};
 pub use float_op::*;
@@ -153,6 +156,8 @@ pub struct Kernel {
     pub globals: Vec<GlobalVar>,
     /// `.reqntid`, if given.
     pub reqntid: Option<[u32; 3]>,
+    /// `.reqnctapercluster`, if given.
+    pub cluster: Option<[u32; 3]>,
     /// Threads that `.maxntid` allows, if given.
     pub maxntid: Option<u64>,
     /// Jump tables of `brx.idx`.
@@ -266,6 +271,17 @@ impl Kernel {
     /// The span of an instruction.
     pub fn span(&self, pc: Pc) -> Span {
         self.spans[pc.0 as usize]
+    }
+
+    /// The scope of a strong access; nothing for other instructions.
+    pub fn scope(&self, pc: Pc) -> Option<Scope> {
+        match &self.insts.get(pc.0 as usize)?.op {
+            Op::Ld { access, .. } | Op::St { access, .. } if access.sem != Sem::Weak => {
+                Some(access.scope)
+            }
+            Op::Atom { access, .. } => Some(access.scope),
+            _ => None,
+        }
     }
 
     /// True for an access that is strong in the memory model, as volatile ones are.

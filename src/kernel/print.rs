@@ -49,6 +49,9 @@ impl Display for Listing<'_> {
         if let Some([x, y, z]) = k.reqntid {
             writeln!(f, "reqntid {x} {y} {z}")?;
         }
+        if let Some([x, y, z]) = k.cluster {
+            writeln!(f, "reqnctapercluster {x} {y} {z}")?;
+        }
         let mut text = String::new();
         for (pc, inst) in k.insts.iter().enumerate() {
             text.clear();

@@ -39,6 +39,7 @@ pub(super) fn asynchronous(op: &AsyncOp) -> ScheduleUse {
         | AsyncOp::WmmaStore(_)
         | AsyncOp::WmmaMma(_)
         | AsyncOp::Tensor(_)
+        | AsyncOp::Cluster(_)
         | AsyncOp::Registers { .. }
         | AsyncOp::WgmmaFence
         | AsyncOp::WgmmaCommit

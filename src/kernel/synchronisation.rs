@@ -58,6 +58,8 @@ fn asynchronous(op: &AsyncOp) -> Option<(&'static str, Without)> {
             | BulkOp::MapRelease => Without::Op(Op::Nop),
             BulkOp::Copy(_) | BulkOp::Replace { .. } | BulkOp::MapCopy { .. } => return None,
         },
+        // To leave half of a barrier out would be another mistake.
+        AsyncOp::Cluster(_) => return None,
         // Who arrives and what is expected is what a phase is made of; a fence of `setmaxnreg` is none.
         AsyncOp::Init { .. }
         | AsyncOp::Inval { .. }

@@ -103,3 +103,19 @@ pub enum Special {
     /// A register whose value depends on the schedule or the machine (`%clock`, `%smid`, ...).
     Volatile,
 }
+
+impl Special {
+    /// True if it tells of clusters.
+    pub fn is_of_cluster(self) -> bool {
+        matches!(
+            self,
+            Special::ClusterId(_)
+                | Special::NclusterId(_)
+                | Special::ClusterCtaid(_)
+                | Special::ClusterNctaid(_)
+                | Special::ClusterCtarank
+                | Special::ClusterNctarank
+                | Special::IsExplicitCluster
+        )
+    }
+}

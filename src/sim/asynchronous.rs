@@ -22,6 +22,9 @@ impl Machine<'_> {
         pc: Pc,
         op: &AsyncOp,
     ) -> Result<Flow, Stop> {
+        if let AsyncOp::Cluster(op) = op {
+            return self.cluster_op(w, exec, pc, op);
+        }
         if op.gathers() && !matches!(op, AsyncOp::Wait { .. }) {
             self.whole_warp(w, exec, pc)?;
             self.note_meeting(w, exec);

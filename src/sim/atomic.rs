@@ -14,7 +14,7 @@
 //! Not claimed: what unordered operations leave whose old values are used. A ticket that the last
 //! of many draws is a matter of the schedule.
 
-use crate::kernel::{AtomOp, FloatOp, Fmt, IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
+use crate::kernel::{AtomOp, FloatOp, Fmt, IntOp, IntTy, NumTy, Op, Pc, RegId, Scope, Src};
 use crate::term::{BitsOp, ICmp, TermId};
 
 use super::address::derive::Arg;
@@ -53,7 +53,7 @@ impl Machine<'_> {
             op: *op,
             ty: plain_type(*op, access.ty),
             used,
-            operand: self.one_operand(w, exec, *op, srcs),
+            operand: self.one_operand((w, exec), *op, srcs, access.scope),
         };
         self.order_accesses(w, pc, &targets, elems, kind, false)?;
         let word = NumTy::Int(IntTy {
@@ -147,9 +147,20 @@ impl Machine<'_> {
 
     /// The operand of an operation that commutes with itself at one operand only, if it is known and
     /// the same in all lanes.
-    fn one_operand(&self, w: usize, exec: u32, op: AtomOp, srcs: &[Src]) -> Option<u32> {
+    fn one_operand(
+        &self,
+        (w, exec): (usize, u32),
+        op: AtomOp,
+        srcs: &[Src],
+        scope: Scope,
+    ) -> Option<u32> {
+        let fixed = matches!(op, AtomOp::Exch | AtomOp::Inc | AtomOp::Dec);
+        if scope == Scope::Cta && self.team.many() {
+            // For a thread of another CTA it is not atomic, so that it commutes within its own CTA at best.
+            return (!fixed).then_some(self.team.number(w) as u32);
+        }
         let [src] = srcs else { return None };
-        if !matches!(op, AtomOp::Exch | AtomOp::Inc | AtomOp::Dec) {
+        if !fixed {
             return None;
         }
         let mut found = None;

@@ -1,4 +1,4 @@
-//! The sixteen named barriers of a CTA.
+//! The sixteen named barriers of a CTA, which may be one of several that run together.
 //!
 //! Source: PTX ISA 9.0, section 9.7.13.1 (`bar`, `barrier`) and 9.7.12.7 (`exit`). A warp
 //! arrives once all its lanes that have not exited have executed the instruction; until then
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::clock::{Actor, Clocks, Lanes, MAX_WARPS, Snapshot, Tick, lanes};
+use super::clock::{Actor, Clocks, Lanes, Snapshot, Tick, lanes};
 use crate::kernel::Pc;
 
 /// Number of named barriers.
@@ -197,12 +197,14 @@ struct Named {
     trues: u32,
     /// The arrivals of the last generation, and the warps that waited in it.
     last: SmallVec<[Arrival; 4]>,
-    waited: u32,
+    waited: SmallVec<[u32; 4]>,
     generation: u64,
 }
 
 /// All barriers of a CTA.
 pub struct Barriers {
+    /// The number of the CTA.
+    cta: u32,
     named: [Named; BARRIERS],
     partial: Vec<Partial>,
 }
@@ -214,9 +216,15 @@ impl Default for Barriers {
 }
 
 impl Barriers {
-    /// All barriers idle.
+    /// All barriers of the one CTA that runs idle.
     pub fn new() -> Barriers {
+        Barriers::of(0)
+    }
+
+    /// All barriers of the CTA of a number idle.
+    pub fn of(cta: u32) -> Barriers {
         Barriers {
+            cta,
             named: std::array::from_fn(|_| Named::default()),
             partial: Vec::new(),
         }
@@ -267,7 +275,7 @@ impl Barriers {
         }
         // A lane may not come back before the barrier is reset, be its warp complete or not.
         let again = named.last.iter().any(|e| e.place.warp == a.warp);
-        if again && named.waited >> a.warp & 1 == 0 {
+        if again && !named.waited.contains(&a.warp) {
             for lane in lanes(a.mask) {
                 let alone = Place {
                     mask: 1 << lane,
@@ -379,21 +387,19 @@ impl Barriers {
             return;
         }
         let shape = clocks.shape();
-        let arrived = named
-            .arrivals
-            .iter()
-            .fold(0u32, |m, a| m | 1 << a.place.warp);
+        let own = shape.warps_of(self.cta);
+        let arrived = |w: u32| named.arrivals.iter().any(|a| a.place.warp == w);
         let full = match named.counted {
-            true => arrived.count_ones() * shape.width() >= named.expected,
-            false => (0..shape.warps()).all(|w| arrived >> w & 1 != 0 || clocks.live(w) == 0),
+            true => named.arrivals.len() as u32 * shape.width() >= named.expected,
+            false => own.clone().all(|w| clocks.live(w) == 0 || arrived(w)),
         };
         if !full {
             return;
         }
-        let mut exited = [0; MAX_WARPS];
-        let (mut waiting, mut participants) = (0, 0);
+        let mut exited = shape.none();
+        let (mut waiting, mut participants) = (SmallVec::<[u32; 4]>::new(), 0);
         if !named.counted {
-            for w in lanes(!arrived).filter(|&w| w < shape.warps()) {
+            for w in own.filter(|&w| !arrived(w)) {
                 exited[w as usize] = shape.members(w);
             }
         }
@@ -402,11 +408,11 @@ impl Barriers {
             exited[w as usize] = shape.members(w) & !a.place.mask;
             participants += a.place.mask.count_ones();
             if a.place.form != Form::Arrive {
-                waiting |= 1 << w;
+                waiting.push(w);
             }
         }
-        if waiting != 0 {
-            clocks.rendezvous(waiting, &named.snapshots, &exited);
+        if !waiting.is_empty() {
+            clocks.rendezvous(&waiting, &named.snapshots, &exited);
         }
         for a in named
             .arrivals
@@ -447,8 +453,8 @@ impl Barriers {
                 continue;
             }
             let shape = clocks.shape();
-            let mut missing = [0; MAX_WARPS];
-            for w in 0..shape.warps() {
+            let mut missing = shape.none();
+            for w in shape.warps_of(self.cta) {
                 missing[w as usize] = clocks.live(w);
             }
             let places = named.arrivals.iter().map(|a| a.place);
@@ -465,11 +471,11 @@ impl Barriers {
                 counted,
                 arrived: places.collect(),
                 partial: partial.iter().map(|p| p.place).collect(),
-                missing,
                 unclear: counted
                     && expected == size(None, clocks)
                     && partial.is_empty()
-                    && missing == [0; MAX_WARPS],
+                    && missing.iter().all(|&m| m == 0),
+                missing,
             });
         }
         out
@@ -494,7 +500,7 @@ impl Barriers {
 impl Named {
     /// An arrival of the generation before that is not ordered before this one.
     fn before(&self, place: Place, clocks: &Clocks) -> Option<Place> {
-        if self.waited >> place.warp & 1 != 0 {
+        if self.waited.contains(&place.warp) {
             return None;
         }
         let shape = clocks.shape();
@@ -514,5 +520,5 @@ impl Named {
 /// The number of threads in whole warps.
 fn size(count: Option<u32>, clocks: &Clocks) -> u32 {
     let shape = clocks.shape();
-    count.unwrap_or(shape.warps() * shape.width())
+    count.unwrap_or(shape.warps_of(0).len() as u32 * shape.width())
 }

@@ -7,7 +7,7 @@ use crate::term::{BitsOp, TermId};
 use super::barrier::{Arrive, Form, Misuse, Place, Wake};
 use super::machine::{Machine, Stop};
 use super::value::Val;
-use super::warp::{LANES, lanes};
+use super::warp::lanes;
 use super::{DefectKind, Site, UnknownKind};
 
 impl Machine<'_> {
@@ -67,7 +67,8 @@ impl Machine<'_> {
                 trues: 0,
             };
             let clocks = &mut self.order.clocks;
-            if let Err(m) = self.barriers.arrive(&arrive, clocks, &mut wake) {
+            let own = &mut self.barriers[self.team.number(w)];
+            if let Err(m) = own.arrive(&arrive, clocks, &mut wake) {
                 return self.misused(m);
             }
         }
@@ -96,7 +97,7 @@ impl Machine<'_> {
         Ok((id, count.map(known).transpose()?))
     }
 
-    fn unaligned(&mut self, w: usize, here: u32, elsewhere: u32, pc: Pc) -> Result<(), Stop> {
+    pub fn unaligned(&mut self, w: usize, here: u32, elsewhere: u32, pc: Pc) -> Result<(), Stop> {
         let mut sites = vec![self.site(pc, w, here, "execute the barrier")];
         let mut rest = elsewhere;
         while rest != 0 {
@@ -199,7 +200,8 @@ impl Machine<'_> {
     pub fn exit_barriers(&mut self, w: usize) -> Result<(), Stop> {
         let mut wake = Vec::new();
         let clocks = &mut self.order.clocks;
-        if let Err(m) = self.barriers.exit(w as u32, clocks, &mut wake) {
+        let own = &mut self.barriers[self.team.number(w)];
+        if let Err(m) = own.exit(w as u32, clocks, &mut wake) {
             return self.misused(m);
         }
         self.wake(wake)
@@ -207,7 +209,8 @@ impl Machine<'_> {
 
     /// All threads have exited: arrivals that nobody will complete.
     pub fn pending_barriers(&mut self) -> Result<(), Stop> {
-        for m in self.barriers.pending() {
+        let pending: Vec<Misuse> = self.barriers.iter().flat_map(|b| b.pending()).collect();
+        for m in pending {
             let _ = self.misused(m);
         }
         Ok(())
@@ -227,11 +230,12 @@ impl Machine<'_> {
     /// For each barrier with threads blocked: who is missing and where those are.
     pub fn barrier_absentees(&self) -> Vec<String> {
         let mut out = Vec::new();
-        for b in self.barriers.blocked(&self.order.clocks) {
+        let clocks = &self.order.clocks;
+        for b in self.barriers.iter().flat_map(|b| b.blocked(clocks)) {
             let arrived: u32 = b.arrived.iter().map(|p| p.mask.count_ones()).sum();
             let mut missing = Vec::new();
             for (w, m) in b.missing.iter().enumerate() {
-                missing.extend(lanes(*m).map(|l| (w * LANES + l) as u32));
+                missing.extend(lanes(*m).map(|l| self.team.first(w) + l as u32));
             }
             let who = ranges(&missing);
             let rest = if missing.is_empty() {
@@ -249,8 +253,9 @@ impl Machine<'_> {
 
     /// True if a deadlock hangs on a question that the manual leaves open.
     pub fn deadlock_is_unclear(&self) -> bool {
-        let blocked = self.barriers.blocked(&self.order.clocks);
-        !blocked.is_empty() && blocked.iter().any(|b| b.unclear)
+        let clocks = &self.order.clocks;
+        let mut blocked = self.barriers.iter().flat_map(|b| b.blocked(clocks));
+        blocked.any(|b| b.unclear)
     }
 }
 

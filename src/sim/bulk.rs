@@ -8,7 +8,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4, 9.7.9.25.5 and 9.7.9.25.6; 8.6 for the proxies.
 //!
-//! Not claimed: clusters of more than one CTA; that shared memory outlives the last thread for a copy
+//! Not claimed: that shared memory outlives the last thread for a copy
 //! that still reads it (one that still writes it is `unknown`); that writes of the generic proxy to
 //! global memory were fenced before a copy reads them, and reads of it before a copy overwrites shared
 //! memory. But for the first these are assumptions that the report states.
@@ -113,56 +113,92 @@ impl Machine<'_> {
 
     fn bulk_copy(&mut self, w: usize, exec: u32, pc: Pc, copy: &BulkCopy) -> Result<(), Stop> {
         for lane in lanes(exec) {
-            if let Some(mask) = copy.multicast {
-                let v = self.src(w, mask, lane);
-                if self.values.of_bits_plain(v, 16) != Val::Conc(1) {
-                    let what = "a copy to other CTAs of a cluster";
-                    self.unsupported(w, 1 << lane, pc, what);
+            for to in self.destinations(w, lane, pc, copy)? {
+                self.bulk_copy_to(w, lane, pc, copy, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The CTAs whose shared memory a lane writes, where it names them by a mask.
+    fn destinations(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+    ) -> Result<Vec<Option<u32>>, Stop> {
+        let Some(mask) = copy.multicast else {
+            return Ok(vec![None]);
+        };
+        let mask = self.bulk_number(w, lane, pc, mask)? & 0xffff;
+        if mask >> self.team.size() != 0 {
+            let size = self.team.size();
+            let site = self.site(pc, w, 1 << lane, "starts the copy");
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!(
+                    "the mask {mask:#x} of a copy names CTAs that the cluster, of {size}, has not"
+                )
+            });
+            return Err(Stop::Finding);
+        }
+        Ok(lanes(mask).map(|rank| Some(rank as u32)).collect())
+    }
+
+    /// Copies to the place that is named, or to the same place of the CTA of a rank, each an agent of its own: what
+    /// is written to one CTA is over when an mbarrier of that one says so.
+    fn bulk_copy_to(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+        to: Option<u32>,
+    ) -> Result<(), Stop> {
+        let reads = self.order.clocks.fork(w as u32);
+        let writes = match copy.end {
+            BulkEnd::Object(..) => reads,
+            BulkEnd::Group => self.order.clocks.fork(w as u32),
+        };
+        let slot = to.and_then(|rank| self.team.peer(w, rank));
+        let slot = slot.map(|number| self.team.slot(number));
+        let job = self.bulk_job((w, lane, pc), copy, reads, slot)?;
+        let reduce = match copy.reduce {
+            None => None,
+            Some((op, ty)) => match ty.or(job.element) {
+                Some(ty) => Some((op, ty)),
+                None => {
+                    self.unsupported(w, 1 << lane, pc, "a reduction of this type");
                     return Err(Stop::Finding);
                 }
+            },
+        };
+        let how = How {
+            w,
+            lane,
+            pc,
+            reads,
+            writes,
+            fill: copy.fill,
+            reduce,
+        };
+        for chunk in &job.chunks {
+            self.bulk_chunk(&how, &job, chunk)?;
+        }
+        match &copy.end {
+            BulkEnd::Object(space, addr) => {
+                let to = to.map(|rank| (rank, copy.pair));
+                self.bulk_complete(&how, (*space, *addr), job.bytes, to)?;
             }
-            let reads = self.order.clocks.fork(w as u32);
-            let writes = match copy.end {
-                BulkEnd::Object(..) => reads,
-                BulkEnd::Group => self.order.clocks.fork(w as u32),
-            };
-            let job = self.bulk_job(w, lane, pc, copy, reads)?;
-            let reduce = match copy.reduce {
-                None => None,
-                Some((op, ty)) => match ty.or(job.element) {
-                    Some(ty) => Some((op, ty)),
-                    None => {
-                        self.unsupported(w, 1 << lane, pc, "a reduction of this type");
-                        return Err(Stop::Finding);
-                    }
-                },
-            };
-            let how = How {
-                w,
-                lane,
-                pc,
-                reads,
-                writes,
-                fill: copy.fill,
-                reduce,
-            };
-            for chunk in &job.chunks {
-                self.bulk_chunk(&how, &job, chunk)?;
-            }
-            match &copy.end {
-                BulkEnd::Object(space, addr) => {
-                    self.bulk_complete(&how, *space, *addr, job.bytes)?;
-                }
-                BulkEnd::Group => {
-                    let group = self.bulk[w].committed[lane];
-                    self.bulk[w].issued.push(Issued {
-                        reads,
-                        writes,
-                        lane,
-                        group,
-                        read: false,
-                    });
-                }
+            BulkEnd::Group => {
+                let group = self.bulk[w].committed[lane];
+                self.bulk[w].issued.push(Issued {
+                    reads,
+                    writes,
+                    lane,
+                    group,
+                    read: false,
+                });
             }
         }
         Ok(())
@@ -171,13 +207,15 @@ impl Machine<'_> {
     /// The bytes that a lane copies.
     fn bulk_job(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        (w, lane, pc): (usize, usize, Pc),
         copy: &BulkCopy,
         agent: Actor,
+        slot: Option<i64>,
     ) -> Result<Job, Stop> {
-        let near = self.bulk_target(w, lane, pc, Space::Shared, copy.near)?;
+        let mut near = self.bulk_target(w, lane, pc, copy.near.0, copy.near.1)?;
+        if let Some(slot) = slot {
+            near.off = slot + self.team.local(near.off);
+        }
         if near.region != SHARED {
             self.unsupported(w, 1 << lane, pc, "a bulk copy of other memory than shared");
             return Err(Stop::Finding);
@@ -444,12 +482,24 @@ impl Machine<'_> {
     fn bulk_complete(
         &mut self,
         how: &How,
-        space: Space,
-        addr: Addr,
+        (space, addr): (Space, Addr),
         bytes: u64,
+        cta: Option<(u32, bool)>,
     ) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
         let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        if let Some((rank, pair)) = cta {
+            for t in to.iter_mut().filter(|t| t.region == SHARED) {
+                // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.
+                let given = super::cluster::split(t.off).0 as u32 % self.team.size();
+                let rank = match pair {
+                    true => rank & !1 | given & 1,
+                    false => rank,
+                };
+                let slot = self.team.peer(w, rank).map(|number| self.team.slot(number));
+                t.off = slot.unwrap_or(0) + self.team.local(t.off);
+            }
+        }
         self.check(w, pc, &mut to, 8, true);
         let [t] = &to[..] else {
             return Err(Stop::Finding);

@@ -1,4 +1,4 @@
-//! Happens-before among the threads of one CTA.
+//! Happens-before among the threads of one CTA, or of several that run together.
 //!
 //! Problem: of two accesses, the earlier one stamped with (who, when), say whether it happens
 //! before what a given thread does now. Source: vector clocks with epochs in the manner of
@@ -22,6 +22,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::Tid;
 
 mod agent;
@@ -36,15 +38,15 @@ use agent::Agents;
 pub use agent::EventId;
 pub use carried::Carried;
 use exit::Exits;
-pub use known::Known;
+pub use known::{Known, join};
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 
 /// Most warps in a CTA.
 pub const MAX_WARPS: usize = 32;
 
-/// A set of lanes for each warp of the CTA.
-pub type Lanes = [u32; MAX_WARPS];
+/// A set of lanes, or a number, for each warp.
+pub type Lanes = SmallVec<[u32; MAX_WARPS]>;
 
 /// Who made an access: a thread (its rank in the CTA), or an asynchronous agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,7 +78,7 @@ pub struct Clocks {
     /// Number of threads with such a vector.
     fulls: u32,
     /// When a lane of the warp last released anything that not all threads acquired.
-    published: [u32; MAX_WARPS],
+    published: Lanes,
     exits: Exits,
     agents: Agents,
     heritage: carried::Heritage,
@@ -86,10 +88,7 @@ impl Clocks {
     /// All threads live, nothing known.
     pub fn new(shape: Shape) -> Clocks {
         let warps = shape.warps() as usize;
-        let mut live = [0; MAX_WARPS];
-        for (w, l) in live.iter_mut().enumerate().take(warps) {
-            *l = shape.members(w as u32);
-        }
+        let live = (0..warps as u32).map(|w| shape.members(w)).collect();
         Clocks {
             shape,
             now: 1,
@@ -99,7 +98,7 @@ impl Clocks {
             intra: (0..warps).map(|_| Box::default()).collect(),
             full: vec![None; shape.threads as usize],
             fulls: 0,
-            published: [0; MAX_WARPS],
+            published: shape.none(),
             exits: Exits::new(shape),
             agents: Agents::new(shape),
             heritage: carried::Heritage::default(),
@@ -134,7 +133,7 @@ impl Clocks {
     /// True when the counter is used up: nothing can be said about later accesses, so the
     /// caller must stop with a limit.
     pub fn exhausted(&self) -> bool {
-        self.now >= u32::MAX - 2 * MAX_WARPS as u32
+        self.now >= u32::MAX - 2 * self.shape.warps()
     }
 
     /// The lanes of a warp that have not exited.
@@ -280,7 +279,7 @@ impl Clocks {
         let mask = mask & self.live[warp as usize];
         let whole = mask == self.live[warp as usize];
         if whole && self.warps_live() == 1 {
-            self.collapse(&[0; MAX_WARPS]);
+            self.collapse(&self.shape.none());
             return;
         }
         self.settle_exits();
@@ -300,7 +299,7 @@ impl Clocks {
                 }
             }
         }
-        let mut group = [0; MAX_WARPS];
+        let mut group = self.shape.none();
         group[w] = mask;
         self.exits.join(&group, &[], self.shape);
     }
@@ -341,12 +340,12 @@ impl Clocks {
         self.floor = self.now;
     }
 
-    /// A barrier of some warps completes. The live lanes of the warps in `waiting` (a bit each)
-    /// have been blocked since they arrived, and acquire from each other and from `arrived`,
+    /// A barrier of some warps completes. The live lanes of the warps in `waiting` have been blocked since they arrived, and acquire from each other and from `arrived`,
     /// what warps published that only arrived. `exited` as for [`Clocks::collapse`].
-    pub fn rendezvous(&mut self, waiting: u32, arrived: &[Arc<Snapshot>], exited: &Lanes) {
+    pub fn rendezvous(&mut self, waiting: &[u32], arrived: &[Arc<Snapshot>], exited: &Lanes) {
         self.settle_exits();
-        if waiting.count_ones() == self.warps_live() {
+        let live = waiting.iter().filter(|&&w| self.live[w as usize] != 0);
+        if live.count() as u32 == self.warps_live() {
             // A warp that arrived may have exited since: the floor does not speak for it.
             for snap in arrived {
                 self.exits.absorb_all(&self.live, snap);
@@ -355,8 +354,8 @@ impl Clocks {
             return;
         }
         let warps = self.shape.warps() as usize;
-        let mut joined = [0u32; MAX_WARPS];
-        for w in lanes(waiting) {
+        let mut joined = self.shape.none();
+        for &w in waiting {
             let row = w as usize * warps;
             for (j, k) in joined.iter_mut().zip(&self.base[row..row + warps]) {
                 *j = (*j).max(*k);
@@ -368,22 +367,23 @@ impl Clocks {
             }
         }
         self.now += 1;
-        let mut group = [0; MAX_WARPS];
-        for w in lanes(waiting) {
+        let mut group = self.shape.none();
+        for &w in waiting {
             joined[w as usize] = self.now;
             self.published[w as usize] = self.now;
             group[w as usize] = self.live[w as usize];
         }
         if self.fulls > 0 || arrived.iter().any(|s| s.full.is_some()) {
             let shape = self.shape;
-            let members = lanes(waiting)
-                .flat_map(|w| lanes(group[w as usize]).map(move |l| shape.tid(w, l).0));
+            let members = waiting
+                .iter()
+                .flat_map(|&w| lanes(group[w as usize]).map(move |l| shape.tid(w, l).0));
             let full = self.join_fulls(members.clone(), arrived);
             for t in members {
                 self.set_full(t, full.clone());
             }
         }
-        for w in lanes(waiting) {
+        for &w in waiting {
             let row = w as usize * warps;
             self.base[row..row + warps].copy_from_slice(&joined[..warps]);
         }
@@ -512,8 +512,7 @@ impl Clocks {
         if let Some(r) = self.intra[warp as usize].get(at..at + width) {
             own[..width].copy_from_slice(r);
         }
-        let mut base = [0; MAX_WARPS];
-        base[..warps].copy_from_slice(&self.base[row..row + warps]);
+        let base = Lanes::from_slice(&self.base[row..row + warps]);
         let (columns, exits) = self.exits.collect(std::iter::once(t.0));
         Snapshot {
             tick: self.now,

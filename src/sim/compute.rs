@@ -133,18 +133,25 @@ impl Machine<'_> {
 
     fn special(&mut self, w: usize, exec: u32, pc: Pc, dst: RegId, s: Special) {
         let l = self.launch;
-        let cluster = [1u32; 3];
+        let (cta, cluster) = (self.team.cta(w), l.cluster);
+        let within = |c: usize| cta[c] % cluster[c];
+        let at = |c: u8, f: &dyn Fn(usize) -> u32| match c {
+            0..3 => f(usize::from(c)),
+            _ => 0,
+        };
         let uniform = match s {
             Special::Ntid(c) => Some(dim(l.block, c)),
-            Special::Ctaid(c) | Special::ClusterId(c) => {
-                Some(l.cta.get(c as usize).copied().unwrap_or(0))
+            Special::Ctaid(c) => Some(at(c, &|c| cta[c])),
+            Special::ClusterId(c) => Some(at(c, &|c| cta[c] / cluster[c])),
+            Special::Nctaid(c) => Some(dim(l.grid, c)),
+            Special::NclusterId(c) => Some(at(c, &|c| l.grid[c] / cluster[c])),
+            Special::ClusterCtaid(c) => Some(at(c, &within)),
+            Special::ClusterCtarank => {
+                Some(within(0) + cluster[0] * (within(1) + cluster[1] * within(2)))
             }
-            Special::Nctaid(c) | Special::NclusterId(c) => Some(dim(l.grid, c)),
-            Special::ClusterCtaid(_) | Special::ClusterCtarank | Special::IsExplicitCluster => {
-                Some(0)
-            }
+            Special::IsExplicitCluster => Some(u32::from(l.clustered)),
             Special::ClusterNctaid(c) => Some(dim(cluster, c)),
-            Special::ClusterNctarank => Some(1),
+            Special::ClusterNctarank => Some(l.cluster_ctas()),
             Special::DynamicSmem => l.dynamic_shared.map(|n| n as u32),
             _ => None,
         };
@@ -152,7 +159,7 @@ impl Machine<'_> {
             self.warps[w].set_words(dst, exec, &[v as u64; LANES]);
             return;
         }
-        let first = self.warps[w].first;
+        let first = self.team.first(w);
         for lane in lanes(exec) {
             let n = lane as u32;
             let v = match s {

@@ -1,11 +1,11 @@
-//! The machine: everything that the threads of one CTA share while they run.
+//! The machine: everything that the threads of one CTA, or of several that run together, share while they run.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
-use crate::kernel::{Inst, Kernel, Pc, RegId, Src};
+use crate::kernel::{Inst, Kernel, Pc, RegId, Space, Src};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Value};
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
@@ -70,8 +70,14 @@ pub struct Machine<'k> {
     pub fragments: super::wmma::Fragments,
     /// The mbarriers.
     pub objects: super::mbarrier::Objects,
-    /// The named barriers.
-    pub barriers: super::barrier::Barriers,
+    /// The named barriers of each CTA.
+    pub barriers: Vec<super::barrier::Barriers>,
+    /// The CTAs that run together.
+    pub team: super::cluster::Team,
+    /// The barrier of each cluster.
+    pub cluster_barriers: Vec<super::cluster::barrier::ClusterBarrier>,
+    /// Accesses of the shared memory of other CTAs.
+    pub lifetimes: super::cluster::Lifetimes,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
     pub votes: Vec<(usize, usize, TermId)>,
     /// Warp collectives under way, by warp.
@@ -212,7 +218,9 @@ impl<'k> Machine<'k> {
         limits: &'k Limits,
         tracked: &FxHashSet<ArrayId>,
     ) -> Option<Self> {
-        let threads = launch.threads();
+        let ctas = launch.team();
+        let shape = super::clock::Shape::several(launch.threads(), ctas.len() as u32)?;
+        let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
         let mut values = Values::default();
         values.store.facts = bindings.facts.clone();
         values.trees = launch.trees;
@@ -271,6 +279,7 @@ impl<'k> Machine<'k> {
             .map(|g| region_of(bindings.globals[g]))
             .collect();
         let mut prov = super::address::layout::bases(kernel, launch, arrays, &global_regions);
+        prov.ranks = team.many();
         for f in &bindings.fields {
             let v = match f.value {
                 Value::Bits(b) => Val::Conc(b),
@@ -326,15 +335,11 @@ impl<'k> Machine<'k> {
         regions.iter_mut().for_each(|r| r.take_over(&mut values));
         let before = bindings.left.as_ref().map_or(0, |left| left.fresh);
         let first_fresh = first_fresh(side) + before;
-        let n_warps = threads.div_ceil(LANES as u32);
+        let n_warps = shape.warps();
         let warps = (0..n_warps)
             .map(|w| {
-                let first = w * LANES as u32;
-                Warp::new(
-                    kernel.reg_width.len(),
-                    (threads - first).min(LANES as u32),
-                    first,
-                )
+                let lanes = shape.members(w).count_ones();
+                Warp::new(kernel.reg_width.len(), lanes, w * LANES as u32)
             })
             .collect();
         let mut is_read = vec![false; kernel.reg_width.len()];
@@ -361,11 +366,11 @@ impl<'k> Machine<'k> {
             limits,
             order: super::order::Order::new(
                 kernel,
-                threads,
+                shape,
                 regions.len(),
                 launch.warp_sync,
                 tracked,
-            )?,
+            ),
             copies: (0..n_warps).map(|_| Default::default()).collect(),
             bulk: (0..n_warps).map(|_| Default::default()).collect(),
             maps: Default::default(),
@@ -373,7 +378,12 @@ impl<'k> Machine<'k> {
             tensor: super::tensor_memory::TensorMemory::new(kernel),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
-            barriers: super::barrier::Barriers::new(),
+            barriers: (0..team.len() as u32)
+                .map(super::barrier::Barriers::of)
+                .collect(),
+            cluster_barriers: super::cluster::barriers(&team, n_warps as usize),
+            lifetimes: super::cluster::Lifetimes::new(n_warps as usize),
+            team,
             votes: Vec::new(),
             meetings: (0..n_warps).map(|_| Default::default()).collect(),
             values,
@@ -433,7 +443,13 @@ impl<'k> Machine<'k> {
             Src::Global(g, off) => {
                 Val::Conc(base(self.global_regions[g.0 as usize]).wrapping_add_signed(off))
             }
-            Src::Var(_, at, plus) => Val::Conc(i64::from(at).wrapping_add(plus) as u64),
+            Src::Var(space, at, plus) => {
+                let own = match space {
+                    Space::Shared | Space::SharedCluster => self.team.own_rank_bits(w),
+                    _ => 0,
+                };
+                Val::Conc((i64::from(at).wrapping_add(plus) as u64).wrapping_add(own))
+            }
         }
     }
 
@@ -560,37 +576,53 @@ impl<'k> Machine<'k> {
         region_of(a)
     }
 
+    /// An element of shared memory as text, with its CTA where several run.
+    fn shared_place(&self, off: u64, bytes: u32) -> String {
+        if self.team.many() {
+            let (slot, own) = super::cluster::split(off as i64);
+            let name = self.own_place(own as u64, bytes);
+            return match self.team.index(slot) {
+                Some(cta) => format!("{name} of CTA {}", crate::spec::launch::show(cta)),
+                None => name,
+            };
+        }
+        self.own_place(off, bytes)
+    }
+
+    /// An element of the shared memory of a CTA as text.
+    fn own_place(&self, off: u64, bytes: u32) -> String {
+        let dynamic = self.kernel.dynamic_shared.map(u64::from);
+        let var = self
+            .kernel
+            .shared
+            .iter()
+            .rev()
+            .find(|v| v.offset as u64 <= off && off < (v.offset + v.bytes.max(1)) as u64)
+            .or_else(|| {
+                self.kernel
+                    .shared
+                    .iter()
+                    .rev()
+                    .find(|v| v.bytes == 0 && v.offset as u64 <= off)
+            })
+            .or_else(|| {
+                let mut shared = self.kernel.shared.iter().rev();
+                shared.find(|v| v.offset as u64 <= off && dynamic.is_none_or(|d| off < d))
+            });
+        match var {
+            Some(v) => {
+                let e = if v.elem > 1 { v.elem } else { bytes.max(1) } as u64;
+                element(&v.name, off - v.offset as u64, e)
+            }
+            None => format!("shared memory at byte {off}"),
+        }
+    }
+
     /// An element of a region as text: `s[3]`, `a[2] (byte 8)`.
     pub fn place(&self, r: RegionId, off: u64, bytes: u32) -> String {
         let region = &self.regions[r.0 as usize];
         match region.kind {
-            RegionKind::Shared => {
-                let dynamic = self.kernel.dynamic_shared.map(u64::from);
-                let var = self
-                    .kernel
-                    .shared
-                    .iter()
-                    .rev()
-                    .find(|v| v.offset as u64 <= off && off < (v.offset + v.bytes.max(1)) as u64)
-                    .or_else(|| {
-                        self.kernel
-                            .shared
-                            .iter()
-                            .rev()
-                            .find(|v| v.bytes == 0 && v.offset as u64 <= off)
-                    })
-                    .or_else(|| {
-                        let mut shared = self.kernel.shared.iter().rev();
-                        shared.find(|v| v.offset as u64 <= off && dynamic.is_none_or(|d| off < d))
-                    });
-                match var {
-                    Some(v) => {
-                        let e = if v.elem > 1 { v.elem } else { bytes.max(1) } as u64;
-                        element(&v.name, off - v.offset as u64, e)
-                    }
-                    None => format!("shared memory at byte {off}"),
-                }
-            }
+            RegionKind::Shared => self.shared_place(off, bytes),
             RegionKind::Local => {
                 let n = self.kernel.local_bytes;
                 let at = off % super::place::local_stride(n);

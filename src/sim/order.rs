@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{AtomOp, Inst, Kernel, Op, Pc};
+use crate::kernel::{AtomOp, Inst, Kernel, Op, Pc, Scope};
 use crate::term::{ArrayId, TermId};
 
 use super::attribution::{self, Held, Rows, View};
@@ -64,22 +64,22 @@ struct NcPair {
 }
 
 impl Order {
-    /// Nothing has been accessed; `None` if the block is larger than a CTA can be.
+    /// Nothing has been accessed.
     pub fn new(
         kernel: &Kernel,
-        threads: u32,
+        shape: Shape,
         regions: usize,
         warp_sync: bool,
         tracked: &FxHashSet<ArrayId>,
-    ) -> Option<Self> {
+    ) -> Self {
         let has_nc = |i: &Inst| matches!(&i.op, Op::Ld { access, .. } if access.nc);
         let mut t = vec![false; regions];
         t[SHARED.0 as usize] = true;
         for a in tracked {
             t[region_of(*a).0 as usize] = true;
         }
-        let clocks = Clocks::new(Shape::new(threads)?);
-        Some(Order {
+        let clocks = Clocks::new(shape);
+        Order {
             held: Held::new(kernel, &clocks),
             rows: Rows::new(kernel),
             by_value: ByValue::default(),
@@ -98,7 +98,7 @@ impl Order {
             has_nc: kernel.insts.iter().any(has_nc),
             view: View::Both,
             by: By::Lanes,
-        })
+        }
     }
 
     /// True if reads of a region are tracked.
@@ -215,6 +215,13 @@ impl Order {
         }
     }
 
+    /// Updates of some bytes come before the write that follows, because its thread observed them.
+    pub fn forget_updates(&mut self, region: RegionId, off: u64, bytes: u64) {
+        if let Some(shadow) = &mut self.shadows[region.0 as usize] {
+            shadow.forget_updates(off, bytes);
+        }
+    }
+
     /// What `ld.global.nc` reads must not be written while the kernel runs, in any order.
     #[allow(clippy::too_many_arguments)]
     fn non_coherent(
@@ -302,6 +309,7 @@ impl Machine<'_> {
         // The last step of a run that stopped.
         self.trails.keep(self.order.report.findings());
         self.keep_conditions();
+        self.report_strong();
         let held = self.order.held.as_ref().map(|h| &h.report);
         let found = attribution::settle(&self.order.report, held);
         if self.order.report.same_lane {
@@ -319,12 +327,18 @@ impl Machine<'_> {
             let place = self.place(r, f.offset, bytes);
             let (a, b) = (f.earlier.thread.0, f.later.thread.0);
             let what = format!(
-                "{} of {place} by thread {a} and {} by thread {b}",
+                "{} of {place} by thread {} and {} by thread {}",
                 f.earlier.kind.name(),
-                f.later.kind.name()
+                self.team.name(a),
+                f.later.kind.name(),
+                self.team.name(b)
             );
             let count = f.count;
+            let sizes = [f.earlier.pc, f.later.pc].map(|pc| self.access_bytes(pc));
+            let strong = f.earlier.kind.strong() && f.later.kind.strong() && sizes[0] == sizes[1];
             match self.weakened(&f) {
+                // Looked at word by word.
+                Some(Conflict::Strong | Conflict::ByExit) if strong && self.strong.on => {}
                 None => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
@@ -421,9 +435,11 @@ impl Machine<'_> {
             let place = self.place(r, f.offset, bytes);
             let (a, b) = (f.earlier.thread.0, f.later.thread.0);
             let what = format!(
-                "{} of {place} by thread {a} and {} by thread {b}",
+                "{} of {place} by thread {} and {} by thread {}",
                 f.earlier.kind.name(),
-                f.later.kind.name()
+                self.team.name(a),
+                f.later.kind.name(),
+                self.team.name(b)
             );
             self.conditional_race(&f, what, sites, Some(conds));
         }
@@ -433,12 +449,21 @@ impl Machine<'_> {
     /// strong one of the same width. `None` for the read of a value that the other side checks again.
     fn weakened(&self, f: &race::Finding) -> Option<Conflict> {
         let (a, b) = (&f.earlier, &f.later);
+        let narrow = |p: &race::Party| !p.agent && self.kernel.scope(p.pc) == Some(Scope::Cta);
+        let apart = || {
+            let ctas = [a, b].map(|p| self.team.split_tid(p.thread).0);
+            ctas[0] != ctas[1]
+        };
+        if f.conflict == Conflict::Strong && (narrow(a) || narrow(b)) && apart() {
+            return Some(Conflict::Race);
+        }
         let plain = matches!(f.conflict, Conflict::Race | Conflict::Conditional);
         if !plain || a.agent || b.agent {
             return Some(f.conflict);
         }
         let strong = |p: &race::Party| self.kernel.is_strong(p.pc);
-        if strong(a) && strong(b) && self.access_bytes(a.pc) == self.access_bytes(b.pc) {
+        let wide = !(narrow(a) || narrow(b)) || !apart();
+        if wide && strong(a) && strong(b) && self.access_bytes(a.pc) == self.access_bytes(b.pc) {
             return Some(Conflict::Strong);
         }
         let expects = |read: &race::Party, other: &race::Party| {
@@ -501,7 +526,7 @@ impl Machine<'_> {
             Op::Async(_) => "tcgen05.commit on an mbarrier, and a wait for that,",
             _ => "cp.async.wait_group, or a wait on an mbarrier,",
         };
-        let issuer = f.earlier.thread.0;
+        let issuer = self.team.name(f.earlier.thread.0);
         let own = f.later.thread == f.earlier.thread;
         let (missing, ended) = (started || own, self.order.clocks.observed(who));
         match (missing, ended) {
@@ -533,6 +558,10 @@ impl Machine<'_> {
 
     fn synchronisation_hint(&self, r: RegionId, a: u32, b: u32) -> &'static str {
         let same_warp = a / LANES as u32 == b / LANES as u32;
+        let ctas = [a, b].map(|t| self.team.split_tid(Tid(t)).0);
+        if ctas[0] != ctas[1] {
+            return "a barrier of the cluster between them would";
+        }
         match (same_warp, r == SHARED) {
             (true, _) => "bar.warp.sync or a barrier between them would",
             (false, _) => "a barrier between them would",

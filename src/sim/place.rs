@@ -256,11 +256,16 @@ impl Machine<'_> {
                 return Ok(None);
             };
             let off = known.number.wrapping_sub(found.origin) as i64;
+            let rank = super::cluster::split(off).0;
+            let off = self.team.local(off);
             if off < found.bounds.0 || off > found.bounds.1 {
                 return Ok(None);
             }
             let own = match self.prov.base(found.base).space {
-                Space::Shared => matches!(space, Space::Shared | Space::SharedCluster),
+                Space::Shared => match space {
+                    Space::Shared => !self.prov.ranks || rank == i64::from(self.team.rank(w)),
+                    space => space == Space::SharedCluster,
+                },
                 own => own == space,
             };
             if own {
@@ -308,6 +313,10 @@ impl Machine<'_> {
             _ => a,
         };
         let off = a.wrapping_sub(found.origin) as i64;
+        if found.region == SHARED && self.team.many() {
+            let off = self.place_in_cluster((w, lane, pc, space), known.certain, off)?;
+            return Ok((SHARED, off, found.base));
+        }
         if found.region == LOCAL {
             let stride = self.kernel.local_bytes as i64;
             if off < 0 || off >= stride.max(1) {
@@ -322,7 +331,7 @@ impl Machine<'_> {
         Ok((found.region, off, found.base))
     }
 
-    fn nowhere<T>(&mut self, site: Site, certain: bool, message: String) -> Result<T, Stop> {
+    pub fn nowhere<T>(&mut self, site: Site, certain: bool, message: String) -> Result<T, Stop> {
         if certain {
             self.defect(DefectKind::OutOfBounds, vec![site], || message);
         } else {
@@ -341,6 +350,7 @@ impl Machine<'_> {
             let stride = local_stride(self.kernel.local_bytes) as i64;
             let from = match t.region {
                 LOCAL => t.off % stride,
+                SHARED => self.team.local(t.off),
                 _ => t.off,
             };
             let end = from.saturating_add(size as i64);
@@ -361,9 +371,13 @@ impl Machine<'_> {
         let mut dropped = Vec::new();
         for &(i, outside) in bad.iter().rev() {
             let t = targets.remove(i);
-            let place = if t.off < 0 {
-                let name = self.place(t.region, 0, size);
-                format!("{name} minus {} bytes", -t.off)
+            let from = match t.region {
+                SHARED => self.team.local(t.off),
+                _ => t.off,
+            };
+            let place = if from < 0 {
+                let name = self.place(t.region, (t.off - from) as u64, size);
+                format!("{name} minus {} bytes", -from)
             } else {
                 self.place(t.region, t.off as u64, size)
             };
@@ -501,11 +515,21 @@ impl Machine<'_> {
         let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1 - size as i64);
         let mut bad = false;
         let (mut low, mut high) = (i64::MAX, i64::MIN);
+        let ranks = l.region == SHARED && self.team.many();
         for (lane, off) in offs.iter_mut().enumerate() {
             *off = (off.wrapping_add_signed(addr.offset) & keep).wrapping_sub(l.origin);
             if exec >> lane & 1 == 1 {
-                bad |= *off & (size as u64 - 1) != 0;
-                (low, high) = (low.min(*off as i64), high.max(*off as i64));
+                let mut own = *off as i64;
+                if ranks {
+                    let (slot, rest) = self.team.place(w, own)?;
+                    if space == Space::Shared && slot != self.team.own_slot(w) {
+                        return None;
+                    }
+                    own = rest;
+                    *off = (slot + rest) as u64;
+                }
+                bad |= own as u64 & (size as u64 - 1) != 0;
+                (low, high) = (low.min(own), high.max(own));
             }
         }
         if bad || low < first || high > last || size > l.most {

@@ -90,7 +90,8 @@ pub fn run_noting(
             let mut out = Outcome::default();
             out.unknowns.push(super::Finding {
                 kind: UnknownKind::Limit,
-                message: "a CTA has at most 1024 threads".into(),
+                message: "a CTA has at most 1024 threads, and CTAs that run together 2048 warps"
+                    .into(),
                 count: 1,
                 sites: Vec::new(),
             });
@@ -100,6 +101,9 @@ pub fn run_noting(
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
         m.dice = noting.schedule.map(Dice::new);
+        if let Some(plan) = &noting.following {
+            m.follow_strong(plan);
+        }
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
@@ -116,7 +120,10 @@ pub fn run_noting(
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
+                let team = m.team.clone();
+                let steps = m.steps();
                 let mut out = m.finish(noting.memory.is_some());
+                team.tell(&mut out);
                 if omits && !found_nothing(&out) {
                     omits = false;
                     continue;
@@ -124,6 +131,7 @@ pub fn run_noting(
                 out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;
+                out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
                     return out;
                 }
@@ -132,31 +140,46 @@ pub fn run_noting(
     }
 }
 
+/// True for barriers that a warp comes to as a whole.
+fn is_aligned(op: &Op) -> bool {
+    matches!(op, Op::Bar { aligned: true, .. })
+}
+
 impl Machine<'_> {
+    /// True if all lanes that let others catch up stand at barriers to which lanes that are held come too.
+    fn waits_for_held(&self, w: usize) -> bool {
+        let warp = &self.warps[w];
+        let at_barrier = |lane: usize| is_aligned(&self.inst(Pc(warp.pc[lane])).op);
+        warp.held & warp.live != 0 && lanes(warp.parked).all(at_barrier)
+    }
+
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
             let (progress, lives) = self.run_round()?;
             if !lives {
                 return self.all_ended();
             }
-            if !progress {
-                self.deadlock();
+            if !progress && !self.make_step()? {
+                if !self.open_waits() {
+                    self.deadlock();
+                }
                 return Err(Stop::Finding);
             }
         }
     }
 
     /// What is looked at when all threads have ended.
-    pub fn all_ended(&mut self) -> Result<(), Stop> {
+    fn all_ended(&mut self) -> Result<(), Stop> {
         self.check_warpgroups();
         self.check_tensor_memory();
         self.check_bulk();
         self.check_objects();
+        self.check_ends();
         self.pending_barriers()
     }
 
     /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
-    pub fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+    fn run_round(&mut self) -> Result<(bool, bool), Stop> {
         let mut progress = false;
         let first = match &mut self.dice {
             Some(d) => d.below(self.warps.len() as u64) as usize,
@@ -214,7 +237,7 @@ impl Machine<'_> {
                 // Those that gave way may still join the parked ones.
                 None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
                 None => {
-                    if self.warps[w].parked == 0 {
+                    if self.warps[w].parked == 0 || self.waits_for_held(w) {
                         return Ok(progress);
                     }
                     released = true;
@@ -231,10 +254,8 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                if !released
-                    && effects(op).gathers
-                    && self.warps[w].live & !self.warps[w].blocked != mask
-                {
+                let gathers = effects(op).gathers;
+                if !released && gathers && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;
@@ -353,14 +374,18 @@ impl Machine<'_> {
     pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
         self.effects += 1;
         self.warps[w].live &= !mask;
+        if self.team.many() {
+            self.note_end(w, mask);
+        }
         self.exit_clock(w, mask);
         self.exit_barriers(w)?;
+        self.exit_cluster(w);
         self.wgmma_wake(w / 4);
         self.complete_meetings(w)
     }
 
     /// Nobody can step: says who waits where, for whom.
-    pub fn deadlock(&mut self) {
+    fn deadlock(&mut self) {
         let mut sites: Vec<Site> = Vec::new();
         let mut message = String::new();
         for w in 0..self.warps.len() {
@@ -376,11 +401,15 @@ impl Machine<'_> {
                 let text = match self.missing_lanes(w, lane) {
                     Some((name, missing)) => {
                         let who: Vec<String> = lanes(missing)
-                            .map(|l| format!("{}", self.warps[w].first + l as u32))
+                            .map(|l| format!("{}", self.team.first(w) + l as u32))
                             .collect();
                         format!("waits in {name} for threads {}", who.join(", "))
                     }
-                    None => match self.wgmma_waits(w).or_else(|| self.object_waits(w, lane)) {
+                    None => match self
+                        .wgmma_waits(w)
+                        .or_else(|| self.object_waits(w, lane))
+                        .or_else(|| self.cluster_waits(w, lane))
+                    {
                         Some(text) => text,
                         None => self
                             .held_wait(w, lane)
@@ -418,7 +447,7 @@ impl Machine<'_> {
 
     /// Collects what the run found.
     fn finish(mut self, keeps_memory: bool) -> Outcome {
-        let mut out = self.conclude(true);
+        let mut out = self.conclude();
         out.memory = keeps_memory.then(|| self.left());
         out.fresh = self.fresh - self.first_fresh;
         out.first_fresh = self.first_fresh;
@@ -428,14 +457,13 @@ impl Machine<'_> {
         out
     }
 
-    /// Collects all but the terms, and what arrays hold if that is asked for.
-    pub fn conclude(&mut self, with_arrays: bool) -> Outcome {
+    /// Collects all but the terms.
+    fn conclude(&mut self) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         // Stand for what one to four bytes hold.
         let mut unknown: Option<[TermId; 4]> = None;
-        let regions = if with_arrays { self.regions.len() } else { 0 };
-        for i in 0..regions {
+        for i in 0..self.regions.len() {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::attribution::View;
-use super::clock::{Actor, Clocks, Lanes, MAX_WARPS, Tick, lanes};
+use super::clock::{Actor, Clocks, Lanes, Tick, lanes};
 use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
@@ -131,7 +131,7 @@ impl Shadow {
             region,
             pages: Pages::default(),
             tables: Tables::new(clocks.shape()),
-            touched: [0; MAX_WARPS],
+            touched: clocks.shape().none(),
             exited: 0,
             quiet: true,
         }
@@ -173,6 +173,23 @@ impl Shadow {
                 true => self.words(&ctx, start, group, &mut rest, report),
                 false => self.group(&ctx, start, group, report),
             }
+        }
+    }
+
+    /// Forgets the strong writes of some bytes: a write that comes after all of them stands for them.
+    pub fn forget_updates(&mut self, at: u64, bytes: u64) {
+        let grain = at.trailing_zeros().min(bytes.trailing_zeros()).min(2);
+        let mut next = at;
+        while next < at + bytes {
+            let tables = &mut self.tables;
+            let page = self.pages.get(next >> PAGE_BITS);
+            page.refine(grain, tables);
+            let step = 1 << page.shift();
+            let cell = page.cell(next);
+            let mut list = cell.take_list(tables);
+            list.retain(|e| !(e.kind.strong() && e.kind.writes()));
+            cell.put_list(list, tables);
+            next += step;
         }
     }
 

@@ -81,7 +81,8 @@ impl Machine<'_> {
     }
 
     pub(super) fn whole_warpgroup(&mut self, w: usize, pc: Pc) -> Result<(), Stop> {
-        if (w / 4 * 4 + 4) <= self.warps.len() {
+        let own = self.team.warps(self.team.number(w));
+        if w / 4 * 4 + 4 <= own.end {
             return Ok(());
         }
         let site = self.site(pc, w, u32::MAX, "execute it");

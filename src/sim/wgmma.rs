@@ -485,6 +485,7 @@ impl Machine<'_> {
         let mut pieces: Vec<u64> = at.iter().map(|a| a & !15).collect();
         pieces.sort_unstable();
         pieces.dedup();
+        let slot = self.team.own_slot(w) as u64;
         for some in pieces.chunks(LANES) {
             let mut targets: Vec<Target> = some
                 .iter()
@@ -493,7 +494,7 @@ impl Machine<'_> {
                     lane: by.unwrap_or(lane),
                     cond: None,
                     region: SHARED,
-                    off: *off as i64,
+                    off: (*off + slot) as i64,
                     base,
                 })
                 .collect();
@@ -506,7 +507,7 @@ impl Machine<'_> {
             self.order.agent = None;
             done?;
             for off in some {
-                if !self.check_proxy((w, mask, pc), SHARED, (*off, 16)) {
+                if !self.check_proxy((w, mask, pc), SHARED, (*off + slot, 16)) {
                     return Err(Stop::Finding);
                 }
             }
@@ -517,7 +518,7 @@ impl Machine<'_> {
         });
         let mut out = Vec::with_capacity(at.len());
         for off in at {
-            let v = self.load_one(w, 0, pc, SHARED, off, raw);
+            let v = self.load_one(w, 0, pc, SHARED, off + slot, raw);
             out.push(match ty {
                 MatTy::Float(f) | MatTy::Packed(f) => self.values.as_factor(v, f),
                 MatTy::Int { signed, .. } => {

@@ -214,7 +214,7 @@ fn size(launches: &[&Launch], side: Option<usize>, what: Size, at: usize) -> Res
     let of = |l: &&Launch| match what {
         Size::Block => Some(l.block[at]),
         Size::Grid => Some(l.grid[at]),
-        Size::Cluster => None,
+        Size::Cluster => Some(l.cluster[at]),
     };
     let chosen: Vec<Option<u32>> = match side {
         Some(i) => launches.get(i).map(of).into_iter().collect(),

@@ -68,6 +68,20 @@ pub enum SpecError {
     BadBlock { block: String },
     #[error("{grid} is not a grid: at most 2147483647,65535,65535, at least 1")]
     BadGrid { grid: String },
+    #[error("{cluster} is not a cluster: at most 16 CTAs, at least one")]
+    BadCluster { cluster: String },
+    #[error(
+        "the grid {grid} is not a multiple of the cluster {cluster}: give the grid with --grid"
+    )]
+    ClusterInGrid { cluster: String, grid: String },
+    #[error(
+        "the cluster {given} contradicts .reqnctapercluster {required} of `{kernel}`: leave it out, or give {required}"
+    )]
+    ClusterAgainstDirective {
+        kernel: String,
+        given: String,
+        required: String,
+    },
     #[error("CTA {cta} is outside the grid {grid}: give the grid with --grid")]
     CtaOutsideGrid { cta: String, grid: String },
     #[error(
@@ -269,6 +283,7 @@ impl SpecError {
             | BlockAboveMaxntid { kernel, .. }
             | TooMuchShared { kernel, .. }
             | BlockAgainstReqntid { kernel, .. }
+            | ClusterAgainstDirective { kernel, .. }
             | AliasOfNumber { kernel, .. }
             | AliasOfScalar { kernel, .. }
             | DoesNotFit { kernel, .. }
@@ -280,6 +295,8 @@ impl SpecError {
             | ThreadsAndBlock
             | BadBlock { .. }
             | BadGrid { .. }
+            | BadCluster { .. }
+            | ClusterInGrid { .. }
             | CtaOutsideGrid { .. }
             | BadDynamicShared { .. }
             | UnknownKind { .. }
@@ -337,9 +354,12 @@ impl SpecError {
             | BlockAboveMaxntid { .. }
             | TooMuchShared { .. }
             | BlockAgainstReqntid { .. }
+            | ClusterAgainstDirective { .. }
             | ThreadsAndBlock
             | BadBlock { .. }
             | BadGrid { .. }
+            | BadCluster { .. }
+            | ClusterInGrid { .. }
             | CtaOutsideGrid { .. }
             | CtaOfSequence
             | BadDynamicShared { .. } => ErrorKind::Launch,

@@ -33,6 +33,8 @@ pub struct LaunchSpec {
     pub grid: Option<[u32; 3]>,
     /// CTA.
     pub cta: Option<[u32; 3]>,
+    /// Extent of a cluster.
+    pub cluster: Option<[u32; 3]>,
     /// Extent of dynamic shared memory in bytes.
     pub dynamic_shared: Option<u64>,
     /// Lanes of a warp run in lock step.
@@ -85,7 +87,8 @@ impl LaunchSpec {
                 most: MAX_STATIC_SHARED,
             });
         }
-        let grid = self.grid.unwrap_or([1; 3]);
+        let cluster = self.clusters(kernel)?;
+        let grid = self.grid.or(cluster).unwrap_or([1; 3]);
         if (0..3).any(|i| grid[i] == 0 || grid[i] > MAX_GRID[i]) {
             return Err(SpecError::BadGrid { grid: show(grid) });
         }
@@ -113,6 +116,9 @@ impl LaunchSpec {
             wobbling: None,
             words: None,
             as_written: false,
+            cluster: cluster.unwrap_or([1; 3]),
+            clustered: cluster.is_some(),
+            together: false,
         })
     }
 

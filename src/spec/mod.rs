@@ -10,6 +10,7 @@ use crate::term::{ArrayId, Left};
 
 mod alias;
 pub mod binding;
+mod cluster;
 pub mod compare;
 pub mod contents;
 mod draw;
@@ -70,6 +71,12 @@ pub struct Launch {
     pub words: Option<u32>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
+    /// `%cluster_nctaid`.
+    pub cluster: [u32; 3],
+    /// The launch names its clusters (`%is_explicit_cluster`).
+    pub clustered: bool,
+    /// All CTAs of the grid run together, not only those of one cluster.
+    pub together: bool,
 }
 
 impl Launch {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use volta::sim::Tid;
-use volta::sim::clock::{Actor, Clocks, MAX_WARPS, Shape, Snapshot, Tick, lanes};
+use volta::sim::clock::{Actor, Clocks, Shape, Snapshot, Tick, lanes};
 
 /// One step of a random history; numbers are reduced to what exists.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Model {
     fn barrier(&mut self, wait: u32, arrive: u32, released: bool) {
         let warps = self.shape.warps();
         let mut snaps = Vec::new();
-        let (mut all, mut exited) = (Known::default(), [0; MAX_WARPS]);
+        let (mut all, mut exited) = (Known::default(), self.clocks.shape().none());
         let mut members = Vec::new();
         for w in 0..warps {
             let here = (wait | arrive) >> w & 1 != 0;
@@ -125,7 +125,8 @@ impl Model {
             }
         }
         if wait != 0 {
-            self.clocks.rendezvous(wait, &snaps, &exited);
+            self.clocks
+                .rendezvous(&lanes(wait).collect::<Vec<_>>(), &snaps, &exited);
             self.give(&members, &all);
         }
     }
@@ -284,13 +285,14 @@ fn a_full_barrier_orders_all_and_an_exit_does_not() {
     let mut c = Clocks::new(shape);
     let (early, at) = (Actor(3), c.stamp(0));
     c.exit(0, 1 << 3);
-    c.rendezvous(0b11, &[], &[0; MAX_WARPS]);
+    let none = c.shape().none();
+    c.rendezvous(&[0, 1], &[], &none);
     assert!(!c.ordered(early, at, Tid(40)));
     assert!(!c.exit_ordered(early, at, Tid(40)));
     assert!(c.ordered(Actor(4), at, Tid(40)));
-    let mut exited = [0; MAX_WARPS];
+    let mut exited = c.shape().none();
     exited[0] = 1 << 3;
-    c.rendezvous(0b11, &[], &exited);
+    c.rendezvous(&[0, 1], &[], &exited);
     assert!(!c.ordered(early, at, Tid(40)));
     assert!(c.exit_ordered(early, at, Tid(40)));
 }

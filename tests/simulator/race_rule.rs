@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use volta::kernel::{AtomOp, IntTy, NumTy, Pc};
 use volta::sim::Tid;
-use volta::sim::clock::{Actor, Clocks, MAX_WARPS, Shape, Tick, lanes};
+use volta::sim::clock::{Actor, Clocks, Shape, Tick, lanes};
 use volta::sim::race::{By, Conflict, Kind, RegionId, Report, Rule, rule};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
@@ -52,7 +52,8 @@ impl Rig {
     }
 
     fn barrier(&mut self) {
-        self.clocks.rendezvous(0b11, &[], &[0; MAX_WARPS]);
+        let none = self.clocks.shape().none();
+        self.clocks.rendezvous(&[0, 1], &[], &none);
     }
 
     fn found(&self) -> Vec<(Conflict, u32, u32, u64)> {
@@ -140,9 +141,9 @@ fn an_exit_alone_orders_nothing_for_sure() {
     let mut r = Rig::pair();
     r.access(0, 0b1, 1, Kind::Write, 4, &[0]);
     r.clocks.exit(0, 0b1);
-    let mut exited = [0; MAX_WARPS];
+    let mut exited = r.clocks.shape().none();
     exited[0] = 1;
-    r.clocks.rendezvous(0b11, &[], &exited);
+    r.clocks.rendezvous(&[0, 1], &[], &exited);
     r.access(1, 0b1, 2, Kind::Read, 4, &[0]);
     assert_eq!(r.found(), [(Conflict::ByExit, 1, 2, 0)]);
 }
@@ -368,18 +369,21 @@ fn agrees(shape: Shape, steps: &[Step]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(strongest(got), strongest(expect), "step {}", i);
             }
             Step::Full => {
-                let mut exited = [0; MAX_WARPS];
+                let mut exited = r.clocks.shape().none();
                 for w in 0..warps {
                     exited[w as usize] = shape.members(w) & !r.clocks.live(w);
                 }
-                r.clocks.rendezvous(live, &[], &exited);
+                r.clocks
+                    .rendezvous(&lanes(live).collect::<Vec<_>>(), &[], &exited);
             }
             Step::Some(wait, arrive) => {
                 let snaps: Vec<_> = lanes(arrive & live & !wait)
                     .map(|w| r.clocks.publish_warp(w))
                     .collect();
                 if wait & live != 0 {
-                    r.clocks.rendezvous(wait & live, &snaps, &[0; MAX_WARPS]);
+                    let none = r.clocks.shape().none();
+                    r.clocks
+                        .rendezvous(&lanes(wait & live).collect::<Vec<_>>(), &snaps, &none);
                 }
             }
             Step::Warp(w, m) => {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use volta::kernel::Pc;
-use volta::sim::clock::{Actor, Clocks, MAX_WARPS, Shape, Tick, lanes};
+use volta::sim::clock::{Actor, Clocks, Shape, Tick, lanes};
 use volta::sim::race::{By, Conflict, Kind, RegionId, Report};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
@@ -80,7 +80,8 @@ proptest! {
             match *step {
                 Step::Full => {
                     let all = (1 << warps) - 1;
-                    clocks.rendezvous(all, &[], &[0; MAX_WARPS]);
+                    let none = clocks.shape().none();
+                    clocks.rendezvous(&lanes(all).collect::<Vec<_>>(), &[], &none);
                 }
                 Step::Warp(w, m) => clocks.warp_sync(w % warps, m),
                 Step::Access(w, mask, writes, by) => {

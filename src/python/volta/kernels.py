@@ -35,6 +35,10 @@ class Kernel:
     grid: Grid | None = None
     block: Grid | None = None
     dynamic_shared: int | None = None
+    #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
+    uses: Mapping[int, str] = field(default_factory=dict)
+    #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
+    fields: Mapping[str, arg.View | str] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""

@@ -352,15 +352,15 @@ def _number(value: Any, is_float: bool) -> float | int:
 
 def _inputs(inputs: Mapping[str, Any], arrays: Mapping[str, arg.Array]) -> dict[str, npt.NDArray[Any]]:
     out: dict[str, npt.NDArray[Any]] = {
-        name: np.zeros(array.shape, dtype=arg.numpy_type(array.type))
+        name: np.zeros(array.extents, dtype=arg.numpy_type(array.type))
         for name, array in arrays.items()
         if array.role in ("in", "inout") and array.contents is None
     }
     for name, elements in inputs.items():
         array = arrays.get(name)
         places = [tuple(e.get("element") or (0,)) for e in elements]
-        if array is not None and all(len(p) == len(array.shape) for p in places):
-            shape: tuple[int, ...] = array.shape
+        if array is not None and all(len(p) == len(array.extents) for p in places):
+            shape: tuple[int, ...] = array.extents
         else:
             rank = max(map(len, places), default=1)
             shape = tuple(max(p[i] if i < len(p) else 0 for p in places) + 1 for i in range(rank))

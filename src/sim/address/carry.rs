@@ -11,7 +11,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::operands::{op_uses, uses};
 use crate::kernel::{
-    AsyncOp, BulkOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
+    AsyncOp, BulkOp, ClusterOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
 };
 
 use crate::spec::Role;
@@ -416,7 +416,7 @@ fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
             op.far_addresses(|_, addr, _| allow(&addr.base));
             match &**op {
                 BulkOp::Copy(copy) => {
-                    allow(&copy.near.base);
+                    allow(&copy.near.1.base);
                     if let crate::kernel::BulkEnd::Object(_, addr) = &copy.end {
                         allow(&addr.base);
                     }
@@ -430,6 +430,15 @@ fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
                 _ => {}
             }
         }
+        AsyncOp::Cluster(op) => match &**op {
+            ClusterOp::Map { from, .. } | ClusterOp::Rank { from, .. } => allow(from),
+            ClusterOp::Store(op) => {
+                allow(&op.to.base);
+                allow(&op.object.base);
+                op.srcs.iter().for_each(allow);
+            }
+            ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } => {}
+        },
         op => op.address().iter().for_each(|a| allow(&a.base)),
     }
     op.uses(&mut |r| {

@@ -5,9 +5,10 @@
 //! moves bits moves these, and runs of them that make up a linear value are one again.
 //!
 //! Sound: bits below the alignment of a linear value are those of its number, and an address in the
-//! CTA's own shared memory has zeros from bit 18 on; nothing else is taken for known.
+//! CTA's own shared memory has zeros from bit 18 on, but for its rank; nothing else is taken for known.
 
-use super::provenance::{BaseId, Piece, Prov, Provenances, Shape, low};
+use super::super::cluster::SLOT_BITS;
+use super::provenance::{BaseId, OWN_BITS, Piece, Prov, Provenances, Shape, low};
 
 /// One bit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +227,7 @@ impl Images {
                 return linear;
             }
             let n = all.significant(p.of, p.whole, width);
-            let top = p.at + p.len == n && is_clear(image, n, width);
+            let top = p.at + p.len == n && is_clear(all, image, n, width);
             if p.at == p.low
                 && top
                 && let Some(r) = all.rounded(p.of, p.whole, p.at)
@@ -335,17 +336,25 @@ fn alike(all: &Provenances, a: (Prov, u64), b: (Prov, u64), bits: u8) -> bool {
     a == b || (a.1 ^ b.1) & cut == 0 && masked(a.0) == masked(b.0)
 }
 
-/// True if all bits of a value from one on are zero.
-fn is_clear(image: &Image, from: u8, width: u8) -> bool {
-    let above = &image[from.min(width) as usize..width as usize];
-    above.iter().all(|b| *b == Bit::Known(false))
+/// True if all bits of a value from one on are zero, but for the rank of a CTA.
+fn is_clear(all: &Provenances, image: &Image, from: u8, width: u8) -> bool {
+    let ranks = SLOT_BITS as usize..SLOT_BITS as usize + 8;
+    let mut above = image
+        .iter()
+        .enumerate()
+        .take(width as usize)
+        .skip(from.into());
+    above.all(|(i, b)| match b {
+        Bit::Known(true) => all.ranks && from == OWN_BITS && ranks.contains(&i),
+        b => *b == Bit::Known(false),
+    })
 }
 
 /// One run that is a linear value but for bits below its alignment.
 fn as_linear(all: &mut Provenances, pieces: &[Piece], image: &Image, width: u8) -> Option<Prov> {
     let [p] = pieces else { return None };
     let n = all.significant(p.of, p.whole, width);
-    let whole = p.at == p.low && p.at + p.len == n && is_clear(image, n, width);
+    let whole = p.at == p.low && p.at + p.len == n && is_clear(all, image, n, width);
     if !whole || p.at > all.aligned(p.of) {
         return None;
     }

@@ -181,6 +181,8 @@ pub struct Provenances {
     pub used_alignment: bool,
     /// Bases whose alignment, which the user says, decided something.
     pub used_said: BTreeSet<BaseId>,
+    /// Several CTAs run: an address of shared memory holds the rank of its own.
+    pub ranks: bool,
     /// Something was refused: nothing that follows is true of all layouts.
     pub refused: bool,
 }
@@ -221,6 +223,7 @@ impl Provenances {
             dynamic: None,
             used_alignment: false,
             used_said: BTreeSet::new(),
+            ranks: false,
             refused: false,
         }
     }
@@ -376,7 +379,7 @@ impl Provenances {
         for &(window, c) in terms.iter().filter(|t| t.0 != base) {
             at = at.wrapping_add(self.base(window).number.wrapping_mul(c));
         }
-        Some((base, number.wrapping_sub(at) as i64))
+        Some((base, self.beside_rank(base, number.wrapping_sub(at))))
     }
 
     /// True for the address in the CTA's own shared memory of a byte of an object, or of its end.
@@ -385,8 +388,16 @@ impl Provenances {
             return false;
         };
         let b = self.base(*base);
-        let off = number.wrapping_sub(b.number);
+        let off = self.beside_rank(*base, number.wrapping_sub(b.number)) as u64;
         b.space == Space::Shared && off <= b.size.unwrap_or(1 << OWN_BITS)
+    }
+
+    /// A distance from a base, without the rank of a CTA.
+    fn beside_rank(&self, base: BaseId, off: u64) -> i64 {
+        match self.ranks && self.base(base).space == Space::Shared {
+            true => super::super::cluster::split(off as i64).1,
+            false => off as i64,
+        }
     }
 
     /// The number of bits of a linear value of a width that may be ones.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Lanes, MAX_WARPS, Shape, Snapshot};
+use super::{Lanes, Shape, Snapshot};
 
 /// What is known of an exited thread.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Exits {
             log: Vec::new(),
             ragged: Vec::new(),
             frozen: Vec::new(),
-            floor: [0; MAX_WARPS],
+            floor: shape.none(),
             rows: Vec::new(),
             any_rows: false,
         }
@@ -251,7 +251,7 @@ impl Exits {
 
     /// The threads of the group waited for the exits.
     pub(super) fn learn(&mut self, group: &Lanes, exited: &Lanes) {
-        if self.columns.is_empty() || *exited == [0; MAX_WARPS] {
+        if self.columns.is_empty() || exited.iter().all(|&e| e == 0) {
             return;
         }
         let row = Arc::new(self.close(exited));
@@ -260,10 +260,10 @@ impl Exits {
 
     /// The exits, and all that these threads knew of.
     fn close(&self, exited: &Lanes) -> Lanes {
-        let mut all = *exited;
+        let mut all = exited.clone();
         for e in members(exited, self.shape) {
             if let Some(row) = self.frozen(e).and_then(|s| s.exits.as_deref()) {
-                for (a, r) in all.iter_mut().zip(row) {
+                for (a, r) in all.iter_mut().zip(row.iter()) {
                     *a |= r;
                 }
             }
@@ -309,7 +309,7 @@ impl Exits {
 
     /// The exits that a live thread knows of.
     pub(super) fn known_exits(&self, t: u32) -> impl Iterator<Item = u32> + '_ {
-        let mut all = self.floor;
+        let mut all = self.floor.clone();
         if let Some(Some(row)) = self.rows.get(t as usize) {
             for (a, r) in all.iter_mut().zip(row.iter()) {
                 *a |= r;
@@ -331,9 +331,8 @@ fn unite(to: &mut Option<Arc<Lanes>>, row: &Arc<Lanes>) {
     }
 }
 
-fn members_of(group: Lanes, shape: Shape) -> impl Iterator<Item = u32> + Clone {
-    (0..shape.warps()).flat_map(move |w| {
-        let mask = group[w as usize];
+fn members_of(group: Lanes, shape: Shape) -> impl Iterator<Item = u32> {
+    group.into_iter().zip(0..).flat_map(move |(mask, w)| {
         (0..shape.width())
             .filter(move |l| mask >> l & 1 != 0)
             .map(move |l| shape.tid(w, l).0)
@@ -341,5 +340,9 @@ fn members_of(group: Lanes, shape: Shape) -> impl Iterator<Item = u32> + Clone {
 }
 
 fn members(group: &Lanes, shape: Shape) -> impl Iterator<Item = u32> + Clone {
-    members_of(*group, shape)
+    group.iter().zip(0..).flat_map(move |(&mask, w)| {
+        (0..shape.width())
+            .filter(move |l| mask >> l & 1 != 0)
+            .map(move |l| shape.tid(w, l).0)
+    })
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Actor, Clocks, EventId, MAX_WARPS, Snapshot, Tick, lanes};
+use super::{Actor, Clocks, EventId, Snapshot, Tick, lanes};
 use crate::sim::Tid;
 
 impl Clocks {
@@ -23,7 +23,7 @@ impl Clocks {
             tick: first.tick,
             floor: first.floor,
             warp: first.warp,
-            base: [0; MAX_WARPS],
+            base: self.shape.none(),
             own: [0; 32],
             full: Some(full.into()),
             columns: Vec::new(),
@@ -39,6 +39,36 @@ impl Clocks {
                 self.acquire(t, s);
             }
         }
+    }
+
+    /// Lanes of a warp acquire what was released together.
+    pub fn acquire_warp(&mut self, warp: u32, mask: u32, snaps: &[Arc<Snapshot>]) {
+        let whole = |s: &Arc<Snapshot>| {
+            s.full.is_none() && s.columns.is_empty() && s.exits.is_none() && s.own == [0; 32]
+        };
+        let all = self.live[warp as usize] & !mask == 0;
+        if !all || self.exits.any() || !snaps.iter().all(whole) {
+            return self.acquire_lanes(warp, mask, snaps);
+        }
+        let warps = self.shape.warps() as usize;
+        let own = &mut self.base[warp as usize * warps..][..warps];
+        for snap in snaps {
+            for (k, known) in own.iter_mut().zip(&snap.base) {
+                *k = (*k).max(*known);
+            }
+        }
+    }
+
+    /// Has a thread acquired anything from one of these warps?
+    pub fn heard_of(&self, t: Tid, mut warps: std::ops::Range<usize>) -> bool {
+        let own = (self.shape.warp(t) * self.shape.warps()) as usize;
+        let full = self.full[t.0 as usize].as_ref();
+        let width = self.shape.width() as usize;
+        self.floor > 0
+            || warps.any(|w| {
+                let each = full.map(|f| &f[w * width..(w + 1) * width]);
+                self.base[own + w] > 0 || each.is_some_and(|f| f.iter().any(|&k| k > 0))
+            })
     }
 
     /// Does one of the snapshots know the access?

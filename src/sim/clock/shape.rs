@@ -1,13 +1,24 @@
-//! The shape of a CTA, and sets of lanes.
+//! The shape of what runs together, a CTA or several alike, and sets of lanes.
 
-use super::MAX_WARPS;
+use super::{Lanes, MAX_WARPS};
 use crate::sim::Tid;
 
-/// The shape of a CTA: how thread ranks split into warps and lanes.
+/// Warps of a warpgroup.
+const GROUP: u32 = 4;
+/// Most warps that run together.
+const MOST: u32 = 1 << 11;
+
+/// How thread ranks split into warps and lanes. Each CTA of several begins with a warpgroup, so that of
+/// the ranks some stand for no thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
+    /// Ranks, of all CTAs.
     pub(super) threads: u32,
     pub(super) shift: u32,
+    /// Threads of one CTA.
+    own: u32,
+    /// Warps from one CTA to the next.
+    stride: u32,
 }
 
 impl Shape {
@@ -23,7 +34,51 @@ impl Shape {
         (ok && threads.div_ceil(width) <= MAX_WARPS as u32).then(|| Shape {
             threads,
             shift: width.trailing_zeros(),
+            own: threads,
+            stride: threads.div_ceil(width),
         })
+    }
+
+    /// Several CTAs of so many threads each; `None` where there are too many.
+    pub fn several(threads: u32, ctas: u32) -> Option<Shape> {
+        let one = Shape::new(threads)?;
+        if ctas <= 1 {
+            return Some(one);
+        }
+        let stride = one.stride.next_multiple_of(GROUP);
+        let warps = stride.checked_mul(ctas).filter(|n| *n <= MOST)?;
+        Some(Shape {
+            threads: warps * one.width(),
+            stride,
+            ..one
+        })
+    }
+
+    /// Warps from the first of one CTA to the first of the next.
+    pub fn stride(self) -> u32 {
+        self.stride
+    }
+
+    /// The warps of a CTA, by its number.
+    pub fn warps_of(self, cta: u32) -> std::ops::Range<u32> {
+        let first = cta * self.stride;
+        first..first + self.own.div_ceil(self.width())
+    }
+
+    /// The number of the CTA of a warp.
+    #[inline]
+    pub fn cta(self, warp: u32) -> u32 {
+        warp / self.stride
+    }
+
+    /// The threads of one CTA.
+    pub fn own(self) -> u32 {
+        self.own
+    }
+
+    /// Zero for each warp.
+    pub fn none(self) -> Lanes {
+        smallvec::smallvec![0; self.warps() as usize]
     }
 
     /// Number of threads.
@@ -61,8 +116,8 @@ impl Shape {
 
     /// The lanes that exist in a warp.
     pub fn members(self, warp: u32) -> u32 {
-        let first = warp << self.shift;
-        let n = self.threads.saturating_sub(first).min(self.width());
+        let first = (warp % self.stride) << self.shift;
+        let n = self.own.saturating_sub(first).min(self.width());
         if n == 32 { u32::MAX } else { (1 << n) - 1 }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lanes, MAX_WARPS, Shape};
+use super::{Lanes, Shape};
 
 /// The clock of a thread, or of all live lanes of a warp, when it released.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Snapshot {
     /// The warp that released.
     pub(super) warp: u32,
     /// What was known of each warp as a whole.
-    pub(super) base: [u32; MAX_WARPS],
+    pub(super) base: Lanes,
     /// What was known of the lanes of the own warp.
     pub(super) own: [u32; 32],
     /// What was known of single threads.

@@ -582,7 +582,9 @@ def _plain(value: Any) -> Any:
 
 _EMPTY = re.compile(r"aten\.(empty|empty_like|empty_strided|empty_permuted|new_empty|new_empty_strided)\.")
 _WHOLE = re.compile(r"aten\.(zero_|fill_)\.")
-_UNSEEN = re.compile(r"aten\.(detach|alias|lift_fresh|is_same_size|set_|_has_compatible_shallow_copy_type|resize_)\b|prim\.|profiler\.")
+_UNSEEN = re.compile(
+    r"aten\.(detach|alias|lift_fresh|is_same_size|set_|_has_compatible_shallow_copy_type|resize_)\b|prim\.|profiler\."
+)
 
 
 class Watch(TorchDispatchMode):

@@ -73,7 +73,10 @@ class Built:
 def kernels_of(ptx: str, file: str) -> dict[str, Json]:
     """The kernels of a PTX text: the type and size of each parameter, static shared memory, most threads."""
     out: dict[str, Json] = {}
-    shared = {m[2]: int(m[3] or 1) * _size(m[1]) for m in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+([\w$]+)(?:\[(\d+)\])?\s*;", ptx)}
+    shared = {
+        m[2]: int(m[3] or 1) * _size(m[1])
+        for m in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+([\w$]+)(?:\[(\d+)\])?\s*;", ptx)
+    }
     for entry in _ENTRY.finditer(re.sub(r"//[^\n]*", "", ptx)):
         name, parameters, head = entry[1], entry[2] or "", entry[3]
         listed = [(kind, _size(kind) * int(count or 1)) for kind, _, count in _PARAMETER.findall(parameters)]
@@ -101,7 +104,9 @@ def cache() -> Path:
     return folder
 
 
-def run_confined(folder: Path, commands: Sequence[Sequence[str]], read: Sequence[str], seconds: float, unconfined: bool) -> tuple[int, str]:
+def run_confined(
+    folder: Path, commands: Sequence[Sequence[str]], read: Sequence[str], seconds: float, unconfined: bool
+) -> tuple[int, str]:
     """Compilers, confined to a folder: their status and what they said."""
     asked = {
         "folder": str(folder),
@@ -113,7 +118,12 @@ def run_confined(folder: Path, commands: Sequence[Sequence[str]], read: Sequence
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": str(folder), "HOME": str(folder)}
     command = [sys.executable, "-I", "-S", str(_HERE / "confine.py"), json.dumps(asked)]
     process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         _, errors = process.communicate(timeout=seconds)
@@ -160,7 +170,11 @@ def _stand_in(unconfined: bool) -> Path:
     for name in standin.FORWARDED:
         _write(made / name, "#pragma once\n#include <volta/host.h>\n")
     flags = [*_host_flags(made, root), "-ffunction-sections", "-fdata-sections"]
-    sources = {"definitions": made / "volta/definitions.cpp", "host": _INCLUDE / "volta/host.cpp", "runtime": _INCLUDE / "volta/runtime.cpp"}
+    sources = {
+        "definitions": made / "volta/definitions.cpp",
+        "host": _INCLUDE / "volta/host.cpp",
+        "runtime": _INCLUDE / "volta/runtime.cpp",
+    }
     commands = [["g++", *flags, "-c", str(s), "-o", f"{n}.o"] for n, s in sources.items()]
     status, said = run_confined(made, commands, [root, str(_INCLUDE), _python_include()], 300, unconfined)
     if status:
@@ -194,7 +208,19 @@ def _device_flags(flags: Sequence[str]) -> tuple[list[str], str | None]:
             value, skip = (flags[at + 1] if at + 1 < len(flags) else ""), True
         elif flag.startswith(("-gencode", "-arch", "--gpu-architecture", "--generate-code")):
             value = flag
-        elif flag in ("-Xptxas", "-Xcompiler", "-I", "-L", "-l", "-Xcudafe", "-diag-suppress", "--threads", "-ccbin", "--compiler-options", "--ptxas-options"):
+        elif flag in (
+            "-Xptxas",
+            "-Xcompiler",
+            "-I",
+            "-L",
+            "-l",
+            "-Xcudafe",
+            "-diag-suppress",
+            "--threads",
+            "-ccbin",
+            "--compiler-options",
+            "--ptxas-options",
+        ):
             skip = True
             continue
         elif flag in ("-maxrregcount", "--maxrregcount", "-D", "-U", "-std", "--std"):
@@ -221,7 +247,11 @@ def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = 
     text = "\n".join([*asked["cuda"], *asked["cpp"]])
     hopper = target in ("90", "90a") or re.search(r"\bwgmma\b|cp\.async\.bulk|\bmbarrier\b|__cluster_dims__|this_cluster", text)
     arch = "90a" if hopper else "80"
-    key = hashlib.sha256(json.dumps([str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]).encode())
+    key = hashlib.sha256(
+        json.dumps(
+            [str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]
+        ).encode()
+    )
     module = f"volta_{key.hexdigest()[:20]}"
     folder = cache() / module
     if not (folder / "done.json").exists():
@@ -239,7 +269,9 @@ def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = 
     return Built(module, str(folder / f"{module}.so"), ptx, kernels)
 
 
-def _build(folder: Path, asked: Mapping[str, Any], flags: list[str], arch: str, stand_in: Path, seconds: float, unconfined: bool) -> None:
+def _build(
+    folder: Path, asked: Mapping[str, Any], flags: list[str], arch: str, stand_in: Path, seconds: float, unconfined: bool
+) -> None:
     made = Path(tempfile.mkdtemp(prefix="build-", dir=cache()))
     try:
         try:
@@ -267,10 +299,25 @@ def _compile(
     host = [*_host_flags(stand_in, root), name]
     includes = [f for f in host if f.startswith("-I")]
     program = ["-Dmain=volta_main"] if asked.get("program") else []
-    device = [compiler, *([] if any("std" in f for f in flags) else ["-std=c++17"]), "--expt-relaxed-constexpr", "-lineinfo", "-w", *flags, *includes, name, *program]
+    device = [
+        compiler,
+        *([] if any("std" in f for f in flags) else ["-std=c++17"]),
+        "--expt-relaxed-constexpr",
+        "-lineinfo",
+        "-w",
+        *flags,
+        *includes,
+        name,
+        *program,
+    ]
     if not asked.get("whole") and not program:
         # torch's own build of inline sources says the same.
-        device += ["-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__", "-D__CUDA_NO_HALF2_OPERATORS__"]
+        device += [
+            "-D__CUDA_NO_HALF_OPERATORS__",
+            "-D__CUDA_NO_HALF_CONVERSIONS__",
+            "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+            "-D__CUDA_NO_HALF2_OPERATORS__",
+        ]
     device += ["-gencode", f"arch=compute_{arch},code=compute_{arch}", "-Xcompiler", "-fPIC,-fvisibility=hidden,-O0,-w"]
     commands, objects = [], []
     for at, text in enumerate(asked["cuda"]):
@@ -293,7 +340,19 @@ def _compile(
         ptx.append(f"cuda{at}.ptx")
     (made / "exports").write_text("{ global: PyInit_*; volta_main; _Z10volta_main*; local: *; };")
     linked = [str(stand_in / f"{n}.o") for n in ("definitions", "host", "runtime")]
-    link = ["g++", "-shared", *objects, *linked, "-o", f"{module}.so", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,--version-script=exports", "-Wl,--warn-unresolved-symbols", "-Wl,-z,defs"]
+    link = [
+        "g++",
+        "-shared",
+        *objects,
+        *linked,
+        "-o",
+        f"{module}.so",
+        "-Wl,-Bsymbolic",
+        "-Wl,--gc-sections",
+        "-Wl,--version-script=exports",
+        "-Wl,--warn-unresolved-symbols",
+        "-Wl,-z,defs",
+    ]
     status, said = run_confined(made, [link], read, seconds, unconfined)
     _unresolved(said)
     if status:
@@ -331,10 +390,15 @@ def _failure(said: str) -> Failed:
     """A compiler's errors: a gap where one is about a name that torch or the toolkit has and the stand-in lacks."""
     text = _errors(said)
     header = re.search(r"fatal error: ([\w./+-]+): No such file", text) or re.search(r'cannot open source file "([^"]+)"', text)
-    if header and re.match(r"(torch|ATen|c10|cub|thrust|cutlass|cute|cudnn|curand|cusparse|cufft|cusolver|pybind11|nvtx|nccl|mma)", header[1]):
+    if header and re.match(
+        r"(torch|ATen|c10|cub|thrust|cutlass|cute|cudnn|curand|cusparse|cufft|cusolver|pybind11|nvtx|nccl|mma)", header[1]
+    ):
         return Failed("unsupported", f"the stand-in has no header {header[1]}")
     lacks = re.search(r"class \"?at::Tensor\"? has no member \"?(\w+)|‘class at::Tensor’ has no member named ‘(\w+)’", text)
-    lacks = lacks or re.search(r"namespace \"(?:at|torch|c10|pybind11)[\w:]*\" has no member \"(\w+)\"|‘(\w+)’ is not a member of ‘(?:at|torch|c10|pybind11)", text)
+    lacks = lacks or re.search(
+        r"namespace \"(?:at|torch|c10|pybind11)[\w:]*\" has no member \"(\w+)\"|‘(\w+)’ is not a member of ‘(?:at|torch|c10|pybind11)",
+        text,
+    )
     if lacks and in_torch(next(w for w in lacks.groups() if w)):
         return Failed("unsupported", f"the stand-in lacks {next(w for w in lacks.groups() if w)}:\n{text}")
     return Failed("compile", text)

@@ -102,7 +102,11 @@ def _extensions(job: Json, channel: Channel) -> None:
     import torch.utils.cpp_extension as place
 
     def load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), functions: Any = None, **more: Any) -> Any:
-        return _load(channel, {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)}, more)
+        return _load(
+            channel,
+            {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)},
+            more,
+        )
 
     def load(name: str, sources: Any, **more: Any) -> Any:
         asked: Json = {"name": name, "cpp": [], "cuda": [], "functions": None, "whole": True}

@@ -41,7 +41,9 @@ def require_confinement(allow_unconfined: bool) -> None:
     """Raises `Unconfined`, naming what the kernel lacks, unless the caller takes the risk."""
     lacks = confine.missing()
     if lacks and not allow_unconfined:
-        raise Unconfined(f"foreign code does not run here: the kernel lacks {' and '.join(lacks)} (allow_unconfined=True runs it all the same)")
+        raise Unconfined(
+            f"foreign code does not run here: the kernel lacks {' and '.join(lacks)} (allow_unconfined=True runs it all the same)"
+        )
 
 
 class Zygote:
@@ -51,7 +53,13 @@ class Zygote:
         ours, theirs = socket.socketpair()
         root = str(Path(__file__).parent.parent.parent)
         code = f"import sys; sys.path.insert(0, {root!r}); from volta.host import zygote; zygote.main({theirs.fileno()})"
-        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent"}
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": "/nonexistent",
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", code],
             env=environment,
@@ -103,7 +111,13 @@ class Zygote:
         if not status:
             raise Error("the process that records ended")
         if done is None or "done" not in done:
-            return {"stopped": "limit" if status["late"] else "died", "message": _ending(status), "events": [], "gaps": [], "storages": []}
+            return {
+                "stopped": "limit" if status["late"] else "died",
+                "message": _ending(status),
+                "events": [],
+                "gaps": [],
+                "storages": [],
+            }
         out: Json = done["done"]
         return out
 
@@ -215,7 +229,9 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def record(job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_seconds: float = 120, allow_unconfined: bool = False) -> tuple[Json, Talk]:
+def record(
+    job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_seconds: float = 120, allow_unconfined: bool = False
+) -> tuple[Json, Talk]:
     """Runs a job in a folder of its own that holds `files`; what was recorded, and what was compiled for it."""
     require_confinement(allow_unconfined)
     with tempfile.TemporaryDirectory(prefix="volta-job-", ignore_cleanup_errors=True) as name, _zygote() as zygote:
@@ -238,5 +254,15 @@ def record(job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_
 def _readable() -> list[str]:
     """What a recording may read: the interpreter and its packages."""
     here = str(Path(__file__).parent.parent.parent)
-    system = ["/usr/lib", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/dev/null", "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system/cpu"]
+    system = [
+        "/usr/lib",
+        "/lib",
+        "/lib64",
+        "/usr/share/zoneinfo",
+        "/etc/ld.so.cache",
+        "/dev/null",
+        "/dev/urandom",
+        "/proc/cpuinfo",
+        "/sys/devices/system/cpu",
+    ]
     return [*system, sys.prefix, sys.base_prefix, f"{here}/volta"]

@@ -70,13 +70,17 @@ def _child(asked: dict[str, object], read: int, write: int) -> None:
             os.dup2(source, target)
         limits = confine.Limits(**asked["limits"])  # type: ignore[arg-type]
         reads = [str(p) for p in asked["read"]]  # type: ignore[attr-defined]
-        confine.enter(reads, [folder], programs=False, limits=limits, keep=(read, write), allow_unconfined=bool(asked["unconfined"]))
+        confine.enter(
+            reads, [folder], programs=False, limits=limits, keep=(read, write), allow_unconfined=bool(asked["unconfined"])
+        )
         bridge.state = bridge.State()
         job.main(asked, job.Channel(read, write))
         code = 0
     except BaseException as e:
         with contextlib.suppress(OSError):
-            os.write(write, json.dumps({"done": {"stopped": "confinement", "message": f"{type(e).__name__}: {e}"}}).encode() + b"\n")
+            os.write(
+                write, json.dumps({"done": {"stopped": "confinement", "message": f"{type(e).__name__}: {e}"}}).encode() + b"\n"
+            )
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()

@@ -92,13 +92,17 @@ class Trace:
         """An index that nothing else uses."""
         return f"i{next(self._variables)}"
 
-    def leaf(self, name: str, shape: tuple[int, ...], kind: Kind) -> Symbolic:
+    def leaf(self, name: str, array: arg.Array) -> Symbolic:
         """An input. Truth values are stored as numbers, and any but 0 is true."""
-        word = quoted(name)
+        word, kind, strides = quoted(name), kind_of(array), array.strides
         self.taken.add(name)
+
+        def element(at: Index) -> str:
+            return f"{word}[{', '.join(at if strides is None else (indices.sum_of(at, strides),))}]"
+
         if kind == "bool":
-            return Symbolic(self, shape, lambda at: f"({word}[{', '.join(at)}] != 0)", "bool", 1)
-        return Symbolic(self, shape, lambda at: f"{word}[{', '.join(at)}]", kind)
+            return Symbolic(self, array.shape, lambda at: f"({element(at)} != 0)", "bool", 1)
+        return Symbolic(self, array.shape, element, kind)
 
     def constant(self, value: Any) -> Symbolic:
         """Numbers: one, or an array whose elements the formula spells out."""

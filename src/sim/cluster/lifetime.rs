@@ -1,0 +1,170 @@
+//! The shared memory of a CTA lives while the CTA runs.
+//!
+//! The problem: a thread that accesses the shared memory of another CTA of its cluster must do so after that CTA has
+//! begun and before it has ended, in every schedule. So each such access is kept until a thread of the other CTA
+//! exits that knows of it by happens-before; one of which none does is a defect, as is one by a thread that
+//! has not heard of the other CTA.
+//!
+//! Source: PTX ISA 9.0, sections 5.1.7 and 2.2.2; the CUDA programming guide, distributed shared memory: all thread
+//! blocks must have started executing before it is accessed, and operations on it must be over before a
+//! thread block exits.
+//!
+//! Sound: happens-before through a barrier with `.relaxed` is an order of execution alone; an access that only such a
+//! barrier puts before the exit is left open.
+
+use crate::kernel::Pc;
+
+use super::super::clock::{Actor, Tick};
+use super::super::machine::{Machine, SHARED};
+use super::super::warp::{LANES, lanes};
+use super::super::{DefectKind, Tid, UnknownKind};
+use super::split;
+
+/// Accesses that are kept before those are dropped that all know of.
+const KEPT: usize = 1 << 10;
+
+/// An access of the shared memory of another CTA.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    /// The number of the other CTA.
+    to: usize,
+    who: Actor,
+    mask: u32,
+    at: Tick,
+    w: usize,
+    pc: Pc,
+    off: u64,
+    /// The phase of the barrier of the cluster in which its thread arrives next.
+    phase: u64,
+    /// Only such a phase is known to come before the exit of a thread.
+    relaxed: bool,
+}
+
+/// Accesses of the shared memory of other CTAs whose end is still to be known.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetimes {
+    open: Vec<Access>,
+    /// Lanes of each warp that know that their cluster has begun.
+    begun: Vec<u32>,
+    /// The phases of the barrier of its cluster of which a warp has seen the end.
+    passed: Vec<u64>,
+}
+
+impl Lifetimes {
+    /// Those of so many warps.
+    pub fn new(warps: usize) -> Lifetimes {
+        Lifetimes {
+            begun: vec![0; warps],
+            passed: vec![0; warps],
+            ..Lifetimes::default()
+        }
+    }
+
+    /// Lanes have seen the end of a phase of the barrier of their cluster.
+    pub(super) fn started(&mut self, w: usize, mask: u32, phase: u64) {
+        self.begun[w] |= mask;
+        self.passed[w] = phase;
+    }
+}
+
+impl Machine<'_> {
+    /// Lanes access shared memory, in part perhaps that of other CTAs.
+    pub fn note_remote(&mut self, w: usize, mask: u32, pc: Pc, offs: &[u64; LANES]) {
+        let own = self.team.number(w);
+        let mut rest = mask;
+        while rest != 0 {
+            let first = rest.trailing_zeros() as usize;
+            let to = split(offs[first] as i64).0 as usize;
+            let same = |l: &usize| split(offs[*l] as i64).0 as usize == to;
+            let group = lanes(rest).filter(same).fold(0, |m, l| m | 1 << l);
+            rest &= !group;
+            if to != own && to < self.team.len() {
+                self.note_access(w, group, pc, to, offs[first]);
+            }
+        }
+    }
+
+    fn note_access(&mut self, w: usize, mask: u32, pc: Pc, to: usize, off: u64) {
+        let deaf = lanes(mask & !self.lifetimes.begun[w]).find(|l| {
+            let t = Tid(self.warps[w].first + *l as u32);
+            !self.order.clocks.heard_of(t, self.team.warps(to))
+        });
+        if let Some(lane) = deaf {
+            let place = self.place(SHARED, off, 4);
+            let site = self.site(pc, w, 1 << lane, format!("accesses {place}"));
+            self.defect(DefectKind::Lifetime, vec![site], || {
+                format!(
+                    "{place} is accessed before its CTA is known to have started: a barrier of the cluster before it \
+                     is missing"
+                )
+            });
+        }
+        let clocks = &self.order.clocks;
+        let who = match self.order.agent {
+            Some(agent) => agent,
+            None => Actor(self.warps[w].first),
+        };
+        let at = clocks.stamp(w as u32);
+        let phase = self.next_phase(w, mask);
+        let mut all = self.lifetimes.open.iter_mut();
+        let same = |a: &&mut Access| {
+            (a.to, a.who, a.at, a.pc, a.phase, a.relaxed) == (to, who, at, pc, phase, false)
+        };
+        if let Some(a) = all.find(same) {
+            a.mask |= mask;
+            return;
+        }
+        if self.lifetimes.open.len() >= KEPT {
+            let live = |to: usize| self.team.warps(to).any(|w| self.warps[w].live != 0);
+            let settled = |a: &Access| live(a.to) && clocks.all_settled(a.who, a.mask, a.at);
+            self.lifetimes.open.retain(|a| !settled(a));
+        }
+        self.lifetimes.open.push(Access {
+            to,
+            who,
+            mask,
+            at,
+            w,
+            pc,
+            off,
+            phase,
+            relaxed: false,
+        });
+    }
+
+    /// Lanes are about to exit: what they know of is before the end of their CTA.
+    pub fn note_end(&mut self, w: usize, mask: u32) {
+        let own = self.team.number(w);
+        let (clocks, passed) = (&self.order.clocks, self.lifetimes.passed[w]);
+        let first = self.warps[w].first;
+        self.lifetimes.open.retain_mut(|a| {
+            if a.to != own {
+                return true;
+            }
+            let knows = |l: usize| {
+                let t = Tid(first + l as u32);
+                clocks.unordered(a.who, a.mask, a.at, t).is_none()
+            };
+            a.relaxed |= passed >= a.phase;
+            !lanes(mask).any(knows)
+        });
+    }
+
+    /// When all threads have exited: accesses that the end of a CTA can come before.
+    pub fn check_ends(&mut self) {
+        for a in std::mem::take(&mut self.lifetimes.open) {
+            let place = self.place(SHARED, a.off, 4);
+            let site = self.site(a.pc, a.w, a.mask, format!("accesses {place}"));
+            let message = || {
+                format!(
+                    "{place} is accessed, and nothing orders that before the end of its CTA: a barrier of the cluster \
+                     after it is missing"
+                )
+            };
+            match a.relaxed {
+                true => self.unknown(UnknownKind::Undecided, vec![site], message),
+                false => self.defect(DefectKind::Lifetime, vec![site], message),
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `st.async` and `red.async`: a store into the shared memory of a CTA of the cluster, which an mbarrier there counts.
+//!
+//! Each lane's is an agent of its own, as a bulk copy is: it writes after it was issued, and is over for whoever sees
+//! the end of the phase that counts its bytes. What its thread did before is not released with it.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.9.12 (`st.async`) and 9.7.13.7 (`red.async`).
+
+use crate::kernel::{Addr, Pc, RemoteStore, Src};
+
+use super::super::clock::Actor;
+use super::super::machine::{Machine, SHARED, Stop};
+use super::super::place::Target;
+use super::super::race::Kind;
+use super::super::step::Under;
+use super::super::value::Val;
+use super::super::warp::lanes;
+
+impl Machine<'_> {
+    /// `st.async` and `red.async`.
+    pub(super) fn remote_store(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &RemoteStore,
+    ) -> Result<(), Stop> {
+        self.effects += 1;
+        let elem = op.ty.bits() / 8;
+        let bytes = elem * op.srcs.len() as u32;
+        let agents = self.order.clocks.fork(w as u32);
+        let to = self.in_shared_memory(w, exec, pc, op, op.to, bytes)?;
+        let objects = self.in_shared_memory(w, exec, pc, op, op.object, 8)?;
+        let kind = match op.reduce {
+            None => Kind::Write,
+            Some(reduce) => Kind::Atomic {
+                op: reduce,
+                ty: op.ty,
+                used: false,
+                operand: None,
+            },
+        };
+        self.order.agent = Some(agents);
+        let elems = (elem, op.srcs.len() as u32);
+        let found = self.order_accesses(w, pc, &to, elems, kind, false);
+        self.order.agent = None;
+        for (_, c) in &found? {
+            self.add_race(c.otherwise, c);
+        }
+        self.note_unset(w, pc);
+        for t in &to {
+            for (i, src) in op.srcs.iter().enumerate() {
+                let at = t.off as u64 + u64::from(elem) * i as u64;
+                self.remote_value((w, t.lane, pc), op, *src, at)?;
+            }
+        }
+        self.touch_object(w, pc, &objects, Some(agents))?;
+        for t in objects {
+            let agent = Actor(agents.0);
+            self.complete_bytes(w, t.lane, pc, t.off as u64, u64::from(bytes), agent)?;
+        }
+        Ok(())
+    }
+
+    fn remote_value(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        op: &RemoteStore,
+        src: Src,
+        at: u64,
+    ) -> Result<(), Stop> {
+        if !self.src_prov(w, src, lane).is_none() {
+            self.refuse_base(w, 1 << lane, pc);
+            return Err(Stop::Finding);
+        }
+        let bits = op.ty.bits() as u8;
+        let v = match self.src(w, src, lane) {
+            v @ (Val::Conc(_) | Val::Absent) => v,
+            v @ Val::Real(f, _) if f.bits() == u32::from(bits) => v,
+            v => self.values.of_bits_plain(v, bits),
+        };
+        let v = match op.reduce {
+            None => v,
+            Some(reduce) => {
+                let old = self.load_one(w, lane, pc, SHARED, at, op.ty);
+                self.atomic_value((w, lane, pc), (reduce, op.ty, 1), old, v, None)?
+            }
+        };
+        let region = &mut self.regions[SHARED.0 as usize];
+        region.store(&mut self.values, at, u32::from(bits) / 8, v);
+        Ok(())
+    }
+
+    /// A known place in shared memory for each lane.
+    fn in_shared_memory(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &RemoteStore,
+        addr: Addr,
+        bytes: u32,
+    ) -> Result<Vec<Target>, Stop> {
+        let mut to = self.targets(w, exec, pc, op.space, addr, &Under::none())?;
+        self.check(w, pc, &mut to, bytes, true);
+        let known = |t: &Target| t.region == SHARED && t.cond.is_none();
+        if to.len() != lanes(exec).count() || !to.iter().all(known) {
+            self.unsupported(w, exec, pc, "an asynchronous store to this address");
+            return Err(Stop::Finding);
+        }
+        Ok(to)
+    }
+}
