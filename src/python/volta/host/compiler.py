@@ -325,7 +325,11 @@ def _compile(
     ]
     commands, objects = [], []
     for at, text in enumerate(asked["cuda"]):
-        head = "" if asked.get("whole") or program else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+        head = (
+            ""
+            if asked.get("whole") or program
+            else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n#line 1\n"
+        )
         (made / f"cuda{at}.cu").write_text(head + text)
         (made / f"keep{at}").mkdir()
         commands.append([*device, "-c", "--keep", "--keep-dir", f"keep{at}", f"cuda{at}.cu", "-o", f"cuda{at}.o"])
@@ -340,7 +344,9 @@ def _compile(
         raise _failure(said)
     ptx = []
     for at in range(len(asked["cuda"])):
-        (made / f"keep{at}" / f"cuda{at}.ptx").rename(made / f"cuda{at}.ptx")
+        # Lines are those of the source as it was given, wherever it was compiled.
+        text = (made / f"keep{at}" / f"cuda{at}.ptx").read_text()
+        (made / f"cuda{at}.ptx").write_text(text.replace(f"{made}/", ""))
         ptx.append(f"cuda{at}.ptx")
     (made / "exports").write_text("{ global: PyInit_*; volta_main; _Z10volta_main*; local: *; };")
     linked = [str(stand_in / f"{n}.o") for n in ("definitions", "host", "runtime")]

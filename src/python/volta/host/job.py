@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 
 from . import bridge
 
@@ -66,6 +67,12 @@ def main(job: Json, channel: Channel) -> None:
         result = {"stopped": e.category, "message": str(e)}
     except bridge.Gap as e:
         result = {"stopped": "unsupported", "message": str(e)}
+    except DataDependentOutputException as e:
+        result = {
+            "stopped": "host-read",
+            "message": f"the host looks at a value that depends on data: {e}",
+            "trace": _trace(e, job),
+        }
     except MemoryError:
         result = {"stopped": "limit", "message": "the host code ran out of memory"}
     except BaseException as e:
@@ -176,7 +183,8 @@ def _digest(t: torch.Tensor) -> str:
 
 def _mark(t: torch.Tensor, what: str, name: str) -> None:
     s = bridge.place(t)
-    s.host, s.state = False, what
+    # How it was made is the past: what it holds now is what it starts with.
+    s.host, s.state, s.used = False, what, False
     s.name = s.name or name
 
 
@@ -322,6 +330,9 @@ def _first_call(task: dict[str, Any], model: Any, inputs: list[Any]) -> Json:
     before = len(bridge.state.by_number)
     torch.manual_seed(SEED + 3)
     others = list(task["get_inputs"]())
+    # How inputs are drawn is no part of a call.
+    bridge.state.events.clear()
+    bridge.state.operations.clear()
     names = []
     for i, value in enumerate(others):
         if isinstance(value, torch.Tensor):

@@ -231,6 +231,8 @@ def _stopped(recorded: Json, where: str) -> None:
     message = f"{where}: {recorded['message']}" + (f" ({recorded['trace']})" if recorded.get("trace") else "")
     if how in ("compile", "syntax", "unsupported", "limit"):
         raise _Ends(how, message)
+    if how == "host-read":
+        raise _Ends("unknown", message, "data-dependent-branch")
     if how == "raised":
         raise _Ends("launch", f"the host code raised {message}", verdict="defective")
     if how == "died":
@@ -315,10 +317,6 @@ def _way(message: str) -> str:
     return found[1] if found else "again"
 
 
-def _names(bound: bindings.Bound, built: sequence.Sequence_) -> set[str | None]:
-    return {a.name for a in (*bound.inputs.values(), *bound.outputs.values(), *built.arrays.values())}
-
-
 def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place, bool]]:
     """The proof at one choice of sizes, and what it left uncovered."""
     recorded, talk = run.record("record", task, "ModelNew", real=True)
@@ -342,9 +340,9 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place
         result = api.race(launches, timeout=run.timeout)
     run.seconds["proof"] = run.seconds.get("proof", 0.0) + time.monotonic() - started
     shown = result.counterexample
-    if result.verdict == "not-equivalent" and shown is not None and shown.output not in _names(bound, built):
-        # What a launch leaves in a variable of the device is nobody's output.
-        raise _Ends("unknown", f"the launches write the variable {shown.output} of the device", "undecided")
+    if result.verdict == "not-equivalent" and shown is not None and shown.output not in {a.name for a in bound.outputs.values()}:
+        # An input, a parameter, or a variable of the device: nobody's output.
+        raise _Ends("unknown", f"{shown.output} is written, which is no output", "undecided")
     if "text" not in made and result.ok:
         raise _Ends("unknown", f"the reference has no formula: {made.get('missing')}", "unsupported-instruction")
     if result.ok and (bound.seeded or built.seeded):
