@@ -2,7 +2,8 @@
 //
 // A counter counts arrivals.  SPIN 0: a volatile load.  1: atomicAdd(p, 0).  2: ld.acquire.  3: volatile with a sleep.
 // SENSE: the last one to arrive resets the counter and turns a flag over, and the others wait for the flag.
-// GROUPS: as cooperative groups do, by the highest bit.  TICKET: the last one, by its ticket, opens a gate.
+// GROUPS: as cooperative groups do, by the highest bit.  TICKET: the last one, by its ticket, opens a gate, after a fence
+// (NO_FENCE_BETWEEN: without one).
 // NO_FENCE_BEFORE, NO_FENCE_AFTER, NO_BARRIER_BEFORE, NO_BARRIER_AFTER: one of them is missing.
 // FEWER: they wait for one arrival less.  MORE: for one more.
 __device__ unsigned look(unsigned *p)
@@ -53,8 +54,12 @@ __device__ void meet(unsigned *bar, unsigned round)
             ;
 #elif defined(TICKET)
         unsigned t = atomicAdd(bar, 1);
-        if (t == round * n - 1)
+        if (t == round * n - 1) {
+#ifndef NO_FENCE_BETWEEN
+            __threadfence();
+#endif
             atomicExch(bar + 1, round);
+        }
         while (look(bar + 1) < round)
             ;
 #else

@@ -2,8 +2,8 @@
 
     PYTHONPATH=src/python python tests/outside/sweep.py [FILTER] > tests/outside/sweep.md
 
-It reads Liger-Kernel where pip puts it (`pip install --no-deps liger-kernel`), and the repositories of Triton, FlagGems and
-attorch from the folders that LIGER, TRITON, FLAGGEMS and ATTORCH name; what is not there is left out. Nothing of theirs is kept here.
+It reads Liger-Kernel where pip puts it (`pip install --no-deps liger-kernel`), and attorch, FlagGems and batch_invariant_ops from
+the folders that ATTORCH, FLAGGEMS and BATCH_INVARIANT name; what is not there is left out. Nothing of theirs is kept here.
 """
 
 from __future__ import annotations
@@ -167,6 +167,47 @@ def _attorch(a: Any) -> list[Case]:
     return [*cases, *(Case("attorch", *case) for case in found)]
 
 
+def flag_gems() -> list[Case]:
+    """FlagGems: operators of torch, with tuners and caches of their own around the kernels."""
+    sys.path.insert(0, os.environ["FLAGGEMS"])
+    os.environ["GEMS_VENDOR"] = "nvidia"
+    with volta.record():
+        o = importlib.import_module("flag_gems").ops
+    x = (3, 20)
+    found = [
+        ("softmax", lambda v: o.softmax(v, -1), lambda v: torch.softmax(v, -1), (x,)),
+        ("log_softmax", lambda v: o.log_softmax(v, -1), lambda v: F.log_softmax(v, -1), (x,)),
+        ("layer_norm", lambda v, w, b: o.layer_norm(v, (20,), w, b)[0], lambda v, w, b: F.layer_norm(v, (20,), w, b), (x, (20,), (20,))),
+        ("group_norm", lambda v, w, b: o.group_norm(v, w, b, 2, 6, 4, 2)[0], lambda v, w, b: F.group_norm(v, 2, w, b), ((2, 6, 4), (6,), (6,))),
+        ("sum_dim", lambda v: o.sum_dim(v, [1]), lambda v: v.sum(1), (x,)),
+        ("mean_dim", lambda v: o.mean_dim(v, [1]), lambda v: v.mean(1), (x,)),
+        ("amax", lambda v: o.amax(v, [1]), lambda v: v.amax(1), (x,)),
+        ("var_mean", lambda v: o.var_mean(v, [1]), lambda v: torch.var_mean(v, 1), (x,)),
+        ("vector_norm", lambda v: o.vector_norm(v, 2, [1]), lambda v: v.norm(dim=1), (x,)),
+        ("mm", lambda a, b: o.mm(a, b), lambda a, b: a @ b, ((16, 32), (32, 16))),
+        ("bmm", lambda a, b: o.bmm(a, b), lambda a, b: a @ b, ((2, 16, 16), (2, 16, 16))),
+        ("outer", lambda a, b: o.outer(a, b), lambda a, b: torch.outer(a, b), ((6,), (7,))),
+        ("cumsum", lambda v: o.cumsum(v, 1), lambda v: v.cumsum(1), (x,)),
+        ("triu", lambda v: o.triu(v), lambda v: v.triu(), ((5, 6),)),
+        ("embedding", lambda w, i: o.embedding(w, i), lambda w, i: w[i], ((7, 12), ((4,), "s64"))),
+        ("index_select", lambda w, i: o.index_select(w, 0, i), lambda w, i: w[i], ((7, 12), ((4,), "s32"))),
+    ]
+    return [Case("FlagGems", *case) for case in found]
+
+
+def batch_invariant() -> list[Case]:
+    """batch_invariant_ops: kernels that give a row the same bits in every batch."""
+    sys.path.insert(0, os.environ["BATCH_INVARIANT"])
+    with volta.record():
+        o = importlib.import_module("batch_invariant_ops.batch_invariant_ops")
+    found = [
+        ("log_softmax", lambda v: o.log_softmax(v, -1), lambda v: F.log_softmax(v, -1), ((3, 20),)),
+        ("mean_dim", lambda v: o.mean_dim(v, 1), lambda v: v.mean(1), ((3, 20),)),
+        ("matmul_persistent", lambda a, b: o.matmul_persistent(a, b), lambda a, b: a @ b, (((16, 16), "f16"), ((16, 16), "f16"))),
+    ]
+    return [Case("batch_invariant_ops", *case) for case in found]
+
+
 def main() -> None:
     """Prints a table."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -183,7 +224,7 @@ def main() -> None:
                 print(f"| {case.project} | {case.name} | {verdict} | {seconds:.1f} | {' '.join(note.split())[:160].replace('|', '/')} |", flush=True)
 
 
-SOURCES = [liger, attorch]
+SOURCES = [liger, attorch, flag_gems, batch_invariant]
 
 if __name__ == "__main__":
     main()

@@ -304,7 +304,7 @@ def record(arch: int = 80) -> Iterator[Recording]:
 @contextlib.contextmanager
 def _triton(out: Recording, arch: int) -> Iterator[None]:
     from triton.runtime.autotuner import Autotuner, Heuristics
-    from triton.runtime.jit import JITFunction
+    from triton.runtime.jit import JITFunction, KernelInterface
 
     classes = (JITFunction, Autotuner, Heuristics)
     before = [(c, c.run) for c in classes]
@@ -322,7 +322,13 @@ def _triton(out: Recording, arch: int) -> Iterator[None]:
             self.best_config = self.configs[0]
         return kernel
 
+    def launched(self: Any, grid: Any) -> Callable[..., Any]:
+        # Wrappers of libraries have a `run` of their own.
+        return lambda *args, **kwargs: run(self, *args, grid=grid, **kwargs)
+
     with contextlib.ExitStack() as stack:
+        stack.callback(setattr, KernelInterface, "__getitem__", KernelInterface.__getitem__)
+        KernelInterface.__getitem__ = launched
         for c, original in before:
             c.run = run
             stack.callback(setattr, c, "run", original)

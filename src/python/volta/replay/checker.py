@@ -12,7 +12,7 @@ from . import ptx
 from .certificate import Readings, ranges
 from .machine import Launch
 from .memory import Memory, Outside, Space
-from .values import WIDTHS, Beyond, Cannot, Field, Half, Pieces, Reals, Refuted, exact, extract, join, parts_of, rational
+from .values import WIDTHS, Beyond, Cannot, Field, Half, Known, Pieces, Reals, Refuted, exact, extract, join, parts_of, rational
 
 INTEGERS = {f"{s}{w}": w for s in "us" for w in (8, 16, 32, 64)}
 
@@ -25,6 +25,7 @@ class Inputs:
     ) -> None:
         self.arrays, self.domain, self.rng, self.step = certificate["arrays"], domain, rng, step
         self.known: dict[tuple[int, int], tuple[int, Any]] = {}
+        self.ties = self.other_integers = False
         self.given: dict[tuple[int, int], tuple[str, int]] = {}
         self.types = [a["type"] for a in self.arrays]
         for values in sample["inputs"] if sample else []:
@@ -74,6 +75,8 @@ class Inputs:
     def value(self, array: int, kind: str, bits: int | None) -> Any:
         if kind not in WIDTHS:
             width = 8 * _size(kind)
+            if self.other_integers and array not in self.facts:
+                bits = self.rng.choice((self.rng.getrandbits(width), self.rng.randrange(8), -1, 1 << (width - 1)))
             if bits is None and array in self.facts:
                 f = self.facts[array]
                 if f["distinct"] or f["sorted"] or f["pow2"]:
@@ -88,7 +91,9 @@ class Inputs:
             v.up = 1
         else:
             q = exact(bits, kind) if bits is not None else 2 * rational(self.rng)
-            if isinstance(q, Fraction):
+            if self.ties:
+                q = Fraction(self.rng.randrange(-1, 3))
+            elif isinstance(q, Fraction):
                 q += max(abs(q), Fraction(1, 16)) * self.step * rational(self.rng)
             v = number(q)
         return Half(v, kind) if WIDTHS[kind] == 16 else v
@@ -251,6 +256,7 @@ class Checker:
         return out
 
     def same(self, domain: Any, x: Any, y: Any, n: int, kind: str | None) -> bool:
+        x, y = (v.v if type(v) is Known else v for v in (x, y))
         if x is None or y is None:
             raise Refuted("a matched element is never written, or was made of what was never written")
         if type(x) is int and type(y) is int and (x == y or kind is None or kind not in WIDTHS):
@@ -272,7 +278,12 @@ class Checker:
         if len(set(halves)) > 1:
             return False
         fmt = kind if kind in WIDTHS else halves[0] if halves else {2: "f16", 4: "f32", 8: "f64"}[n]
-        numbers = [domain.number(exact(v, fmt)) if type(v) is int else v.v if type(v) is Half else v for v in (x, y)]
+        numbers: list[Any] = [domain.number(exact(v, fmt)) if type(v) is int else v.v if type(v) is Half else v for v in (x, y)]
+        if isinstance(domain, Reals):
+            first, second = numbers
+            # The reference is not defined there, or at a pole of it the other one is no number.
+            if first != first or (first - first != 0 and second != second):
+                return True
         return bool(domain.equal(*numbers))
 
     def listed(self, run: Run) -> None:
@@ -343,13 +354,21 @@ class Checker:
                 self.result.borders += 1
         if self.result.runs == 0:
             raise Cannot(f"no sample can be replayed: {beyond}")
-        for k in range(2):
+        # Elsewhere: other numbers, numbers of which many are equal, and other integers.
+        for k in range(6):
             rng = random.Random(f"{self.seed} elsewhere {k}")
             inputs = Inputs(self.certificate, self.reals, rng, samples[rng.randrange(len(samples))], Fraction(3))
+            inputs.ties, inputs.other_integers = k == 1, k > 1
+            if (
+                k > 1
+                and not any(t in INTEGERS for t in inputs.types)
+                and not any(kind in INTEGERS for kind, _ in inputs.given.values())
+            ):
+                continue
             try:
                 run = self.run(self.reals, inputs, as_read)
-            except Outside as e:
-                if getattr(e, "side", "") != "reference":
+            except (Outside, Cannot) as e:
+                if (isinstance(e, Cannot) and k < 2) or getattr(e, "side", "") != "reference":
                     raise
                 self.result.undefined += 1
                 continue
@@ -358,7 +377,7 @@ class Checker:
                 continue
             failing.update(self.differing(self.reals, run))
             # Where no test decides an output, there is one region.
-            if self.certificate["regions"]["tests"] and not self.result.beyond:
+            if k == 0 and self.certificate["regions"]["tests"] and not self.result.beyond:
                 self.new_region(run)
         return failing
 

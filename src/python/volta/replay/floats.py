@@ -13,7 +13,7 @@ from typing import Any
 
 from .machine import Launch
 from .ptx import SIZES, Instruction, Operand
-from .values import FORMATS, WIDTHS, Beyond, Cannot, Half, Pieces, exact, extract, join
+from .values import FORMATS, WIDTHS, Beyond, Cannot, Half, Known, Pieces, exact, extract, join
 
 Step = Callable[[list[Any]], Any]
 
@@ -48,6 +48,8 @@ class Floats(Base):
             kind = type(x)
             if kind is int:
                 return constant(x & (1 << top) - 1, fmt)
+            if kind is Known:
+                return x.v
             if kind is Half:
                 if top != 16 or (x.kind is not None and x.kind != fmt):
                     raise Cannot(f"a float of 16 bits ({x.kind}) is read as {fmt}")
@@ -144,7 +146,7 @@ class Floats(Base):
                 r[d] = join(halves)
 
             return packed
-        one = self.arithmetic(ins, type)
+        one = self.of_constants(self.arithmetic(ins, type))
         d, *sources = [self.s(o) for o in ins.operands]
         if len(sources) == 1:
             (a,) = sources
@@ -166,6 +168,18 @@ class Floats(Base):
             r[d] = one(r[a], r[b], r[c])
 
         return f3
+
+    def of_constants(self, one: Callable[..., Any]) -> Callable[..., Any]:
+        """The same, noting what is made of constants alone."""
+
+        def noted(*values: Any) -> Any:
+            out = one(*values)
+            first = type(values[0])
+            if (first is int or first is Known) and type(out) is not int and all(type(x) in (int, Known) for x in values):
+                return Known(out.v if type(out) is Half else out)
+            return out
+
+        return noted
 
     def arithmetic(self, ins: Instruction, fmt: str) -> Callable[..., Any]:
         """A function of the values of registers."""
@@ -248,8 +262,9 @@ class Floats(Base):
             return testp
 
         def function(r: list[Any]) -> None:
-            r[d] = wrap(dom.function(name, number(r[a])))
+            r[d] = one(r[a])
 
+        one = self.of_constants(lambda x: wrap(dom.function(name, number(x))))
         return function
 
     def float_test(self, ins: Instruction, compare: str, fmt: str) -> Callable[[Any, Any], bool]:
@@ -261,6 +276,10 @@ class Floats(Base):
 
         def f(x: Any, y: Any) -> bool:
             known = type(x) is int and type(y) is int
+            if not known and type(x) in (int, Known) and type(y) in (int, Known):
+                u, v = number(x), number(y)
+                if u - u != 0 or v - v != 0 or abs(u - v) * 1000 < abs(u) + abs(v):
+                    raise Cannot("rounding may decide a test of known numbers")
             if known:
                 p, q = exact(x, fmt), exact(y, fmt)
                 u, v = ((float(n) if isinstance(n, str) else n) for n in (p, q))

@@ -45,6 +45,15 @@ class Half:
         self.kind = kind
 
 
+class Known:
+    """A float that instructions made of constants alone: the machine has it rounded, which a test of it may see."""
+
+    __slots__ = ("v",)
+
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+
 class Pieces:
     """Values side by side: pairs of a width in bits and a value, lowest first."""
 
