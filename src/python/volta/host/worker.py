@@ -113,8 +113,9 @@ class Zygote:
         if not status:
             raise Error("the process that records ended")
         if done is None or not _is_recording(done.get("done")):
+            late = status["late"] or status["cpu"] >= job["limits"]["cpu"] - 1
             return {
-                "stopped": "limit" if status["late"] else "died",
+                "stopped": "limit" if late else "died",
                 "message": _ending(status),
                 "events": [],
                 "gaps": [],
