@@ -6,7 +6,7 @@ use super::state::{Barrier, Does, Duty, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
 use crate::kernel::{
-    Access as Modifiers, AtomOp, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
+    Access as Modifiers, Addr, AtomOp, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
 };
 use crate::term::BitsOp;
 
@@ -71,55 +71,11 @@ impl Walk<'_> {
                 access, dsts, addr, ..
             } => self.load(pc, (access, addr), dsts, when, regs),
             Op::St { access, srcs, addr } => {
-                let bytes = access.ty.bits() / 8;
-                for (i, src) in srcs.iter().enumerate() {
-                    let Some(src) = src else { continue };
-                    let value = self.reader(regs, |r| r.src(*src, access.ty.bits().min(64) as u8));
-                    self.weak(pc, access);
-                    let at = (addr, i as i64 * i64::from(bytes));
-                    self.access(
-                        pc,
-                        access.space,
-                        at,
-                        bytes,
-                        (Does::Writes, Some(value)),
-                        when,
-                        regs,
-                    );
-                }
-                self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
+                self.store(pc, (access, addr), srcs, when, regs);
                 Vec::new()
             }
-            Op::Atom {
-                access,
-                op: atom,
-                dsts,
-                addr,
-                srcs,
-                ..
-            } => {
-                let bytes = access.ty.bits() / 8;
-                let simple =
-                    access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
-                let used = dsts.iter().any(|d| self.is_read(*d));
-                let commutes = match atom {
-                    AtomOp::And
-                    | AtomOp::Or
-                    | AtomOp::Xor
-                    | AtomOp::Add
-                    | AtomOp::Min
-                    | AtomOp::Max => true,
-                    AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => false,
-                };
-                if used || !commutes || !simple || !matches!(access.sem, Sem::Relaxed | Sem::Weak) {
-                    self.gap(UnknownKind::NondeterministicValue, pc, "an atomic whose old value is used, or that orders memory, is not followed in all launches");
-                }
-                for i in 0..srcs.len().max(1) {
-                    let at = (addr, i as i64 * i64::from(bytes));
-                    let does = Does::Updates(*atom, access.ty.bits() as u8);
-                    self.access(pc, access.space, at, bytes, (does, None), when, regs);
-                }
-                self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
+            Op::Atom { .. } => {
+                self.atomic(pc, op, when, regs);
                 self.unknowns(op)
             }
             Op::Bar {
@@ -180,6 +136,59 @@ impl Walk<'_> {
             }
             Op::Bra { .. } | Op::Brx { .. } | Op::Exit => Vec::new(),
         }
+    }
+
+    fn store(
+        &mut self,
+        pc: Pc,
+        (access, addr): (&Modifiers, &Addr),
+        srcs: &[Option<Src>],
+        when: Id,
+        regs: &[Id],
+    ) {
+        let bytes = access.ty.bits() / 8;
+        for (i, src) in srcs.iter().enumerate() {
+            let Some(src) = src else { continue };
+            let value = self.reader(regs, |r| r.src(*src, access.ty.bits().min(64) as u8));
+            self.weak(pc, access);
+            let at = (addr, i as i64 * i64::from(bytes));
+            let does = (Does::Writes, Some(value));
+            self.access(pc, access.space, at, bytes, does, when, regs);
+        }
+        self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
+    }
+
+    fn atomic(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) {
+        let Op::Atom {
+            access,
+            op: atom,
+            dsts,
+            addr,
+            srcs,
+            ..
+        } = op
+        else {
+            return;
+        };
+        let bytes = access.ty.bits() / 8;
+        let simple = access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
+        let used = dsts.iter().any(|d| self.is_read(*d));
+        let commutes = match atom {
+            AtomOp::And | AtomOp::Or | AtomOp::Xor | AtomOp::Add | AtomOp::Min | AtomOp::Max => {
+                true
+            }
+            AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => false,
+        };
+        if used || !commutes || !simple || !matches!(access.sem, Sem::Relaxed | Sem::Weak) {
+            let what = "an atomic whose old value is used, or that orders memory, is not followed in all launches";
+            self.gap(UnknownKind::NondeterministicValue, pc, what);
+        }
+        for i in 0..srcs.len().max(1) {
+            let at = (addr, i as i64 * i64::from(bytes));
+            let does = Does::Updates(*atom, access.ty.bits() as u8);
+            self.access(pc, access.space, at, bytes, (does, None), when, regs);
+        }
+        self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
     }
 
     pub(super) fn unmodelled(&mut self, pc: Pc, op: &Op, what: &str) -> Vec<(RegId, Id)> {

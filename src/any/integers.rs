@@ -306,21 +306,10 @@ impl<'a> Integers<'a> {
                 _ => Some(self.atom(id, sign)),
             },
             Node::Word(op @ (BitsOp::URem | BitsOp::SRem), a, b) => {
-                let div = if op == BitsOp::URem {
-                    BitsOp::UDiv
-                } else {
-                    BitsOp::SDiv
-                };
-                let q = self.e.word(div, a, b);
-                let (x, q, d) = (
-                    self.read_at(a, op == BitsOp::SRem, next),
-                    self.read_at(q, op == BitsOp::SRem, next),
-                    self.read_at(b, op == BitsOp::SRem, next),
-                );
-                // x - (x / d) * d is the remainder whatever the signs, where d is not 0; elsewhere nothing is known.
-                match self.proves(&d.plus(-1, &Poly::constant(1))?) {
-                    true => x.plus(-1, &q.times(&d)?),
-                    false => Some(self.atom(id, sign)),
+                let signed = op == BitsOp::SRem;
+                match self.remainder((signed, a, b), next)? {
+                    Some(p) => Some(p),
+                    None => Some(self.atom(id, sign)),
                 }
             }
             // The complement of x is -1 - x.
@@ -342,6 +331,22 @@ impl<'a> Integers<'a> {
             | Node::Compare(..)
             | Node::Choose(..)
             | Node::Function(..) => Some(self.atom(id, sign)),
+        }
+    }
+
+    /// `x - (x / d) * d` is the remainder whatever the signs, where d is not 0; elsewhere nothing is known.
+    fn remainder(&mut self, (sign, a, b): (bool, Id, Id), next: usize) -> Option<Option<Poly>> {
+        let div = if sign { BitsOp::SDiv } else { BitsOp::UDiv };
+        let q = self.e.word(div, a, b);
+        let (x, q, d) = (
+            self.read_at(a, sign, next),
+            self.read_at(q, sign, next),
+            self.read_at(b, sign, next),
+        );
+        let above_zero = d.plus(-1, &Poly::constant(1))?;
+        match self.proves(&above_zero) {
+            true => Some(Some(x.plus(-1, &q.times(&d)?)?)),
+            false => Some(None),
         }
     }
 

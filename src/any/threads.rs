@@ -47,39 +47,7 @@ impl Prover<'_, '_> {
         if let Relation::Next(loops) = relation
             && let Some(&l) = loops.last()
         {
-            let summary = self.w.out.loops.get(&l).cloned().unwrap_or_default();
-            let symbols = self.w.e.symbols_of(&all);
-            let mut nexts: Vec<(Id, Id)> = Vec::new();
-            for s in symbols {
-                let id = self.w.symbol_id(s);
-                if let Some(&next) = summary.next.get(&id) {
-                    nexts.push((id, next));
-                }
-            }
-            let values: Vec<Id> = nexts.iter().map(|x| x.1).collect();
-            let mut about = values.clone();
-            about.extend(summary.before);
-            about.extend(summary.goes_on);
-            let here = Relation::Within(loops.clone());
-            let (values_there, facts, names) = self.renamed(&about, &here);
-            // What the second thread has outside of the loop it has in both iterations.
-            for (old, new) in names {
-                let of = self
-                    .w
-                    .e
-                    .symbols_of(&[old])
-                    .first()
-                    .and_then(|s| self.w.e.symbols[*s as usize].of);
-                if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
-                    map.insert(old, new);
-                }
-            }
-            for ((h, _), v) in nexts.iter().zip(&values_there) {
-                map.insert(*h, *v);
-            }
-            known.extend(facts);
-            // Who is in the next iteration went on from this one.
-            known.extend(values_there.iter().skip(values.len()));
+            known.extend(self.in_the_next((l, loops), &all, &mut map));
             done = 1;
         }
         let inner = |p: &Self, of: usize, loops: &[usize]| match loops.split_last() {
@@ -127,6 +95,47 @@ impl Prover<'_, '_> {
         }
         known.extend(rest);
         (own.to_vec(), known, map)
+    }
+
+    /// Names for the symbols of a loop's header as the iteration before leaves them, with what is known of that iteration.
+    fn in_the_next(
+        &mut self,
+        (l, loops): (usize, &[usize]),
+        all: &[Id],
+        map: &mut FxHashMap<Id, Id>,
+    ) -> Vec<Id> {
+        let summary = self.w.out.loops.get(&l).cloned().unwrap_or_default();
+        let mut nexts: Vec<(Id, Id)> = Vec::new();
+        for s in self.w.e.symbols_of(all) {
+            let id = self.w.symbol_id(s);
+            if let Some(&next) = summary.next.get(&id) {
+                nexts.push((id, next));
+            }
+        }
+        let values: Vec<Id> = nexts.iter().map(|x| x.1).collect();
+        let mut about = values.clone();
+        about.extend(summary.before);
+        about.extend(summary.goes_on);
+        let here = Relation::Within(loops.to_vec());
+        let (values_there, mut known, names) = self.renamed(&about, &here);
+        // What the second thread has outside of the loop it has in both iterations.
+        for (old, new) in names {
+            let of = self
+                .w
+                .e
+                .symbols_of(&[old])
+                .first()
+                .and_then(|s| self.w.e.symbols[*s as usize].of);
+            if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
+                map.insert(old, new);
+            }
+        }
+        for ((h, _), v) in nexts.iter().zip(&values_there) {
+            map.insert(*h, *v);
+        }
+        // Who is in the next iteration went on from this one.
+        known.extend(values_there.iter().skip(values.len()));
+        known
     }
 
     /// Counters that do not wrap, of which some words speak, with how they are read.
