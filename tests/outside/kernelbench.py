@@ -4,7 +4,7 @@
     python tests/outside/kernelbench.py --summary table.jsonl ...
 
 TASKS holds `NUMBER_name.py`, CANDIDATES `level_1_problem_NUMBER_sample_0_kernel.py`. Each line of the table is one candidate:
-compiled, recorded, race, check, category, seconds, and the label that a GPU run gave it. The sets are public and are not kept here; one
+compiled, recorded, race, check, category, seconds, and the label that a GPU run gave it. The sets are public and not kept here; one
 candidate runs at a time. It is no test of CI: it needs torch, nvcc and hours.
 """
 
