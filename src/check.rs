@@ -9,8 +9,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-
+use crate::alone::bound;
 use crate::answer::coverage::Looked;
 use crate::answer::{
     self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
@@ -21,6 +20,7 @@ use crate::certificate::{self, Draft};
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
+use crate::grid::prepared::Runs;
 use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
@@ -33,12 +33,21 @@ use crate::rounding::range::range;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{self, Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::{cases, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    check_prepared(layers, files, None)
+}
+
+/// The same, where the reference may have been run for another check.
+pub fn check_prepared(
+    layers: Layers,
+    files: &Files,
+    prepared: Option<&Runs>,
+) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let formula = match layers.formula()? {
@@ -68,13 +77,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         one_launch_each(&specs, flag)?;
     }
 
-    let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
-    let lowered: Vec<Result<Lowered, Failure>> = lowered.collect();
-    let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
-    let kernels = lowered.iter().zip(&specs);
-    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, &options.map);
-    let mut setup = setup.map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let (lowered, mut setup) = bound(&specs, &options.map, files)?;
     let parsed = Instant::now();
 
     if options.bits {
@@ -95,6 +98,7 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
         options: &options,
         limits,
         times: (start, parsed),
+        prepared,
     };
     let report = asked.judged(&mut setup.clone())?;
     cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
@@ -137,6 +141,8 @@ struct Asked<'a> {
     limits: Limits,
     /// When it began, and when the files were read.
     times: (Instant, Instant),
+    /// Where references are kept that were run.
+    prepared: Option<&'a Runs>,
 }
 
 /// A pair that was run, with what is left to be decided of it.
@@ -331,7 +337,9 @@ impl Asked<'_> {
     /// Runs the kernels where they are compared, and expands the formula there.
     fn run(&self, sides: &[&[Subject]]) -> Result<scope::Scope, Failure> {
         match (self.formula, sides) {
-            (None, &[reference, optimized]) => Ok(scope::run([reference, optimized])),
+            (None, &[reference, optimized]) => {
+                Ok(scope::run([reference, optimized], self.prepared))
+            }
             (Some(written), &[launches]) => {
                 scope::against(launches, |wanted| self.expanded(written, launches, wanted))
             }
@@ -442,7 +450,7 @@ impl Asked<'_> {
         if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
             return None;
         }
-        let [a, b] = scope::run([reference, optimized]).kernels;
+        let [a, b] = scope::run([reference, optimized], self.prepared).kernels;
         let a = a.outcome.into_clean(true).ok()?;
         let b = b.outcome.into_clean(true).ok()?;
         trial::run(sides, &a, &b, optimized_ran)

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
+use crate::alone::Alone;
 use crate::answer::Kind;
 use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
@@ -11,7 +12,7 @@ use crate::norm::Normalizer;
 use crate::ptx;
 use crate::report::Failure;
 use crate::sim::{self, Outcome, Side};
-use crate::spec::{self, Arrays, Layers, Origin, Which};
+use crate::spec::{Arrays, Layers, Origin};
 use crate::term::show::{Bounds, show};
 use crate::term::{ArrayId, Sort, Term, TermId};
 
@@ -109,10 +110,9 @@ fn run_noting(
 ) -> Result<(Outcome, Arrays, Lowered), Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = input::spec(layers, Which::Kernel, files, None)?;
-    let lowered = input::lower(files, &spec)?;
-    let kernels = [(&lowered.kernel, &spec)];
-    let mut setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let Alone {
+        lowered, mut setup, ..
+    } = Alone::read(layers, None, files)?;
     let resolved = setup.kernels.remove(0);
     let limits = limits(&options, start);
     let outcome = sim::run_noting(

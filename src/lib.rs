@@ -55,7 +55,7 @@
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
-//!   `cases` once for each content of a few small integers.
+//!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates.
 //!
 //! # Invariants
 //!
@@ -67,6 +67,7 @@
 //!   same bytes, but for its times, whatever the number of threads.
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
+mod alone;
 pub mod answer;
 pub mod any;
 pub mod bits;
@@ -87,6 +88,7 @@ pub mod kernel;
 pub mod lift;
 pub mod norm;
 pub mod number;
+pub mod prepared;
 pub mod progress;
 pub mod ptx;
 pub mod race;

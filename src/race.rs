@@ -5,22 +5,21 @@
 
 use std::time::Instant;
 
+use crate::alone::{asked, bound};
 use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
 use crate::check::{
     Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
 };
 use crate::decide;
+use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
-use crate::grid::{self, Subject};
 use crate::input::{self, Files, Lowered};
-use crate::kernel::Kernel;
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
-use crate::spec::launch::Selection;
-use crate::spec::{self, KernelSpec, Layers, Limits, Options, Setup, Which};
+use crate::spec::{KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
 /// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
@@ -40,11 +39,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         one_launch_each(&specs, "--deterministic")?;
     }
 
-    let lowered = specs.iter().map(|spec| input::lower(files, spec));
-    let lowered: Vec<Lowered> = lowered.collect::<Result<_, _>>()?;
-    let kernels = lowered.iter().zip(&specs);
-    let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let (lowered, setup) = bound(&specs, &[], files)?;
     let parsed = Instant::now();
 
     let looked = Looked {
@@ -97,9 +92,7 @@ impl Looked<'_> {
     fn run(&self, setup: &Setup) -> Ended {
         let deciding = self.deciding();
         match &self.subjects(setup, &deciding)[..] {
-            [one] if one.resolved.selection == Selection::Given => {
-                grid::cover(one, &[one.resolved.launch.rank()]).into()
-            }
+            [one] => asked(one).into(),
             launches => sequence::run(launches),
         }
     }

@@ -8,22 +8,24 @@
 //! other inputs.
 
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::time::Instant;
 
+use crate::alone::Alone;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
-use crate::check::{Found, assumptions, limits, make_strict, ran, take_defects, times};
+use crate::check::{Found, assumptions, limits, make_strict, take_defects, times};
 use crate::decide;
+use crate::grid::numbers;
 use crate::grid::sequence::Ended;
-use crate::grid::{Subject, numbers};
-use crate::input::{self, Files};
+use crate::input::Files;
 use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
 use crate::report::{self, Answer, Failure, Report, Verdict};
 use crate::sim::numbers::Memory;
-use crate::sim::{Outcome, Side, WarningKind};
+use crate::sim::{Outcome, WarningKind};
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
-use crate::spec::{self, Array, Layers, Origin, Resolved, Role, Setup, Value, Which, npy};
+use crate::spec::{self, Array, Layers, Origin, Resolved, Role, Setup, Value, npy};
 use crate::term::ArrayId;
 
 /// A kernel that was executed.
@@ -41,28 +43,18 @@ pub struct Executed {
 pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = input::spec(layers, Which::Kernel, files, Some(options.seed))?;
     let limits = limits(&options, start);
-    let lowered = input::lower(files, &spec)?;
-    let kernels = [(&lowered.kernel, &spec)];
-    let mut setup = spec::resolve(&kernels, &[]).map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let mut alone = Alone::read(layers, Some(options.seed), files)?;
     let parsed = Instant::now();
-    require_values(&setup)?;
-    setup.kernels[0].launch.numbers = true;
+    require_values(&alone.setup)?;
+    alone.setup.kernels[0].launch.numbers = true;
 
-    let resolved = &setup.kernels[0];
+    let (setup, resolved) = (&alone.setup, &alone.setup.kernels[0]);
     let deciding = decide::Options {
         limits,
         ..decide::Options::default()
     };
-    let subject = Subject {
-        kernel: &lowered.kernel,
-        resolved,
-        side: Side::Reference,
-        arrays: &setup.arrays,
-        deciding: &deciding,
-        without_values: false,
-    };
+    let subject = alone.subject(&deciding);
     let ranks = match resolved.selection {
         Selection::Given => vec![resolved.launch.rank()],
         Selection::All => numbers::all_ranks(&subject).map_err(|n| {
@@ -80,14 +72,13 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     }
     let notes = order_notes(&mut covered.outcome);
     let side = Ended::from(covered);
-    let (specs, lowered) = ([spec], [lowered]);
-    let launches = ran(&specs, &lowered, &setup);
+    let launches = alone.ran();
     let mut found = Found::default();
-    found.add_side(&launches, &lowered, &side);
+    found.add_side(&launches, from_ref(&alone.lowered), &side);
     found.add(&launches, &side.outcome);
     let notes = report::launches::warnings(&launches, &notes);
     found.warnings.extend(notes);
-    let (outputs, open) = outputs(&setup, &side.outcome, memory.as_ref());
+    let (outputs, open) = outputs(setup, &side.outcome, memory.as_ref());
     if open && found.defects.is_empty() && found.unknown.is_empty() {
         let kind = UnknownKind::NondeterministicValue;
         let message = "something that is not known reaches an array";
@@ -102,7 +93,7 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     };
     let rounds = [Rounds::of(&launches, &side)];
     let described = vec![report::launches::describe(&launches, &side)];
-    let arrays = parameters(&setup, resolved, &outputs);
+    let arrays = parameters(setup, resolved, &outputs);
     let written = outputs.iter().map(Values::written).collect();
     let mut report = Report {
         verdict,

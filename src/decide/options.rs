@@ -13,7 +13,7 @@ pub enum Coverage {
 }
 
 /// How to decide.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What the reference's outcome covers.
     pub reference: Coverage,

@@ -5,7 +5,8 @@
 //! `--stats` or `--fail-fast` they run one after the other, so that the numbers are those of one
 //! entry and nothing runs after the first failure.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -14,8 +15,9 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
-use crate::check::check;
+use crate::check::check_prepared;
 use crate::classes::classes;
+use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::instances;
 use crate::race::race;
@@ -105,11 +107,19 @@ pub fn gate(
         jobs.retain(|j| shard.has(&j.name));
     }
 
-    let files = Files::new();
+    let known = Known {
+        files: Files::new(),
+        runs: Runs::within(limits::process()),
+        // An entry that is measured runs all of its own.
+        shared: match request.stats {
+            true => HashSet::new(),
+            false => shared(&jobs),
+        },
+    };
     let done = AtomicUsize::new(0);
     let last = Mutex::new(());
     let run = |job: &Job| {
-        let result = run(job, request, &files);
+        let result = run(job, request, &known);
         let _guard = last.lock();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress(count.min(jobs.len()), jobs.len(), &job.name);
@@ -140,14 +150,34 @@ pub fn gate(
     })
 }
 
-fn run(job: &Job, request: &Request, files: &Files) -> EntryResult {
+/// What entries share.
+struct Known {
+    files: Files,
+    runs: Runs,
+    /// Files that are the reference of several instances.
+    shared: HashSet<PathBuf>,
+}
+
+/// The files that are the reference of several instances of some entries.
+fn shared(jobs: &[Job]) -> HashSet<PathBuf> {
+    let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
+    let instances = jobs.iter().flat_map(|j| &j.entry.instances).flatten();
+    for file in instances.filter_map(|s| s.reference.as_ref()?.file.as_ref()) {
+        if !seen.insert(file) {
+            shared.insert(file.clone());
+        }
+    }
+    shared
+}
+
+fn run(job: &Job, request: &Request, known: &Known) -> EntryResult {
     let start = Instant::now();
     if request.stats {
         memory::reset_peak();
     }
     let result = match &job.refused {
         Some(why) => Err(Failure::new(ErrorKind::Manifest, why)),
-        None => answer(job, request, files),
+        None => answer(job, request, known),
     };
     let why = match &result {
         Err(failure) => Some(failure.message().to_string()),
@@ -175,7 +205,7 @@ fn out_of_memory(answer: &Answer) -> bool {
 }
 
 /// The answer about an entry, that of all its instances together.
-fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure> {
+fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure> {
     let smallest = job
         .entry
         .instances
@@ -187,10 +217,10 @@ fn answer(job: &Job, request: &Request, files: &Files) -> Result<Answer, Failure
             && let Some([below, own]) = smallest
         {
             let small = [below, own, &request.over];
-            let report = rows(Layers(&small), Layers(&layers), files)?;
+            let report = rows(Layers(&small), Layers(&layers), &known.files)?;
             return Ok(Answer::from(report));
         }
-        instance(job, Layers(&layers), request.cache.as_ref(), files)
+        instance(job, Layers(&layers), request.cache.as_ref(), known)
     };
     if let [only] = &job.entry.instances[..]
         && only[1].sizes.is_empty()
@@ -214,8 +244,9 @@ fn instance(
     job: &Job,
     layers: Layers,
     cache: Option<&Cache>,
-    files: &Files,
+    known: &Known,
 ) -> Result<Answer, Failure> {
+    let files = &known.files;
     let sides: &[Which] = match job.command {
         Command::Check => &[Which::Reference, Which::Optimized],
         Command::Race
@@ -228,11 +259,19 @@ fn instance(
     // What is asked of several kernels is not kept.
     let cache = cache.filter(|_| job.command != Command::Classes);
     let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
-    if let Some(known) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
-        return Ok(known);
+    if let Some(answer) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
+        return Ok(answer);
     }
     let answer = match job.command {
-        Command::Check => Answer::from(check(layers, files)?),
+        Command::Check => {
+            let mut named = layers
+                .0
+                .iter()
+                .filter_map(|s| s.reference.as_ref()?.file.as_ref());
+            let is_shared = named.any(|file| known.shared.contains(file));
+            let runs = is_shared.then_some(&known.runs);
+            Answer::from(check_prepared(layers, files, runs)?)
+        }
         // Beside the verdict, which both have, a race may say what is needed.
         Command::Race if layers.options()?.slack => Answer::from(Report {
             command: Command::Race,

@@ -38,6 +38,7 @@ mod guards;
 pub mod intervals;
 pub mod memory;
 pub mod numbers;
+pub mod prepared;
 pub mod scope;
 pub mod select;
 pub mod sequence;
@@ -75,7 +76,7 @@ pub struct Subject<'a> {
 }
 
 /// Some CTAs of a launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Covered {
     /// What they leave, and every finding.
     pub outcome: Outcome,

@@ -8,6 +8,7 @@
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
+use super::prepared::Runs;
 use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
@@ -25,29 +26,34 @@ pub struct Scope {
     pub coverage: [Coverage; 2],
 }
 
-/// Runs a pair of sequences, the reference first. CTAs are chosen only where each side is one launch.
-pub fn run(sides: [&[Subject]; 2]) -> Scope {
-    let &[[reference], [optimized]] = &sides else {
-        let [a, b] = sides;
-        let (a, b) = rayon::join(|| sequence::run(a), || sequence::run(b));
-        let kernels = [a, b];
-        let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
-        return Scope { kernels, coverage };
-    };
-    chosen(&[*reference, *optimized])
+/// Runs a pair of sequences, the reference first, which may have been run before. CTAs are chosen only where each side
+/// is one launch.
+pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
+    if let [&[reference], &[optimized]] = sides
+        && are_chosen([&reference, &optimized])
+    {
+        return chosen(&[reference, optimized]);
+    }
+    let [a, b] = sides;
+    let reference = || prepared.map_or_else(|| sequence::run(a), |runs| runs.run(a));
+    let (a, b) = rayon::join(reference, || sequence::run(b));
+    let kernels = [a, b];
+    let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
+    Scope { kernels, coverage }
 }
 
-/// Runs a pair of launches.
+/// Whether some CTAs of a pair of launches are asked for, and not all.
+fn are_chosen(subjects: [&Subject; 2]) -> bool {
+    let given = subjects.map(|s| s.resolved.selection == Selection::Given);
+    let count = subjects.map(|s| s.resolved.launch.ctas());
+    given != [false, false] && count != [1, 1]
+}
+
+/// Runs a pair of launches at the CTAs that are asked for.
 fn chosen(subjects: &[Subject; 2]) -> Scope {
-    let selection = subjects.each_ref().map(|s| s.resolved.selection);
-    let count = subjects.each_ref().map(|s| s.resolved.launch.ctas());
-    let given = selection.map(|s| s == Selection::Given);
-    if given == [false, false] || count == [1, 1] {
-        let (a, b) = rayon::join(|| all(&subjects[0]), || all(&subjects[1]));
-        let coverage = [coverage(a.whole), coverage(b.whole)];
-        let kernels = [a, b].map(Ended::from);
-        return Scope { kernels, coverage };
-    }
+    let given = subjects
+        .each_ref()
+        .map(|s| s.resolved.selection == Selection::Given);
     let lead = |i: usize| {
         let s: &Subject = &subjects[i];
         given[i].then(|| cover(s, &[s.resolved.launch.rank()]))

@@ -25,7 +25,7 @@ use crate::term::{ArrayId, Copied, Left, TermId};
 use super::{Covered, Subject, all};
 
 /// What the launches of one side come to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// What all of them leave, and every finding.
     pub outcome: Outcome,

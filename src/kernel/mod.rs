@@ -15,6 +15,7 @@ use crate::diag::{Source, Span};
 
 pub mod awaits;
 pub mod conditions;
+pub mod effects;
 pub mod error;
 pub mod lower;
 pub mod op;
@@ -90,7 +91,7 @@ pub use int_op::*;
 pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
-pub use schedule_use::{ScheduleUse, schedule_use};
+pub use schedule_use::ScheduleUse;
 pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};

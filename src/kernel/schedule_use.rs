@@ -4,10 +4,10 @@
 //! operations that the rule about races lets pass in any order, and for registers that read the schedule itself. Those
 //! are named here. Updates of integers, bits, minima and maxima commute bit for bit; sums of floats do not.
 //!
-//! Sound in the direction of "free": the match is exhaustive, so that a new operation does not compile before it is
-//! classified.
+//! Sound in the direction of "free": every operation has its row of [`effects`](super::effects), and those that update memory
+//! are told apart here.
 
-use super::{AsyncOp, AtomOp, BulkOp, NumTy, Op, Special};
+use super::{AsyncOp, AtomOp, BulkOp, NumTy};
 
 /// How the schedule enters an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,71 +22,8 @@ pub enum ScheduleUse {
     Volatile,
 }
 
-/// How the schedule enters an operation.
-pub fn schedule_use(op: &Op) -> ScheduleUse {
-    match op {
-        Op::Atom {
-            op,
-            access,
-            dsts,
-            cas,
-            ..
-        } => match (cas, dsts.is_empty()) {
-            (None, true) => update(*op, Some(access.ty)),
-            (Some(_), _) | (None, false) => ScheduleUse::Order,
-        },
-        Op::Async(op) => asynchronous(op),
-        Op::Special { special, .. } if *special == Special::Volatile => ScheduleUse::Volatile,
-        Op::ActiveMask { .. } => ScheduleUse::Volatile,
-        Op::Special { .. }
-        | Op::Mov { .. }
-        | Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Int { .. }
-        | Op::Float { .. }
-        | Op::Setp { .. }
-        | Op::Set { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Lop3Bool { .. }
-        | Op::Testp { .. }
-        | Op::Cvt { .. }
-        | Op::CvtNarrow { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. }
-        | Op::Cvta { .. }
-        | Op::IsSpace { .. }
-        | Op::Ld { .. }
-        | Op::St { .. }
-        | Op::Fence { .. }
-        | Op::Bar { .. }
-        | Op::WarpSync { .. }
-        | Op::Shfl { .. }
-        | Op::Vote { .. }
-        | Op::Match { .. }
-        | Op::Redux { .. }
-        | Op::Elect { .. }
-        | Op::Bra { .. }
-        | Op::Brx { .. }
-        | Op::Exit
-        | Op::Trap
-        | Op::Brkpt
-        | Op::AssertFail
-        | Op::Printf { .. }
-        | Op::Mma(_)
-        | Op::Ldmatrix { .. }
-        | Op::Stmatrix { .. }
-        | Op::Movmatrix { .. }
-        | Op::CpAsync { .. }
-        | Op::CpAsyncCommit
-        | Op::CpAsyncWait { .. }
-        | Op::Nop
-        | Op::CallDepth
-        | Op::Unsupported(_) => ScheduleUse::Free,
-    }
-}
-
-fn asynchronous(op: &AsyncOp) -> ScheduleUse {
+/// How the schedule enters an operation of asynchronous agents.
+pub(super) fn asynchronous(op: &AsyncOp) -> ScheduleUse {
     match op {
         AsyncOp::Bulk(op) => bulk(op),
         AsyncOp::Init { .. }
@@ -125,8 +62,8 @@ fn bulk(op: &BulkOp) -> ScheduleUse {
     }
 }
 
-/// An update of memory whose old value nobody reads.
-fn update(op: AtomOp, ty: Option<NumTy>) -> ScheduleUse {
+/// How it enters an update of memory whose old value is not read.
+pub(super) fn update(op: AtomOp, ty: Option<NumTy>) -> ScheduleUse {
     match op {
         AtomOp::Add if matches!(ty, Some(NumTy::Int(_))) => ScheduleUse::Free,
         AtomOp::Add => ScheduleUse::Sum,

@@ -12,10 +12,11 @@
 //! asynchronous agent or an instruction without model may hand on what is outside, so that a run has to notice where
 //! it needs a value that it left out.
 
+use super::effects::{Decides, effects};
 use super::flow::{Flow, Graph, Origin, Reach, reach_with_globals};
 use super::operands::{defs, op_uses};
 use super::usage::{is_global, loads};
-use super::{Addr, AtomOp, Inst, Kernel, Op, Pc, RegId, Space, Src};
+use super::{Addr, Inst, Kernel, Op, Pc, RegId, Space, Src};
 
 /// For each instruction, whether its results are in the slice. `decides` tells of instructions that compute whether
 /// their operands decide something all the same.
@@ -163,65 +164,20 @@ fn roots(op: &Op, decides: bool, mut f: impl FnMut(RegId)) {
             f(*r);
         }
     };
-    match op {
-        Op::Mov { .. }
-        | Op::Special { .. }
-        | Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Int { .. }
-        | Op::Float { .. }
-        | Op::Setp { .. }
-        | Op::Set { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Lop3Bool { .. }
-        | Op::Testp { .. }
-        | Op::Cvt { .. }
-        | Op::CvtNarrow { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. }
-        | Op::Cvta { .. }
-        | Op::Mma(_) => {
-            if decides {
-                op_uses(op, &mut f);
-            }
-        }
-        Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Ldmatrix { addr, .. } => src(&addr.base),
-        Op::Atom {
-            op: AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch,
-            addr,
-            ..
-        } => src(&addr.base),
-        Op::Shfl { b, c, mask, .. } => {
-            src(b);
-            src(c);
-            mask.iter().for_each(src);
-        }
-        Op::Vote { mask, .. } => mask.iter().for_each(src),
-        Op::IsSpace { .. }
-        | Op::Atom { .. }
-        | Op::Bar { .. }
-        | Op::WarpSync { .. }
-        | Op::Match { .. }
-        | Op::Redux { .. }
-        | Op::Elect { .. }
-        | Op::Brx { .. }
-        | Op::Stmatrix { .. }
-        | Op::Movmatrix { .. }
-        | Op::CpAsync { .. }
-        | Op::Async(_) => op_uses(op, &mut f),
-        Op::Fence { .. }
-        | Op::ActiveMask { .. }
-        | Op::Bra { .. }
-        | Op::Exit
-        | Op::Trap
-        | Op::Brkpt
-        | Op::AssertFail
-        | Op::Printf { .. }
-        | Op::CpAsyncCommit
-        | Op::CpAsyncWait { .. }
-        | Op::Nop
-        | Op::CallDepth
-        | Op::Unsupported(_) => {}
+    match effects(op).decides {
+        Decides::Results if decides => op_uses(op, &mut f),
+        Decides::All => op_uses(op, &mut f),
+        Decides::Results | Decides::Nothing => {}
+        Decides::Address => accessed(op).iter().for_each(|(_, addr)| src(&addr.base)),
+        Decides::Exchange => match op {
+            Op::Shfl { b, c, mask, .. } => [b, c].into_iter().chain(mask).for_each(src),
+            Op::Vote { mask, .. } => mask.iter().for_each(src),
+            _ => op_uses(op, &mut f),
+        },
     }
+}
+
+/// The one address of an access.
+fn accessed(op: &Op) -> Option<(Space, Addr)> {
+    read(op).or(written(op))
 }

@@ -4,7 +4,8 @@
 //! computes nothing that anyone reads, but for a wait that says whether it is over: then it is. A barrier that
 //! counts predicates gives a number that nothing else has, so that a kernel without it is another kernel.
 
-use super::{AsyncOp, BarKind, BulkOp, Inst, Kernel, Op, Pc, Src, TensorOp};
+use super::effects::{Orders, effects};
+use super::{AsyncOp, BulkOp, Inst, Kernel, Op, Pc, Src, TensorOp};
 
 /// What an operation that orders others is without its order.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,60 +18,13 @@ pub enum Without {
 
 /// The name of a synchronising operation and what is left without it; `None` for all others.
 pub fn synchronises(op: &Op) -> Option<(&'static str, Without)> {
-    let nothing = Without::Op(Op::Nop);
-    match op {
-        Op::Bar { kind, .. } => Some(match kind {
-            BarKind::Sync => ("bar.sync", nothing),
-            BarKind::Arrive => ("bar.arrive", nothing),
-            BarKind::RedPopc { .. } | BarKind::RedBool { .. } => ("bar.red", Without::Unknown),
-        }),
-        Op::WarpSync { .. } => Some(("bar.warp.sync", nothing)),
-        Op::Fence { .. } => Some(("fence", nothing)),
-        Op::CpAsyncCommit => Some(("cp.async.commit_group", nothing)),
-        Op::CpAsyncWait { .. } => Some(("cp.async.wait_group", nothing)),
-        Op::Async(op) => asynchronous(op),
-        Op::Mov { .. }
-        | Op::Special { .. }
-        | Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Int { .. }
-        | Op::Float { .. }
-        | Op::Setp { .. }
-        | Op::Set { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Lop3Bool { .. }
-        | Op::Testp { .. }
-        | Op::Cvt { .. }
-        | Op::CvtNarrow { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. }
-        | Op::Cvta { .. }
-        | Op::IsSpace { .. }
-        | Op::Ld { .. }
-        | Op::St { .. }
-        | Op::Atom { .. }
-        | Op::Shfl { .. }
-        | Op::Vote { .. }
-        | Op::Match { .. }
-        | Op::Redux { .. }
-        | Op::Elect { .. }
-        | Op::ActiveMask { .. }
-        | Op::Bra { .. }
-        | Op::Brx { .. }
-        | Op::Exit
-        | Op::Trap
-        | Op::Brkpt
-        | Op::AssertFail
-        | Op::Printf { .. }
-        | Op::Mma(_)
-        | Op::Ldmatrix { .. }
-        | Op::Stmatrix { .. }
-        | Op::Movmatrix { .. }
-        | Op::CpAsync { .. }
-        | Op::Nop
-        | Op::CallDepth
-        | Op::Unsupported(_) => None,
+    if let Op::Async(op) = op {
+        return asynchronous(op);
+    }
+    match effects(op).orders {
+        Orders::Nothing => None,
+        Orders::Only(name) => Some((name, Without::Op(Op::Nop))),
+        Orders::WithResult(name) => Some((name, Without::Unknown)),
     }
 }
 

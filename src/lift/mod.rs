@@ -15,6 +15,7 @@
 //! Not claimed: that a formula is the shortest one, or that there is none where this says `unknown`.
 
 use std::rc::Rc;
+use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
@@ -39,17 +40,16 @@ use print::Names;
 use tree::{Forest, Q};
 use unify::{Family, Unifier};
 
+use crate::alone::{Alone, asked};
 use crate::answer::{Command, ErrorKind, Finding, Lifted, Outputs, Part, UnknownKind};
-use crate::check::{self, Found, assumptions, limits, ran, times};
+use crate::check::{self, Found, assumptions, limits, times};
 use crate::decide;
 use crate::grid::sequence::Ended;
-use crate::grid::{self, Subject};
-use crate::input::{self, Files};
+use crate::input::Files;
 use crate::instances;
 use crate::report::{self, Answer, AtSize, Failure, Report, Verdict};
-use crate::sim::{Outcome, Side};
-use crate::spec::launch::Selection;
-use crate::spec::{self, Layers, Options, Settings, Setup, Sizes, Which};
+use crate::sim::Outcome;
+use crate::spec::{self, Layers, Options, Settings, Setup, Sizes};
 use crate::term::ArrayId;
 
 /// Elements that a formula may name: one that has more spells the kernel out.
@@ -122,34 +122,18 @@ impl Run {
 fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
-    let lowered = input::lower(files, &spec)?;
-    let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
+    let alone = Alone::read(layers, None, files)?;
     let parsed = Instant::now();
     let deciding = decide::Options {
         limits,
         ..decide::Options::default()
     };
-    let resolved = &setup.kernels[0];
-    let subject = Subject {
-        kernel: &lowered.kernel,
-        resolved,
-        side: Side::Reference,
-        arrays: &setup.arrays,
-        deciding: &deciding,
-        without_values: false,
-    };
-    let covered = match resolved.selection {
-        Selection::All => grid::all(&subject),
-        Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
-    };
+    let side = Ended::from(asked(&alone.subject(&deciding)));
     let simulated = Instant::now();
-    let side = Ended::from(covered);
-    let (specs, lowered) = ([spec], [lowered]);
-    let launches = ran(&specs, &lowered, &setup);
+    let launches = alone.ran();
     let mut found = Found::default();
-    found.add_side(&launches, &lowered, &side);
+    found.add_side(&launches, from_ref(&alone.lowered), &side);
     found.add(&launches, &side.outcome);
     for ran in &launches {
         let missing = ran.missing(&found.unknown);
@@ -165,7 +149,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         defects: found.defects,
         warnings: found.warnings,
         unknown: found.unknown,
-        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
+        assumptions: assumptions(alone.setup.assumptions.clone(), found.assumptions),
         outputs: Outputs::Lifted(Vec::new()),
         ..report::begin(Command::Lift, described, &options)
     };
@@ -174,7 +158,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
     let outcome = side.outcome;
     Ok(Run {
         options,
-        setup,
+        setup: alone.setup,
         outcome,
         report,
     })

@@ -1,5 +1,6 @@
 //! Answers as text: a formatter for each output format, and how runs and errors become answers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::answer::kernel::Options as Asked;
@@ -361,6 +362,24 @@ impl Failure {
         out
     }
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, d) in self.diagnostics.iter().enumerate() {
+            let place = d.labels.first().zip(self.source.as_ref());
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            if let Some(((span, _), source)) = place {
+                write!(f, "{}:{}: ", source.name, source.position(span.start).line)?;
+            }
+            f.write_str(&d.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
 
 impl From<SpecError> for Failure {
     fn from(e: SpecError) -> Self {

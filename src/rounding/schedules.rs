@@ -2,7 +2,7 @@
 //!
 //! Proved: in a run without races every read finds the bits that the program order and the synchronisation decide, so
 //! that one schedule stands for all, bit for bit (confluence). What the rule about races lets pass in any order is the
-//! exception, and [`schedule_use`] names it: where no such instruction is executed, and no unordered writes are equal
+//! exception, and [`effects`] names it: where no such instruction is executed, and no unordered writes are equal
 //! over the reals only, the answer is yes. Refuted: the kernel is executed on numbers under several legal schedules
 //! (orders of the CTAs, of warps and of diverged lanes), and an output holds different bits. Anything else is unknown.
 //!
@@ -13,7 +13,8 @@ use crate::answer::{Site, Verdict};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
 use crate::grid::{Subject, numbers};
-use crate::kernel::{Fmt, Pc, ScheduleUse, schedule_use};
+use crate::kernel::effects::effects;
+use crate::kernel::{Fmt, Pc, ScheduleUse};
 use crate::report::Ran;
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
@@ -90,7 +91,7 @@ fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc
     let insts = subject.kernel.insts.iter().enumerate();
     let ran = |i: usize| outcome.executed.get(i).is_none_or(|&n| n > 0);
     insts
-        .filter(|(i, inst)| ran(*i) && schedule_use(&inst.op) == what)
+        .filter(|(i, inst)| ran(*i) && effects(&inst.op).schedule == what)
         .map(|(i, _)| Pc(i as u32))
         .collect()
 }

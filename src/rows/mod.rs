@@ -14,18 +14,18 @@ use std::time::Instant;
 pub mod pattern;
 pub mod rename;
 
+use crate::alone::Alone;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, RowLaunch, UnknownKind};
 use crate::bits;
-use crate::check::{Found, assumptions, limits, ran, times};
+use crate::check::{Found, assumptions, limits, times};
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
 use crate::grid::sequence::Ended;
 use crate::grid::{self, Subject};
-use crate::input::{self, Files, Lowered};
-use crate::report::launches::Ran;
+use crate::input::Files;
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::Side;
-use crate::spec::{self, Array, Arrays, KernelSpec, Layers, Limits, Options, Role, Setup, Which};
+use crate::spec::{Array, Arrays, Layers, Limits, Options, Role};
 use crate::term::ArrayId;
 
 use pattern::{Pattern, Rowed};
@@ -33,9 +33,7 @@ use rename::Named;
 
 /// One instance, run.
 struct Instance {
-    lowered: Lowered,
-    spec: KernelSpec,
-    setup: Setup,
+    alone: Alone,
     covered: Ended,
 }
 
@@ -83,7 +81,7 @@ pub fn rows(small: Layers, layers: Layers, files: &Files) -> Result<Report, Fail
         (None, true, true) => Verdict::Equivalent,
         (None, true, false) => Verdict::Unknown,
     };
-    let ran = here.ran();
+    let ran = here.alone.ran();
     for launch in &ran {
         let missing = launch.missing(&found.unknown);
         found.unknown.extend(missing);
@@ -96,7 +94,7 @@ pub fn rows(small: Layers, layers: Layers, files: &Files) -> Result<Report, Fail
         unknown: found.unknown,
         counterexample: example,
         outputs: Outputs::Compared(outputs),
-        assumptions: assumptions(here.setup.assumptions.clone(), found.assumptions),
+        assumptions: assumptions(here.alone.setup.assumptions.clone(), found.assumptions),
         ..report::begin(Command::Rows, vec![described], &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
@@ -105,44 +103,29 @@ pub fn rows(small: Layers, layers: Layers, files: &Files) -> Result<Report, Fail
 }
 
 impl Instance {
-    /// What was run, for findings.
-    fn ran(&self) -> Vec<Ran<'_>> {
-        let (specs, lowered) = (from_ref(&self.spec), from_ref(&self.lowered));
-        ran(specs, lowered, &self.setup)
-    }
-
     fn read(layers: Layers, files: &Files) -> Result<Instance, Failure> {
-        let spec = input::spec(layers, Which::Kernel, files, None)?;
-        let lowered = input::lower(files, &spec)?;
-        let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
         Ok(Instance {
-            lowered,
-            spec,
-            setup,
+            alone: Alone::read(layers, None, files)?,
             covered: Ended::default(),
         })
     }
 
     fn run(&mut self, by_values: bool, limits: Limits, side: Side) {
-        self.setup.kernels[0].launch.words = (!by_values).then_some(0);
+        self.alone.setup.kernels[0].launch.words = (!by_values).then_some(0);
         let deciding = decide::Options {
             limits,
             ..decide::Options::default()
         };
         let subject = Subject {
-            kernel: &self.lowered.kernel,
-            resolved: &self.setup.kernels[0],
             side,
-            arrays: &self.setup.arrays,
-            deciding: &deciding,
-            without_values: false,
+            ..self.alone.subject(&deciding)
         };
         self.covered = grid::all(&subject).into();
     }
 
     /// The arrays of a list.
     fn arrays(&self, list: &[Rowed]) -> Result<Vec<ArrayId>, Failure> {
-        list.iter().map(|r| r.array(&self.setup)).collect()
+        list.iter().map(|r| r.array(&self.alone.setup)).collect()
     }
 }
 
@@ -172,7 +155,8 @@ impl Compared<'_> {
         let names = self.names()?;
         let (small, here) = (self.small, self.here);
         for instance in [small, here] {
-            let (ran, lowered) = (instance.ran(), from_ref(&instance.lowered));
+            let alone = &instance.alone;
+            let (ran, lowered) = (alone.ran(), from_ref(&alone.lowered));
             self.found.add_side(&ran, lowered, &instance.covered);
             self.found.add(&ran, &instance.covered.outcome);
             if std::ptr::eq(small, here) {
@@ -221,7 +205,7 @@ impl Compared<'_> {
                 false => (explain::decide(a, b, &names.arrays, &deciding), Vec::new()),
                 true => {
                     let pair = bits::Pair {
-                        kernels: [&small.lowered.kernel, &here.lowered.kernel],
+                        kernels: [&small.alone.lowered.kernel, &here.alone.lowered.kernel],
                         arrays: &names.arrays,
                         options: &deciding,
                         contracts_alike: self.options.contracts_alike,
@@ -263,7 +247,7 @@ impl Compared<'_> {
         }
         if let Some(example) = decision.counterexample {
             let mut example: answer::Counterexample = example.into();
-            let launch = &self.here.setup.kernels[0].launch;
+            let launch = &self.here.alone.setup.kernels[0].launch;
             let output = self.pattern.outputs.first();
             if let Some(o) = output
                 && let Some(index) = example.element.get_mut(o.dimension)
@@ -306,7 +290,7 @@ impl Compared<'_> {
 
     /// The named arrays, with a stranger for each on either side.
     fn names(&self) -> Result<Names, Failure> {
-        let mut arrays = self.small.setup.arrays.clone();
+        let mut arrays = self.small.alone.setup.arrays.clone();
         for a in &mut arrays.0 {
             a.only = None;
         }
@@ -317,7 +301,7 @@ impl Compared<'_> {
             for (k, rowed) in list.iter().enumerate() {
                 for (side, instance) in instances.into_iter().enumerate() {
                     let id = instance.arrays(list)?[k];
-                    let here = &instance.setup.arrays[id];
+                    let here = &instance.alone.setup.arrays[id];
                     let strangers = ArrayId(arrays.0.len() as u32);
                     let of = Array {
                         name: format!("{} of other rows", here.name),
@@ -326,7 +310,7 @@ impl Compared<'_> {
                         ..here.clone()
                     };
                     arrays.0.push(of);
-                    let both = [here, &self.small.setup.arrays[small[k]]];
+                    let both = [here, &self.small.alone.setup.arrays[small[k]]];
                     let n = Named::new(small[k], strangers, rowed.dimension, both);
                     let n = n.filter(|_| id == small[k]).ok_or_else(|| {
                         let message =

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Command;
 use crate::diag::Source;
+use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
 use crate::report::{Answer, Failure};
 use crate::spec::manifest::Side;
@@ -59,9 +60,10 @@ pub struct Reference {
 }
 
 /// What a worker holds.
-#[derive(Default)]
 struct Worker {
     prepared: HashMap<String, Held>,
+    /// What those of them came to that were compared.
+    runs: Runs,
 }
 
 /// A reference that a worker holds.
@@ -90,7 +92,10 @@ pub fn work(memory: Option<u64>) {
         }
         std::process::exit(0);
     });
-    let mut worker = Worker::default();
+    let mut worker = Worker {
+        prepared: HashMap::new(),
+        runs: Runs::within(memory),
+    };
     while let Ok(line) = next.recv() {
         if say(STARTED).is_err() {
             return;
@@ -202,7 +207,11 @@ impl Worker {
         let layers = [&base, &own];
         let layers = Layers(&layers);
         let answer = match job.command.as_str() {
-            "check" => Answer::from(check::check(layers, &files)?),
+            "check" => {
+                let is_prepared = job.reference.as_ref().is_some_and(|r| r.handle.is_some());
+                let runs = is_prepared.then_some(&self.runs);
+                Answer::from(check::check_prepared(layers, &files, runs)?)
+            }
             "race" => Answer::from(race::race(layers, &files)?),
             "run" => Answer::from(run::run(layers, &files)?),
             "slack" => Answer::from(slack::slack(layers, &files)?),

@@ -121,7 +121,7 @@ pub struct Machine<'k> {
     /// Whether each register may hold a value rounded to a narrower format.
     pub narrowed: Vec<bool>,
     /// What a run without values leaves out.
-    pub outside: Vec<super::omit::Omitted>,
+    pub outside: Vec<crate::kernel::effects::Omitted>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// Bases of objects, and what numbers carry of them.

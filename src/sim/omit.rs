@@ -19,10 +19,9 @@
 //!
 //! Not claimed: what is written. One symbol stands for all that is; where CTAs write the same bytes, they are run again.
 
+use crate::kernel::effects::{Omitted, effects};
 use crate::kernel::slice::control_slice;
-use crate::kernel::{
-    FloatOp, FloatTest, Guard, Inst, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src,
-};
+use crate::kernel::{FloatOp, FloatTest, Guard, Inst, IntOp, IntTy, Kernel, Op, Pc, RegId, Src};
 
 use super::machine::Machine;
 use super::plain::Class;
@@ -54,24 +53,9 @@ impl Values {
     }
 }
 
-/// Which lanes of a result are absent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Omitted {
-    /// None: the instruction is in the slice, or is nothing that may be left out.
-    No,
-    /// Those in which a source is absent.
-    Absent,
-    /// Those in which a source is not a known number.
-    Open,
-}
-
 /// What an operation outside of the slice makes of its sources. Those of which a run with values may say something are
 /// never left out.
 fn omitted(op: &Op, narrowed: &[bool]) -> Omitted {
-    let number = |ty: &NumTy| match ty {
-        NumTy::Float(_) => Omitted::Open,
-        NumTy::Int(_) => Omitted::Absent,
-    };
     let rounded = |s: &Src| matches!(s, Src::Reg(r) if narrowed[r.0 as usize]);
     match op {
         // The difference of a number and what it was rounded to is a warning.
@@ -87,54 +71,7 @@ fn omitted(op: &Op, narrowed: &[bool]) -> Omitted {
         } => Omitted::No,
         Op::Int { op, ty, src, .. } if !is_expressible(*op, *ty, src) => Omitted::No,
         Op::Mma(m) if m.scale.is_some() || m.sparse.is_some() => Omitted::No,
-        Op::Float { .. } | Op::Testp { .. } | Op::CvtNarrow { .. } => Omitted::Open,
-        Op::Setp { ty, .. } | Op::Set { ty, .. } => number(ty),
-        Op::Cvt { from, to, .. } => match (from, to) {
-            (NumTy::Int(_), NumTy::Int(_)) => Omitted::Absent,
-            _ => Omitted::Open,
-        },
-        Op::Mov { .. }
-        | Op::Selp { .. }
-        | Op::Int { .. }
-        | Op::Lop3Bool { .. }
-        | Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Slct { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. }
-        | Op::Mma(_)
-        | Op::Ld { .. } => Omitted::Absent,
-        Op::Special { .. }
-        | Op::Cvta { .. }
-        | Op::IsSpace { .. }
-        | Op::St { .. }
-        | Op::Atom { .. }
-        | Op::Fence { .. }
-        | Op::Bar { .. }
-        | Op::WarpSync { .. }
-        | Op::Shfl { .. }
-        | Op::Vote { .. }
-        | Op::Match { .. }
-        | Op::Redux { .. }
-        | Op::Elect { .. }
-        | Op::ActiveMask { .. }
-        | Op::Bra { .. }
-        | Op::Brx { .. }
-        | Op::Exit
-        | Op::Trap
-        | Op::Brkpt
-        | Op::AssertFail
-        | Op::Printf { .. }
-        | Op::Ldmatrix { .. }
-        | Op::Stmatrix { .. }
-        | Op::Movmatrix { .. }
-        | Op::CpAsync { .. }
-        | Op::CpAsyncCommit
-        | Op::CpAsyncWait { .. }
-        | Op::Async(_)
-        | Op::Nop
-        | Op::CallDepth
-        | Op::Unsupported(_) => Omitted::No,
+        _ => effects(op).omitted,
     }
 }
 

@@ -177,7 +177,7 @@ pub struct Stats {
 }
 
 /// The result of running one CTA.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The terms that everything below refers to.
     pub store: TermStore,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::kernel::effects::effects;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::{ArrayId, Term, TermId};
@@ -139,27 +140,6 @@ pub fn run_noting(
     }
 }
 
-/// True for instructions at which lanes wait for each other.
-fn synchronises(op: &Op) -> bool {
-    if let Op::Async(op) = op {
-        return op.gathers();
-    }
-    matches!(
-        op,
-        Op::Bar { .. }
-            | Op::WarpSync { .. }
-            | Op::Shfl { .. }
-            | Op::Vote { .. }
-            | Op::Match { .. }
-            | Op::Redux { .. }
-            | Op::Elect { .. }
-            | Op::Mma(_)
-            | Op::Ldmatrix { .. }
-            | Op::Stmatrix { .. }
-            | Op::Movmatrix { .. }
-    )
-}
-
 /// True for barriers that a warp comes to as a whole.
 fn is_aligned(op: &Op) -> bool {
     matches!(op, Op::Bar { aligned: true, .. })
@@ -274,13 +254,14 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                if !released && synchronises(op) && self.warps[w].expected(is_aligned(op)) != mask {
+                let gathers = effects(op).gathers;
+                if !released && gathers && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;
                 }
                 released = false;
-                if synchronises(op) {
+                if effects(op).gathers {
                     self.warps[w].jump(mask, pc.0);
                 }
                 self.budget -= 1;

@@ -7,6 +7,7 @@
 //! to know which way to go.
 
 use crate::kernel::conditions::Seen;
+use crate::kernel::effects::{Results, effects};
 use crate::kernel::{Guard, Op, Pc, operands};
 use crate::term::TermId;
 
@@ -417,51 +418,17 @@ impl Machine<'_> {
 
 /// True if what the operands of an operation carry is followed by its destinations.
 fn is_traced(op: &Op) -> bool {
-    let moves = matches!(
-        op,
-        Op::Mov { .. } | Op::Special { .. } | Op::Cvta { .. } | Op::IsSpace { .. }
-    );
-    moves || super::uniform::is_lane_wise(op)
+    effects(op).results != Results::Other
 }
 
 /// True if an instruction neither accesses memory nor says which comes next.
 #[inline]
 fn computes(op: &Op) -> bool {
-    let memory = matches!(
-        op,
-        Op::Ld { .. } | Op::St { .. } | Op::Atom { .. } | Op::CpAsync { .. }
-    );
-    !memory && is_selectable(op)
+    let effects = effects(op);
+    effects.is_selectable && !effects.accesses
 }
 
 /// True if an instruction may run under a data-dependent condition.
 pub fn is_selectable(op: &Op) -> bool {
-    !matches!(
-        op,
-        Op::Bra { .. }
-            | Op::Brx { .. }
-            | Op::Exit
-            | Op::Trap
-            | Op::Brkpt
-            | Op::AssertFail
-            | Op::Bar { .. }
-            | Op::WarpSync { .. }
-            | Op::Shfl { .. }
-            | Op::Vote { .. }
-            | Op::Match { .. }
-            | Op::Redux { .. }
-            | Op::Elect { .. }
-            | Op::ActiveMask { .. }
-            | Op::Fence { .. }
-            | Op::Printf { .. }
-            | Op::Mma(_)
-            | Op::Ldmatrix { .. }
-            | Op::Stmatrix { .. }
-            | Op::Movmatrix { .. }
-            | Op::CpAsyncCommit
-            | Op::CpAsyncWait { .. }
-            | Op::Async(_)
-            | Op::CallDepth
-            | Op::Unsupported(_)
-    )
+    effects(op).is_selectable
 }

@@ -8,6 +8,7 @@
 //! is. Plain integer arithmetic is not looked at: it runs on all lanes at once anyway.
 
 use crate::kernel::conditions::Seen;
+use crate::kernel::effects::{Results, effects};
 use crate::kernel::{Inst, Op, Pc, RegId, operands};
 
 use super::machine::{Machine, Stop};
@@ -23,23 +24,7 @@ pub struct Operands {
 
 /// True if the result in a lane depends on the sources of that lane alone.
 pub fn is_lane_wise(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Float { .. }
-            | Op::Int { .. }
-            | Op::Setp { .. }
-            | Op::Set { .. }
-            | Op::Testp { .. }
-            | Op::Selp { .. }
-            | Op::Slct { .. }
-            | Op::Lop3Bool { .. }
-            | Op::Pack { .. }
-            | Op::Unpack { .. }
-            | Op::Cvt { .. }
-            | Op::CvtNarrow { .. }
-            | Op::CvtUnpack2 { .. }
-            | Op::CvtPackSat { .. }
-    )
+    effects(op).results == Results::Arithmetic
 }
 
 impl Operands {

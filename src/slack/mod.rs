@@ -11,30 +11,27 @@
 //! not.
 
 use std::collections::BTreeMap;
-use std::slice::from_ref;
 use std::time::Instant;
 
+use crate::alone::{Alone, asked};
 use crate::answer::{self, Command, Slack, State, Synchronisation};
-use crate::check::{limits, ran, take_defects};
+use crate::check::{limits, take_defects};
 use crate::decide::{self, Coverage};
 use crate::explain;
-use crate::grid::{self, Covered, Subject};
-use crate::input::{self, Files, Lowered};
+use crate::grid::{Covered, Subject};
+use crate::input::Files;
 use crate::kernel::synchronisation::{Without, synchronises};
 use crate::kernel::{Kernel, Op, Pc, Scope};
 use crate::race::race;
-use crate::report::launches::{self, Ran};
+use crate::report::launches;
 use crate::report::{Failure, Report, Verdict};
-use crate::sim::{Outcome, Side, WarningKind, Writes};
-use crate::spec::launch::Selection;
-use crate::spec::{self, KernelSpec, Layers, Setup, Which};
+use crate::sim::{Outcome, WarningKind, Writes};
+use crate::spec::Layers;
 use crate::term::ArrayId;
 
 /// A kernel with its launch.
-struct Asked<'a> {
-    spec: &'a KernelSpec,
-    lowered: &'a Lowered,
-    setup: &'a Setup,
+struct Asked {
+    alone: Alone,
     deciding: decide::Options,
 }
 
@@ -61,55 +58,36 @@ pub fn slack(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let mut report = race(layers, files)?;
-    let spec = input::spec(layers, Which::Kernel, files, None)?;
     let limits = limits(&options, start);
-    let lowered = input::lower(files, &spec)?;
-    let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[])?;
     let asked = Asked {
-        spec: &spec,
-        lowered: &lowered,
-        setup: &setup,
+        alone: Alone::read(layers, None, files)?,
         deciding: decide::Options {
             limits,
             ..decide::Options::default()
         },
     };
-    let whole = asked.run(&lowered.kernel);
+    let whole = asked.run(&asked.alone.lowered.kernel);
     report.slack = Some(asked.slack(whole, report.verdict));
     report.command = Command::Slack;
     report.stats.seconds.total = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
-impl Asked<'_> {
-    fn ran(&self) -> Vec<Ran<'_>> {
-        ran(from_ref(self.spec), from_ref(self.lowered), self.setup)
-    }
-
+impl Asked {
     /// Runs the kernel, or what is left of it, as `race` does.
     fn run(&self, kernel: &Kernel) -> Covered {
-        let subject = |setup: &Setup| {
-            let resolved = &setup.kernels[0];
-            let subject = Subject {
-                kernel,
-                resolved,
-                side: Side::Reference,
-                arrays: &setup.arrays,
-                deciding: &self.deciding,
-                without_values: false,
-            };
-            match resolved.selection {
-                Selection::All => grid::all(&subject),
-                Selection::Given => grid::cover(&subject, &[resolved.launch.rank()]),
-            }
-        };
-        let mut covered = subject(self.setup);
+        let whole = self.alone.subject(&self.deciding);
+        let mut covered = asked(&Subject { kernel, ..whole });
         let store = &covered.outcome.store;
         let needs_trees = store.has_merged() || store.has_flips();
         if needs_trees && self.deciding.limits.reached().is_none() {
-            let mut setup = self.setup.clone();
-            setup.kernels[0].launch.trees = Some(0);
-            covered = subject(&setup);
+            let mut resolved = whole.resolved.clone();
+            resolved.launch.trees = Some(0);
+            covered = asked(&Subject {
+                kernel,
+                resolved: &resolved,
+                ..whole
+            });
         }
         let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
         covered.outcome.defects.extend(races);
@@ -118,8 +96,8 @@ impl Asked<'_> {
 
     /// The places of synchronising operations that the launch executes, in the order of the text.
     fn places(&self, executed: &[u64]) -> Vec<Place> {
-        let kernel = &self.lowered.kernel;
-        let several = self.setup.kernels[0].launch.ctas() > 1;
+        let kernel = &self.alone.lowered.kernel;
+        let several = self.alone.setup.kernels[0].launch.ctas() > 1;
         let mut all: BTreeMap<u32, Place> = BTreeMap::new();
         for (i, inst) in kernel.insts.iter().enumerate() {
             let Some((op, without)) = synchronises(&inst.op) else {
@@ -154,7 +132,7 @@ impl Asked<'_> {
                 (true, Verdict::Clean) => self.judged(&whole.outcome, &place.at),
                 _ => Judged::Open,
             };
-            let kernel = &self.lowered.kernel;
+            let kernel = &self.alone.lowered.kernel;
             let (state, breaks) = match judged {
                 Judged::Same => (State::Spare, None),
                 Judged::Breaks(finding) => (State::Needed, Some(finding)),
@@ -209,12 +187,12 @@ impl Asked<'_> {
         if self.deciding.limits.reached().is_some() {
             return Judged::Open;
         }
-        let Some(kernel) = self.lowered.kernel.without(places) else {
+        let Some(kernel) = self.alone.lowered.kernel.without(places) else {
             return Judged::Open;
         };
         let covered = self.run(&kernel);
         let outcome = &covered.outcome;
-        let ran = self.ran();
+        let ran = self.alone.ran();
         let defects = launches::defects(&ran, &outcome.defects);
         if let Some(defect) = defects.into_iter().next() {
             return Judged::Breaks(answer::Breaks::Defect(Box::new(defect)));
@@ -243,7 +221,7 @@ impl Asked<'_> {
 
     /// True if every output still has the value that it had.
     fn same_values(&self, whole: &Outcome, without: Covered) -> bool {
-        let compared = |a: &ArrayId| decide::goal::is_compared(&self.setup.arrays[*a]);
+        let compared = |a: &ArrayId| decide::goal::is_compared(&self.alone.setup.arrays[*a]);
         let mut store = whole.store.clone();
         let map = store.import(&without.outcome.store);
         let old = whole.writes.iter().filter(|(a, _)| compared(a));
@@ -266,11 +244,14 @@ impl Asked<'_> {
             optimized: coverage,
             ..self.deciding
         };
-        let again = self.run(&self.lowered.kernel).outcome.into_clean(true);
+        let again = self
+            .run(&self.alone.lowered.kernel)
+            .outcome
+            .into_clean(true);
         let (Ok(a), Ok(b)) = (again, without.outcome.into_clean(true)) else {
             return false;
         };
-        let decision = explain::decide(a, b, &self.setup.arrays, &options);
+        let decision = explain::decide(a, b, &self.alone.setup.arrays, &options);
         decision.verdict == explain::Verdict::Equivalent
     }
 }

@@ -4,9 +4,40 @@
 //! run: they are kept here once, and every place that looks at its own limits sees them as well.
 //! What they end is `unknown` with the kind `limit`, like any other limit.
 
+use std::cell::RefCell;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use rayon::ThreadPoolBuilder;
+
+thread_local! {
+    /// What ends the check that this thread works for.
+    static CANCELLED: RefCell<Option<Cancel>> = const { RefCell::new(None) };
+}
+
+/// Ends a check from another thread, at its next look at its limits.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends the checks that have this or a clone of it.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Threads whose work it ends.
+    pub fn threads(&self) -> ThreadPoolBuilder {
+        let own = self.clone();
+        ThreadPoolBuilder::new()
+            .start_handler(move |_| CANCELLED.with_borrow_mut(|c| *c = Some(own.clone())))
+    }
+}
+
+fn cancelled() -> bool {
+    CANCELLED.with_borrow(|c| c.as_ref().is_some_and(|c| c.0.load(Ordering::Relaxed)))
+}
 
 /// What a run may take if nobody says otherwise: an endless loop ends by itself.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -16,7 +47,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static PROCESS: AtomicU64 = AtomicU64::new(0);
 
 /// Bounds on what a run may spend; what exceeds them is `unknown` (`limit`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// When to stop.
     pub deadline: Option<Instant>,
@@ -29,6 +60,9 @@ impl Limits {
     pub fn reached(&self) -> Option<&'static str> {
         if INTERRUPTED.load(Ordering::Relaxed) {
             return Some("an interrupt came");
+        }
+        if cancelled() {
+            return Some("it was cancelled");
         }
         if self.deadline.is_some_and(|d| Instant::now() >= d) {
             return Some("the time limit was reached");
@@ -66,6 +100,11 @@ pub fn interrupted() -> bool {
 pub fn limit_process(bytes: Option<u64>) {
     let most = bytes.or_else(usual);
     PROCESS.store(most.map_or(0, |m| m.max(1)), Ordering::Relaxed);
+}
+
+/// What the process may hold, where that is limited.
+pub fn process() -> Option<u64> {
+    Some(PROCESS.load(Ordering::Relaxed)).filter(|&most| most > 0)
 }
 
 /// What a process may hold if nobody says otherwise: three quarters of what is available now.

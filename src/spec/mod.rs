@@ -180,7 +180,7 @@ pub enum Origin {
 pub type Part = Vec<(u64, u64)>;
 
 /// One array of the pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
     /// Name for reports: the reference's parameter name.
     pub name: String,
@@ -225,7 +225,7 @@ impl Array {
 }
 
 /// The arrays of a pair, by [`ArrayId`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrays(pub Vec<Array>);
 
 impl std::ops::Index<ArrayId> for Arrays {
@@ -294,6 +294,24 @@ pub struct Given {
 }
 
 impl Bindings {
+    /// True if a kernel is given the same by both; one that runs on what others left is given what nothing else is.
+    pub fn is_same(&self, other: &Bindings) -> bool {
+        let Bindings {
+            fields,
+            flags,
+            maps,
+            globals,
+            given,
+            left,
+            facts,
+        } = self;
+        let memory = (left.is_none() && other.left.is_none())
+            && *given == other.given
+            && *facts == other.facts;
+        let values = *fields == other.fields && *maps == other.maps && *globals == other.globals;
+        memory && values && *flags == other.flags
+    }
+
     /// The array that a module-scope variable is.
     pub fn global(&self, g: GlobalId) -> ArrayId {
         self.globals[g.0 as usize]

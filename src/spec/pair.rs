@@ -180,6 +180,28 @@ pub(super) struct Table {
     pub(super) is_compared: bool,
 }
 
+impl Resolved {
+    /// True if a kernel runs alike under both, and what is found is said alike.
+    pub fn is_same(&self, other: &Resolved) -> bool {
+        let Resolved {
+            launch,
+            selection,
+            bindings,
+            numbers,
+            unbound,
+            unread,
+            without_value,
+            arrays,
+        } = self;
+        let given = bindings.is_same(&other.bindings) && *numbers == other.numbers;
+        let open = *unbound == other.unbound
+            && *unread == other.unread
+            && *without_value == other.without_value;
+        let launched = *launch == other.launch && *selection == other.selection;
+        given && open && launched && *arrays == other.arrays
+    }
+}
+
 impl Table {
     /// Adds an array that both sides see alike.
     pub(super) fn push(&mut self, array: Array) -> ArrayId {

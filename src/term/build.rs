@@ -255,12 +255,17 @@ impl TermStore {
         self.extremum(view::MIN, a, b)
     }
 
+    /// A choice between two sorts would be a term without a meaning. This stands apart for a small frame of `select`.
+    fn of_one_sort(&self, a: TermId, b: TermId) {
+        assert!(self.sort(a) == self.sort(b), "choices are of one sort");
+    }
+
     /// p ? a : b, for reals or for bit vectors of one width.
     pub fn select(&mut self, p: TermId, a: TermId, b: TermId) -> TermId {
-        assert_eq!(self.sort(a), self.sort(b), "both are chosen as one sort");
         if a == b {
             return a;
         }
+        self.of_one_sort(a, b);
         match self.get(p) {
             Term::Bool(true) => return a,
             Term::Bool(false) => return b,

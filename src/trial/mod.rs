@@ -94,7 +94,7 @@ pub(crate) fn run(
             let with = launches.map(|(s, resolved)| Subject { resolved, ..*s });
             with.collect::<Vec<Subject>>()
         };
-        let scope = scope::run([&with(0), &with(1)]);
+        let scope = scope::run([&with(0), &with(1)], None);
         [options.reference, options.optimized] = scope.coverage;
         let [reference, optimized] = scope.kernels.map(|k| k.outcome);
         let Ok(reference) = reference.into_clean(true) else {
