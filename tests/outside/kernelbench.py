@@ -3,8 +3,8 @@
     python tests/outside/kernelbench.py TASKS CANDIDATES [--labels eval_results.json] [--only 1,2,3] [--timeout 40] > table.jsonl
     python tests/outside/kernelbench.py --summary table.jsonl ...
 
-TASKS holds `NUMBER_name.py`, CANDIDATES `level_1_problem_NUMBER_sample_0_kernel.py`. Each line of the table is one candidate: compiled,
-recorded, race, check, category, seconds, and the label that a GPU run gave it. The sets are public and are not kept here; one
+TASKS holds `NUMBER_name.py`, CANDIDATES `level_1_problem_NUMBER_sample_0_kernel.py`. Each line of the table is one candidate:
+compiled, recorded, race, check, category, seconds, and the label that a GPU run gave it. The sets are public and not kept here; one
 candidate runs at a time. It is no test of CI: it needs torch, nvcc and hours.
 """
 
@@ -56,7 +56,8 @@ def table(arguments: argparse.Namespace) -> None:
         if found is None or int(found[1]) not in only or int(found[1]) not in tasks:
             continue
         label = labels.get(found[1], {})
-        row = {"task": int(found[1]), "candidate": f"{path.parent.name}/{path.name}", **judged(tasks[int(found[1])], path, arguments.timeout)}
+        row = {"task": int(found[1]), "candidate": f"{path.parent.name}/{path.name}"}
+        row |= judged(tasks[int(found[1])], path, arguments.timeout)
         row |= {"gpu_compiled": label.get("compiled"), "gpu_correct": label.get("correctness")}
         print(json.dumps(row), flush=True)
 
@@ -71,8 +72,9 @@ def summary(files: list[str]) -> None:
     print(f"candidates {len(rows)}, compiled {len(compiled)}, recorded {len(recorded)}")
     print("categories:", dict(Counter(r["category"] for r in rows)))
     safe = [r for r in right if r["check"] in ("equivalent", "not-equivalent")]
-    print(f"correct on a GPU {len(right)}: safe {len(safe)}, proved {sum(r['category'] == 'proved' for r in right)}, "
-          f"thin {sum(r['category'] == 'thin-coverage' for r in right)}, refuted {sum(r['check'] in ('not-equivalent', 'defective') for r in right)}")
+    counts = {c: sum(r["category"] == c for r in right) for c in ("proved", "thin-coverage")}
+    refuted = sum(r["check"] in ("not-equivalent", "defective") for r in right)
+    print(f"correct on a GPU {len(right)}: safe {len(safe)}, {counts}, refuted {refuted}")
     print(f"mismatch on a GPU {len(wrong)}: proved {sum(r['category'] == 'proved' for r in wrong)}")
     print("unknown:", dict(Counter(r["hint"].split(":")[0] for r in rows if r["category"] in ("unknown", "limit"))))
     seconds = sorted(r["seconds"] for r in recorded)
