@@ -59,6 +59,12 @@ pub fn classes(layers: Layers, files: &Files) -> Result<Report, Failure> {
                 break;
             }
             let example = example.filter(|_| verdict == Verdict::NotEquivalent);
+            let example = example.map(|mut e| {
+                // A class is the reference of one pair and the optimized kernel of another: positions say which is meant.
+                e.message = e.message.replace("the reference", &format!("kernel {of}"));
+                e.message = (e.message).replace("the optimized kernel", &format!("kernel {i}"));
+                e
+            });
             differs.insert(position.to_string(), example);
         }
         if !joined {

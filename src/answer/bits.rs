@@ -63,16 +63,23 @@ pub struct RowLaunch {
     pub grid: [u32; 3],
 }
 
-/// What people read of classes.
+/// What people read of classes: each with how it differs from those before it.
 pub fn table(classes: &[Class]) -> String {
     let mut out = String::new();
     for (i, class) in classes.iter().enumerate() {
         let members: Vec<String> = class.members.iter().map(usize::to_string).collect();
-        out.push_str(&format!("class {i}: kernels {}\n", members.join(", ")));
-        for (other, example) in &class.differs {
+        let kernels = if members.len() == 1 {
+            "kernel"
+        } else {
+            "kernels"
+        };
+        out.push_str(&format!("class {i}: {kernels} {}\n", members.join(", ")));
+        let earlier =
+            (class.differs.iter()).filter(|(j, _)| j.parse::<usize>().is_ok_and(|j| j < i));
+        for (other, example) in earlier {
             let why = match example {
-                Some(e) => format!("differs: {}", e.message),
-                None => "whether it differs is open".to_string(),
+                Some(e) => e.message.as_str(),
+                None => "whether it differs is open",
             };
             out.push_str(&format!("  from class {other}: {why}\n"));
         }

@@ -9,259 +9,21 @@
 //! Barriers are shown to be met together first, by all threads that have not ended: so a barrier that one of the two
 //! takes part in is one that the other takes part in, if it does anything later.
 
-use rustc_hash::FxHashMap;
-
-use super::expr::{Id, Level, Symbol};
+use super::expr::Id;
 use super::gates::{Holds, Model, together};
 use super::hints;
 use super::limits::{MAX_OPEN, MAX_PAIRS};
-use super::proof::Prover;
+use super::prover::Prover;
 use super::radix::{self, Meeting, apart, meets};
-use super::walk::{Accessed, Barrier, Does, Object};
+use super::state::{Accessed, Barrier, Does, Object};
+use super::threads::Relation;
 use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::Pc;
-use crate::term::BitsOp;
-
-/// How the second thread lies to the first.
-#[derive(Clone, Debug, PartialEq)]
-enum Relation {
-    /// In one CTA; in the same iteration of these loops.
-    Within(Vec<usize>),
-    /// In one CTA, in the same iteration of these loops and in the next one of the last of them.
-    Next(Vec<usize>),
-    /// In another CTA.
-    Between,
-}
-
-impl Prover<'_, '_> {
-    /// Conditions and words of the second thread, with what is known of their symbols.
-    fn second(&mut self, ids: &[Id], relation: &Relation) -> (Vec<Id>, Vec<Id>) {
-        let (own, known, _) = self.renamed(ids, relation);
-        (own, known)
-    }
-
-    /// The same with the names that the second thread's symbols got.
-    fn renamed(
-        &mut self,
-        ids: &[Id],
-        relation: &Relation,
-    ) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
-        let mut map: FxHashMap<Id, Id> = FxHashMap::default();
-        let mut known = Vec::new();
-        let mut all: Vec<Id> = ids.to_vec();
-        all.extend(self.implications(ids));
-        all.extend(self.always.clone());
-        let mut done = 0;
-        // In the next iteration a header's symbol is what this iteration leaves in it.
-        if let Relation::Next(loops) = relation
-            && let Some(&l) = loops.last()
-        {
-            let summary = self.w.out.loops.get(&l).cloned().unwrap_or_default();
-            let symbols = self.w.e.symbols_of(&all);
-            let mut nexts: Vec<(Id, Id)> = Vec::new();
-            for s in symbols {
-                let id = self.w.symbol_id(s);
-                if let Some(&next) = summary.next.get(&id) {
-                    nexts.push((id, next));
-                }
-            }
-            let values: Vec<Id> = nexts.iter().map(|x| x.1).collect();
-            let mut about = values.clone();
-            about.extend(summary.before);
-            about.extend(summary.goes_on);
-            let here = Relation::Within(loops.clone());
-            let (values_there, facts, names) = self.renamed(&about, &here);
-            // What the second thread has outside of the loop it has in both iterations.
-            for (old, new) in names {
-                let of = self
-                    .w
-                    .e
-                    .symbols_of(&[old])
-                    .first()
-                    .and_then(|s| self.w.e.symbols[*s as usize].of);
-                if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
-                    map.insert(old, new);
-                }
-            }
-            for ((h, _), v) in nexts.iter().zip(&values_there) {
-                map.insert(*h, *v);
-            }
-            known.extend(facts);
-            // Who is in the next iteration went on from this one.
-            known.extend(values_there.iter().skip(values.len()));
-            done = 1;
-        }
-        let inner = |p: &Self, of: usize, loops: &[usize]| match loops.split_last() {
-            Some((l, _)) if done == 1 => {
-                of == *l || p.w.inner(*l).contains(&of) || !loops.contains(&of)
-            }
-            _ => !loops.contains(&of),
-        };
-        for s in self.w.e.symbols_of(&all) {
-            let id = self.w.symbol_id(s);
-            if map.contains_key(&id) {
-                continue;
-            }
-            let symbol = self.w.e.symbols[s as usize].clone();
-            let own = match (relation, symbol.of) {
-                (Relation::Between, of) => symbol.level > Level::Grid || of.is_some(),
-                (_, None) => symbol.level == Level::Thread,
-                (Relation::Within(loops) | Relation::Next(loops), Some(of)) => {
-                    symbol.level == Level::Thread || inner(self, of, loops)
-                }
-            };
-            if own {
-                let new = self.w.e.symbol(Symbol { of: None, ..symbol });
-                map.insert(id, new);
-            }
-        }
-        let all = self.w.e.substitute(&all, &map);
-        let (own, rest) = all.split_at(ids.len());
-        known.extend(rest);
-        (own.to_vec(), known, map)
-    }
-
-    /// Whether the two threads differ: in their CTA, or in it.
-    fn distinct(&mut self, relation: &Relation) -> Vec<Id> {
-        let s = self.w.sizes;
-        let ids = match relation {
-            Relation::Between => s.ctaid,
-            Relation::Within(_) | Relation::Next(_) => s.tid,
-        };
-        ids.to_vec()
-    }
-}
-
-/// Barriers and operations of whole warps are met by all threads that have not ended, or by none.
-pub(super) fn barriers(p: &mut Prover) {
-    let loops_with_barrier: Vec<usize> = {
-        let mut all: Vec<usize> =
-            p.w.out
-                .barriers
-                .iter()
-                .flat_map(|b| b.loops.clone())
-                .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    for &l in &loops_with_barrier {
-        let summary = p.w.out.loops.get(&l).cloned().unwrap_or_default();
-        let only_warps =
-            p.w.out
-                .barriers
-                .iter()
-                .filter(|b| b.loops.contains(&l))
-                .all(|b| b.warp);
-        let pc =
-            p.w.out
-                .barriers
-                .iter()
-                .find(|b| b.loops.contains(&l))
-                .map_or(Pc(0), |b| b.pc);
-        let ends = p.w.out.ends.iter().any(|e| e.loops.contains(&l));
-        if ends {
-            p.leave_open(
-                UnknownKind::Undecided,
-                "a thread may end inside of a loop with a barrier",
-                &[pc],
-                None,
-            );
-            continue;
-        }
-        if summary.uniform {
-            continue;
-        }
-        let goes_on = summary.goes_on.unwrap_or_else(|| p.w.e.truth(true));
-        let before = summary.before.unwrap_or_else(|| p.w.e.truth(true));
-        let mut around = p.w.flow.around(p.w.flow.loops[l].header);
-        around.retain(|x| loops_with_barrier.contains(x));
-        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, None) {
-            p.leave_open(
-                UnknownKind::Undecided,
-                "threads may go through different numbers of iterations of a loop with a barrier",
-                &[pc],
-                model.as_ref(),
-            );
-        }
-    }
-    let all = p.w.out.barriers.clone();
-    for b in &all {
-        // Outside of loops a thread may leave a barrier out if it ends without coming to another one.
-        let mut comes = Vec::new();
-        if b.loops.is_empty() && !b.warp {
-            let later = all.iter().filter(|x| x.at > b.at && !x.warp);
-            for x in later {
-                let outermost = x
-                    .loops
-                    .first()
-                    .and_then(|l| p.w.out.loops.get(l))
-                    .and_then(|s| s.before);
-                comes.push(outermost.unwrap_or(x.guard));
-            }
-        }
-        let exempt = b.loops.is_empty() && !b.warp;
-        let truth = p.w.e.truth(true);
-        if let Err(model) = together_or_not(
-            p,
-            (truth, b.guard),
-            &b.loops,
-            b.warp,
-            exempt.then_some(&comes),
-        ) {
-            let what = match b.warp {
-                true => "lanes of a warp may not all come to an operation of the whole warp",
-                false => "not all threads may come to a barrier",
-            };
-            p.leave_open(UnknownKind::Undecided, what, &[b.pc], model.as_ref());
-        }
-    }
-}
-
-/// Whether no two threads of a CTA (or warp) differ in a condition, given another. With `comes` a thread may differ for
-/// which none of these conditions holds.
-fn together_or_not(
-    p: &mut Prover,
-    (given, condition): (Id, Id),
-    loops: &[usize],
-    warp: bool,
-    comes: Option<&Vec<Id>>,
-) -> Result<(), Option<Model>> {
-    if p.w
-        .e
-        .literals(condition)
-        .iter()
-        .all(|c| p.w.e.level(*c) <= Level::Cta)
-    {
-        return Ok(());
-    }
-    let rank = {
-        let s = p.w.sizes;
-        s.rank(&mut p.w.e)
-    };
-    let mut any = p.w.e.truth(comes.is_none());
-    for c in comes.into_iter().flatten() {
-        any = p.w.e.or(any, *c);
-    }
-    let ids = vec![given, condition, rank, any];
-    let (there, known) = p.second(&ids, &Relation::Within(loops.to_vec()));
-    let not = p.w.e.not(there[1]);
-    let mut conditions = vec![given, there[0], condition, not, there[3]];
-    if warp {
-        let five = p.w.e.constant(5, 32);
-        let (x, y) = (
-            p.w.e.word(BitsOp::LShr, rank, five),
-            p.w.e.word(BitsOp::LShr, there[2], five),
-        );
-        conditions.push(p.w.e.compare(super::expr::Order::Equal, x, y));
-    }
-    conditions.extend(known);
-    p.never(&conditions)
-}
 
 /// Pairs of accesses.
 pub(super) fn accesses(p: &mut Prover) {
-    let all = p.w.out.accesses.clone();
+    let mut all = p.w.out.accesses.clone();
+    all.retain(|a| !matches!(p.w.out.objects[a.object as usize], Object::Local(_)));
     let mut pairs = 0;
     let mut told: Vec<(Pc, Pc)> = Vec::new();
     for (i, a) in all.iter().enumerate() {
@@ -285,7 +47,7 @@ pub(super) fn accesses(p: &mut Prover) {
             }
             let open = within(p, a, b).and_then(|()| match object {
                 Object::Array(_) => between(p, a, b),
-                Object::Shared(_) | Object::Dynamic | Object::Local => Ok(()),
+                Object::Shared(_) | Object::Dynamic | Object::Local(_) => Ok(()),
             });
             if let Err(model) = open {
                 told.push((a.pc, b.pc));

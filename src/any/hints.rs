@@ -6,7 +6,7 @@
 
 use super::expr::{Exprs, Id, Node, Order, operands};
 use super::launches::FreeInt;
-use super::walk::Walk;
+use super::state::Walk;
 use crate::term::BitsOp;
 
 /// Facts of which each excludes a wrap below some words, given conditions.

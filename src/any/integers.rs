@@ -294,6 +294,13 @@ impl<'a> Integers<'a> {
                     false => Some(self.atom(id, sign)),
                 }
             }
+            // The complement of x is -1 - x.
+            Node::Word(BitsOp::Xor, a, b)
+                if width > 1 && self.e.value(b) == Some(u64::MAX >> (64 - u32::from(width))) =>
+            {
+                let x = self.congruent(a, sign, next)?;
+                Poly::constant(-1).plus(-1, &x)
+            }
             Node::Word(BitsOp::Or, a, b) if width > 1 && self.disjoint(a, b) => {
                 let (x, y) = (
                     self.congruent(a, sign, next)?,

@@ -13,46 +13,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::expr::{Id, Level, Node, Order, Symbol};
-use super::walk::{Known, Open, Registers, Walk};
+use super::expr::{Id, Level, Symbol};
+use super::state::{Counter, Known, Open, Registers, Summary, Walk};
 use crate::kernel::{RegId, operands};
-use crate::term::BitsOp;
-
-/// Bounds of a register at a header that are tried: those of a block, and of what is twice as large.
-const SMALL: [u64; 3] = [1024, 2048, 65_536];
-
-/// A symbol that counts: `start + count * step` modulo its width, the step the same in all iterations.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counter {
-    pub symbol: Id,
-    pub start: Id,
-    pub step: Id,
-    pub count: Id,
-    pub of: usize,
-    /// The condition of going on, and the value that the next iteration then begins with.
-    pub goes_on: Id,
-    pub next: Id,
-    /// Whether this is its value in the last iteration.
-    pub last: bool,
-}
-
-/// A loop that was read.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
-    /// The condition of coming to it.
-    pub before: Option<Id>,
-    /// Its header's symbols, with what they are in the first and in the next iteration.
-    pub first: FxHashMap<Id, Id>,
-    pub next: FxHashMap<Id, Id>,
-    /// Symbols that have a value in each iteration, headers' and others.
-    pub born: Vec<u32>,
-    /// The condition of going on, relative to coming to the loop.
-    pub goes_on: Option<Id>,
-    /// All threads that are in it go through the same number of iterations.
-    pub uniform: bool,
-    /// A register grows with each iteration that another one follows, or shrinks, so that the loop ends.
-    pub ends: bool,
-}
 
 impl Walk<'_> {
     /// Opens a loop: each register that it writes becomes a symbol.
@@ -98,7 +61,7 @@ impl Walk<'_> {
         self.open.push(open);
     }
 
-    fn marks(&self) -> [usize; 6] {
+    pub(super) fn marks(&self) -> [usize; 6] {
         let o = &self.out;
         [
             o.accesses.len(),
@@ -161,14 +124,14 @@ impl Walk<'_> {
         self.conclude(l, when, nexts)
     }
 
-    fn read_again(&mut self) {
+    pub(super) fn read_again(&mut self) {
         let Some(top) = self.open.pop() else { return };
         self.truncate(top.marks);
         let (l, before) = (top.index, top.before);
         self.begin(l, before);
     }
 
-    fn truncate(&mut self, marks: [usize; 6]) {
+    pub(super) fn truncate(&mut self, marks: [usize; 6]) {
         let o = &mut self.out;
         o.accesses.truncate(marks[0]);
         o.barriers.truncate(marks[1]);
@@ -179,7 +142,7 @@ impl Walk<'_> {
     }
 
     /// What the iterations have in common, once the levels of the registers are stable.
-    fn conclude(&mut self, l: usize, when: Id, nexts: Vec<(RegId, Id, Id)>) -> bool {
+    pub(super) fn conclude(&mut self, l: usize, when: Id, nexts: Vec<(RegId, Id, Id)>) -> bool {
         let Some(top) = self.open.last() else {
             return true;
         };
@@ -243,7 +206,7 @@ impl Walk<'_> {
             relative,
         );
         self.header_facts(&goes_on, &back, &first, (before.0, count, first_symbol));
-        self.invariants(&nexts, &first, before.0, relative);
+        self.invariants(&nexts, &first, (before.0, first_symbol), relative);
         summary.first = first;
         summary.ends = self.moves_one_way(&nexts, before.0, relative);
         if !same.is_empty() {
@@ -252,374 +215,8 @@ impl Walk<'_> {
         self.leave(l, summary)
     }
 
-    /// Counters, and registers that are shifted.
-    fn step_facts(
-        &mut self,
-        l: usize,
-        nexts: &[(RegId, Id, Id)],
-        (first, first_symbol): (&FxHashMap<Id, Id>, usize),
-        (before, count): (Id, Id),
-        goes_on: Id,
-    ) {
-        for &(_, h, b) in nexts {
-            let Some(&start) = first.get(&h) else {
-                continue;
-            };
-            let width = self.e.width(h);
-            match *self.e.node(b) {
-                Node::Word(BitsOp::Add, x, y) if x == h || y == h => {
-                    let step = if x == h { y } else { x };
-                    let inner = self
-                        .e
-                        .symbols_of(&[step])
-                        .iter()
-                        .any(|s| *s as usize >= first_symbol);
-                    if inner || width < 32 {
-                        continue;
-                    }
-                    self.out.counters.push(Counter {
-                        symbol: h,
-                        start,
-                        step,
-                        count,
-                        of: l,
-                        goes_on,
-                        next: b,
-                        last: false,
-                    });
-                    if self.e.value(step).is_some() {
-                        let times = self.e.resize(count, width, false);
-                        let way = self.e.word(BitsOp::Mul, times, step);
-                        let sum = self.e.add(start, way);
-                        let holds = self.e.compare(Order::Equal, h, sum);
-                        self.out.known.push(Known {
-                            premise: before,
-                            holds,
-                        });
-                    }
-                }
-                Node::Word(BitsOp::LShr, x, c) if x == h && self.e.value(c).is_some() => {
-                    let above = self.e.compare(Order::Below, start, h);
-                    let holds = self.e.not(above);
-                    self.out.known.push(Known {
-                        premise: before,
-                        holds,
-                    });
-                    self.exponent(BitsOp::LShr, (h, start), c, (before, count));
-                }
-                Node::Word(BitsOp::Mul, x, c) if x == h => {
-                    let Some(factor) = self.e.value(c).filter(|v| v.is_power_of_two()) else {
-                        continue;
-                    };
-                    let by = self.e.constant(u64::from(factor.trailing_zeros()), width);
-                    self.exponent(BitsOp::Shl, (h, start), by, (before, count));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A register that is shifted by a constant is its start, shifted by a multiple; the amount saturates, and counts are
-    /// compared as 64-bit words, which no loop that ends wraps.
-    fn exponent(&mut self, op: BitsOp, (h, start): (Id, Id), by: Id, (before, count): (Id, Id)) {
-        let width = self.e.width(h);
-        let by = self.e.value(by).unwrap_or(1);
-        // Counts above the width all leave nothing.
-        let most = self.e.constant(u64::from(width), 64);
-        let small = self.e.compare(Order::Below, count, most);
-        let few = self.e.choose(small, count, most);
-        let few = self.e.resize(few, width, false);
-        let factor = self.e.constant(by, width);
-        let amount = self.e.word(BitsOp::Mul, few, factor);
-        let value = self.e.word(op, start, amount);
-        let holds = self.e.compare(Order::Equal, h, value);
-        self.out.known.push(Known {
-            premise: before,
-            holds,
-        });
-    }
-
-    /// Conditions of going on that speak of the header's symbols alone once the next values are named by them.
-    fn header_facts(
-        &mut self,
-        goes_on: &[Id],
-        back: &FxHashMap<Id, Id>,
-        first: &FxHashMap<Id, Id>,
-        (before, count, first_symbol): (Id, Id, usize),
-    ) {
-        let given = self.e.literals(before);
-        let zero = self.e.constant(0, 64);
-        for &c in goes_on {
-            let at_header = self.e.substitute(&[c], back)[0];
-            let headers: Vec<u32> = self
-                .e
-                .symbols_of(&first.keys().copied().collect::<Vec<_>>());
-            let inner = self.e.symbols_of(&[at_header]);
-            // A header's symbol that stayed may be of this iteration, not of the next.
-            let stayed = back.values().copied().collect::<Vec<_>>();
-            let replaced = self.e.symbols_of(&stayed);
-            let open = |s: &u32| {
-                (*s as usize) >= first_symbol && !(headers.contains(s) && replaced.contains(s))
-            };
-            if inner.iter().any(open) || self.mentions_old(c, back, first_symbol) {
-                continue;
-            }
-            let at_first = self.e.substitute(&[at_header], first)[0];
-            let always = self.e.value(at_first) == Some(1)
-                || self.e.literals(at_first).iter().all(|x| given.contains(x))
-                || self.is_implied(before, at_first);
-            let holds = match always {
-                true => at_header,
-                false => {
-                    let begins = self.e.compare(Order::Equal, count, zero);
-                    self.e.or(begins, at_header)
-                }
-            };
-            self.out.known.push(Known {
-                premise: before,
-                holds,
-            });
-        }
-    }
-
-    /// Whether a condition still speaks of this iteration once the next values are put aside.
-    fn mentions_old(&mut self, c: Id, back: &FxHashMap<Id, Id>, first_symbol: usize) -> bool {
-        let blank: FxHashMap<Id, Id> = back
-            .keys()
-            .map(|b| {
-                let w = self.e.width(*b);
-                (*b, self.e.constant(1, w))
-            })
-            .collect();
-        // Constants in the place of the next values may fold the rest away, never bring a symbol in; so symbols are
-        // looked for on the way, without rewriting.
-        let mut stack = vec![c];
-        while let Some(id) = stack.pop() {
-            if blank.contains_key(&id) {
-                continue;
-            }
-            if let Node::Symbol(s) = self.e.node(id)
-                && *s as usize >= first_symbol
-            {
-                return true;
-            }
-            let node = self.e.node(id).clone();
-            super::expr::operands(&node, |o| stack.push(o));
-        }
-        false
-    }
-
-    /// What holds of a register that is shifted or multiplied at every header: candidates that hold before the loop and
-    /// that an iteration keeps (Houdini, with the conditions of going on as premises), and small bounds.
-    fn invariants(
-        &mut self,
-        nexts: &[(RegId, Id, Id)],
-        first: &FxHashMap<Id, Id>,
-        before: Id,
-        goes_on: Id,
-    ) {
-        for &(_, h, b) in nexts {
-            let Some(&start) = first.get(&h) else {
-                continue;
-            };
-            let width = self.e.width(h);
-            let Node::Word(op, x, _) = *self.e.node(b) else {
-                continue;
-            };
-            let scaled = matches!(
-                op,
-                BitsOp::Mul | BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv
-            ) && x == h;
-            if width < 32 || !scaled {
-                continue;
-            }
-            let given = self.e.and(before, goes_on);
-            for n in 0..3 {
-                let (at_first, here, next) = (
-                    self.candidate(n, start),
-                    self.candidate(n, h),
-                    self.candidate(n, b),
-                );
-                if self.e.value(here) != Some(1) && self.is_implied(before, at_first) {
-                    let premise = self.e.and(given, here);
-                    if self.is_implied_with(premise, next, before) {
-                        self.out.known.push(Known {
-                            premise: before,
-                            holds: here,
-                        });
-                    }
-                }
-            }
-        }
-        for &(_, h, _) in nexts {
-            if self.e.width(h) != 32 {
-                continue;
-            }
-            let Node::Symbol(s) = *self.e.node(h) else {
-                continue;
-            };
-            let mentioned = self
-                .out
-                .known
-                .iter()
-                .any(|k| k.premise == before && self.e.symbols_of(&[k.holds]).contains(&s));
-            for most in SMALL {
-                let limit = self.e.constant(most, 32);
-                let above = self.e.compare(Order::Below, limit, h);
-                let within = self.e.not(above);
-                if mentioned && self.is_implied(before, within) {
-                    self.e.symbols[s as usize].range.1 = most;
-                    break;
-                }
-            }
-        }
-    }
-
-    /// The n-th thing that may hold of a word: it is not zero, a power of two or zero, not negative.
-    fn candidate(&mut self, n: usize, x: Id) -> Id {
-        let w = self.e.width(x);
-        let zero = self.e.constant(0, w);
-        match n {
-            0 => {
-                let is = self.e.compare(Order::Equal, x, zero);
-                self.e.not(is)
-            }
-            1 => {
-                let ones = self.e.constant(u64::MAX, w);
-                let less = self.e.add(x, ones);
-                let both = self.e.and(x, less);
-                self.e.compare(Order::Equal, both, zero)
-            }
-            _ => {
-                let negative = self.e.compare(Order::Less, x, zero);
-                self.e.not(negative)
-            }
-        }
-    }
-
-    /// Whether some register is larger, or smaller, in each iteration that follows: a word cannot be so for ever.
-    fn moves_one_way(&mut self, nexts: &[(RegId, Id, Id)], before: Id, goes_on: Id) -> bool {
-        let given = self.e.and(before, goes_on);
-        nexts.iter().any(|&(_, h, b)| {
-            if self.e.width(h) < 32 || b == h || !matches!(self.e.node(b), Node::Word(..)) {
-                return false;
-            }
-            let mentions = self.e.symbols_of(&[b]);
-            let Node::Symbol(s) = *self.e.node(h) else {
-                return false;
-            };
-            if !mentions.contains(&s) {
-                return false;
-            }
-            [(h, b), (b, h)].into_iter().any(|(x, y)| {
-                let less = self.e.compare(Order::Below, x, y);
-                self.is_implied_with(given, less, before)
-            })
-        })
-    }
-
-    /// Puts values in the place of symbols in all that the loop recorded.
-    fn replace(&mut self, map: &FxHashMap<Id, Id>, summary: &mut Summary) {
-        let Some(top) = self.open.last() else { return };
-        let (marks, l) = (top.marks, top.index);
-        self.rewrite(marks, map);
-        for list in [&mut summary.first, &mut summary.next] {
-            let keys: Vec<Id> = list.keys().copied().collect();
-            let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-            let values = self.e.substitute(&values, map);
-            *list = keys.into_iter().zip(values).collect();
-        }
-        if let Some(on) = summary.goes_on {
-            summary.goes_on = Some(self.e.substitute(&[on], map)[0]);
-        }
-        let inner: Vec<usize> = self.inner(l);
-        for i in inner {
-            if let Some(mut s) = self.out.loops.remove(&i) {
-                for list in [&mut s.first, &mut s.next] {
-                    let keys: Vec<Id> = list.keys().copied().collect();
-                    let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-                    let values = self.e.substitute(&values, map);
-                    *list = keys.into_iter().zip(values).collect();
-                }
-                for slot in [&mut s.goes_on, &mut s.before] {
-                    if let Some(id) = *slot {
-                        *slot = Some(self.e.substitute(&[id], map)[0]);
-                    }
-                }
-                self.out.loops.insert(i, s);
-            }
-        }
-        let exits: Vec<(u32, Id, Registers)> = self
-            .open
-            .last()
-            .map(|t| t.exits.clone())
-            .unwrap_or_default();
-        let exits = exits
-            .into_iter()
-            .map(|(b, c, regs)| self.moved(b, c, &regs, map))
-            .collect();
-        if let Some(top) = self.open.last_mut() {
-            top.exits = exits;
-        }
-    }
-
-    fn moved(
-        &mut self,
-        b: u32,
-        c: Id,
-        regs: &Registers,
-        map: &FxHashMap<Id, Id>,
-    ) -> (u32, Id, Registers) {
-        let mut all = regs.as_ref().clone();
-        all.push(c);
-        let mut all = self.e.substitute(&all, map);
-        let c = all.pop().unwrap_or(c);
-        (b, c, Rc::new(all))
-    }
-
-    fn rewrite(&mut self, marks: [usize; 6], map: &FxHashMap<Id, Id>) {
-        let e = &mut self.e;
-        let o = &mut self.out;
-        let mut one = |id: &mut Id| *id = e.substitute(&[*id], map)[0];
-        for a in &mut o.accesses[marks[0]..] {
-            one(&mut a.offset);
-            one(&mut a.guard);
-            if let Some(v) = &mut a.value {
-                one(v);
-            }
-        }
-        o.barriers[marks[1]..]
-            .iter_mut()
-            .for_each(|b| one(&mut b.guard));
-        o.ends[marks[2]..]
-            .iter_mut()
-            .for_each(|b| one(&mut b.guard));
-        for d in &mut o.duties[marks[3]..] {
-            one(&mut d.guard);
-            one(&mut d.holds);
-        }
-        for k in &mut o.known[marks[4]..] {
-            one(&mut k.premise);
-            one(&mut k.holds);
-        }
-        for c in &mut o.counters[marks[5]..] {
-            for id in [&mut c.start, &mut c.step, &mut c.goes_on, &mut c.next] {
-                one(id);
-            }
-        }
-    }
-
-    /// The loops inside of one.
-    pub(super) fn inner(&self, l: usize) -> Vec<usize> {
-        let it = &self.flow.loops[l];
-        let inside = |i: &usize| {
-            *i != l && self.flow.loops[*i].first >= it.first && self.flow.loops[*i].end <= it.end
-        };
-        (0..self.flow.loops.len()).filter(inside).collect()
-    }
-
     /// Goes on behind the loop: its symbols have the values of the last iteration there.
-    fn leave(&mut self, l: usize, mut summary: Summary) -> bool {
+    pub(super) fn leave(&mut self, l: usize, mut summary: Summary) -> bool {
         let Some(top) = self.open.pop() else {
             return true;
         };
@@ -706,10 +303,5 @@ impl Walk<'_> {
             self.way(target, when, regs);
         }
         true
-    }
-
-    /// The node of a symbol.
-    pub(super) fn symbol_id(&mut self, s: u32) -> Id {
-        self.e.symbol_node(s)
     }
 }

@@ -21,26 +21,36 @@ use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 
+mod assumed;
+mod barriers;
 mod conflicts;
+mod execute;
 mod expr;
 mod facts;
 mod flow;
 mod gates;
 mod hints;
 mod integers;
+mod invariants;
 mod launches;
 mod limits;
 mod linear;
 mod loops;
+mod memory;
+mod obligations;
 mod proof;
+mod prover;
 mod radix;
+mod renaming;
+mod state;
+mod threads;
 mod walk;
 mod words;
 
 use facts::{Names, Size, SizeFact};
 use launches::{Concrete, FreeInt, Freedom};
 use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH, PROOF};
-use proof::Proof;
+use prover::Proof;
 
 /// Everything that is asked.
 struct Question<'a> {
@@ -201,7 +211,7 @@ impl<'a> Question<'a> {
             deadline: Some(self.limits.deadline.map_or(end, |d| d.min(end))),
             ..self.limits
         };
-        Ok(proof::prove(&proof::Subject {
+        Ok(proof::prove(&prover::Subject {
             kernel: &self.lowered.kernel,
             resolved: &setup.kernels[0],
             arrays: &setup.arrays,

@@ -13,7 +13,9 @@ use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::{self, Budget, Found, minimise};
 use crate::decide::tactics::{self, FORMS};
 use crate::explain::{reason, text};
-use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind, WarningKind};
+pub use crate::sim::merge_finding as merge;
+use crate::sim::{Conditional, DefectKind, Finding, Obligation, Otherwise, Outcome};
+use crate::sim::{UnknownKind, WarningKind};
 use crate::spec::{Arrays, ElemTy, Origin};
 use crate::term::eval::{Cone, Value};
 use crate::term::{Term, TermId, TermStore};
@@ -186,20 +188,20 @@ fn settle(
         && let Some(found) = look(FIRST_STEPS).found
     {
         let found = minimise(store, pairs, arrays, found, options.limits);
-        return Settled::Defect(differing(store, o, &found, arrays));
+        return differing(store, o, &found, arrays);
     }
     let Some(prover) = prover else {
         if pairs.iter().all(|(a, b)| a == b) {
             return Settled::Warning(o.warning.clone());
         }
+        let (what, count, sites) = o.otherwise.parts();
         return Settled::Unknown(Finding {
             kind: UnknownKind::Undecided,
             message: format!(
-                "{}; whether the values are equal was not looked into, for the kernel is defective",
-                o.defect.message
+                "{what}; whether the values are equal was not looked into, for the kernel is defective"
             ),
-            count: o.defect.count,
-            sites: o.defect.sites.clone(),
+            count,
+            sites: sites.to_vec(),
         });
     };
     let mut open = None;
@@ -220,51 +222,40 @@ fn settle(
     let search = look(STEPS);
     if let Some(found) = search.found {
         let found = minimise(store, pairs, arrays, found, options.limits);
-        return Settled::Defect(differing(store, o, &found, arrays));
+        return differing(store, o, &found, arrays);
     }
-    let (kind, what) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
+    let (kind, why) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
+    let (what, count, sites) = o.otherwise.parts();
     Settled::Unknown(Finding {
         kind,
-        message: format!(
-            "{}; whether the values are equal is open: {what}",
-            o.defect.message
-        ),
-        count: o.defect.count,
-        sites: o.defect.sites.clone(),
+        message: format!("{what}; whether the values are equal is open: {why}"),
+        count,
+        sites: sites.to_vec(),
     })
 }
 
-/// The defect of two writes that differ, with the input on which they do.
-fn differing(
-    store: &TermStore,
-    o: &Obligation,
-    found: &Found,
-    arrays: &Arrays,
-) -> Finding<DefectKind> {
-    let mut defect = o.defect.clone();
+/// Two writes that differ, with the input on which they do.
+fn differing(store: &TermStore, o: &Obligation, found: &Found, arrays: &Arrays) -> Settled {
     let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
     let given = given(store, found, arrays);
-    defect.message.push_str(&format!(
+    let more = format!(
         "; the values differ: {} and {} with {given}",
         show(&found.reference),
         show(&found.optimized)
-    ));
-    defect
+    );
+    match o.otherwise.clone() {
+        Otherwise::Defect(mut f) => {
+            f.message.push_str(&more);
+            Settled::Defect(f)
+        }
+        Otherwise::Open(mut f) => {
+            f.message.push_str(&more);
+            Settled::Unknown(f)
+        }
+    }
 }
 
 /// The inputs that were found, in words.
 fn given(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
     text::inputs(store, &found.inputs, arrays)
-}
-
-/// Adds a finding; one of the same kind at the same instructions is counted.
-pub fn merge<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
-    let places = |f: &Finding<K>| f.sites.iter().map(|s| s.pc).collect::<Vec<_>>();
-    let same = list
-        .iter_mut()
-        .find(|g| g.kind == f.kind && places(g) == places(&f));
-    match same {
-        Some(g) => g.count += f.count,
-        None => list.push(f),
-    }
 }

@@ -26,7 +26,7 @@ use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Outcome, Seen, Side, Site, Stats,
+    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side, Site, Stats,
     UnknownKind, WarningKind, Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
@@ -41,6 +41,7 @@ pub mod numbers;
 pub mod scope;
 pub mod select;
 pub mod sequence;
+mod together;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::discharge;
@@ -187,6 +188,11 @@ pub fn all(subject: &Subject) -> Covered {
 
 /// The CTAs of these ranks, which ascend.
 pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
+    together::or_alone(subject, ranks, alone)
+}
+
+/// The CTAs of these ranks, each from the initial memory.
+fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
     let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
     progress::begin(progress::Stage::Simulate, ranks.len() as u64);
     if let &[rank] = ranks {
@@ -623,12 +629,12 @@ impl<'a> Whole<'a> {
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,
-                defect: Finding {
+                otherwise: Otherwise::Defect(Finding {
                     kind: DefectKind::DataRace,
                     message: format!("{who}, which nothing orders, with different values"),
                     count: f.count,
                     sites,
-                },
+                }),
             });
         }
     }

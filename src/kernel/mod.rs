@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::diag::{Source, Span};
 
+pub mod awaits;
 pub mod conditions;
 pub mod error;
 pub mod lower;

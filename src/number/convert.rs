@@ -139,7 +139,7 @@ pub fn int_to_float(from: IntTy, to: Fmt, how: &Narrowing, bits: u64) -> Option<
         relu: how.relu,
         ..FloatMods::default()
     };
-    debug_assert!(
+    assert!(
         r != nan(to) || to.is_always_finite(),
         "an integer is a number"
     );

@@ -249,8 +249,7 @@ fn decimal(input: &[u8]) -> Lexed<'_, Literal> {
 const TOO_BIG: Malformed = Malformed("an integer too big for 64 bits");
 
 fn integer<'a>(rest: &'a [u8], digits: &[u8], radix: u32, suffix: bool) -> Lexed<'a, Literal> {
-    if let Some(bad) = digits.iter().find(|&&b| !char::from(b).is_digit(radix)) {
-        debug_assert!(bad.is_ascii_digit());
+    if digits.iter().any(|&b| !char::from(b).is_digit(radix)) {
         return Err(Err::Failure(Malformed(
             "a digit that is not octal after a leading 0",
         )));

@@ -29,6 +29,15 @@ pub fn version(id: &Value) -> String {
     json!({"id": id, "ok": true, "version": version, "result": result}).to_string()
 }
 
+/// The answer to `explain`.
+pub fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
+    let text = match kind {
+        Some(word) => report::explain::kind(word)?,
+        None => report::explain::list(),
+    };
+    Ok(json!({"id": id, "ok": true, "result": {"text": text}}).to_string())
+}
+
 /// An answer with a result, and with the texts that were asked for.
 pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<String, Failure> {
     let mut texts = Map::new();

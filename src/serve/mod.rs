@@ -26,6 +26,7 @@ mod answer;
 mod handles;
 mod pool;
 mod request;
+mod several;
 mod subject;
 pub mod worker;
 
@@ -180,6 +181,12 @@ impl Server {
         };
         let prepared = match &request {
             Request::Version {} => return self.say(&answer::version(&id)),
+            Request::Explain { kind } => {
+                return match answer::explained(&id, kind.as_deref()) {
+                    Ok(line) => self.say(&line),
+                    Err(failure) => refuse(&failure),
+                };
+            }
             Request::Release { handle } => {
                 return match self.state().handles.release(handle) {
                     Ok(()) => self.say(&json!({"id": id, "ok": true}).to_string()),
@@ -203,6 +210,8 @@ impl Server {
             | Request::Race(_)
             | Request::Run(_)
             | Request::Lift(_)
+            | Request::Rows(_)
+            | Request::Classes(_)
             | Request::Slack(_) => None,
         };
         let work = Arc::new(Work {

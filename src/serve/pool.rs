@@ -236,6 +236,15 @@ fn job(
         | Request::Run(alone)
         | Request::Lift(alone)
         | Request::Slack(alone) => (Some(alone.kernel.clone()), alone.launch.clone()),
+        Request::Rows(rows) => {
+            reference = rows.smallest.clone().map(|small| Reference {
+                handle: None,
+                kernel: Some(small.kernel),
+                launch: small.launch,
+            });
+            (Some(rows.kernel.clone()), rows.launch.clone())
+        }
+        Request::Classes(c) => (Some(c.kernels.clone()), c.launch.clone()),
         _ => (None, Launch::new()),
     };
     let job = Job {

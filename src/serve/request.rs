@@ -38,6 +38,15 @@ pub enum Request {
     Slack(Box<Alone>),
     /// Lifts one kernel.
     Lift(Box<Alone>),
+    /// Whether a row depends on the batch that it is in.
+    Rows(Box<Rows>),
+    /// Which kernels leave the same bits.
+    Classes(Box<Classes>),
+    /// What a kind of finding means.
+    Explain {
+        /// Its word; all of them are listed where it is missing.
+        kind: Option<String>,
+    },
     /// Asks who answers.
     Version {},
     /// Ends another request.
@@ -97,6 +106,55 @@ pub struct Alone {
     /// The kernel.
     pub kernel: Subject,
     /// Launch and bindings.
+    #[serde(default)]
+    pub launch: Launch,
+    /// Seconds.
+    timeout: Option<f64>,
+    /// Units of work.
+    budget: Option<u64>,
+    /// Formats that come as texts beside the object.
+    #[serde(default)]
+    formats: Vec<String>,
+}
+
+/// `rows`: the launch says which rows, as `rows` and `values` of a manifest.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The kernel.
+    pub kernel: Subject,
+    /// Launch and bindings.
+    #[serde(default)]
+    pub launch: Launch,
+    /// The launch whose row 0 all rows are compared with; this one if it is missing.
+    pub smallest: Option<Smallest>,
+    /// Seconds.
+    timeout: Option<f64>,
+    /// Units of work.
+    budget: Option<u64>,
+    /// Formats that come as texts beside the object.
+    #[serde(default)]
+    formats: Vec<String>,
+}
+
+/// The smallest launch of `rows`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Smallest {
+    /// The kernel.
+    pub kernel: Subject,
+    /// Launch and bindings.
+    #[serde(default)]
+    pub launch: Launch,
+}
+
+/// `classes`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Classes {
+    /// The kernels, each with the keys of its own table of a manifest beside it.
+    pub kernels: Subject,
+    /// Launch and bindings of all of them.
     #[serde(default)]
     pub launch: Launch,
     /// Seconds.
@@ -242,7 +300,12 @@ impl Request {
             Request::Run(a) => Some(("run", how(a.timeout, a.budget, &a.formats))),
             Request::Slack(a) => Some(("slack", how(a.timeout, a.budget, &a.formats))),
             Request::Lift(a) => Some(("lift", how(a.timeout, a.budget, &a.formats))),
-            Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
+            Request::Rows(r) => Some(("rows", how(r.timeout, r.budget, &r.formats))),
+            Request::Classes(c) => Some(("classes", how(c.timeout, c.budget, &c.formats))),
+            Request::Version {}
+            | Request::Explain { .. }
+            | Request::Cancel { .. }
+            | Request::Release { .. } => None,
         }
     }
 
@@ -254,7 +317,9 @@ impl Request {
             Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => {
                 Some(&a.launch)
             }
-            Request::Version {} | Request::Cancel { .. } | Request::Release { .. } => None,
+            Request::Rows(r) => Some(&r.launch),
+            Request::Classes(c) => Some(&c.launch),
+            Request::Version {} | Request::Explain { .. } | Request::Cancel { .. } | Request::Release { .. } => None,
         }
     }
 }

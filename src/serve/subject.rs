@@ -124,10 +124,22 @@ impl Subject {
 
     /// What a manifest would say of it, with the name of each of its files.
     pub fn side(&self, files: Vec<std::path::PathBuf>) -> Result<Side, Failure> {
-        let list = match self {
+        let launches = match self {
             Subject::One(_) => {
                 return Ok(files.into_iter().next().map_or(Side::default(), Side::path));
             }
+            Subject::Sequence(_) => self.launches(files)?,
+        };
+        match launches.is_empty() {
+            true => Err(answer::usage("a sequence has at least one launch")),
+            false => Ok(Side::sequence(launches)),
+        }
+    }
+
+    /// What a manifest would say of each of its kernels, with the name of its file.
+    pub fn launches(&self, files: Vec<std::path::PathBuf>) -> Result<Vec<Side>, Failure> {
+        let list = match self {
+            Subject::One(_) => return Ok(files.into_iter().map(Side::path).collect()),
             Subject::Sequence(list) => list,
         };
         let mut launches = Vec::new();
@@ -138,9 +150,6 @@ impl Subject {
             launch.file = Some(file);
             launches.push(launch);
         }
-        match launches.is_empty() {
-            true => Err(answer::usage("a sequence has at least one launch")),
-            false => Ok(Side::sequence(launches)),
-        }
+        Ok(launches)
     }
 }

@@ -22,6 +22,7 @@ use crate::{check, lift, race, run, slack};
 
 use super::answer;
 use super::request::{How, Launch, Origin};
+use super::several;
 use super::subject::Subject;
 
 /// The line that comes before each answer.
@@ -70,7 +71,7 @@ struct Held {
     files: Vec<Option<Parsed>>,
 }
 
-type Parsed = Result<Arc<File>, Failure>;
+pub(super) type Parsed = Result<Arc<File>, Failure>;
 
 /// Runs the jobs of the standard input, within this much memory.
 pub fn work(memory: Option<u64>) {
@@ -123,6 +124,8 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
         "run" => Command::Run,
         "slack" => Command::Slack,
         "lift" => Command::Lift,
+        "rows" => Command::Rows,
+        "classes" => Command::Classes,
         _ => return answer::ended_early(id, why),
     };
     let report = answer::ended(command, format!("{why}, nothing is claimed"));
@@ -159,6 +162,14 @@ impl Worker {
 
     fn result(&mut self, job: &Job) -> Result<String, Failure> {
         let files = Files::new();
+        let several = match job.command.as_str() {
+            "rows" => Some(several::rows(job, &files)?),
+            "classes" => Some(several::classes(job, &files)?),
+            _ => None,
+        };
+        if let Some(answer) = several {
+            return answer::reported(&job.id, &answer, &job.how.formats);
+        }
         let mut base = Settings::default();
         let mut own = settings(named(&job.launch)?)?;
         own.timeout = job.how.timeout.or(own.timeout);
@@ -237,7 +248,7 @@ fn parsed(text: &str, name: &str) -> Parsed {
 }
 
 /// The kernels of a subject that are texts, parsed once each: a text that comes again is that of an earlier one.
-fn texts(subject: &Subject, role: &str) -> Vec<Option<Parsed>> {
+pub(super) fn texts(subject: &Subject, role: &str) -> Vec<Option<Parsed>> {
     let all = subject.kernels(role);
     let text = |i: usize| match all[i].0.origin(&all[i].1) {
         Ok(Origin::Text(text, name)) => Some((text, name)),
@@ -256,12 +267,22 @@ fn texts(subject: &Subject, role: &str) -> Vec<Option<Parsed>> {
 }
 
 /// Puts the kernels of a subject among the files; what a manifest would say of it.
-fn put(
+pub(super) fn put(
     subject: &Subject,
     role: &str,
     known: &[Option<Parsed>],
     files: &Files,
 ) -> Result<Side, Failure> {
+    subject.side(place(subject, role, known, files)?)
+}
+
+/// Puts the kernels of a subject among the files, under these names.
+pub(super) fn place(
+    subject: &Subject,
+    role: &str,
+    known: &[Option<Parsed>],
+    files: &Files,
+) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = Vec::new();
     for (i, (kernel, role)) in subject.kernels(role).into_iter().enumerate() {
         paths.push(match kernel.origin(&role)? {
@@ -279,11 +300,11 @@ fn put(
             }
         });
     }
-    subject.side(paths)
+    Ok(paths)
 }
 
 /// Says what a side is, beside what is said of its launch.
-fn settle(own: &mut Option<Side>, side: Side, role: &str) -> Result<(), Failure> {
+pub(super) fn settle(own: &mut Option<Side>, side: Side, role: &str) -> Result<(), Failure> {
     match (own, side.launches.is_empty()) {
         (Some(own), true) => own.file = side.file,
         (own @ None, _) => *own = Some(side),
@@ -315,7 +336,7 @@ impl Reference {
 const NOT_HERE: [&str; 3] = ["denied", "for", "formula"];
 
 /// Keys of a manifest, none of which says where a kernel is.
-fn named(launch: &Launch) -> Result<Launch, Failure> {
+pub(super) fn named(launch: &Launch) -> Result<Launch, Failure> {
     let refuse = |why: String| Err(answer::usage(format!("launch: {why}")));
     let mut strange = ENTRY_KEYS.iter().chain(&NOT_HERE);
     if let Some(key) = strange.find(|key| launch.contains_key(**key)) {
@@ -334,7 +355,7 @@ fn named(launch: &Launch) -> Result<Launch, Failure> {
     Ok(launch.clone())
 }
 
-fn settings(launch: Launch) -> Result<Settings, Failure> {
+pub(super) fn settings(launch: Launch) -> Result<Settings, Failure> {
     let read = serde_json::from_value(Value::Object(launch));
     read.map_err(|e| answer::usage(format!("launch: {e}")))
 }

@@ -12,6 +12,7 @@ use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
 use super::race::{Kind, SameWrite};
 use super::step::Under;
+use super::strong::between::Accesses;
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{Change, DefectKind, UnknownKind};
@@ -92,6 +93,17 @@ impl Machine<'_> {
                     return Ok(Vec::new());
                 }
             }
+        }
+        if self.strong.on && region != super::machine::SHARED {
+            self.access_between(&Accesses {
+                region,
+                lanes: (w, mask),
+                pc,
+                offs,
+                elems,
+                kind,
+                conditional: cond,
+            });
         }
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
@@ -202,7 +214,7 @@ impl Machine<'_> {
         targets.retain(|t| unused >> t.lane & 1 == 0);
         chosen.retain(|c| unused >> c.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
-        self.strong_accesses(w, &targets, size, kind, access.sem);
+        self.strong_accesses((w, pc), &targets, elems, kind, access);
         let both = (&chosen[..], &mut targets);
         let by_data = self.load_chosen((w, pc), both, access, dsts, addr.offset, used)?;
         // Lanes whose accesses were all refused read nothing that could be named.

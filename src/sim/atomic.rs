@@ -64,7 +64,7 @@ impl Machine<'_> {
         // The old values of the targets of a lane, of which one is its target.
         let mut olds: Vec<(TermId, Val)> = Vec::new();
         for (i, t) in targets.iter().enumerate() {
-            self.strong_accesses(w, std::slice::from_ref(t), size, kind, access.sem);
+            self.strong_accesses((w, pc), std::slice::from_ref(t), elems, kind, access);
             self.note_role(w, pc, t);
             let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
             for (k, s) in srcs.iter().enumerate() {

@@ -15,6 +15,7 @@
 use crate::kernel::{AtomOp, Cmp, IntOp, IntTy, PrmtMode};
 
 mod lanes;
+mod one;
 #[cfg(test)]
 pub(in crate::sim) mod tests;
 
@@ -134,29 +135,25 @@ pub fn is_undefined(op: IntOp, ty: IntTy, s: [u64; 4]) -> bool {
 ///
 /// `s` are the contents of the source registers; bits above the operand's width are ignored.
 /// The result is zero-extended to [`result_width`]. Undefined operations give all ones.
-#[inline(always)]
 pub fn eval(op: IntOp, ty: IntTy, s: [u64; 4]) -> (u64, bool) {
     let [a, b, c, d] = s;
     let w = ty.width;
     let m = mask(w);
     let value = match op {
-        IntOp::Add => a.wrapping_add(b) & m,
+        IntOp::Add => one::add(ty, s),
         IntOp::AddSat => saturate(int(a, ty) + int(b, ty), ty),
-        IntOp::Sub => a.wrapping_sub(b) & m,
+        IntOp::Sub => one::sub(ty, s),
         IntOp::SubSat => saturate(int(a, ty) - int(b, ty), ty),
-        IntOp::MulLo => a.wrapping_mul(b) & m,
-        IntOp::MulHi => mul_high(a, b, ty),
-        IntOp::MulWide => word(a, ty).wrapping_mul(word(b, ty)) & mask((w * 2).min(64)),
-        IntOp::MadLo => a.wrapping_mul(b).wrapping_add(c) & m,
-        IntOp::MadHi => mul_high(a, b, ty).wrapping_add(c) & m,
+        IntOp::MulLo => one::mul_lo(ty, s),
+        IntOp::MulHi => one::mul_hi(ty, s),
+        IntOp::MulWide => one::mul_wide(ty, s),
+        IntOp::MadLo => one::mad_lo(ty, s),
+        IntOp::MadHi => one::mad_hi(ty, s),
         IntOp::MadHiSat => {
             let high = int(mul_high(a, b, ty), ty);
             saturate(high + int(c, ty), ty)
         }
-        IntOp::MadWide => {
-            let p = word(a, ty).wrapping_mul(word(b, ty));
-            p.wrapping_add(c) & mask((w * 2).min(64))
-        }
+        IntOp::MadWide => one::mad_wide(ty, s),
         IntOp::Mul24Lo => (low24(a, ty.signed) * low24(b, ty.signed)) as u64 & m,
         IntOp::Mul24Hi => mul24_high(a, b, ty.signed) & m,
         IntOp::Mad24Lo => ((low24(a, ty.signed) * low24(b, ty.signed)) as u64).wrapping_add(c) & m,
@@ -181,42 +178,29 @@ pub fn eval(op: IntOp, ty: IntTy, s: [u64; 4]) -> (u64, bool) {
             };
             c.wrapping_add(diff) & m
         }
-        IntOp::Div | IntOp::Rem if b & m == 0 => m,
-        IntOp::Div if ty.signed => sext(a, w).wrapping_div(sext(b, w)) as u64 & m,
-        IntOp::Div => (a & m) / (b & m),
-        IntOp::Rem if ty.signed => sext(a, w).wrapping_rem(sext(b, w)) as u64 & m,
-        IntOp::Rem => (a & m) % (b & m),
-        IntOp::Abs => sext(a, w).wrapping_abs() as u64 & m,
-        IntOp::Neg => a.wrapping_neg() & m,
-        IntOp::Min => pick(less(a, b, ty), a, b) & m,
-        IntOp::Max => pick(less(a, b, ty), b, a) & m,
+        IntOp::Div => one::div(ty, s),
+        IntOp::Rem => one::rem(ty, s),
+        IntOp::Abs => one::abs(ty, s),
+        IntOp::Neg => one::neg(ty, s),
+        IntOp::Min => one::min(ty, s),
+        IntOp::Max => one::max(ty, s),
         IntOp::MinRelu => relu(pick(less(a, b, ty), a, b), ty),
         IntOp::MaxRelu => relu(pick(less(a, b, ty), b, a), ty),
-        IntOp::And => a & b & m,
-        IntOp::Or => (a | b) & m,
-        IntOp::Xor => (a ^ b) & m,
-        IntOp::Not => !a & m,
+        IntOp::And => one::and(ty, s),
+        IntOp::Or => one::or(ty, s),
+        IntOp::Xor => one::xor(ty, s),
+        IntOp::Not => one::not(ty, s),
         IntOp::Cnot => (a & m == 0) as u64,
-        IntOp::Shl => {
-            let n = b & mask(32);
-            pick(n < w as u64, a << (n & 63), 0) & m
-        }
-        IntOp::Shr => {
-            let n = (b & mask(32)).min(w as u64);
-            if ty.signed {
-                (sext(a, w) >> n.min(63)) as u64 & m
-            } else {
-                pick(n < w as u64, (a & m) >> (n & 63), 0)
-            }
-        }
+        IntOp::Shl => one::shl(ty, s),
+        IntOp::Shr => one::shr(ty, s),
         IntOp::ShfLClamp => funnel_left(a, b, (c & mask(32)).min(32)),
-        IntOp::ShfLWrap => funnel_left(a, b, c & 31),
+        IntOp::ShfLWrap => one::shf_l_wrap(ty, s),
         IntOp::ShfRClamp => funnel_right(a, b, (c & mask(32)).min(32)),
-        IntOp::ShfRWrap => funnel_right(a, b, c & 31),
-        IntOp::Lop3(table) => lop3(table, a, b, c) & m,
-        IntOp::Prmt => prmt(a, b, c),
+        IntOp::ShfRWrap => one::shf_r_wrap(ty, s),
+        IntOp::Lop3(table) => one::lop3(table)(ty, s),
+        IntOp::Prmt => one::prmt(ty, s),
         IntOp::PrmtMode(mode) => prmt(a, b, mode_selector(mode, c) as u64),
-        IntOp::Bfe => bfe(a, b & 0xff, c & 0xff, ty),
+        IntOp::Bfe => one::bfe(ty, s),
         IntOp::Bfi => {
             let (pos, len) = (c & 0xff, d & 0xff);
             let field = pick(len < 64, (1u64 << (len & 63)).wrapping_sub(1), u64::MAX);
@@ -301,14 +285,6 @@ fn funnel_left(a: u64, b: u64, n: u64) -> u64 {
 #[inline(always)]
 fn funnel_right(a: u64, b: u64, n: u64) -> u64 {
     (((b & mask(32)) << 32 | a & mask(32)) >> n) & mask(32)
-}
-
-#[inline(always)]
-fn lop3(table: u8, a: u64, b: u64, c: u64) -> u64 {
-    let row = |i: u32| (table as u64 >> i & 1).wrapping_neg();
-    let on_c = |i: u32| row(i) & !c | row(i + 1) & c;
-    let on_b = |i: u32| on_c(i) & !b | on_c(i + 2) & b;
-    on_b(0) & !a | on_b(4) & a
 }
 
 #[inline(always)]

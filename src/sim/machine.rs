@@ -104,6 +104,8 @@ pub struct Machine<'k> {
     pub trails: super::trail::Trails,
     /// What fences and flags have published.
     pub fences: super::fences::Fences,
+    /// The same among CTAs that run together.
+    pub strong: super::strong::Strong,
     /// How often something was done that other threads can see.
     pub effects: u64,
     /// That count at the end of the last turn, and for how many turns it had not changed.
@@ -341,6 +343,7 @@ impl<'k> Machine<'k> {
         }
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
+            strong: Default::default(),
             effects: 0,
             last_turn: (0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),

@@ -113,8 +113,39 @@ pub struct Obligation {
     pub equal: (TermId, TermId),
     /// The warning if they are.
     pub warning: Finding<WarningKind>,
-    /// The defect if they are not.
-    pub defect: Finding<DefectKind>,
+    /// What it is if they are not.
+    pub otherwise: Otherwise,
+}
+
+/// What it is if two values differ that an obligation wants equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Otherwise {
+    /// A defect.
+    Defect(Finding<DefectKind>),
+    /// The result depends on an order that the schedule chooses.
+    Open(Finding<UnknownKind>),
+}
+
+impl Otherwise {
+    /// The sentence, how often, and where.
+    pub fn parts(&self) -> (&str, u64, &[Site]) {
+        match self {
+            Otherwise::Defect(f) => (&f.message, f.count, &f.sites),
+            Otherwise::Open(f) => (&f.message, f.count, &f.sites),
+        }
+    }
+}
+
+/// Adds a finding; one of the same kind at the same instructions is counted.
+pub fn merge_finding<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
+    let places = |f: &Finding<K>| f.sites.iter().map(|s| s.pc).collect::<Vec<_>>();
+    let same = list
+        .iter_mut()
+        .find(|g| g.kind == f.kind && places(g) == places(&f));
+    match same {
+        Some(g) => g.count += f.count,
+        None => list.push(f),
+    }
 }
 
 /// A finding that is a defect if some input satisfies a condition.

@@ -155,29 +155,40 @@ fn synchronises(op: &Op) -> bool {
 impl Machine<'_> {
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
-            let mut progress = false;
-            let first = match &mut self.dice {
-                Some(d) => d.below(self.warps.len() as u64) as usize,
-                None => 0,
-            };
-            for w in 0..self.warps.len() {
-                progress |= self.run_warp((first + w) % self.warps.len())?;
-            }
-            if self.warps.iter().all(|w| w.live == 0) {
-                self.check_warpgroups();
-                self.check_tensor_memory();
-                self.check_bulk();
-                self.check_objects();
-                return self.pending_barriers();
+            let (progress, lives) = self.run_round()?;
+            if !lives {
+                return self.all_ended();
             }
             if !progress {
                 self.deadlock();
                 return Err(Stop::Finding);
             }
-            // A warp may never get far between two barriers of a loop without end.
-            self.over_limit()?;
-            self.clocks_exhausted()?;
         }
+    }
+
+    /// What is looked at when all threads have ended.
+    pub fn all_ended(&mut self) -> Result<(), Stop> {
+        self.check_warpgroups();
+        self.check_tensor_memory();
+        self.check_bulk();
+        self.check_objects();
+        self.pending_barriers()
+    }
+
+    /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
+    pub fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+        let mut progress = false;
+        let first = match &mut self.dice {
+            Some(d) => d.below(self.warps.len() as u64) as usize,
+            None => 0,
+        };
+        for w in 0..self.warps.len() {
+            progress |= self.run_warp((first + w) % self.warps.len())?;
+        }
+        // A warp may never get far between two barriers of a loop without end.
+        self.over_limit()?;
+        self.clocks_exhausted()?;
+        Ok((progress, self.warps.iter().any(|w| w.live != 0)))
     }
 
     /// True once a limit is reached: the run ends with this instruction.
@@ -369,7 +380,7 @@ impl Machine<'_> {
     }
 
     /// Nobody can step: says who waits where, for whom.
-    fn deadlock(&mut self) {
+    pub fn deadlock(&mut self) {
         let mut sites: Vec<Site> = Vec::new();
         let mut message = String::new();
         for w in 0..self.warps.len() {
@@ -391,7 +402,9 @@ impl Machine<'_> {
                     }
                     None => match self.wgmma_waits(w).or_else(|| self.object_waits(w, lane)) {
                         Some(text) => text,
-                        None => self.barrier_wait(Pc(pc)),
+                        None => self
+                            .held_wait(w, lane)
+                            .unwrap_or_else(|| self.barrier_wait(Pc(pc))),
                     },
                 };
                 match sites.iter_mut().find(|s| s.pc == Pc(pc) && s.text == text) {
@@ -425,11 +438,24 @@ impl Machine<'_> {
 
     /// Collects what the run found.
     fn finish(mut self, keeps_memory: bool) -> Outcome {
+        let mut out = self.conclude(true);
+        out.memory = keeps_memory.then(|| self.left());
+        out.fresh = self.fresh - self.first_fresh;
+        out.first_fresh = self.first_fresh;
+        out.footprint = self.footprint;
+        out.narrow = self.values.narrow;
+        out.store = self.values.store;
+        out
+    }
+
+    /// Collects all but the terms, and what arrays hold if that is asked for.
+    pub fn conclude(&mut self, with_arrays: bool) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         // Stand for what one to four bytes hold.
         let mut unknown: Option<[TermId; 4]> = None;
-        for i in 0..self.regions.len() {
+        let regions = if with_arrays { self.regions.len() } else { 0 };
+        for i in 0..regions {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };
@@ -480,24 +506,19 @@ impl Machine<'_> {
                 "memory that was never written is read; the value is never used".into()
             });
         }
-        out.memory = keeps_memory.then(|| self.left());
         out.guards = self.guards().filter(|_| self.footprint.on());
-        out.assumptions = self.found.assumptions.iter().cloned().collect();
+        let found = std::mem::take(&mut self.found);
+        out.assumptions = found.assumptions.iter().cloned().collect();
         out.assumptions.sort();
-        out.defects = self.found.defects.into_values().collect();
-        out.warnings = self.found.warnings.into_values().collect();
-        out.unknowns = self.found.unknowns.into_values().collect();
-        out.obligations = self.pending;
-        out.conditionals = self.conditionals;
-        out.stats = self.stats;
-        out.executed = self.executed;
-        out.taken = self.taken;
-        out.fresh = self.fresh - self.first_fresh;
-        out.first_fresh = self.first_fresh;
-        out.footprint = self.footprint;
-        out.gathers = self.gathers.into_list();
-        out.narrow = self.values.narrow;
-        out.store = self.values.store;
+        out.defects = found.defects.into_values().collect();
+        out.warnings = found.warnings.into_values().collect();
+        out.unknowns = found.unknowns.into_values().collect();
+        out.obligations = std::mem::take(&mut self.pending);
+        out.conditionals = std::mem::take(&mut self.conditionals);
+        out.stats = self.stats.clone();
+        out.executed = std::mem::take(&mut self.executed);
+        out.taken = std::mem::take(&mut self.taken);
+        out.gathers = std::mem::take(&mut self.gathers).into_list();
         out
     }
 

@@ -265,6 +265,9 @@ impl Machine<'_> {
         pc: Pc,
         under: &Under,
     ) -> Result<Flow, Stop> {
+        if self.hold(w, mask, exec, pc, under) {
+            return Ok(Flow::Set);
+        }
         self.trails.note(w, self.stats.warp_instructions, pc, exec);
         self.executed[pc.0 as usize] += u64::from(exec.count_ones());
         if self.objects.any() {
@@ -285,10 +288,13 @@ impl Machine<'_> {
             Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
             // A fence orders together with strong accesses only, and those that nothing else
             // orders are findings.
-            Op::Fence { .. } => {
+            Op::Fence { sem, scope } => {
                 for lane in lanes(exec) {
                     let tid = super::Tid((w * super::warp::LANES + lane) as u32);
-                    self.fences.fence(&mut self.order.clocks, tid);
+                    match self.strong.on {
+                        true => self.strong_fence(tid, *sem, *scope),
+                        false => self.fences.fence(&mut self.order.clocks, tid),
+                    }
                 }
             }
             Op::Nop => {}

@@ -5,7 +5,7 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.9.12 (`st`); bytes, not words, conflict (section 8).
 
-use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Sem, Space, Src};
+use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
 use crate::spec::Role;
 
 use super::access::later_lane;
@@ -83,7 +83,7 @@ impl Machine<'_> {
                 (targets, conflicts)
             }
         };
-        self.strong_accesses(w, &targets, size, kind, access.sem);
+        self.strong_accesses((w, pc), &targets, elems, kind, access);
         for (i, t) in targets.iter().enumerate() {
             self.note_role(w, pc, t);
             let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
@@ -212,20 +212,25 @@ impl Machine<'_> {
     /// Follows what flags publish. An access under a condition publishes nothing for sure.
     pub fn strong_accesses(
         &mut self,
-        w: usize,
+        (w, pc): (usize, Pc),
         targets: &[Target],
-        bytes: u32,
+        elems: (u32, u32),
         kind: Kind,
-        sem: Sem,
+        access: &Access,
     ) {
         if !kind.strong() || !self.fences.present {
             return;
         }
         for t in targets.iter().filter(|t| t.cond.is_none()) {
             let tid = Tid((w * LANES + t.lane) as u32);
-            let clocks = &mut self.order.clocks;
+            let off = t.off as u64;
+            if self.strong.on {
+                self.strong_event(tid, (pc, access), (t.region, off), elems, kind);
+                continue;
+            }
+            let (clocks, bytes) = (&mut self.order.clocks, elems.0 * elems.1);
             self.fences
-                .access(clocks, tid, t.region, t.off as u64, bytes, kind, sem);
+                .access(clocks, tid, t.region, off, bytes, kind, access.sem);
         }
     }
 
@@ -365,12 +370,12 @@ impl Machine<'_> {
                     count: 1,
                     sites: sites.clone(),
                 },
-                defect: super::Finding {
+                otherwise: super::Otherwise::Defect(super::Finding {
                     kind: DefectKind::DataRace,
                     message,
                     count: 1,
                     sites,
-                },
+                }),
             });
         }
         left

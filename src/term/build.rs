@@ -257,7 +257,7 @@ impl TermStore {
 
     /// p ? a : b, for reals or for bit vectors of one width.
     pub fn select(&mut self, p: TermId, a: TermId, b: TermId) -> TermId {
-        debug_assert_eq!(self.sort(a), self.sort(b));
+        assert_eq!(self.sort(a), self.sort(b), "both are chosen as one sort");
         if a == b {
             return a;
         }

@@ -15,7 +15,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What stands before each line; `judge.py` and `tests/lines.rs` use the same text.
+# What stands before each line; `judge.py` and `tests/text/lines.rs` use the same text.
 PROLOGUE = (pathlib.Path(__file__).parent / "prologue.txt").read_text()
 
 REGS = {"p": "%p", "h": "%h", "r": "%r", "l": "%l", "q": "%q", "f": "%f", "d": "%d"}

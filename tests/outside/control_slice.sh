@@ -3,4 +3,4 @@
 # some minutes of a release build (CARGO_FLAGS=--release).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-VOLTA_COMPARE_ALL=1 cargo test ${CARGO_FLAGS:-} --test control_slice -- --nocapture
+VOLTA_COMPARE_ALL=1 cargo test ${CARGO_FLAGS:-} --test kernels control_slice -- --nocapture

@@ -88,15 +88,19 @@ def manifests(scratch):
     yield odd, ["race", "step [5].ptx", "--threads", "64"]
 
 
+def schemas(volta, scratch):
+    """The schemas of JSON, SARIF and JUnit, each as it is published."""
+    own = json.loads(subprocess.run([volta, "schema"], check=True, capture_output=True).stdout)
+    return own, sarif_schema(), junit_schema(scratch)
+
+
 class Validators:
-    def __init__(self, volta, scratch):
-        schema = json.loads(subprocess.run([volta, "schema"], check=True, capture_output=True).stdout)
+    def __init__(self, schema, sarif, junit):
         self.json = jsonschema.validators.validator_for(schema)(schema)
         self.json.check_schema(schema)
-        schema = sarif_schema()
-        kind = jsonschema.validators.validator_for(schema)
-        self.sarif = kind(schema, format_checker=kind.FORMAT_CHECKER)
-        self.junit = xmlschema.XMLSchema(junit_schema(scratch))
+        kind = jsonschema.validators.validator_for(sarif)
+        self.sarif = kind(sarif, format_checker=kind.FORMAT_CHECKER)
+        self.junit = xmlschema.XMLSchema(junit)
 
     def __call__(self, form, text):
         """Raises what is wrong."""
@@ -119,10 +123,10 @@ class Validators:
 validate = None
 
 
-def start(volta, scratch):
+def start(*published):
     """What each process needs once."""
     global validate
-    validate = Validators(volta, pathlib.Path(scratch))
+    validate = Validators(*published)
 
 
 def judge(volta, folder, args):
@@ -150,9 +154,10 @@ def main():
     volta = str(pathlib.Path(sys.argv[1]).resolve())
     count, wrong = {}, []
     with tempfile.TemporaryDirectory() as scratch:
-        start(volta, scratch)
+        published = schemas(volta, pathlib.Path(scratch))
+        start(*published)
         calls = [*golden(), *manifests(pathlib.Path(scratch))]
-        with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=start, initargs=(volta, scratch)) as pool:
+        with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=start, initargs=published) as pool:
             for seen, found in pool.map(judge, [volta] * len(calls), *zip(*calls)):
                 wrong += found
                 for kind in seen:

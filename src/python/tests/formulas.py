@@ -14,9 +14,11 @@ TOKEN = re.compile(r"\s*(\d+\.\d*|\d+|\.\.|[A-Za-z_]\w*|`[^`]*`|<=|>=|!=|[-+*/%^
 CALLS: dict[str, Callable[..., float]] = {
     "exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "sin": math.sin, "cos": math.cos,
     "abs": abs, "floor": math.floor, "max": max, "min": min, "rsqrt": lambda x: 1 / math.sqrt(x),
+    "erf": math.erf, "relu": lambda x: max(x, 0.0), "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
 }  # fmt: skip
 REDUCE: dict[str, Callable[[list[float]], float]] = {
-    "sum": sum, "prod": math.prod, "max": max, "min": min, "mean": lambda v: sum(v) / len(v),
+    "sum": sum, "prod": math.prod, "max": lambda v: max(v, default=-math.inf), "min": lambda v: min(v, default=math.inf),
+    "mean": lambda v: sum(v) / len(v),
 }  # fmt: skip
 Env = dict[str, float]
 Expr = Callable[[Env], Any]
@@ -119,6 +121,8 @@ class Parser:
             return lambda env: number
         if token == "inf":
             return lambda env: math.inf
+        if token == "pi":
+            return lambda env: math.pi
         if self.peek() == "[":
             return self.element(token.strip("`"))
         if self.peek() == "(":
@@ -216,11 +220,24 @@ class Parser:
         a = self.expr()
         op = self.take("=", "!=", "<", "<=", ">", ">=")
         b = self.expr()
+        if self.peek() in ("<", "<="):
+            self.at = start
+            return self.chain()
         tests: dict[str, Callable[[Any, Any], bool]] = {
             "=": lambda x, y: x == y, "!=": lambda x, y: x != y, "<": lambda x, y: x < y,
             "<=": lambda x, y: x <= y, ">": lambda x, y: x > y, ">=": lambda x, y: x >= y,
         }  # fmt: skip
         return lambda env: tests[op](a(env), b(env))
+
+    def chain(self) -> Expr:
+        low, first = self.expr(), self.take("<", "<=")
+        middle, second = self.expr(), self.take("<", "<=")
+        high = self.expr()
+
+        def holds(sign: str, x: Any, y: Any) -> bool:
+            return bool(x <= y if sign == "<=" else x < y)
+
+        return lambda env: holds(first, low(env), middle(env)) and holds(second, middle(env), high(env))
 
 
 def evaluate(text: str, name: str, shape: tuple[int, ...], inputs: dict[str, Any]) -> Any:

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from volta.results import Names, Result
-
-
-def test_names_are_whole_words() -> None:
-    names = Names({"k_param_1": "y", "k_param_10": "z"})
-    assert names.replace("k_param_1[0] k_param_10 k_param_100 xk_param_1") == "y[0] z k_param_100 xk_param_1"
-    assert names.replace("param_10[3] + param_1") == "z[3] + y"
-    assert Names().replace("k") == "k"
+from volta.results import Result
 
 
 def test_assumptions_of_both_schemas() -> None:

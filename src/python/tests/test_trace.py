@@ -56,6 +56,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "constants": (lambda x: x * np.array([1.0, -2.0, 0.5]), ((2, 3),)),
     "casts": (lambda x: x.astype(np.float64) + 1, ((3,),)),
     "squeeze": (lambda x: np.squeeze(np.expand_dims(x, 0), 0) + np.zeros_like(x), ((3,),)),
+    "deviation": (lambda x: np.std(x, axis=1, ddof=1) + x.std(1), ((3, 4),)),
+    "truncation": (lambda x: (x * 9 - 4).astype(np.int32) + np.floor(x * 9) // 2 + np.rint(x * 5), ((5,),)),
+    "integers": (lambda x: x + (x.argmax(0) + 7) // 2 % 3, ((5,),)),
+    "any": (lambda x: (x > 0.9).any(1) | np.all(x > 0.1, axis=1), ((5, 3),)),
+    "tiles": (lambda x: np.tile(x, (2, 2)) + np.repeat(np.repeat(x, 2, 0), 2, axis=1), ((2, 3),)),
+    "triangles": (lambda x: np.tril(x) + np.triu(x, 1) * 2 + np.diagonal(x)[None], ((3, 3),)),
+    "turned": (lambda x: np.flip(x, 0) + np.roll(x, 1, axis=1) + np.roll(x, -2) + x.copy(), ((3, 4),)),
+    "moved": (lambda x: np.moveaxis(x, 0, 2) + np.outer(x[0, 0], x[0, 1])[0, 0], ((2, 3, 4),)),
+    "grows": (lambda x: (lambda y: y * y + y)((lambda y: y * y + y)((lambda y: y * y + y)(x * x + x))), ((3,),)),
     "scalar": (lambda x: np.max(np.abs(x)), ((3, 2),)),
 }
 
@@ -100,7 +109,8 @@ def test_gather() -> None:
         (lambda x: np.max(x, initial=0), "max"),
         (lambda x: np.sum(x, where=x > 0), "sum"),
         (lambda x: np.add(x, x, where=np.ones(4, bool)), "add"),
-        (lambda x: x.astype(np.int32), "cast"),
+        (lambda x: x.astype(complex), "cast"),
+        (lambda x: x.partition(2), "partition"),
         (lambda x: np.argmax(x) / 2, "quotient"),
     ],
 )

@@ -11,19 +11,25 @@ No GPU is needed.
 
 from __future__ import annotations
 
+import importlib
 from importlib import metadata
+from typing import TYPE_CHECKING, Any
 
-from . import arg, recording
-from .api import Prepared, check, explain, prepare, race, run
-from .errors import CompileError, Error, InputError, NotProved, ServerError
-from .kernels import Formula, Kernel, formula, ptx
-from .nvcc import cuda
-from .recording import Recording, fake, record
-from .results import Counterexample, Finding, Result, Site
-from .trace import function
-from .triton_kernels import every as triton_configs
-from .triton_kernels import triton
-from .verification import verify
+# What a name is comes from its module when it is asked for: the replay of certificates imports nothing of all this.
+if TYPE_CHECKING:
+    from . import arg, recording
+    from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
+    from .api import check, classes, explain, lift, race, rows, run, slack
+    from .errors import CompileError, Error, InputError, NotProved, ServerError
+    from .kernels import Formula, Kernel, formula, ptx
+    from .nvcc import cuda
+    from .prepared import Prepared, prepare
+    from .recording import Recording, fake, record
+    from .results import Counterexample, Finding, Replay, Result, Site
+    from .trace import function
+    from .triton_kernels import every as triton_configs
+    from .triton_kernels import triton
+    from .verification import verify
 
 try:
     __version__ = metadata.version("volta-prover")
@@ -31,6 +37,8 @@ except metadata.PackageNotFoundError:  # A checkout that is on the path, not ins
     __version__ = "0"
 
 __all__ = [
+    "BitClass",
+    "Classes",
     "CompileError",
     "Counterexample",
     "Error",
@@ -38,26 +46,90 @@ __all__ = [
     "Formula",
     "InputError",
     "Kernel",
+    "Lifted",
     "NotProved",
     "Prepared",
     "Recording",
+    "Replay",
     "Result",
+    "Rows",
     "ServerError",
     "Site",
+    "Slack",
+    "Sync",
     "arg",
     "check",
+    "classes",
     "cuda",
     "explain",
     "fake",
     "formula",
     "function",
+    "lift",
     "prepare",
     "ptx",
     "race",
     "record",
     "recording",
+    "rows",
     "run",
+    "slack",
     "triton",
     "triton_configs",
     "verify",
 ]
+
+_MODULES = {
+    "BitClass": "answers",
+    "Classes": "answers",
+    "CompileError": "errors",
+    "Counterexample": "results",
+    "Error": "errors",
+    "Finding": "results",
+    "Formula": "kernels",
+    "InputError": "errors",
+    "Kernel": "kernels",
+    "Lifted": "answers",
+    "NotProved": "errors",
+    "Prepared": "prepared",
+    "Recording": "recording",
+    "Replay": "results",
+    "Result": "results",
+    "Rows": "answers",
+    "ServerError": "errors",
+    "Site": "results",
+    "Slack": "answers",
+    "Sync": "answers",
+    "check": "api",
+    "classes": "api",
+    "cuda": "nvcc",
+    "explain": "api",
+    "fake": "recording",
+    "formula": "kernels",
+    "function": "trace",
+    "lift": "api",
+    "prepare": "prepared",
+    "ptx": "kernels",
+    "race": "api",
+    "record": "recording",
+    "rows": "api",
+    "run": "api",
+    "slack": "api",
+    "triton": "triton_kernels",
+    "verify": "verification",
+}
+_RENAMED = {"triton_configs": ("triton_kernels", "every")}
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        module, own = _RENAMED.get(name, (_MODULES.get(name, name), name))
+        found = importlib.import_module(f".{module}", __name__)
+        value = getattr(found, own) if name in _MODULES or name in _RENAMED else found
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -83,6 +83,10 @@ class Array:
     strides: tuple[int, ...] | None = None
     contents: str | None = None
     name: str | None = None
+    #: Elements of it are truth values.
+    is_bool: bool = False
+    #: It was given as a tensor of torch.
+    is_tensor: bool = False
 
     def text(self) -> str:
         """It as the command line writes it."""
@@ -102,15 +106,24 @@ class Array:
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True)
+class View:
+    """An array of a sequence of launches from an offset on, in bytes."""
+
+    array: Array
+    offset: int = 0
+
+
 Scalar = int | float
-Arg = Array | Scalar
+Arg = Array | View | Scalar
 
 
 def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], contents: str | None = None) -> Array:
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise InputError(f"a shape has no negative sizes: {sizes}")
-    return Array(type_name(dtype), sizes, role, contents=contents)
+    is_bool = str(dtype).rsplit(".", 1)[-1] in ("bool", "<class 'bool'>")
+    return Array(type_name(dtype), sizes, role, contents=contents, is_bool=is_bool)
 
 
 def input(dtype: object, shape: int | tuple[int, ...]) -> Array:
@@ -141,8 +154,12 @@ def zeros(dtype: object, shape: int | tuple[int, ...]) -> Array:
 def known(array: object, role: str = "in") -> Array:
     """An array with the contents of a NumPy array or of a tensor on the CPU."""
     values: npt.NDArray[Any] = np.asarray(array)
-    flat = ",".join(_number(v) for v in values.ravel().tolist())
-    return Array(type_name(values.dtype), values.shape, role, contents=f"[{flat}]")
+    return Array(type_name(values.dtype), values.shape, role, contents=contents_of(values))
+
+
+def contents_of(array: object) -> str:
+    """The elements of an array as the command line writes them."""
+    return f"[{','.join(_number(v) for v in np.asarray(array).ravel().tolist())}]"
 
 
 def _number(v: object) -> str:
@@ -153,14 +170,24 @@ def _number(v: object) -> str:
 
 def is_array(value: object) -> bool:
     """Whether a value stands for an array: one of ours, of NumPy, or a tensor."""
-    return isinstance(value, (Array, np.ndarray)) or (
+    return isinstance(value, (Array, View, np.ndarray)) or (
         hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
     )
 
 
+def array(value: Any) -> Array:
+    """An array from whatever stands for one: of ours, of NumPy, a tensor, or a shape, which is one of f32."""
+    if isinstance(value, int) or (isinstance(value, (tuple, list)) and all(isinstance(n, int) for n in value)):
+        return input("f32", value if isinstance(value, int) else tuple(value))
+    made = coerce(value)
+    if isinstance(made, Array):
+        return made
+    raise InputError(f"{value!r} is no array: one of volta.arg, a NumPy array, a tensor or a shape")
+
+
 def coerce(value: object) -> Arg:
     """An argument from whatever stands for one."""
-    if isinstance(value, Array):
+    if isinstance(value, (Array, View)):
         return value
     if isinstance(value, (bool, np.bool_)):
         return int(value)
@@ -172,7 +199,7 @@ def coerce(value: object) -> Arg:
         size = value.dtype.itemsize
         dense = value.flags["C_CONTIGUOUS"]
         strides = None if dense else tuple(s // size for s in value.strides)
-        return Array(type_name(value.dtype), value.shape, strides=strides)
+        return Array(type_name(value.dtype), value.shape, strides=strides, is_bool=value.dtype.kind == "b")
     if is_array(value):
         return _tensor(value)
     raise InputError(f"{value!r} is no argument: a number, an array, a tensor or one of volta.arg")
@@ -189,11 +216,14 @@ def _tensor(value: Any) -> Array:
             dense = dense and (n == 1 or s == step)
             step *= n
         strides = None if dense else strides
-    return Array(type_name(value.dtype), shape, strides=strides)
+    is_bool = str(value.dtype).rsplit(".", 1)[-1] == "bool"
+    return Array(type_name(value.dtype), shape, strides=strides, is_bool=is_bool, is_tensor=True)
 
 
 def text(value: Arg) -> str:
     """An argument as the command line writes it."""
+    if isinstance(value, View):
+        raise InputError("a view of an array stands in a list of launches only")
     if isinstance(value, Array):
         return value.text()
     if isinstance(value, float):

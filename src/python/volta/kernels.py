@@ -35,6 +35,10 @@ class Kernel:
     grid: Grid | None = None
     block: Grid | None = None
     dynamic_shared: int | None = None
+    #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
+    uses: Mapping[int, str] = field(default_factory=dict)
+    #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
+    fields: Mapping[str, arg.View | str] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""
@@ -48,7 +52,9 @@ class Kernel:
             entries = named or [e for e in entries if self.entry in e[0]]
         return _PARAM.findall(entries[0][1].strip()) if entries else []
 
-    def launch(self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None) -> Kernel:
+    def launch(
+        self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None
+    ) -> Kernel:
         """It with the arguments and the extents of a launch, for a list of launches."""
         return replace(
             self,
@@ -64,9 +70,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula, such as `y[i,j] = sum(k: a[i,k]*b[k,j])`."""
+    """A formula, such as `y[i,j] = sum(k: a[i,k]*b[k,j])`; of a traced function `inputs` and `outputs` are its arrays by name."""
 
     text: str
+    inputs: Mapping[str, arg.Array] = field(default_factory=dict)
+    outputs: Mapping[str, arg.Array] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""
@@ -121,7 +129,7 @@ def coerce(value: object, **launch: Any) -> Reference:
         if "\n" not in value and value.endswith((".ptx", ".cu")):
             return coerce(Path(value), **launch)
         raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
-    if _is_jit(value):
+    if is_jit(value):
         from .triton_kernels import triton
 
         args, grid = launch.get("args"), launch.get("grid")
@@ -133,7 +141,8 @@ def coerce(value: object, **launch: Any) -> Reference:
     raise InputError(f"{value!r} is no kernel, formula or function")
 
 
-def _is_jit(value: object) -> bool:
+def is_jit(value: object) -> bool:
+    """Whether a value is a Triton function, wrapped or not."""
     seen = 0
     while seen < 16:
         if type(value).__module__.startswith("triton.runtime"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,12 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arg
-from .errors import NotProved
+from .errors import InputError, NotProved
 
-Verdict = Literal["equivalent", "clean", "ran", "not-equivalent", "defective", "unknown"]
+Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
 Category = Literal[
-    "proved", "compile", "syntax", "launch", "race", "deadlock", "memory", "wrong-values", "denied", "limit", "unknown"
+    "proved",
+    "thin-coverage",
+    "compile",
+    "unsupported",
+    "syntax",
+    "launch",
+    "fallback",
+    "race",
+    "deadlock",
+    "memory",
+    "wrong-values",
+    "denied",
+    "limit",
+    "unknown",
 ]
+
+#: Categories that say nothing of a candidate.
+OPEN = frozenset(("thin-coverage", "unsupported", "limit", "unknown"))
 
 #: Where a defect belongs.
 _CATEGORIES: dict[str, Category] = {
@@ -88,6 +104,47 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Errors:
+    """The largest and mean errors of a kernel on samples, in units of the last place, and relative and absolute ones."""
+
+    ulps: float
+    mean_ulps: float
+    relative: float
+    absolute: float
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any] | None) -> Errors | None:
+        """From JSON."""
+        if entry is None:
+            return None
+        return cls(*(float(entry.get(k) or 0) for k in ("ulps", "mean_ulps", "relative", "absolute")))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What rounding does to an output: `kernel` of one that stands alone, else `reference` and `optimized`."""
+
+    name: str
+    kernel: Errors | None
+    reference: Errors | None
+    optimized: Errors | None
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Measured:
+        """From JSON."""
+        sides = [Errors.of(entry["errors"].get(k)) for k in ("kernel", "reference", "optimized")]
+        return cls(str(entry["name"]), *sides)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The outputs of both kernels by name; a formula is not executed, and its side is `None`."""
+
+    reference: dict[str, npt.NDArray[Any]] | None
+    optimized: dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
 class Counterexample:
     """An input on which an output differs.
 
@@ -101,6 +158,16 @@ class Counterexample:
     optimized: float | None
     inputs: dict[str, npt.NDArray[Any]]
     message: str
+    replay_: Callable[[Mapping[str, npt.NDArray[Any]]], Replay] | None = field(default=None, repr=False, compare=False)
+
+    def replay(self) -> Replay:
+        """What both kernels compute of these inputs with the machine's arithmetic, without a GPU.
+
+        Raises `InputError` where they cannot be executed: a sequence of launches, or a result that was read again.
+        """
+        if self.replay_ is None:
+            raise InputError("only a counterexample of two kernels, as `check` returns it, can be replayed")
+        return self.replay_(self.inputs)
 
     def __str__(self) -> str:
         place = f"{self.output}[{', '.join(map(str, self.element))}]"
@@ -110,41 +177,24 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class Names:
-    """Names and arrays of the parameters, by the names that PTX gives them: the program's reports use those."""
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    arrays: Mapping[str, arg.Array] = field(default_factory=dict)
-
-    def name(self, ptx: str) -> str:
-        """The name of a parameter for people."""
-        return self.names.get(ptx, ptx)
-
-    def replace(self, text: str) -> str:
-        """A text with those names."""
-        # Expressions leave out what all names begin with.
-        short = {p[p.rindex("param_") :]: n for p, n in self.names.items() if "param_" in p}
-        known = {**short, **self.names}
-        if not known:
-            return text
-        words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
-        return re.sub(rf"(?<![\w$])(?:{words})(?![\w$])", lambda m: known[m[0]], text)
-
-
-@dataclass(frozen=True)
 class Result:
     """An answer. `report` is the program's JSON, `text` its report for people; `print(result)` prints that."""
 
     verdict: Verdict
     report: dict[str, Any]
     text: str
-    names: Names = Names()
+    #: The arrays that the kernels were bound to, by the names of the report.
+    arrays: Mapping[str, arg.Array] = field(default_factory=dict, repr=False)
     category_: Category | None = None
+    #: How much of a candidate's work a library does that the reference uses too.
+    fallback: Literal["whole", "main", "epilogue"] | None = None
+    #: Executes the kernels on inputs by name.
+    replay_: Callable[[Mapping[str, npt.NDArray[Any]]], Replay] | None = field(default=None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
         """True only if it is proved (and nothing of it is denied)."""
-        return self.verdict in ("equivalent", "clean") and not self.denied
+        return self.verdict in ("equivalent", "clean", "lifted", "ran") and not self.denied
 
     def __bool__(self) -> bool:
         raise TypeError("a result is neither true nor false: ask result.ok (True only if proved) or result.verdict")
@@ -176,18 +226,41 @@ class Result:
         return [a if isinstance(a, str) else str(a.get("message", a)) for a in listed]
 
     @property
+    def instances(self) -> list[tuple[dict[str, int], Verdict]]:
+        """Each of several sizes, with its verdict."""
+        return [(dict(i["for"]), i["result"].get("verdict", "unknown")) for i in self.report.get("instances", [])]
+
+    @property
+    def deterministic(self) -> Literal["yes", "no", "unknown"] | None:
+        """Of a `race(..., deterministic=True)`: whether every schedule gives the same bits."""
+        return self.report.get("deterministic")
+
+    @property
+    def launches(self) -> str | None:
+        """Of a `race(..., any=True)`: the launches that it speaks of."""
+        found = self.report.get("scope", {}).get("launches")
+        return None if found is None else str(found["text"])
+
+    @property
+    def rounding(self) -> list[Measured]:
+        """Of a `check(..., rounding=True)`: the errors that were measured, for each output."""
+        found = self.report.get("rounding") or {}
+        return [Measured.of(m) for m in found.get("outputs", [])]
+
+    @property
     def counterexample(self) -> Counterexample | None:
         """The input that tells the kernels apart."""
         found = self.report.get("counterexample")
         if not found:
             return None
         return Counterexample(
-            self.names.name(str(found["output"])),
+            str(found["output"]),
             tuple(found.get("element") or ()),
             _value(found.get("reference")),
             _value(found.get("optimized")),
-            _inputs(found.get("inputs", {}), self.names),
+            _inputs(found.get("inputs", {}), self.arrays),
             str(found.get("message", "")),
+            self.replay_,
         )
 
     @property
@@ -211,7 +284,7 @@ class Result:
         """1.0 proved, 0.0 refuted, None not known."""
         if self.category == "proved":
             return 1.0
-        return None if self.category in ("unknown", "limit") else 0.0
+        return None if self.category in OPEN else 0.0
 
     @property
     def hint(self) -> str:
@@ -219,12 +292,12 @@ class Result:
         if self.category == "proved":
             return "Proved."
         if self.defects:
-            return self.names.replace(str(self.defects[0]))
+            return str(self.defects[0])
         example = self.counterexample
         if example is not None:
-            return self.names.replace(example.message or str(example).splitlines()[0]) + "."
+            return (example.message or str(example).splitlines()[0]) + "."
         if self.unknown:
-            return self.names.replace(str(self.unknown[0]))
+            return str(self.unknown[0])
         return self.text.strip().splitlines()[0] if self.text.strip() else self.verdict
 
     def raise_unless_proved(self, *, allow_unknown: bool = False) -> Result:
@@ -234,7 +307,7 @@ class Result:
         raise NotProved(str(self))
 
     def __str__(self) -> str:
-        text = self.names.replace(self.text.rstrip())
+        text = self.text.rstrip()
         example = self.counterexample
         if example is None or not example.inputs:
             return text
@@ -277,14 +350,14 @@ def _number(value: Any, is_float: bool) -> float | int:
     return number if is_float else int(number)
 
 
-def _inputs(inputs: Mapping[str, Any], names: Names) -> dict[str, npt.NDArray[Any]]:
+def _inputs(inputs: Mapping[str, Any], arrays: Mapping[str, arg.Array]) -> dict[str, npt.NDArray[Any]]:
     out: dict[str, npt.NDArray[Any]] = {
-        names.name(ptx): np.zeros(array.shape, dtype=arg.numpy_type(array.type))
-        for ptx, array in names.arrays.items()
+        name: np.zeros(array.shape, dtype=arg.numpy_type(array.type))
+        for name, array in arrays.items()
         if array.role in ("in", "inout") and array.contents is None
     }
-    for ptx, elements in inputs.items():
-        array = names.arrays.get(ptx)
+    for name, elements in inputs.items():
+        array = arrays.get(name)
         places = [tuple(e.get("element") or (0,)) for e in elements]
         if array is not None and all(len(p) == len(array.shape) for p in places):
             shape: tuple[int, ...] = array.shape
@@ -296,5 +369,5 @@ def _inputs(inputs: Mapping[str, Any], names: Names) -> dict[str, npt.NDArray[An
         for place, e in zip(places, elements):
             if len(place) == len(shape) and all(i < n for i, n in zip(place, shape)):
                 values[place] = _number(e["value"], values.dtype.kind == "f")
-        out[names.name(ptx)] = values
+        out[name] = values
     return out

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from . import api
+from .calls import Args
 from .errors import InputError
 from .kernels import Kernel
 from .results import Result
@@ -36,7 +37,7 @@ class Verification:
 
     kernel: Any
     reference: Any
-    args: Callable[..., api.Args]
+    args: Callable[..., Args]
     grid: Any
     block: Any
     sizes: Sequence[Mapping[str, int]]
@@ -58,9 +59,9 @@ class Verification:
     @property
     def is_triton(self) -> bool:
         """Whether the kernel is a Triton function."""
-        from .kernels import _is_jit
+        from .kernels import is_jit
 
-        return _is_jit(self.kernel)
+        return is_jit(self.kernel)
 
     def check(self, case: Case, timeout: float | None = None) -> Result:
         """Checks one case."""
@@ -90,7 +91,7 @@ registry: dict[str, list[Verification]] = {}
 def verify(
     reference: Any,
     *,
-    args: Callable[..., api.Args],
+    args: Callable[..., Args],
     grid: Any = (1,),
     block: Any = None,
     sizes: Sequence[Mapping[str, int]] = ({},),

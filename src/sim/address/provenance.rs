@@ -160,7 +160,7 @@ pub struct Touched {
 }
 
 /// All bases and provenances of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Provenances {
     /// The bases; windows first.
     pub bases: Vec<Base>,

@@ -1,11 +1,10 @@
 //! The same arithmetic for the 32 lanes of a warp at once.
 //!
-//! The choice of the operation stands outside the loop over the lanes, so that the compiler folds
-//! [`eval`](super::eval) to the one operation and vectorises the loop where the machine can. The
+//! The choice of the operation stands outside the loop over the lanes, so that the machine's vectors do it where they can. The
 //! loop always covers all 32 lanes, whose sources are readable even where a lane is inactive; only
 //! active lanes are written.
 
-use super::eval;
+use super::{eval, one};
 use crate::kernel::{IntOp, IntTy};
 
 #[inline(always)]
@@ -46,53 +45,55 @@ pub fn eval_lanes(
     // One copy of the loop for each operation, and one for each common width where the
     // operation depends on it beyond a mask.
     macro_rules! run {
-        ($op:expr) => {
-            each(mask, srcs, dst, |s| eval($op, ty, s))
+        ($one:expr) => {
+            each(mask, srcs, dst, |s| ($one(ty, s), false))
         };
-        ($op:expr, by type) => {
+        ($one:expr, by type) => {
             match (ty.width, ty.signed) {
-                (32, false) => run!($op, 32, false),
-                (32, true) => run!($op, 32, true),
-                (64, false) => run!($op, 64, false),
-                (64, true) => run!($op, 64, true),
-                _ => run!($op),
+                (32, false) => run!($one, 32, false),
+                (32, true) => run!($one, 32, true),
+                (64, false) => run!($one, 64, false),
+                (64, true) => run!($one, 64, true),
+                _ => run!($one),
             }
         };
-        ($op:expr, $width:expr, $signed:expr) => {{
+        ($one:expr, $width:expr, $signed:expr) => {{
             let ty = IntTy {
                 width: $width,
                 signed: $signed,
             };
-            each(mask, srcs, dst, |s| eval($op, ty, s))
+            each(mask, srcs, dst, |s| ($one(ty, s), false))
         }};
     }
     match op {
-        IntOp::Add => run!(IntOp::Add),
-        IntOp::Sub => run!(IntOp::Sub),
-        IntOp::MulLo => run!(IntOp::MulLo, by type),
-        IntOp::MulHi => run!(IntOp::MulHi, by type),
-        IntOp::MulWide => run!(IntOp::MulWide, by type),
-        IntOp::MadLo => run!(IntOp::MadLo, by type),
-        IntOp::MadHi => run!(IntOp::MadHi, by type),
-        IntOp::MadWide => run!(IntOp::MadWide, by type),
-        IntOp::And => run!(IntOp::And),
-        IntOp::Or => run!(IntOp::Or),
-        IntOp::Xor => run!(IntOp::Xor),
-        IntOp::Not => run!(IntOp::Not),
-        IntOp::Neg => run!(IntOp::Neg),
-        IntOp::Shl => run!(IntOp::Shl, by type),
-        IntOp::Shr => run!(IntOp::Shr, by type),
-        IntOp::Min => run!(IntOp::Min, by type),
-        IntOp::Max => run!(IntOp::Max, by type),
-        IntOp::Abs => run!(IntOp::Abs, by type),
-        IntOp::Bfe => run!(IntOp::Bfe, by type),
-        IntOp::Div => run!(IntOp::Div, by type),
-        IntOp::Rem => run!(IntOp::Rem, by type),
-        IntOp::Prmt => run!(IntOp::Prmt),
-        IntOp::ShfLWrap => run!(IntOp::ShfLWrap),
-        IntOp::ShfRWrap => run!(IntOp::ShfRWrap),
-        IntOp::AddCarry => run!(IntOp::AddCarry),
-        IntOp::Lop3(table) => run!(IntOp::Lop3(table)),
-        _ => run!(op),
+        IntOp::Add => run!(one::add),
+        IntOp::Sub => run!(one::sub),
+        IntOp::MulLo => run!(one::mul_lo, by type),
+        IntOp::MulHi => run!(one::mul_hi, by type),
+        IntOp::MulWide => run!(one::mul_wide, by type),
+        IntOp::MadLo => run!(one::mad_lo, by type),
+        IntOp::MadHi => run!(one::mad_hi, by type),
+        IntOp::MadWide => run!(one::mad_wide, by type),
+        IntOp::And => run!(one::and),
+        IntOp::Or => run!(one::or),
+        IntOp::Xor => run!(one::xor),
+        IntOp::Not => run!(one::not),
+        IntOp::Neg => run!(one::neg),
+        IntOp::Shl => run!(one::shl, by type),
+        IntOp::Shr => run!(one::shr, by type),
+        IntOp::Min => run!(one::min, by type),
+        IntOp::Max => run!(one::max, by type),
+        IntOp::Abs => run!(one::abs, by type),
+        IntOp::Bfe => run!(one::bfe, by type),
+        IntOp::Div => run!(one::div, by type),
+        IntOp::Rem => run!(one::rem, by type),
+        IntOp::Prmt => run!(one::prmt),
+        IntOp::ShfLWrap => run!(one::shf_l_wrap),
+        IntOp::ShfRWrap => run!(one::shf_r_wrap),
+        IntOp::Lop3(table) => {
+            let f = one::lop3(table);
+            run!(f)
+        }
+        _ => each(mask, srcs, dst, |s| eval(op, ty, s)),
     }
 }

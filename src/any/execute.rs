@@ -1,0 +1,335 @@
+//! One instruction of an arbitrary thread: what it writes into registers, with what else it does recorded.
+
+use super::expr::{Id, Level};
+use super::memory::Named;
+use super::state::{Barrier, Does, Duty, Walk};
+use super::words::{Reader, unknown};
+use crate::answer::UnknownKind;
+use crate::kernel::{
+    Access as Modifiers, AtomOp, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
+};
+use crate::term::BitsOp;
+
+impl Walk<'_> {
+    pub(super) fn reader<T>(
+        &mut self,
+        regs: &[Id],
+        f: impl FnOnce(&mut Reader<'_, Named<'_>>) -> T,
+    ) -> T {
+        let mut places = Named {
+            kernel: self.kernel,
+            resolved: self.resolved,
+            objects: &mut self.out.objects,
+        };
+        f(&mut Reader {
+            e: &mut self.e,
+            kernel: self.kernel,
+            regs,
+            places: &mut places,
+        })
+    }
+
+    /// What an instruction writes into registers, with what else it does recorded.
+    pub(super) fn execute(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
+        if self.e.value(when) == Some(0) {
+            return Vec::new();
+        }
+        match op {
+            Op::Mov { .. }
+            | Op::Pack { .. }
+            | Op::Unpack { .. }
+            | Op::Float { .. }
+            | Op::Setp { .. }
+            | Op::Set { .. }
+            | Op::Selp { .. }
+            | Op::Slct { .. }
+            | Op::Lop3Bool { .. }
+            | Op::Testp { .. }
+            | Op::Cvt { .. }
+            | Op::CvtNarrow { .. }
+            | Op::CvtUnpack2 { .. }
+            | Op::CvtPackSat { .. }
+            | Op::Cvta { .. }
+            | Op::IsSpace { .. } => self.reader(regs, |r| r.compute(pc, op)),
+            Op::Int {
+                op: int, ty, src, ..
+            } => {
+                use crate::kernel::IntOp;
+                if matches!(int, IntOp::Div | IntOp::Rem) {
+                    let (d, zero) = (
+                        self.reader(regs, |r| r.src(src[1], ty.width)),
+                        self.e.constant(0, ty.width),
+                    );
+                    let is = self.e.compare(super::expr::Order::Equal, d, zero);
+                    let holds = self.e.not(is);
+                    self.duty(pc, when, holds, "an integer may be divided by zero");
+                }
+                self.reader(regs, |r| r.compute(pc, op))
+            }
+            Op::Special { dst, special } => vec![(*dst, self.special(*special))],
+            Op::Ld {
+                access, dsts, addr, ..
+            } => self.load(pc, (access, addr), dsts, when, regs),
+            Op::St { access, srcs, addr } => {
+                let bytes = access.ty.bits() / 8;
+                for (i, src) in srcs.iter().enumerate() {
+                    let Some(src) = src else { continue };
+                    let value = self.reader(regs, |r| r.src(*src, access.ty.bits().min(64) as u8));
+                    self.weak(pc, access);
+                    let at = (addr, i as i64 * i64::from(bytes));
+                    self.access(
+                        pc,
+                        access.space,
+                        at,
+                        bytes,
+                        (Does::Writes, Some(value)),
+                        when,
+                        regs,
+                    );
+                }
+                self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
+                Vec::new()
+            }
+            Op::Atom {
+                access,
+                op: atom,
+                dsts,
+                addr,
+                srcs,
+                ..
+            } => {
+                let bytes = access.ty.bits() / 8;
+                let simple =
+                    access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
+                let used = dsts.iter().any(|d| self.is_read(*d));
+                let commutes = match atom {
+                    AtomOp::And
+                    | AtomOp::Or
+                    | AtomOp::Xor
+                    | AtomOp::Add
+                    | AtomOp::Min
+                    | AtomOp::Max => true,
+                    AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => false,
+                };
+                if used || !commutes || !simple || !matches!(access.sem, Sem::Relaxed | Sem::Weak) {
+                    self.gap(UnknownKind::NondeterministicValue, pc, "an atomic whose old value is used, or that orders memory, is not followed in all launches");
+                }
+                for i in 0..srcs.len().max(1) {
+                    let at = (addr, i as i64 * i64::from(bytes));
+                    let does = Does::Updates(*atom, access.ty.bits() as u8);
+                    self.access(pc, access.space, at, bytes, (does, None), when, regs);
+                }
+                self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
+                self.unknowns(op)
+            }
+            Op::Bar {
+                kind, id, count, ..
+            } => self.barrier(pc, kind, (*id, *count), when),
+            Op::WarpSync { mask } => {
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, true);
+                Vec::new()
+            }
+            Op::Shfl { mask, .. } | Op::Vote { mask, .. } => {
+                let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
+                self.collective(pc, mask, when, false);
+                self.unknowns(op)
+            }
+            Op::Match { mask, .. } | Op::Redux { mask, .. } | Op::Elect { mask, .. } => {
+                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                self.collective(pc, Some(mask), when, false);
+                self.unknowns(op)
+            }
+            Op::Mma(_) | Op::Movmatrix { .. } => {
+                let all = self.e.constant(0xffff_ffff, 32);
+                self.collective(pc, Some(all), when, false);
+                self.unknowns(op)
+            }
+            Op::ActiveMask { .. } => self.unknowns(op),
+            Op::Fence { .. } | Op::Nop => Vec::new(),
+            Op::Printf { .. } => self.unknowns(op),
+            Op::Trap | Op::Brkpt | Op::AssertFail => {
+                let no = self.e.truth(false);
+                self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
+                Vec::new()
+            }
+            Op::Ldmatrix { .. } | Op::Stmatrix { .. } => {
+                self.unmodelled(pc, op, "a matrix access of a warp")
+            }
+            Op::CpAsync { .. } | Op::CpAsyncCommit | Op::CpAsyncWait { .. } => {
+                self.unmodelled(pc, op, "an asynchronous copy")
+            }
+            Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
+            Op::CallDepth => {
+                self.gap(UnknownKind::CallDepth, pc, "calls nest too deep");
+                Vec::new()
+            }
+            Op::Unsupported(text) => {
+                let text = self
+                    .kernel
+                    .texts
+                    .get(*text as usize)
+                    .cloned()
+                    .unwrap_or_default();
+                self.gap(
+                    UnknownKind::UnsupportedInstruction,
+                    pc,
+                    format!("`{text}` is not modelled"),
+                );
+                Vec::new()
+            }
+            Op::Bra { .. } | Op::Brx { .. } | Op::Exit => Vec::new(),
+        }
+    }
+
+    pub(super) fn unmodelled(&mut self, pc: Pc, op: &Op, what: &str) -> Vec<(RegId, Id)> {
+        self.gap(
+            UnknownKind::UnsupportedInstruction,
+            pc,
+            format!("{what} is not modelled for all launches"),
+        );
+        self.unknowns(op)
+    }
+
+    pub(super) fn unknowns(&mut self, op: &Op) -> Vec<(RegId, Id)> {
+        let of = self.open.last().map(|o| o.index);
+        let mut written = Vec::new();
+        operands::defs(op, |r| written.push(r));
+        written
+            .into_iter()
+            .map(|r| unknown(&mut self.e, self.kernel, r, of))
+            .collect()
+    }
+
+    pub(super) fn is_read(&self, reg: RegId) -> bool {
+        self.kernel.insts.iter().any(|inst| {
+            let mut found = false;
+            operands::uses(inst, |r| found |= r == reg);
+            found
+        })
+    }
+
+    pub(super) fn duty(&mut self, pc: Pc, guard: Id, holds: Id, what: &'static str) {
+        if self.e.value(holds) != Some(1) {
+            self.out.duties.push(Duty {
+                pc,
+                guard,
+                holds,
+                what,
+            });
+        }
+    }
+
+    /// Only weak accesses are followed.
+    pub(super) fn weak(&mut self, pc: Pc, access: &Modifiers) {
+        if access.sem != Sem::Weak {
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "a strong access (a flag, a lock or a ticket) is not followed in all launches",
+            );
+        }
+    }
+
+    pub(super) fn special(&mut self, special: Special) -> Id {
+        let s = self.sizes;
+        let at = |list: [Id; 3], c: u8| list[usize::from(c).min(2)];
+        match special {
+            Special::Tid(c) => at(s.tid, c),
+            Special::Ntid(c) => at(s.ntid, c),
+            Special::Ctaid(c) => at(s.ctaid, c),
+            Special::Nctaid(c) => at(s.nctaid, c),
+            Special::LaneId => {
+                let (rank, low) = (s.rank(&mut self.e), self.e.constant(31, 32));
+                self.e.and(rank, low)
+            }
+            Special::WarpId => {
+                let (rank, five) = (s.rank(&mut self.e), self.e.constant(5, 32));
+                self.e.word(BitsOp::LShr, rank, five)
+            }
+            Special::LaneMaskEq
+            | Special::LaneMaskLe
+            | Special::LaneMaskLt
+            | Special::LaneMaskGe
+            | Special::LaneMaskGt => {
+                let lane = self.special(Special::LaneId);
+                let tag = 1 << 60
+                    | format!("{special:?}")
+                        .bytes()
+                        .fold(0u64, |h, b| h * 31 + u64::from(b))
+                        & 0xffff;
+                self.e.function(tag, vec![lane], 32)
+            }
+            Special::NwarpId
+            | Special::TotalSmem
+            | Special::AggrSmem
+            | Special::DynamicSmem
+            | Special::ClusterId(_)
+            | Special::NclusterId(_)
+            | Special::ClusterCtaid(_)
+            | Special::ClusterNctaid(_)
+            | Special::ClusterCtarank
+            | Special::ClusterNctarank
+            | Special::Volatile => {
+                let of = self.open.last().map(|o| o.index);
+                self.e.fresh(32, Level::Thread, of)
+            }
+            Special::IsExplicitCluster => self.e.fresh(1, Level::Thread, None),
+        }
+    }
+
+    pub(super) fn barrier(
+        &mut self,
+        pc: Pc,
+        kind: &BarKind,
+        (id, count): (Src, Option<Src>),
+        when: Id,
+    ) -> Vec<(RegId, Id)> {
+        let plain = matches!(id, Src::Imm(_)) && count.is_none();
+        if !plain || matches!(kind, BarKind::Arrive) {
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "a named barrier of some of the threads is not followed in all launches",
+            );
+        }
+        let (at, loops) = (self.tick(), self.around());
+        self.out.barriers.push(Barrier {
+            at,
+            pc,
+            guard: when,
+            loops,
+            warp: false,
+            orders: plain,
+        });
+        match kind {
+            BarKind::Sync | BarKind::Arrive => Vec::new(),
+            // All threads get one result.
+            BarKind::RedPopc { dst, .. } | BarKind::RedBool { dst, .. } => {
+                let of = self.open.last().map(|o| o.index);
+                let width = self.kernel.reg_width[dst.0 as usize];
+                vec![(*dst, self.e.fresh(width, Level::Cta, of))]
+            }
+        }
+    }
+
+    /// An operation that all lanes of a warp take part in.
+    pub(super) fn collective(&mut self, pc: Pc, mask: Option<Id>, when: Id, orders: bool) {
+        if mask.and_then(|m| self.e.value(m)) != Some(0xffff_ffff) {
+            self.gap(
+                UnknownKind::UnsupportedInstruction,
+                pc,
+                "an operation of some lanes of a warp is not followed in all launches",
+            );
+        }
+        let (at, loops) = (self.tick(), self.around());
+        self.out.barriers.push(Barrier {
+            at,
+            pc,
+            guard: when,
+            loops,
+            warp: true,
+            orders,
+        });
+    }
+}

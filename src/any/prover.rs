@@ -1,0 +1,184 @@
+//! A proof that is under way: obligations that are left, and how a question is asked.
+
+use rustc_hash::FxHashSet;
+
+use super::expr::{Id, Level};
+use super::gates::{Holds, Model, together};
+use super::integers::Integers;
+use super::launches::{Concrete, Freedom};
+use super::state::{Counter, Walk};
+use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
+use crate::kernel::{Kernel, Pc};
+use crate::spec::{Arrays, Limits, Resolved};
+
+/// What a proof came to.
+#[derive(Default)]
+pub(super) struct Proof {
+    pub open: Vec<Finding<UnknownKind>>,
+    pub warnings: Vec<Finding<WarningKind>>,
+    pub candidates: Vec<Concrete>,
+    /// Whether nothing was left out and all was shown.
+    pub holds: bool,
+}
+
+/// What a proof is about.
+pub(super) struct Subject<'a> {
+    pub kernel: &'a Kernel,
+    pub resolved: &'a Resolved,
+    pub arrays: &'a Arrays,
+    pub freedom: &'a Freedom,
+    pub strict: bool,
+    pub limits: &'a Limits,
+}
+
+/// A proof that is under way.
+pub(super) struct Prover<'a, 'w> {
+    pub subject: &'a Subject<'a>,
+    pub w: Walk<'w>,
+    /// Conditions that hold of every launch.
+    pub always: Vec<Id>,
+    pub out: Proof,
+    /// Counters that were shown not to wrap, with how they are read.
+    pub exact: Vec<(usize, bool)>,
+}
+
+impl Prover<'_, '_> {
+    /// Records an obligation that is open, with a launch to try.
+    pub(super) fn leave_open(
+        &mut self,
+        kind: UnknownKind,
+        what: &str,
+        at: &[Pc],
+        model: Option<&Model>,
+    ) {
+        let kernel = self.subject.kernel;
+        let sites = at
+            .iter()
+            .map(|pc| Site::new(&kernel.source, kernel.span(*pc), ""))
+            .collect();
+        let finding = Finding::new(Part::Kernel, kind, what).at(sites);
+        self.out.open.push(finding);
+        if let Some(model) = model {
+            let launch = self.launch_of(model);
+            if !self.out.candidates.contains(&launch) {
+                self.out.candidates.push(launch);
+            }
+        }
+    }
+
+    /// Says which fact would help with what was left open last.
+    pub(super) fn suggest(&mut self, fact: Option<String>) {
+        if let (Some(fact), Some(last)) = (fact, self.out.open.last_mut()) {
+            last.hint = Some(format!(
+                "if that cannot wrap around, say so: --assume '{fact}'"
+            ));
+        }
+    }
+
+    /// The launch that values of symbols speak of.
+    pub(super) fn launch_of(&mut self, model: &Model) -> Concrete {
+        let f = self.subject.freedom;
+        let s = self.w.sizes;
+        let value = |w: &Walk, id: Id| match w.e.node(id) {
+            super::expr::Node::Const(v) => *v,
+            super::expr::Node::Symbol(s) => model.get(s).copied().unwrap_or(1),
+            _ => 1,
+        };
+        let triple = |w: &Walk, ids: [Id; 3]| ids.map(|id| value(w, id) as u32);
+        let (block, grid) = (triple(&self.w, s.ntid), triple(&self.w, s.nctaid));
+        let mut ints = Vec::new();
+        for p in &f.ints {
+            let id = self.w.scalar_of(p.offset, p.bytes.min(8));
+            let v = value(&self.w, id);
+            ints.push(match p.bytes {
+                4 => i64::from(v as u32 as i32),
+                _ => v as i64,
+            });
+        }
+        Concrete { block, grid, ints }
+    }
+
+    /// What is known of the symbols that a question speaks of, each as an implication.
+    pub(super) fn implications(&mut self, about: &[Id]) -> Vec<Id> {
+        let e = &self.w.e;
+        let own = |s: &u32| {
+            e.symbols[*s as usize].level > Level::Grid || e.symbols[*s as usize].of.is_some()
+        };
+        let mut seen: FxHashSet<u32> = e.symbols_of(about).into_iter().filter(own).collect();
+        let mut left: Vec<(Vec<u32>, usize)> = Vec::new();
+        for (i, k) in self.w.out.known.iter().enumerate() {
+            left.push((e.symbols_of(&[k.holds]), i));
+        }
+        let mut near: Vec<usize> = Vec::new();
+        loop {
+            let before = left.len();
+            left.retain(|(symbols, i)| {
+                let meets = symbols.iter().any(|s| seen.contains(s));
+                if meets {
+                    seen.extend(symbols.iter().copied().filter(own));
+                    near.push(*i);
+                }
+                !meets
+            });
+            if left.len() == before {
+                break;
+            }
+        }
+        near.sort_unstable();
+        let mut out = Vec::new();
+        for i in near {
+            let k = self.w.out.known[i];
+            let not = self.w.e.not(k.premise);
+            let id = self.w.e.or(not, k.holds);
+            if self.w.e.value(id) != Some(1) && !out.contains(&id) {
+                out.push(id);
+            }
+        }
+        out
+    }
+
+    /// Whole numbers under conditions, with the counters that do not wrap.
+    pub(super) fn integers(&mut self, conditions: &[Id]) -> Integers<'_> {
+        let s = self.w.sizes;
+        let counters: Vec<(Counter, bool)> = self
+            .exact
+            .iter()
+            .map(|(i, sign)| (self.w.out.counters[*i], *sign))
+            .collect();
+        let block = s.ntid.to_vec();
+        let whole = [s.ntid, s.nctaid].concat();
+        let products = vec![
+            (block, i128::from(self.subject.freedom.most)),
+            (whole, (1 << 31) - 1),
+        ];
+        let literals: Vec<Id> = conditions
+            .iter()
+            .flat_map(|c| self.w.e.literals(*c))
+            .collect();
+        let always = self.always.clone();
+        let mut out = Integers::new(&mut self.w.e, products, *self.subject.limits);
+        for (c, sign) in counters {
+            out.counter(c.symbol, (c.start, c.step, c.count), sign);
+        }
+        // Implications whose premise is among the literals are facts.
+        for c in always.iter().chain(&literals) {
+            out.condition_or(*c, &literals);
+        }
+        // Once more: what was learnt helps to read.
+        for c in always.iter().chain(&literals) {
+            out.condition_or(*c, &literals);
+        }
+        out
+    }
+
+    /// Whether conditions of one thread never hold together.
+    pub(super) fn never(&mut self, conditions: &[Id]) -> Result<(), Option<Model>> {
+        let mut all = conditions.to_vec();
+        all.extend(self.implications(conditions));
+        all.extend(&self.always);
+        match together(&self.w.e, &all, true, self.subject.limits) {
+            Holds::Never => Ok(()),
+            Holds::Perhaps(model) => Err(model),
+        }
+    }
+}

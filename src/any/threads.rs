@@ -1,0 +1,116 @@
+//! Two arbitrary threads: the second one is the first one with its own symbols.
+
+use rustc_hash::FxHashMap;
+
+use super::expr::{Id, Level, Symbol};
+use super::prover::Prover;
+
+/// How the second thread lies to the first.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Relation {
+    /// In one CTA; in the same iteration of these loops.
+    Within(Vec<usize>),
+    /// In one CTA, in the same iteration of these loops and in the next one of the last of them.
+    Next(Vec<usize>),
+    /// In another CTA.
+    Between,
+}
+
+impl Prover<'_, '_> {
+    /// Conditions and words of the second thread, with what is known of their symbols.
+    pub(super) fn second(&mut self, ids: &[Id], relation: &Relation) -> (Vec<Id>, Vec<Id>) {
+        let (own, known, _) = self.renamed(ids, relation);
+        (own, known)
+    }
+
+    /// The same with the names that the second thread's symbols got.
+    pub(super) fn renamed(
+        &mut self,
+        ids: &[Id],
+        relation: &Relation,
+    ) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
+        let mut map: FxHashMap<Id, Id> = FxHashMap::default();
+        let mut known = Vec::new();
+        let mut all: Vec<Id> = ids.to_vec();
+        all.extend(self.implications(ids));
+        all.extend(self.always.clone());
+        let mut done = 0;
+        // In the next iteration a header's symbol is what this iteration leaves in it.
+        if let Relation::Next(loops) = relation
+            && let Some(&l) = loops.last()
+        {
+            let summary = self.w.out.loops.get(&l).cloned().unwrap_or_default();
+            let symbols = self.w.e.symbols_of(&all);
+            let mut nexts: Vec<(Id, Id)> = Vec::new();
+            for s in symbols {
+                let id = self.w.symbol_id(s);
+                if let Some(&next) = summary.next.get(&id) {
+                    nexts.push((id, next));
+                }
+            }
+            let values: Vec<Id> = nexts.iter().map(|x| x.1).collect();
+            let mut about = values.clone();
+            about.extend(summary.before);
+            about.extend(summary.goes_on);
+            let here = Relation::Within(loops.clone());
+            let (values_there, facts, names) = self.renamed(&about, &here);
+            // What the second thread has outside of the loop it has in both iterations.
+            for (old, new) in names {
+                let of = self
+                    .w
+                    .e
+                    .symbols_of(&[old])
+                    .first()
+                    .and_then(|s| self.w.e.symbols[*s as usize].of);
+                if of.is_none_or(|o| o != l && !self.w.inner(l).contains(&o)) {
+                    map.insert(old, new);
+                }
+            }
+            for ((h, _), v) in nexts.iter().zip(&values_there) {
+                map.insert(*h, *v);
+            }
+            known.extend(facts);
+            // Who is in the next iteration went on from this one.
+            known.extend(values_there.iter().skip(values.len()));
+            done = 1;
+        }
+        let inner = |p: &Self, of: usize, loops: &[usize]| match loops.split_last() {
+            Some((l, _)) if done == 1 => {
+                of == *l || p.w.inner(*l).contains(&of) || !loops.contains(&of)
+            }
+            _ => !loops.contains(&of),
+        };
+        for s in self.w.e.symbols_of(&all) {
+            let id = self.w.symbol_id(s);
+            if map.contains_key(&id) {
+                continue;
+            }
+            let symbol = self.w.e.symbols[s as usize].clone();
+            let own = match (relation, symbol.of) {
+                (Relation::Between, of) => symbol.level > Level::Grid || of.is_some(),
+                (_, None) => symbol.level == Level::Thread,
+                (Relation::Within(loops) | Relation::Next(loops), Some(of)) => {
+                    symbol.level == Level::Thread || inner(self, of, loops)
+                }
+            };
+            if own {
+                let new = self.w.e.symbol(Symbol { of: None, ..symbol });
+                map.insert(id, new);
+            }
+        }
+        let all = self.w.e.substitute(&all, &map);
+        let (own, rest) = all.split_at(ids.len());
+        known.extend(rest);
+        (own.to_vec(), known, map)
+    }
+
+    /// Whether the two threads differ: in their CTA, or in it.
+    pub(super) fn distinct(&mut self, relation: &Relation) -> Vec<Id> {
+        let s = self.w.sizes;
+        let ids = match relation {
+            Relation::Between => s.ctaid,
+            Relation::Within(_) | Relation::Next(_) => s.tid,
+        };
+        ids.to_vec()
+    }
+}

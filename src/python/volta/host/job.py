@@ -1,0 +1,257 @@
+"""The confined side of one recording: foreign Python and host code run here, and nowhere else.
+
+`main` is called in a process that is forked for one job and was confined. It speaks JSON lines with its parent: it asks for
+compilations, which the parent has made by another confined process, and ends with what was recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from typing import IO, Any
+
+import torch
+
+from . import bridge
+
+Json = dict[str, Any]
+SEED = 42
+
+
+class Stop(Exception):
+    """The job ends with a category of its own."""
+
+    def __init__(self, category: str, message: str) -> None:
+        super().__init__(message)
+        self.category = category
+
+
+class Channel:
+    """JSON lines to the parent and back."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self.input: IO[bytes] = os.fdopen(read, "rb")
+        self.output: IO[bytes] = os.fdopen(write, "wb")
+
+    def send(self, message: Json) -> None:
+        """One line."""
+        self.output.write(json.dumps(message).encode() + b"\n")
+        self.output.flush()
+
+    def ask(self, message: Json) -> Json:
+        """A question and its answer."""
+        self.send(message)
+        answer: Json = json.loads(self.input.readline() or b"{}")
+        return answer
+
+
+def main(job: Json, channel: Channel) -> None:
+    """Runs a job and sends what came of it."""
+    try:
+        with _recording(job, channel):
+            result = _KINDS[job["kind"]](job, channel)
+    except Stop as e:
+        result = {"stopped": e.category, "message": str(e)}
+    except bridge.Gap as e:
+        result = {"stopped": "unsupported", "message": str(e)}
+    except MemoryError:
+        result = {"stopped": "limit", "message": "the host code ran out of memory"}
+    except BaseException as e:
+        result = {"stopped": "raised", "message": f"{type(e).__name__}: {e}"[:2000], "trace": _trace(e, job)}
+    channel.send({"done": {**result, **recorded()}})
+
+
+def recorded() -> Json:
+    """Everything that was written down."""
+    s = bridge.state
+    return {"events": s.events, "gaps": s.gaps, "storages": [p.described() for p in s.by_number]}
+
+
+def _trace(e: BaseException, job: Json) -> str:
+    ours = [f for f in traceback.extract_tb(e.__traceback__) if f.filename.startswith(job["folder"])]
+    return "; ".join(f"{os.path.basename(f.filename)}:{f.lineno} in {f.name}" for f in ours[-3:])
+
+
+@contextlib.contextmanager
+def _recording(job: Json, channel: Channel) -> Iterator[None]:
+    bridge.state.real = job.get("real", True)
+    bridge.state.arch = job.get("arch", 80)
+    bridge.state.file = f"{job['folder']}/{job.get('file', 'candidate.py')}"
+    bridge.believe()
+    _extensions(job, channel)
+    torch.set_grad_enabled(False)
+    with contextlib.ExitStack() as stack:
+        if not bridge.state.real:
+            from torch._subclasses.fake_tensor import FakeTensorMode
+
+            stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        stack.enter_context(bridge.Watch())
+        stack.enter_context(bridge.Devices())
+        yield
+
+
+def _extensions(job: Json, channel: Channel) -> None:
+    """`load_inline` and `load` compile against the stand-in and give a module of this process."""
+    import torch.utils.cpp_extension as place
+
+    def load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), functions: Any = None, **more: Any) -> Any:
+        return _load(channel, {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)}, more)
+
+    def load(name: str, sources: Any, **more: Any) -> Any:
+        asked: Json = {"name": name, "cpp": [], "cuda": [], "functions": None, "whole": True}
+        for path in _texts(sources):
+            with open(path) as file:
+                asked["cuda" if str(path).endswith((".cu", ".cuh")) else "cpp"].append(file.read())
+        return _load(channel, asked, more)
+
+    place.load_inline = load_inline
+    place.load = load
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(value)] if isinstance(value, (str, os.PathLike)) else [str(v) for v in value or ()]
+
+
+def _functions(value: Any) -> list[str] | None:
+    return None if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _load(channel: Channel, asked: Json, more: dict[str, Any]) -> Any:
+    flags = [str(f) for f in more.get("extra_cuda_cflags") or () if f]
+    host = [str(f) for f in more.get("extra_cflags") or () if f]
+    answer = channel.ask({"compile": {**asked, "flags": flags, "host_flags": host}})
+    return module_of(answer)
+
+
+def module_of(answer: Json) -> types.ModuleType:
+    """The module that the parent had compiled."""
+    if "module" not in answer:
+        raise Stop(answer.get("category", "unknown"), answer.get("message", "nothing was compiled"))
+    bridge.state.kernels |= answer["kernels"]
+    spec = importlib.util.spec_from_file_location(answer["module"], answer["file"])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[answer["module"]] = module
+    return module
+
+
+def _run_file(path: str, name: str) -> dict[str, Any]:
+    module = types.ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    with open(path) as file:
+        text = file.read()
+    exec(compile(text, path, "exec"), module.__dict__)
+    return module.__dict__
+
+
+def _digest(t: torch.Tensor) -> str:
+    """What tells parameters apart: shape, type, and at shrunk sizes the values too."""
+    head = f"{list(t.shape)} {t.dtype}"
+    if not bridge.state.real:
+        return head
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+        dense = t.detach().contiguous()
+        data = bytes(dense.view(-1).view(torch.uint8).numpy().tobytes()) if dense.numel() else b""
+    return f"{head} {hashlib.sha256(data).hexdigest()}"
+
+
+def _mark(t: torch.Tensor, what: str, name: str) -> None:
+    s = bridge.place(t)
+    s.host, s.state = False, what
+    s.name = s.name or name
+
+
+def _model(job: Json, channel: Channel) -> Json:
+    """A task's inputs, and a model on them: the reference's, or the candidate's."""
+    folder = job["folder"]
+    torch.manual_seed(SEED)
+    task = _run_file(f"{folder}/task.py", "task")
+    inputs = list(task["get_inputs"]())
+    torch.manual_seed(SEED)
+    initial = list(task["get_init_inputs"]())
+    if job["model"] == "Model":
+        bridge.state.file = f"{folder}/task.py"
+        model_class = task["Model"]
+    else:
+        try:
+            candidate = _run_file(f"{folder}/candidate.py", "candidate")
+        except SyntaxError as e:
+            raise Stop("syntax", f"line {e.lineno}: {e.msg}") from e
+        if "ModelNew" not in candidate:
+            raise Stop("syntax", "the file defines no class ModelNew")
+        model_class = candidate["ModelNew"]
+    torch.manual_seed(SEED)
+    model = model_class(*initial)
+    given = []
+    for i, value in enumerate(inputs):
+        if isinstance(value, torch.Tensor):
+            _mark(value, "input", f"x{i}")
+            given.append({"tensor": bridge.view(value)})
+        else:
+            given.append(value if isinstance(value, (int, float, bool, str, type(None))) else {"other": str(value)})
+    parameters = []
+    if isinstance(model, torch.nn.Module):
+        for name, t in [*model.named_parameters(), *model.named_buffers()]:
+            _mark(t, "parameter", name)
+            parameters.append({"name": name, "digest": _digest(t), "tensor": bridge.view(t)})
+    bridge.state.events.clear()
+    out = model(*inputs)
+    outputs = [bridge.view(t) | {"host": bridge.place(t).host} for t in bridge._tensors(out)]
+    return {"inputs": given, "parameters": parameters, "outputs": outputs, "single": isinstance(out, torch.Tensor)}
+
+
+def _call(job: Json, channel: Channel) -> Json:
+    """One function of an extension on described arguments."""
+    module = module_of(job["extension"])
+    made: dict[int, torch.Tensor] = {}
+
+    def value(v: Any) -> Any:
+        if isinstance(v, list):
+            return [value(e) for e in v]
+        if not isinstance(v, dict):
+            return v
+        if "float" in v:
+            return float(v["float"])
+        return _tensor(v, made)
+
+    arguments = [value(v) for v in job["arguments"]]
+    named = {k: value(v) for k, v in job["named"].items()}
+    bridge.state.events.clear()
+    out = getattr(module, job["function"])(*arguments, **named)
+    return {"out": bridge._plain(out)}
+
+
+def _tensor(v: Json, made: dict[int, torch.Tensor]) -> torch.Tensor:
+    kinds = {w: d for d, w in bridge._WORDS.items() if d is not torch.bool}
+    dtype = kinds[v["type"]]
+    if v["storage"] not in made:
+        whole = torch.zeros(v["size"], dtype=torch.uint8).view(dtype)
+        made[v["storage"]] = whole
+        _mark(whole, "input", v["name"])
+        bridge.place(whole).type = v["type"]
+        bridge.place(whole).host = v.get("host", False)
+    return made[v["storage"]].view(dtype).as_strided(v["shape"], v["strides"], v["offset"])
+
+
+def _program(job: Json, channel: Channel) -> Json:
+    """A `.cu` file with `main`."""
+    import ctypes
+
+    bridge.state.kernels |= job["extension"]["kernels"]
+    library = ctypes.PyDLL(job["extension"]["file"])
+    arguments = (ctypes.c_char_p * 2)(b"program", None)
+    status = library.volta_main(1, arguments)
+    return {"status": status}
+
+
+_KINDS = {"model": _model, "call": _call, "program": _program}

@@ -1,0 +1,180 @@
+"""References that many candidates are checked against."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from . import arg, kernels, server
+from .calls import Args, Call, Json, options_of, pairs, resolve, result_of
+from .errors import CompileError, InputError
+from .kernels import Grid, Kernel, Reference
+from .results import Replay, Result, failed
+
+
+class Prepared:
+    """A reference that many candidates are checked against; `volta.prepare` makes it."""
+
+    def __init__(self, reference: Reference, call: Call, options: Mapping[str, Any]) -> None:
+        self.reference = reference
+        self.call = call
+        self.options = options_of(options)
+        self._handle: tuple[server.Server, str] | None = None
+
+    def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
+        """A candidate as a kernel, compiled if need be, within `timeout` seconds where a compiler can be ended."""
+        launch: dict[str, Any] = {"args": self.call.args or None, "grid": self.call.grid}
+        if timeout is not None:
+            launch["compile_timeout"] = timeout
+        found = kernels.coerce(candidate, **launch)
+        if not isinstance(found, Kernel):
+            raise InputError("the optimized side is a kernel")
+        return found
+
+    def handle(self) -> str | None:
+        """The program's name for the reference, prepared now if it is not yet."""
+        if not isinstance(self.reference, Kernel):
+            return None
+        running = server.get()
+        if self._handle is None or self._handle[0] is not running:
+            launch = {**self.options, "reference": self.call.side(self.reference)}
+            request = {"op": "prepare", "reference": self.reference.request(), "launch": launch}
+            _, future = running.submit(request)
+            self._handle = (running, str(server.checked(future.result())["handle"]))
+        return self._handle[1]
+
+    def request(self, optimized: Kernel, timeout: float | None, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
+        """The request that checks a candidate, and the arrays that its report names."""
+        reference = resolve(self.reference, optimized, self.call)
+        launch: Json = {"optimized": self.call.side(optimized)}
+        named = optimized
+        if isinstance(reference, Kernel):
+            named = reference
+            launch["map"] = pairs(reference, optimized)
+        launch["names"] = self.call.numbered(named)
+        out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"]}
+        if handle is not None:
+            out["handle"] = handle
+        else:
+            out["reference"] = reference.request()
+            launch.update(self.options)
+            if isinstance(reference, Kernel):
+                launch["reference"] = self.call.side(reference)
+        if timeout is not None:
+            out["timeout"] = timeout
+        return out, self.call.arrays(named)
+
+    def once(self, candidate: object, timeout: float | None) -> Result:
+        """One candidate, for a reference that is asked about once."""
+        kernel = self.kernel_of(candidate)
+        request, arrays = self.request(kernel, timeout)
+        return self._judged(request, arrays, kernel)
+
+    def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
+        result = result_of(server.ask(request), arrays)
+        return replace(result, replay_=lambda inputs: self._replay(kernel, arrays, inputs))
+
+    def _replay(self, optimized: Kernel, arrays: Mapping[str, arg.Array], inputs: Mapping[str, Any]) -> Replay:
+        """Both kernels on inputs by name; arrays that have none keep the contents that they were bound to."""
+        from .api import Question, outputs
+
+        known = {
+            name: replace(a, contents=arg.contents_of(inputs[name])) if name in inputs and a.contents is None else a
+            for name, a in arrays.items()
+        }
+
+        def side(kernel: Kernel) -> dict[str, Any]:
+            bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.call.args))
+            names = self.call.parameter_names(kernel)
+            values = {i: known.get(names[i], v) if isinstance(v, arg.Array) else v for i, v in bound.items()}
+            block = kernel.block if kernel.args else kernel.block or self.call.block
+            launched = replace(kernel, args=values, block=block, names=tuple(names))
+            return outputs(Question(launched, None, self.call.grid, self.call.block, self.call.dynamic_shared, {}).ask("run", None))
+
+        reference = side(self.reference) if isinstance(self.reference, Kernel) else None
+        return Replay(reference, side(optimized))
+
+    def check(self, candidate: object, *, timeout: float | None = None) -> Result:
+        """One candidate against the reference, as `volta.check`."""
+        kernel = self.kernel_of(candidate, timeout)
+        request, arrays = self.request(kernel, timeout, self.handle())
+        try:
+            return self._judged(request, arrays, kernel)
+        except InputError as e:
+            if "prepare it again" not in str(e):
+                raise
+        # Other references were prepared in the meantime, and this one was dropped.
+        self._handle = None
+        request, arrays = self.request(kernel, timeout, self.handle())
+        return self._judged(request, arrays, kernel)
+
+    def judge(self, candidate: object, *, timeout: float | None = None) -> Result:
+        """One candidate, whatever is wrong with it: what does not compile or parse, or cannot be launched, is a result."""
+        try:
+            return self.check(candidate, timeout=timeout)
+        except CompileError as e:
+            return failed("compile", str(e), "compile")
+        except InputError as e:
+            kind = str(e.details.get("kind", ""))
+            launch = kind in ("binding", "launch", "entry", "fact") or (not kind and not e.details.get("sites"))
+            return failed("launch" if launch else "syntax", str(e), kind or "syntax")
+
+    def check_many(
+        self,
+        candidates: Iterable[Any],
+        *,
+        timeout: float | None = None,
+        jobs: int | None = None,
+    ) -> Iterator[tuple[Any, Result]]:
+        """Each candidate with its result, as they are ready: at most `jobs` of them side by side.
+
+        One that does not compile or parse, or cannot be launched as the reference is, is a result as well.
+        """
+        self.handle()
+        done: queue.SimpleQueue[tuple[Any, Future[Result]]] = queue.SimpleQueue()
+        source = iter(candidates)
+        with ThreadPoolExecutor(jobs or 4, thread_name_prefix="volta") as pool:
+
+            def start(candidate: Any) -> None:
+                future = pool.submit(self.judge, candidate, timeout=timeout)
+                future.add_done_callback(lambda f: done.put((candidate, f)))
+
+            running = 0
+            try:
+                for candidate in itertools.islice(source, 2 * (jobs or 4)):
+                    start(candidate)
+                    running += 1
+                while running:
+                    candidate, future = done.get()
+                    running -= 1
+                    for following in itertools.islice(source, 1):
+                        start(following)
+                        running += 1
+                    yield candidate, future.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def release(self) -> None:
+        """Gives the reference back; it is prepared again when it is needed."""
+        if self._handle is not None and self._handle[0].is_alive():
+            self._handle[0].submit({"op": "release", "handle": self._handle[1]})
+        self._handle = None
+
+
+def prepare(
+    reference: object,
+    *,
+    args: Args | None = None,
+    grid: Grid | None = None,
+    block: Grid | None = None,
+    dynamic_shared: int | None = None,
+    **options: Any,
+) -> Prepared:
+    """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`."""
+    out = Prepared(kernels.coerce(reference, args=args, grid=grid), Call(args, grid, block, dynamic_shared), options)
+    out.handle()
+    return out

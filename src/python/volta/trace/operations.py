@@ -1,0 +1,423 @@
+"""Operations on whole arrays: reductions, products, and views; one for each, whatever library asks for it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from . import indices
+from .elementwise import apply, broadcast, common, number
+from .symbolic import REPEATED, Index, Kind, Symbolic, Trace, bare
+
+Axes = int | Sequence[int] | None
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """Axes counted from the front; all of them for `None`."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    # An array of rank 0 has an axis 0 in torch: there is nothing along it.
+    rank = max(rank, 1)
+    out = tuple(operator.index(a) + (rank if a < 0 else 0) for a in given)
+    if any(not 0 <= a < rank for a in out) or len(set(out)) != len(out):
+        raise InputError(f"axis {axis} of an array of {rank} dimensions")
+    return out
+
+
+def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) -> Symbolic:
+    """`sum`, `prod`, `max`, `min` or `mean` along axes."""
+    a = number(a)
+    if name == "mean" and a.kind == "int":
+        raise InputError("mean of integers is not covered: cast them to floats")
+    axes = tuple(i for i in axes_of(axis, a.ndim) if i < a.ndim)
+    rest = [i for i in range(a.ndim) if i not in axes]
+    bound = {i: a.trace.variable() for i in axes}
+    if name in ("max", "min", "mean") and any(a.shape[i] == 0 for i in axes):
+        raise InputError(f"{name} of nothing")
+
+    def element(index: Index) -> str:
+        place = dict(zip(rest, index)) | bound
+        inner = bare(a.at(tuple(place[i] for i in range(a.ndim))))
+        ranges = ", ".join(f"{bound[i]} in 0..{a.shape[i]}" for i in axes)
+        return f"{name}({ranges} : {inner})" if axes else inner
+
+    kind: Kind = "float" if name == "mean" else a.kind
+    out = a.trace.define(tuple(a.shape[i] for i in rest), element, kind)
+    if not keepdims:
+        return out
+    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
+    return out.view(shape, lambda index: tuple(index[i] for i in rest))
+
+
+def variance(a: Symbolic, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Symbolic:
+    """The variance along axes: the sum of squares of differences from the mean, over their number less a correction."""
+    centred = apply("subtract", a, reduce("mean", a, axis, True))
+    square = apply("square", centred)
+    if correction == 0:
+        return reduce("mean", square, axis, keepdims)
+    count = math.prod(a.shape[i] for i in axes_of(axis, a.ndim)) if a.ndim else 1
+    if count <= correction:
+        raise InputError(f"the variance of {count} elements with a correction of {correction} has no value")
+    return apply("divide", reduce("sum", square, axis, keepdims), a.trace.constant(float(count - correction)))
+
+
+def cumulative(name: str, a: Symbolic, axis: int) -> Symbolic:
+    """A reduction of an element and all before it."""
+    a = number(a).short(REPEATED)
+    (at,) = axes_of(axis, a.ndim)
+    if a.ndim == 0:
+        return a
+    k = a.trace.variable()
+
+    def element(index: Index) -> str:
+        place = (*index[:at], k, *index[at + 1 :])
+        return f"{name}({k} in 0..{a.shape[at]} if {k} <= {index[at]} : {bare(a.at(place))})"
+
+    return a.trace.define(a.shape, element, a.kind)
+
+
+def arg_extreme(name: str, a: Symbolic, axis: int | None, keepdims: bool = False) -> Symbolic:
+    """The first place of a maximum or minimum."""
+    source = number(a if axis is not None else reshape(a, (a.size,))).short(REPEATED)
+    (at,) = axes_of(0 if axis is None else axis, source.ndim)
+    if source.ndim == 0:
+        return a.trace.constant(0)
+    best = reduce(name, source, at)
+    k = a.trace.variable()
+
+    def element(index: Index) -> str:
+        place = (*index[:at], k, *index[at:])
+        return f"floor(min({k} in 0..{source.shape[at]} if {source.at(place)} = {best.at(index)} : {k}))"
+
+    out = a.trace.define(best.shape, element, "int")
+    if not keepdims:
+        return out
+    return expand_dims(out, at) if axis is not None else reshape(out, (1,) * a.ndim)
+
+
+def matmul(a: Symbolic, b: Symbolic) -> Symbolic:
+    """The product of matrices, of batches of them, and of vectors."""
+    a, b = number(a).short(REPEATED), number(b).short(REPEATED)
+    if a.ndim == 0 or b.ndim == 0:
+        raise InputError("matmul of a number")
+    rows, columns = a.ndim > 1, b.ndim > 1
+    n = a.shape[-1]
+    if n != b.shape[-2 if columns else -1]:
+        raise InputError(f"matmul of shapes {a.shape} and {b.shape}")
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape = batch + ((a.shape[-2],) if rows else ()) + ((b.shape[-1],) if columns else ())
+    left = broadcast(a, batch + a.shape[-2:]) if rows else a
+    right = broadcast(b, batch + b.shape[-2:]) if columns else b
+    k = a.trace.variable()
+
+    def element(index: Index) -> str:
+        lead = index[: len(batch)]
+        own = list(index[len(batch) :])
+        i = (own.pop(0),) if rows else ()
+        j = (own.pop(0),) if columns else ()
+        p = left.at((*lead, *i, k) if rows else (k,))
+        q = right.at((*lead, k, *j) if columns else (k,))
+        return f"sum({k} in 0..{n} : {p} * {q})"
+
+    return a.trace.define(shape, element, common((a, b)))
+
+
+def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
+    """A sum of products, with a letter for each index."""
+    if "." in subscripts:
+        raise InputError("einsum with dots is not covered")
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    letters = "".join(terms)
+    if not arrow:
+        right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    arrays = [number(a).short(REPEATED) for a in arrays]
+    if len(terms) != len(arrays) or any(len(t) != a.ndim for t, a in zip(terms, arrays)):
+        raise InputError(f"einsum: `{subscripts}` does not fit the operands")
+    sizes: dict[str, int] = {}
+    for t, a in zip(terms, arrays):
+        for c, n in zip(t, a.shape):
+            if sizes.setdefault(c, n) != n:
+                raise InputError(f"einsum: `{c}` has two sizes")
+    trace = arrays[0].trace
+    bound = {c: trace.variable() for c in sizes if c not in right}
+
+    def element(index: Index) -> str:
+        at = dict(zip(right, index)) | bound
+        product = " * ".join(a.at(tuple(at[c] for c in t)) for t, a in zip(terms, arrays))
+        ranges = ", ".join(f"{v} in 0..{sizes[c]}" for c, v in bound.items())
+        return f"sum({ranges} : {product})" if bound else f"({product})"
+
+    return trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
+
+
+def reshape(a: Symbolic, shape: Sequence[int]) -> Symbolic:
+    """The same elements in the same order; one size may be -1. Dimensions that stay are left alone."""
+    sizes = [operator.index(n) for n in shape]
+    known = math.prod(n for n in sizes if n != -1)
+    sizes = [a.size // max(known, 1) if n == -1 else n for n in sizes]
+    if math.prod(sizes) != a.size:
+        raise InputError(f"reshape of {a.shape} to {tuple(shape)}")
+    if 0 in sizes:
+        return Symbolic(a.trace, tuple(sizes), lambda _: "0", a.kind)
+    groups = _groups(a.shape, tuple(sizes))
+
+    def place(index: Index) -> Index:
+        out: list[str] = []
+        for old, new in groups:
+            own = index[new[0] : new[1]]
+            old_sizes = a.shape[old[0] : old[1]]
+            out += indices.unflat(indices.flat(own, tuple(sizes[new[0] : new[1]])), old_sizes)
+        return tuple(out)
+
+    return a.view(tuple(sizes), place)
+
+
+Range = tuple[int, int]
+
+
+def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[Range, Range]]:
+    """Runs of dimensions that hold equally many elements, the shortest that there are."""
+    out = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        p, q = i, j
+        left = right = 1
+        while True:
+            if i < len(old) and (left <= right or j == len(new)):
+                left, i = left * old[i], i + 1
+            elif j < len(new):
+                right, j = right * new[j], j + 1
+            if left == right and (j > q or i > p):
+                break
+        out.append(((p, i), (q, j)))
+    return out
+
+
+def permute(a: Symbolic, axes: Sequence[int]) -> Symbolic:
+    """Its axes in another order."""
+    order = axes_of(list(axes), a.ndim) if a.ndim else ()
+    if sorted(order) != list(range(a.ndim)):
+        raise InputError(f"a transposition with axes {tuple(axes)} of an array of {a.ndim} dimensions")
+    back = [order.index(i) for i in range(a.ndim)]
+    return a.view(tuple(a.shape[i] for i in order), lambda index: tuple(index[b] for b in back))
+
+
+def swap_axes(a: Symbolic, i: int, j: int) -> Symbolic:
+    """Two axes exchanged."""
+    order = list(range(a.ndim))
+    if not order:
+        return a
+    (p,), (q,) = axes_of(i, a.ndim), axes_of(j, a.ndim)
+    order[p], order[q] = order[q], order[p]
+    return permute(a, order)
+
+
+def expand_dims(a: Symbolic, axis: Axes) -> Symbolic:
+    """With axes of size 1."""
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    rank = a.ndim + len(given)
+    places = axes_of(tuple(given), rank)
+    rest = [i for i in range(rank) if i not in places]
+    sizes = iter(a.shape)
+    shape = tuple(1 if i in places else next(sizes) for i in range(rank))
+    return a.view(shape, lambda index: tuple(index[i] for i in rest))
+
+
+def squeeze(a: Symbolic, axis: Axes = None) -> Symbolic:
+    """Without axes of size 1; those that are named have it."""
+    places = tuple(i for i, n in enumerate(a.shape) if n == 1) if axis is None else axes_of(axis, a.ndim)
+    if any(i < a.ndim and a.shape[i] != 1 for i in places):
+        raise InputError(f"squeeze of axis {axis} of shape {a.shape}")
+    rest = [i for i in range(a.ndim) if i not in places]
+
+    def place(index: Index) -> Index:
+        known = dict(zip(rest, index))
+        return tuple(known.get(i, "0") for i in range(a.ndim))
+
+    return a.view(tuple(a.shape[i] for i in rest), place)
+
+
+def take_slice(a: Symbolic, axis: int, start: int | None, stop: int | None, step: int | None = 1) -> Symbolic:
+    """Every `step`-th element of an axis from `start` to `stop`."""
+    (at,) = axes_of(axis, a.ndim)
+    first, last, by = slice(start, stop, step).indices(a.shape[at])
+    shape = (*a.shape[:at], len(range(first, last, by)), *a.shape[at + 1 :])
+    return a.view(shape, lambda index: (*index[:at], indices.plus(indices.times(index[at], by), first), *index[at + 1 :]))
+
+
+def select(a: Symbolic, axis: int, at: int) -> Symbolic:
+    """One place of an axis."""
+    (axis,) = axes_of(axis, a.ndim)
+    n = a.shape[axis]
+    if not -n <= at < n:
+        raise InputError(f"index {at} of a dimension of size {n}")
+    return a.view((*a.shape[:axis], *a.shape[axis + 1 :]), lambda index: (*index[:axis], str(at % n), *index[axis:]))
+
+
+def flip(a: Symbolic, axes: Axes) -> Symbolic:
+    """Axes the other way round."""
+    turned = axes_of(axes, a.ndim)
+
+    def place(index: Index) -> Index:
+        return tuple(indices.plus(indices.times(x, -1), a.shape[i] - 1) if i in turned else x for i, x in enumerate(index))
+
+    return a.view(a.shape, place)
+
+
+def roll(a: Symbolic, shift: int, axis: int) -> Symbolic:
+    """Elements of an axis moved around."""
+    (at,) = axes_of(axis, a.ndim)
+    n = a.shape[at]
+    by = -shift % max(n, 1)
+    if by == 0:
+        return a
+    return a.view(a.shape, lambda index: (*index[:at], indices.remainder(indices.plus(index[at], by), n), *index[at + 1 :]))
+
+
+def tile(a: Symbolic, times: Sequence[int]) -> Symbolic:
+    """Several of it side by side."""
+    lead = len(times) - a.ndim
+    source = expand_dims(a, tuple(range(lead))) if lead > 0 else a
+    shape = tuple(n * t for n, t in zip(source.shape, times))
+    return source.view(shape, lambda index: tuple(indices.remainder(i, n) for i, n in zip(index, source.shape)))
+
+
+def diagonal(a: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> Symbolic:
+    """A diagonal of two axes, as the last axis."""
+    (p,), (q,) = axes_of(first, a.ndim), axes_of(second, a.ndim)
+    down, right = max(-offset, 0), max(offset, 0)
+    length = max(min(a.shape[p] - down, a.shape[q] - right), 0)
+    rest = [i for i in range(a.ndim) if i not in (p, q)]
+
+    def place(index: Index) -> Index:
+        own = {p: indices.plus(index[-1], down), q: indices.plus(index[-1], right), **dict(zip(rest, index))}
+        return tuple(own[i] for i in range(a.ndim))
+
+    return a.view((*(a.shape[i] for i in rest), length), place)
+
+
+def triangle(a: Symbolic, diagonal: int, lower: bool) -> Symbolic:
+    """The elements on one side of a diagonal, and 0 elsewhere."""
+    sign = "<=" if lower else ">="
+    zero = "0" if a.kind == "int" else "0.0"
+    source = number(a)
+
+    def element(index: Index) -> str:
+        return f"(if {index[-1]} {sign} {indices.plus(index[-2], diagonal)} then {bare(source.at(index))} else {zero})"
+
+    out = Symbolic(a.trace, a.shape, element, source.kind, source.weight + 1)
+    return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
+
+
+def concatenate(arrays: Sequence[Symbolic], axis: int) -> Symbolic:
+    """Arrays one after the other along an axis."""
+    parts = [number(a) for a in arrays]
+    (at,) = axes_of(axis, parts[0].ndim)
+    others = {tuple(n for i, n in enumerate(p.shape) if i != at) for p in parts}
+    if len(others) != 1 or at >= parts[0].ndim:
+        raise InputError("concatenate of arrays whose other dimensions differ")
+    parts = [p for p in parts if p.shape[at]] or parts[:1]
+    ends = np.cumsum([p.shape[at] for p in parts]).tolist()
+    shape = tuple(ends[-1] if i == at else n for i, n in enumerate(parts[0].shape))
+
+    def element(index: Index) -> str:
+        out = ""
+        for part, end in reversed(list(zip(parts, ends))):
+            place = indices.plus(index[at], part.shape[at] - end)
+            text = bare(part.at((*index[:at], place, *index[at + 1 :])))
+            out = text if not out else f"if {index[at]} < {end} then {text} else {out}"
+        return f"({out})"
+
+    weight = 1 + sum(p.weight for p in parts)
+    out = Symbolic(parts[0].trace, shape, element, common(tuple(parts)), weight)
+    return apply("not_equal", out, out.trace.constant(0)) if all(a.kind == "bool" for a in arrays) else out
+
+
+def stack(arrays: Sequence[Symbolic], axis: int) -> Symbolic:
+    """Arrays side by side along a new axis."""
+    (at,) = axes_of(axis, arrays[0].ndim + 1)
+    return concatenate([expand_dims(a, at) for a in arrays], at)
+
+
+def pad(a: Symbolic, amounts: Sequence[tuple[int, int]], value: Symbolic) -> Symbolic:
+    """With so many places before and after each axis, or fewer where a number is negative."""
+    source, fill = number(a), number(value)
+    shape = tuple(n + p + q for n, (p, q) in zip(a.shape, amounts))
+    if any(n < 0 for n in shape):
+        raise InputError(f"a padding of {tuple(amounts)} leaves less than nothing of {a.shape}")
+
+    def element(index: Index) -> str:
+        place = tuple(indices.plus(i, -p) for i, (p, _) in zip(index, amounts))
+        guards = [indices.inside(i, n) for i, n, (p, q) in zip(place, a.shape, amounts) if p > 0 or q > 0]
+        text = bare(source.at(place))
+        return f"(if {' and '.join(guards)} then {text} else {fill.at(())})" if guards else f"({text})"
+
+    return Symbolic(a.trace, shape, element, common((source, fill)), source.weight + 1)
+
+
+def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, stop: int | None, step: int) -> Symbolic:
+    """An array with a slice of it replaced."""
+    (at,) = axes_of(axis, a.ndim)
+    first, last, by = slice(start, stop, step).indices(a.shape[at])
+    base, new = number(a), number(part)
+    whole = len(range(first, last, by)) == a.shape[at]
+    if whole:
+        return part
+
+    def element(index: Index) -> str:
+        i = index[at]
+        place = indices.quotient(indices.plus(i, -first), by)
+        guard = f"{first} <= {i} < {max(first, last)}" + (f" and {indices.plus(i, -first)} % {by} = 0" if by > 1 else "")
+        inside = bare(new.at((*index[:at], place, *index[at + 1 :])))
+        return f"(if {guard} then {inside} else {bare(base.at(index))})"
+
+    out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1)
+    return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
+
+
+def gather(a: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
+    """Elements at places that arrays of integers give: one for each axis or `None`, broadcast as NumPy does.
+
+    Places count from the front: a negative one is none.
+    """
+    given = [(i, p) for i, p in enumerate(places) if p is not None]
+    if any(p.kind != "int" for _, p in given):
+        raise InputError("an index array is one of integers")
+    shape = np.broadcast_shapes(*(p.shape for _, p in given))
+    spread = {i: broadcast(p, shape) for i, p in given}
+    axes = list(spread)
+    together = axes == list(range(axes[0], axes[0] + len(axes)))
+    front = axes[0] if together else 0
+    rest = [i for i in range(a.ndim) if i not in spread]
+    sizes = [a.shape[i] for i in rest]
+    out_shape = (*sizes[:front], *shape, *sizes[front:])
+
+    def place(index: Index) -> Index:
+        at = index[front : front + len(shape)]
+        free = iter((*index[:front], *index[front + len(shape) :]))
+        return tuple(bare(spread[i].at(at)) if i in spread else next(free) for i in range(a.ndim))
+
+    return a.view(out_shape, place)
+
+
+def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
+    """`arange`."""
+    values = np.arange(start, stop, step)
+    kind: Kind = "float" if values.dtype.kind == "f" else "int"
+
+    def element(index: Index) -> str:
+        if kind == "int":
+            return indices.plus(indices.times(index[0], int(step)), int(start))
+        return apply("add", trace.constant(float(start)), apply("multiply", trace.constant(float(step)), _index(index[0]))).at(())
+
+    def _index(text: str) -> Symbolic:
+        return Symbolic(trace, (), lambda _: text, "int")
+
+    return Symbolic(trace, values.shape, element, kind, 1)

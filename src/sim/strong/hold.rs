@@ -1,0 +1,364 @@
+//! Steps whose place in the order of all steps matters: they are held until nothing else can step.
+//!
+//! Two sorts are held. A loop that waits ([`crate::kernel::awaits`]) goes on once the word has a value that ends it;
+//! nobody else can tell when, so that all such loops go on together. A read-modify-write whose old value is used,
+//! or that ends a loop by changing the word (a lock that is taken), is made alone, and which of those at hand is
+//! made first is a choice of the driver, which makes all of them.
+//!
+//! Complete: what is not held has no place that matters, or is a finding ([`super::location`]); so any order of the
+//! steps that are held is one in which each is chosen among those at hand when nothing else can step.
+//!
+//! Whether a value ends a loop is found by walking its body with it: the lane computes, and all that it wrote is put
+//! back.
+
+use rustc_hash::FxHashSet;
+
+use crate::kernel::operands::{defs, uses};
+use crate::kernel::{AtomOp, Kernel, NumTy, Op, Pc, RegId};
+
+use super::location::{Key, Observed};
+use super::super::machine::{Machine, Stop};
+use super::super::memory::extend;
+use super::super::step::{Flow, UNCONDITIONAL, Under};
+use super::super::value::Val;
+use super::super::warp::{LANES, lanes};
+use super::Who;
+use crate::sim::Tid;
+
+/// Instructions of the longest walk through a body.
+const MAX_WALK: usize = 1 << 12;
+
+/// A lane that is held at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its CTA, warp and lane.
+    pub cta: u32,
+    /// Its warp.
+    pub w: usize,
+    /// The lane.
+    pub lane: usize,
+    /// The instruction.
+    pub pc: Pc,
+}
+
+/// What a lane that is held can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Nothing: the loop would go round.
+    No,
+    /// It goes on, and changes nothing.
+    Reads,
+    /// It changes the word.
+    Updates,
+    /// What it does depends on something that is not known.
+    Open,
+}
+
+/// A choice among steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Which was made.
+    pub taken: u32,
+    /// Of how many.
+    pub of: u32,
+    /// Who made the step.
+    pub by: Who,
+    /// The instruction.
+    pub pc: Pc,
+}
+
+/// Lanes that are held, and the choices so far.
+#[derive(Debug, Default)]
+pub struct Held {
+    stops: Vec<bool>,
+    /// The lanes.
+    pub waiting: Vec<Waiting>,
+    /// The step that is made now.
+    pub granted: Option<(Who, Pc)>,
+    /// It leaves memory as it is.
+    pub idle: bool,
+    /// What it observes.
+    pub observed: Option<Option<usize>>,
+    /// The write before it is what lets it go on.
+    pub enabled: bool,
+    /// The choices to make first.
+    pub plan: Vec<u32>,
+    /// The choices that were made.
+    pub choices: Vec<Choice>,
+}
+
+impl Held {
+    /// Nothing is held.
+    pub fn new(kernel: &Kernel, plan: Vec<u32>) -> Held {
+        let waits = crate::kernel::awaits::awaits(kernel);
+        let used = crate::kernel::usage::results_used(kernel);
+        let stops = (0u32..).zip(&kernel.insts).map(|(pc, inst)| {
+            waits.contains_key(&Pc(pc)) || matches!(inst.op, Op::Atom { .. }) && used[pc as usize]
+        });
+        Held {
+            stops: stops.collect(),
+            plan,
+            ..Held::default()
+        }
+    }
+
+    /// True for an instruction at which lanes are held.
+    pub fn stops(&self, pc: Pc) -> bool {
+        self.stops.get(pc.0 as usize).is_some_and(|s| *s)
+    }
+
+    /// Chooses one of several steps.
+    pub fn choose(&mut self, among: &[(Pc, Who)]) -> usize {
+        let n = self.choices.len();
+        let of = among.len() as u32;
+        let taken = self.plan.get(n).copied().unwrap_or(0).min(of - 1);
+        let (pc, by) = among[taken as usize];
+        self.choices.push(Choice { taken, of, by, pc });
+        taken as usize
+    }
+}
+
+impl Waiting {
+    /// The thread.
+    pub fn who(&self) -> Who {
+        (self.cta, Tid((self.w * LANES + self.lane) as u32))
+    }
+}
+
+/// What an integer atomic leaves, if that is known.
+pub fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) -> Option<u64> {
+    match (op, ty) {
+        (AtomOp::Exch, _) => b,
+        (AtomOp::Cas, NumTy::Int(t)) => {
+            Some(super::super::int::atom_int(op, t, old, b?, c?))
+        }
+        (_, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, 0)),
+        (_, NumTy::Float(_)) => None,
+    }
+}
+
+/// The registers of a lane that a loop that waits reads or writes.
+pub type Snapshot = Vec<(RegId, Val)>;
+
+impl Machine<'_> {
+    /// Lanes come to an instruction at which they are held; false if they need not be.
+    pub fn hold(&mut self, w: usize, mask: u32, exec: u32, pc: Pc, under: &Under) -> bool {
+        let held = &self.strong.held;
+        if !self.strong.on || !held.stops(pc) || held.granted.is_some() || under.mask != 0 {
+            return false;
+        }
+        self.warps[w].jump(mask & !exec, pc.0 + 1);
+        self.warps[w].jump(exec, pc.0);
+        self.warps[w].blocked |= exec;
+        let cta = self.strong.cta;
+        let new = lanes(exec).map(|lane| Waiting { cta, w, lane, pc });
+        self.strong.held.waiting.extend(new);
+        true
+    }
+
+    /// The word that a lane is held at, and its size.
+    pub fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
+        let (access, addr, packed) = match &self.inst(pc).op {
+            Op::Ld { access, addr, .. } => (*access, *addr, 1),
+            Op::Atom { access, addr, lanes, srcs, .. } if srcs.len() == 1 => {
+                (*access, *addr, u32::from(*lanes))
+            }
+            _ => return None,
+        };
+        let bytes = access.ty.bits() / 8 * packed;
+        let who = (w, 1 << lane, pc);
+        let targets = self
+            .all_targets(who, access.space, addr, &UNCONDITIONAL, bytes)
+            .ok()?;
+        match targets[..] {
+            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => {
+                Some((self.key(t.region, t.off as u64), bytes))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a lane that is held can do.
+    pub fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
+        let waits = self.strong.awaits.contains_key(&pc);
+        let Some((key, bytes)) = self.held_at(w, lane, pc) else {
+            return match waits {
+                true => Ready::Open,
+                false => Ready::Updates,
+            };
+        };
+        if !waits {
+            return Ready::Updates;
+        }
+        let Some(v) = self.word_at(key, bytes, pc) else {
+            return Ready::Open;
+        };
+        let Some(passes) = self.ends_wait((w, lane), pc, v) else {
+            return Ready::Open;
+        };
+        let new = match &self.inst(pc).op {
+            Op::Atom { access, op, srcs, cas, .. } => {
+                let number = |v| match v {
+                    Val::Conc(n) => Some(n),
+                    _ => None,
+                };
+                let b = number(self.src(w, srcs[0], lane));
+                let c = cas.and_then(|c| number(self.src(w, c, lane)));
+                after(*op, access.ty, v, b, c)
+            }
+            _ => Some(v),
+        };
+        let mask = u64::MAX >> (64 - 8 * bytes);
+        match (new.map(|n| n & mask == v & mask), passes) {
+            (Some(true), true) => Ready::Reads,
+            (Some(true), false) => Ready::No,
+            (Some(false), true) => Ready::Updates,
+            // A round that changes memory is more than waiting.
+            (Some(false), false) | (None, _) => Ready::Open,
+        }
+    }
+
+    /// Does a value end the loop that waits at an instruction? `None` if that is not known.
+    pub fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
+        let awaits = self.strong.awaits.clone();
+        let wait = awaits.get(&pc)?;
+        let mut written: FxHashSet<RegId> = FxHashSet::default();
+        for at in wait.body.iter().chain([&pc.0]) {
+            defs(&self.inst(Pc(*at)).op, |r| {
+                written.insert(r);
+            });
+        }
+        let saved: Vec<_> = written
+            .iter()
+            .map(|r| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .collect();
+        let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
+        self.warps[w].blocked &= !(1 << lane);
+        let (dst, ty) = match &self.inst(pc).op {
+            Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
+            Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
+            _ => (None, NumTy::Int(crate::kernel::IntTy { width: 32, signed: false })),
+        };
+        if let Some(d) = dst {
+            let width = self.width(d);
+            let read = Val::Conc(v & u64::MAX >> (64 - ty.bits()));
+            let v = extend(&mut self.values, read, ty, width);
+            self.set(w, d, lane, v);
+        }
+        let out = self.walk_body((w, lane), pc, &wait.body);
+        self.warps[w].pc[lane] = at;
+        self.warps[w].blocked = blocked;
+        for (r, v, p) in saved {
+            self.set(w, r, lane, v);
+            self.set_prov(w, r, 1 << lane, p);
+        }
+        out
+    }
+
+    /// Walks a body: true if it is left, false if it leads back.
+    fn walk_body(&mut self, (w, lane): (usize, usize), pc: Pc, body: &FxHashSet<u32>) -> Option<bool> {
+        let mut at = Pc(pc.0 + 1);
+        for _ in 0..MAX_WALK {
+            if at == pc {
+                return Some(false);
+            }
+            if !body.contains(&at.0) {
+                return Some(true);
+            }
+            let inst = self.inst(at);
+            if let Some(g) = inst.guard
+                && self.warps[w].symbolic(g.reg) >> lane & 1 == 1
+            {
+                return None;
+            }
+            if matches!(inst.op, Op::Fence { .. }) {
+                at.0 += 1;
+                continue;
+            }
+            at = match self.step(w, 1 << lane, at).ok()? {
+                Flow::Next => Pc(at.0 + 1),
+                Flow::Jump(to) => to,
+                Flow::Set => Pc(self.warps[w].pc[lane]),
+            };
+        }
+        None
+    }
+
+    /// The registers that a loop that waits depends on.
+    pub fn snapshot_of(&self, (w, lane): (usize, usize), pc: Pc) -> Option<Snapshot> {
+        let awaits = self.strong.awaits.clone();
+        let mut all: FxHashSet<RegId> = FxHashSet::default();
+        for at in awaits.get(&pc)?.body.iter().chain([&pc.0]) {
+            let inst = self.inst(Pc(*at));
+            // What differs between threads beside their registers.
+            if matches!(inst.op, Op::Special { .. }) {
+                return None;
+            }
+            uses(inst, |r| {
+                all.insert(r);
+            });
+        }
+        let mut all: Vec<RegId> = all.into_iter().collect();
+        all.sort_unstable_by_key(|r| r.0);
+        Some(all.iter().map(|r| (*r, self.warps[w].get(*r, lane))).collect())
+    }
+
+    /// Does a value end the loop of a lane that had these registers? Another lane computes it.
+    pub fn would_end(&mut self, by: (usize, usize), pc: Pc, of: &Snapshot, v: u64) -> Option<bool> {
+        let (w, lane) = by;
+        let saved: Vec<_> = of
+            .iter()
+            .map(|(r, _)| (*r, self.warps[w].get(*r, lane), self.warps[w].prov(*r, lane)))
+            .collect();
+        for (r, v) in of {
+            self.set(w, *r, lane, *v);
+        }
+        let out = self.ends_wait(by, pc, v);
+        for (r, v, p) in saved {
+            self.set(w, r, lane, v);
+            self.set_prov(w, r, 1 << lane, p);
+        }
+        out
+    }
+
+    /// Makes the step that a lane is held at; what it does is known.
+    pub fn grant(&mut self, w: usize, lane: usize, pc: Pc, ready: Ready) -> Result<(), Stop> {
+        let t = Tid((w * LANES + lane) as u32);
+        let who = self.who(t);
+        self.warps[w].blocked &= !(1 << lane);
+        let waits = self.strong.awaits.get(&pc).map(|a| a.is_used);
+        let (mut observed, mut enabled) = (None, false);
+        if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
+            let mut passes = |m: &mut Self, v: u64| m.ends_wait((w, lane), pc, v);
+            if ready == Ready::Reads {
+                match self.settle_wait((t, key, bytes, pc), is_used, &mut passes) {
+                    Observed::Write(i) => observed = Some(i),
+                    Observed::Open(n) => {
+                        let l = &self.strong.locations[&key];
+                        let w = &l.writes[n - 1];
+                        let earlier = (w.pc, w.by.who);
+                        let why = "the thread that waits may go on after one of several writes";
+                        self.strong.trouble(key, earlier, (pc, who), why);
+                    }
+                }
+            } else {
+                let last = self.strong.locations.get(&key).and_then(|l| l.writes.last());
+                enabled = match last.map(|w| w.before) {
+                    Some(Some(v)) => passes(self, v) == Some(false),
+                    _ => false,
+                };
+            }
+        }
+        let held = &mut self.strong.held;
+        held.granted = Some((who, pc));
+        held.idle = ready == Ready::Reads;
+        held.observed = observed;
+        held.enabled = enabled;
+        let done = self.execute(w, 1 << lane, 1 << lane, pc, &UNCONDITIONAL);
+        self.strong.held.granted = None;
+        self.strong.held.idle = false;
+        self.strong.held.observed = None;
+        self.warps[w].pc[lane] = pc.0 + 1;
+        done.map(|_| ())
+    }
+}

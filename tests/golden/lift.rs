@@ -1,0 +1,93 @@
+//! What `volta lift` says of kernels, as data: each line of a `.cases` file below `tests/lift` is a name and the
+//! arguments of `volta lift`, run in the folder `kernels`; what comes out stands beside it in a `.out` file.
+//!
+//! A formula that is printed is given back to `volta check --formula`, with the same launch, and has to be proved.
+//! `VOLTA_BLESS=1 cargo test --test golden lift` rewrites the `.out` files.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+fn volta(args: &[String]) -> Value {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let run = Command::new(env!("CARGO_BIN_EXE_volta"))
+        .args(args)
+        .arg("--json")
+        .current_dir(kernels)
+        .output()
+        .expect("volta runs");
+    let text = String::from_utf8_lossy(&run.stdout);
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{args:?}: {e}: {text}"))
+}
+
+/// What is said of a case.
+fn said(name: &str, args: &[String]) -> String {
+    let mut all = vec!["lift".to_string()];
+    all.extend_from_slice(args);
+    let report = volta(&all);
+    let mut out = format!(
+        "{name}: {}\n",
+        report["verdict"].as_str().unwrap_or("error")
+    );
+    let unknown = report["unknown"].as_array().into_iter().flatten();
+    for message in unknown.filter_map(|u| u["message"].as_str()) {
+        let _ = writeln!(out, "    {message}");
+    }
+    let outputs: Vec<&Value> = report["outputs"].as_array().into_iter().flatten().collect();
+    let formulas: Vec<&str> = outputs
+        .iter()
+        .filter_map(|o| o["formula"].as_str())
+        .collect();
+    for f in &formulas {
+        let _ = writeln!(out, "    {f}");
+    }
+    if report["verdict"] == "lifted" {
+        let mut check = vec![
+            "check".to_string(),
+            "--formula".to_string(),
+            formulas.join("; "),
+        ];
+        check.extend_from_slice(args);
+        let again = volta(&check);
+        assert_eq!(
+            again["verdict"], "equivalent",
+            "{name}: {formulas:?} is printed, and then not proved"
+        );
+    }
+    out
+}
+
+#[test]
+fn formulas_of_kernels() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lift");
+    let mut count = 0;
+    for file in fs::read_dir(&root).expect("a folder") {
+        let path = file.expect("an entry").path();
+        if path.extension().is_none_or(|e| e != "cases") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("readable cases");
+        let cases: Vec<(&str, Vec<String>)> = text
+            .lines()
+            .filter(|l| !l.is_empty() && !l.starts_with('#'))
+            .map(|l| {
+                let (name, args) = l.split_once(": ").expect("`name: arguments`");
+                (name, args.split_whitespace().map(str::to_string).collect())
+            })
+            .collect();
+        count += cases.len();
+        let said: Vec<String> = cases.par_iter().map(|(n, a)| said(n, a)).collect();
+        let said = said.concat();
+        let blessed = path.with_extension("out");
+        if std::env::var_os("VOLTA_BLESS").is_some() {
+            fs::write(&blessed, &said).expect("a writable file");
+        }
+        let before = fs::read_to_string(&blessed).unwrap_or_default();
+        assert_eq!(before, said, "{}", path.display());
+    }
+    assert!(count > 0, "no cases in {}", root.display());
+}
