@@ -335,13 +335,29 @@ impl Machine<'_> {
             );
             let count = f.count;
             let sizes = [f.earlier.pc, f.later.pc].map(|pc| self.access_bytes(pc));
-            let strong = f.earlier.kind.strong() && f.later.kind.strong() && sizes[0] == sizes[1];
+            let plain_op = |pc| {
+                matches!(
+                    self.inst(pc).op,
+                    Op::Ld { .. } | Op::St { .. } | Op::Atom { .. }
+                )
+            };
+            let strong = f.earlier.kind.strong()
+                && f.later.kind.strong()
+                && sizes[0] == sizes[1]
+                && plain_op(f.earlier.pc)
+                && plain_op(f.later.pc)
+                && !self.strong.conditional;
             match self.weakened(&f) {
                 // Looked at word by word.
                 Some(Conflict::Strong | Conflict::ByExit) if strong && self.strong.on => {}
                 None => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
+                    });
+                }
+                Some(Conflict::Race) if self.strong.coarse => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: too many fences to follow what they order")
                     });
                 }
                 Some(Conflict::Race) => {

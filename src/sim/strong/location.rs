@@ -50,6 +50,10 @@ pub struct Write {
     pub scope: Scope,
     /// What a reader of it learns.
     pub heads: Vec<Head>,
+    /// What the `fence.sc` before it know.
+    pub sequential: Vec<Head>,
+    /// How many `fence.sc` its thread had executed.
+    pub fences: u32,
     /// The driver chose its place among others.
     pub chosen: bool,
     /// The write before it happens before it.
@@ -200,6 +204,14 @@ impl Machine<'_> {
                     _ => heads.clone(),
                 };
                 self.observe(e, &learned);
+                let seen = after.checked_sub(1);
+                let writes = &self.strong.locations[&e.key].writes;
+                let fences = seen.map_or(Vec::new(), |i| writes[i].sequential.clone());
+                let heard = self.heard(e.who, &fences, e.scope);
+                if !heard.is_empty() {
+                    let at = self.at_now(e.who);
+                    self.strong.observed.push((at, heard));
+                }
             }
             let waited = granted && in_loop.is_some() && !writes;
             let only_ends = waited && in_loop == Some(false);
@@ -225,6 +237,15 @@ impl Machine<'_> {
         if !writes {
             return;
         }
+        let mut sequential = self.sequential(t);
+        if matches!(e.kind, Kind::Atomic { .. })
+            && let Some(w) = self.strong.locations[&e.key].writes.last()
+        {
+            for h in w.sequential.clone() {
+                add_head(&mut sequential, h);
+            }
+        }
+        let fences = self.strong.sequential.get(&t).copied().unwrap_or(0);
         let released = self.released(e);
         if !matches!(e.kind, Kind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
@@ -236,7 +257,6 @@ impl Machine<'_> {
         for h in released {
             add_head(&mut heads, h);
         }
-        let by = self.at_now(t);
         if let Some(l) = self.strong.locations.get_mut(&e.key) {
             l.writes.push(Write {
                 by,
@@ -246,6 +266,8 @@ impl Machine<'_> {
                 before,
                 scope: e.scope,
                 heads,
+                sequential,
+                fences,
                 chosen: granted,
                 follows,
                 last,
@@ -275,7 +297,19 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            if both_chosen || self.write_is_known(&e.key, i, t) {
+            if self.write_is_known(&e.key, i, t) {
+                continue;
+            }
+            if both_chosen {
+                let (by, fences) = (
+                    self.strong.locations[&e.key].writes[i].by.who,
+                    self.strong.locations[&e.key].writes[i].fences,
+                );
+                let own = self.strong.sequential.get(&t).copied().unwrap_or(0);
+                for (t, fences) in [(by, fences), (t, own)] {
+                    let words = self.strong.contended.entry((t, fences)).or_default();
+                    words.insert(e.key, e.pc);
+                }
                 continue;
             }
             let w = &self.strong.locations[&e.key].writes[i];
@@ -529,7 +563,7 @@ fn commutes(a: &Kind, b: &Kind) -> bool {
 }
 
 /// Adds what a release publishes to what a word carries on.
-fn add_head(heads: &mut Vec<Head>, h: Head) {
+pub fn add_head(heads: &mut Vec<Head>, h: Head) {
     // In the scope of the device it is of no matter who releases.
     let alike = |o: &&mut Head| o.scope == h.scope && (o.from == h.from || h.scope >= Scope::Gpu);
     match heads.iter_mut().find(alike) {
