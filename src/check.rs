@@ -359,8 +359,12 @@ impl Asked<'_> {
         let of: Vec<(&Kernel, &Resolved)> =
             launches.iter().map(|l| (l.kernel, l.resolved)).collect();
         let of = (&of[..], &self.options.sizes);
-        formula::expand(&written.formula, of, &is_wanted, self.limits)
-            .map_err(|troubles| input::wrong(&written.source, &troubles))
+        let mut out = formula::expand(&written.formula, of, &is_wanted, self.limits)
+            .map_err(|troubles| input::wrong(&written.source, &troubles))?;
+        if let Some(launch) = launches.first() {
+            bounds::note_premises(&mut out, launch.arrays);
+        }
+        Ok(out)
     }
 
     /// What the runs found, and what each left.

@@ -507,6 +507,17 @@ impl Exprs {
         out
     }
 
+    /// A word as another one and a constant.
+    pub(super) fn displaced(&self, id: Id) -> (Id, i64) {
+        match *self.node(id) {
+            Node::Word(BitsOp::Add, a, b) => match self.value(b) {
+                Some(v) => (a, signed(v, self.width(id))),
+                None => (id, 0),
+            },
+            _ => (id, 0),
+        }
+    }
+
     /// The negated condition, where the node is a negation.
     pub(super) fn negated(&self, id: Id) -> Option<Id> {
         match *self.node(id) {

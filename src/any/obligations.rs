@@ -6,7 +6,7 @@ use super::gates::Model;
 use super::hints;
 use super::linear::Poly;
 use super::prover::Prover;
-use super::state::{Accessed, Counter, Object};
+use super::state::{Accessed, Counter, Known, Object};
 use crate::answer::UnknownKind;
 use crate::kernel::Pc;
 
@@ -23,6 +23,7 @@ impl Prover<'_, '_> {
                     let d = self.w.out.counters[j];
                     if j == i || d.of == c.of && d.last && self.is_last_of(&d, &c) {
                         self.exact.push((j, sign));
+                        self.count_is_bounded(&d, &c);
                     }
                 }
             }
@@ -67,6 +68,27 @@ impl Prover<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A counter that stays in its word takes no more steps than fit into it.
+    fn count_is_bounded(&mut self, d: &Counter, c: &Counter) {
+        let Some(before) = self.w.out.loops.get(&c.of).and_then(|s| s.before) else {
+            return;
+        };
+        let width = self.w.e.width(c.symbol);
+        let step = self
+            .w
+            .e
+            .value(c.step)
+            .map_or(1, |v| super::expr::signed(v, width).unsigned_abs());
+        let most = (u64::MAX >> (64 - u32::from(width))) / step.max(1);
+        let most = self.w.e.constant(most, 64);
+        let above = self.w.e.compare(Order::Below, most, d.count);
+        let holds = self.w.e.not(above);
+        self.w.out.known.push(Known {
+            premise: before,
+            holds,
+        });
     }
 
     /// Whether a counter is another's value in the last iteration.

@@ -290,16 +290,21 @@ fn news(outcomes: &str, seen: &mut [[bool; 2]]) -> usize {
     new
 }
 
-/// Inputs that have all outcomes together, those with most new ones first; one at least.
+/// Inputs that have all outcomes together, the first one and then those with most new ones.
 fn cover(mut pool: Vec<(Vec<u64>, String)>, tests: usize) -> Vec<(Vec<u64>, String)> {
     let mut seen = vec![[false; 2]; tests];
     let mut kept = Vec::new();
+    if !pool.is_empty() {
+        // A plain one stays whatever it shows: others may lie where the machine leaves the range of a function.
+        kept.push(pool.remove(0));
+        news(&kept[0].1, &mut seen);
+    }
     while !pool.is_empty() {
         let gain = |i: &usize| (news(&pool[*i].1, &mut seen.clone()), std::cmp::Reverse(*i));
         let Some(best) = (0..pool.len()).max_by_key(gain) else {
             break;
         };
-        if gain(&best).0 == 0 && !kept.is_empty() {
+        if gain(&best).0 == 0 {
             break;
         }
         let input = pool.remove(best);
@@ -309,10 +314,10 @@ fn cover(mut pool: Vec<(Vec<u64>, String)>, tests: usize) -> Vec<(Vec<u64>, Stri
     kept
 }
 
-/// Drops inputs all of whose outcomes others have; one stays.
+/// Drops inputs all of whose outcomes others have; the first one stays.
 fn drop_spare(kept: &mut Vec<(Vec<u64>, String)>) {
-    let mut i = 0;
-    while i < kept.len() && kept.len() > 1 {
+    let mut i = 1;
+    while i < kept.len() {
         let mut seen = vec![[false; 2]; kept[i].1.len()];
         for (k, (_, outcomes)) in kept.iter().enumerate() {
             if k != i {

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 # What a name is comes from its module when it is asked for: the replay of certificates imports nothing of all this.
 if TYPE_CHECKING:
-    from . import arg, recording
+    from . import arg, ray, recording
     from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
     from .api import check, classes, explain, lift, race, rows, run, slack
     from .errors import CompileError, Error, InputError, NotProved, ServerError
+    from .host import Judgement, extension, judge
     from .kernels import Formula, Kernel, formula, ptx
     from .nvcc import cuda
     from .prepared import Prepared, prepare
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .trace import function
     from .triton_kernels import every as triton_configs
     from .triton_kernels import triton
+    from .tuning import same_bits
     from .verification import verify
 
 try:
@@ -45,6 +47,7 @@ __all__ = [
     "Finding",
     "Formula",
     "InputError",
+    "Judgement",
     "Kernel",
     "Lifted",
     "NotProved",
@@ -62,17 +65,21 @@ __all__ = [
     "classes",
     "cuda",
     "explain",
+    "extension",
     "fake",
     "formula",
     "function",
+    "judge",
     "lift",
     "prepare",
     "ptx",
     "race",
+    "ray",
     "record",
     "recording",
     "rows",
     "run",
+    "same_bits",
     "slack",
     "triton",
     "triton_configs",
@@ -88,6 +95,7 @@ _MODULES = {
     "Finding": "results",
     "Formula": "kernels",
     "InputError": "errors",
+    "Judgement": "host",
     "Kernel": "kernels",
     "Lifted": "answers",
     "NotProved": "errors",
@@ -104,9 +112,11 @@ _MODULES = {
     "classes": "api",
     "cuda": "nvcc",
     "explain": "api",
+    "extension": "host",
     "fake": "recording",
     "formula": "kernels",
     "function": "trace",
+    "judge": "host",
     "lift": "api",
     "prepare": "prepared",
     "ptx": "kernels",
@@ -114,6 +124,7 @@ _MODULES = {
     "record": "recording",
     "rows": "api",
     "run": "api",
+    "same_bits": "tuning",
     "slack": "api",
     "triton": "triton_kernels",
     "verify": "verification",

@@ -75,7 +75,9 @@ def numpy_type(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Array:
-    """An array that a pointer parameter points to: `strides` in elements where it is not row-major and dense."""
+    """An array that a pointer parameter points to: `strides` in elements where it is not row-major and dense.
+
+    The program sees one with strides as the row of elements that its memory is, from the first one to the last."""
 
     type: str
     shape: tuple[int, ...]
@@ -91,10 +93,17 @@ class Array:
     def text(self) -> str:
         """It as the command line writes it."""
         role = f"{self.role}:" if self.role else ""
-        out = f"{role}{self.type}[{','.join(map(str, self.shape or (1,)))}]"
-        if self.strides is not None:
-            out += f"/strides[{','.join(map(str, self.strides))}]"
+        out = f"{role}{self.type}[{','.join(map(str, self.extents or (1,)))}]"
         return out if self.contents is None else f"{out}={self.contents}"
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Its dimensions as the program sees them."""
+        if self.strides is None:
+            return self.shape
+        if 0 in self.shape:
+            return (0,)
+        return (1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides)),)
 
     def named(self, name: str) -> Array:
         """The same array under a name for formulas and reports."""

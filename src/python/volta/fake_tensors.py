@@ -37,6 +37,9 @@ _FILLED = {
     **dict.fromkeys(("full", "full_like", "new_full", "fill_")),
 }
 
+#: Operators that copy: the source is their last tensor.
+_COPIES = frozenset(("clone", "copy_", "_to_copy", "lift_fresh_copy"))
+
 #: Operators that give a tensor as it is.
 _NOTHING = frozenset(("detach", "alias", "lift_fresh", "set_", "resize_", "_local_scalar_dense"))
 
@@ -108,11 +111,22 @@ class _Watch(TorchDispatchMode):
                 continue  # A view, or the same tensor.
             if name in _FRESH:
                 self.recording.made(made)
+            elif name in _COPIES:
+                self._copied(made, args[-1] if name == "copy_" and len(args) == 2 else args[0], is_write)
             elif name in _FILLED and (number := _number(name, args, kwargs)) is not None and _is_whole(made):
                 self.recording.made(made, contents=number)
             else:
                 self.recording.made(made, computed_by=name.rstrip("_") or name)
         return out
+
+    def _copied(self, target: Any, source: Any, is_write: bool) -> None:
+        """A copy is a launch."""
+        from . import copies
+
+        if not is_write:
+            self.recording.made(target)
+        if not isinstance(source, torch.Tensor) or not copies.launch(target, source):
+            self.recording.made(target, computed_by="copy_")
 
 
 def _number(name: str, args: Any, kwargs: Any) -> str | None:

@@ -75,6 +75,8 @@ class Formula:
     text: str
     inputs: Mapping[str, arg.Array] = field(default_factory=dict)
     outputs: Mapping[str, arg.Array] = field(default_factory=dict)
+    #: Shapes of its helpers, which stand after `where`.
+    helpers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""

@@ -16,6 +16,8 @@ reads it, else scratch; `calls.returns(y, ...)` says which are outputs, and in w
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +26,9 @@ from typing import Any
 from . import arg, triton_kernels
 from .errors import InputError
 from .kernels import Kernel
+
+#: Numbers fake tensors.
+_order = itertools.count()
 
 
 @dataclass(eq=False)
@@ -94,6 +99,16 @@ class Recording:
         """All arrays of the launches by name, each with its role."""
         return {a.name or "": a for a in self._named().values()}
 
+    def inputs(self) -> dict[str, arg.Array]:
+        """What comes from outside and is read, in order."""
+        return {n: a for n, a in self.arrays().items() if a.role == "in" or (a.role == "inout" and a.contents is None)}
+
+    def outputs(self) -> dict[str, arg.Array]:
+        """What the launches leave, in the order in which it is returned, where that was said."""
+        found = {n: a for n, a in self.arrays().items() if a.role in ("out", "inout")}
+        first = [self._named()[id(m)].name or "" for m in self._returned_memory() or []]
+        return {n: found[n] for n in first if n in found} | found
+
     def sequence(self) -> list[Kernel]:
         """The launches as a list of kernels with their arguments, for `check` and `race`."""
         named = self._named()
@@ -121,18 +136,23 @@ class Recording:
                 name = next(n for n in (base, *(f"{base}{i}" for i in range(2, 1000))) if n not in taken)
                 taken.add(name)
                 out[id(memory)] = replace(memory.array, name=name, role=self._role(memory, returned), contents=memory.contents)
-        # Outputs stand in the order in which they are returned.
-        first = [id(m) for m in returned or [] if id(m) in out]
-        return {**{k: v for k, v in out.items() if k not in first}, **{k: out[k] for k in first}}
+        # Fake tensors stand in the order in which they were made.
+        at = {id(m): getattr(m.owner, "_volta_order", sys.maxsize) for m in self._memory.values()}
+        return {k: out[k] for k in sorted(out, key=lambda k: at.get(k, sys.maxsize))}
 
     def _returned_memory(self) -> list[Memory] | None:
         if self._returned is None:
             return None
         out = []
         for value in self._returned:
-            memory, _ = self._find(value)
+            memory, offset = self._find(value)
             if memory.computed_by is not None:
                 raise InputError(f"torch.{memory.computed_by} computes what is returned: that is not covered")
+            if memory.is_made and offset == 0 and not isinstance(value, Fake):
+                # It is compared as it is returned: reshaped, transposed.
+                array = arg.array(value)
+                if array.elements == memory.array.elements:
+                    memory.array = array
             out.append(memory)
         return out
 
@@ -150,6 +170,7 @@ class Recording:
     def _find(self, value: Any) -> tuple[Memory, int]:
         """The memory of an array or a tensor, and where it begins in that, in bytes."""
         key: Any
+        owner = value
         if isinstance(value, Fake):
             key, array, offset = id(value.array), value.array, 0
         elif isinstance(value, arg.Array):
@@ -158,18 +179,28 @@ class Recording:
             storage = value.untyped_storage()
             key = ("storage", storage._cdata)
             offset = int(value.storage_offset()) * int(value.element_size())
-            array = _whole(value) if offset else arg.array(value)
-            array = replace(array, role=getattr(value, "_volta_role", None))
+            owner = value._base if value._base is not None else value
+            array = arg.array(owner) if owner.storage_offset() == 0 else _whole(value)
+            array = replace(array, role=getattr(owner, "_volta_role", None))
         else:
             key, array, offset = id(value), arg.array(value), 0
         if key not in self._memory:
-            self._memory[key] = Memory(array, False, owner=value)
+            self._memory[key] = Memory(array, False, owner=owner)
         return self._memory[key], offset
 
     def launched(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
         """Writes a launch down; `given` are its arguments by name."""
         arrays = {i: given[n] for i, n in enumerate(kernel.names) if n in given and arg.is_array(given[n])}
         self._calls.append(_Call(kernel, {i: self._find(v) for i, v in arrays.items()}))
+
+    def adopted(self, kernel: Kernel, values: Mapping[str, Any]) -> None:
+        """Writes down a launch of host code: `values` are what stands for its arrays, by their names."""
+        memory: dict[int, tuple[Memory, int]] = {}
+        for position, given in kernel.args.items():
+            if isinstance(given, arg.View):
+                found = self._find(values[given.array.name or ""])
+                memory[position] = (found[0], found[1] + given.offset)
+        self._calls.append(_Call(kernel, memory))
 
     def made(self, value: Any, contents: str | None = None, computed_by: str | None = None) -> None:
         """Notes memory that the wrapper makes, or that something else than a launch writes."""
@@ -231,22 +262,50 @@ def fake(*shape: int, dtype: object = "f32", role: str = "in") -> Any:
         raise InputError(f"role {role!r}: one of {', '.join(made)}")
     array = made[role](dtype, shape)
     if "torch" not in sys.modules:
-        return Fake(array)
-    from .fake_tensors import tensor
+        out: Any = Fake(array)
+    else:
+        from .fake_tensors import tensor
 
-    return tensor(array)
+        out = tensor(array)
+    out._volta_order = next(_order)
+    return out
+
+
+_under_way: list[Recording] = []
+
+
+def under_way() -> Recording | None:
+    """The innermost recording that is under way."""
+    return _under_way[-1] if _under_way else None
 
 
 @contextlib.contextmanager
 def record(arch: int = 80) -> Iterator[Recording]:
-    """Inside, launches of Triton kernels are recorded and nothing runs.
+    """Inside, launches of Triton kernels and of `volta.extension` are recorded and nothing runs.
 
-    Of an autotuned function the first configuration is taken. Raises `CompileError` where Triton rejects a kernel.
+    Of an autotuned function the first configuration is taken; `load_inline` and `load` of torch give extensions of ours.
+    Raises `CompileError` where a compiler rejects a kernel.
     """
+    out = Recording()
+    with contextlib.ExitStack() as stack:
+        _under_way.append(out)
+        stack.callback(_under_way.remove, out)
+        if importlib.util.find_spec("triton") is not None:
+            stack.enter_context(_triton(out, arch))
+        if "torch" in sys.modules:
+            from .fake_tensors import watched
+            from .host.extensions import instead
+
+            stack.enter_context(watched(out, arch))
+            stack.enter_context(instead())
+        yield out
+
+
+@contextlib.contextmanager
+def _triton(out: Recording, arch: int) -> Iterator[None]:
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 
-    out = Recording()
     classes = (JITFunction, Autotuner, Heuristics)
     before = [(c, c.run) for c in classes]
 
@@ -259,17 +318,15 @@ def record(arch: int = 80) -> Iterator[Recording]:
         plain = {k: _argument(out, v) for k, v in given.items()}
         kernel = triton_kernels.triton(self, grid=_grid(grid), arch=arch, **plain)
         out.launched(kernel, given)
+        if isinstance(self, Autotuner):
+            self.best_config = self.configs[0]
         return kernel
 
     with contextlib.ExitStack() as stack:
         for c, original in before:
             c.run = run
             stack.callback(setattr, c, "run", original)
-        if "torch" in sys.modules:
-            from .fake_tensors import watched
-
-            stack.enter_context(watched(out, arch))
-        yield out
+        yield
 
 
 def _argument(recording: Recording, value: Any) -> Any:

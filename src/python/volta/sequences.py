@@ -97,12 +97,14 @@ def _is_function(value: object) -> bool:
     return not is_sequence(value) and isinstance(kernels.coerce(value), Function)
 
 
-def _function(value: object, buffers: Buffers) -> Json:
+def _function(value: object, buffers: Buffers, beside: Recording | None) -> Json:
     """A function of arrays beside launches, for their inputs and outputs."""
-    from .trace import function_of_call
+    from .trace import formula_of, function_of_call
 
     function = kernels.coerce(value)
     assert isinstance(function, Function)
+    if beside is not None:
+        return formula_of(function.function, beside.inputs(), beside.outputs()).request()
     return function_of_call(function.function, [(n, a) for n, a in buffers.arrays.items() if a.role != "scratch"]).request()
 
 
@@ -110,9 +112,10 @@ def request(op: str, sides: Mapping[str, object], options: Json, timeout: float 
     """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
     out: Json = {"op": op, "formats": ["human"]}
+    recording = next((v for v in sides.values() if isinstance(v, Recording)), None)
     found = {key: buffers.side(_side(value)) for key, value in sides.items() if not _is_function(value)}
     # The arrays of a function are those of the launches that it is compared with.
-    out |= {key: found[key] if key in found else _function(value, buffers) for key, value in sides.items()}
+    out |= {key: found[key] if key in found else _function(value, buffers, recording) for key, value in sides.items()}
     given = dict(options.get("buffers") or {})
     out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
     if timeout is not None:

@@ -11,7 +11,8 @@ from .ptx import SIZES, Instruction, Operand
 from .values import FORMATS, Cannot, Pieces, extract
 
 if TYPE_CHECKING:
-    from .instructions import Compiler, Step
+    from .floats import Step
+    from .instructions import Compiler
 
 NAMES = {"ld", "ldu", "st", "atom", "red", "cp"}
 SPACES = ("global", "shared", "local", "param", "const")
@@ -248,5 +249,3 @@ def copy(c: Compiler, ins: Instruction) -> Step:
         t.open.append(agent.id)
 
     return copy
-
-

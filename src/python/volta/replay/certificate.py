@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 
 from .values import FORMATS, Cannot, Refuted, exact
 
@@ -151,7 +151,7 @@ class Readings:
             return mpmath.mpf(q.numerator)
         best: tuple[Fraction, tuple[str, int]] | None = None
         for key in self.constants:
-            bits = exact(*reversed(key)) if key[0] == fmt else "nan"
+            bits = exact(key[1], key[0]) if key[0] == fmt else "nan"
             if isinstance(bits, Fraction) and (best is None or abs(bits - q) < best[0]):
                 best = (abs(bits - q), key)
         if best is None or best[0] > abs(q) * Fraction(1, 1 << FORMATS[fmt][1]):

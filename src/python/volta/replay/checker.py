@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from . import ptx
@@ -19,7 +20,9 @@ INTEGERS = {f"{s}{w}": w for s in "us" for w in (8, 16, 32, 64)}
 class Inputs:
     """What arrays hold before a launch: the same numbers for both kernels."""
 
-    def __init__(self, certificate: dict[str, Any], domain: Any, rng: random.Random, sample: dict[str, Any] | None, step: Fraction) -> None:
+    def __init__(
+        self, certificate: dict[str, Any], domain: Any, rng: random.Random, sample: dict[str, Any] | None, step: Fraction
+    ) -> None:
         self.arrays, self.domain, self.rng, self.step = certificate["arrays"], domain, rng, step
         self.known: dict[tuple[int, int], tuple[int, Any]] = {}
         self.given: dict[tuple[int, int], tuple[str, int]] = {}
@@ -128,6 +131,7 @@ class Checker:
         self.readings = Readings(certificate, constants)
         self.result = Result()
         self.seen: list[dict[int, int]] = [{}, {}]
+        self.written: dict[int, set[tuple[tuple[int, int], ...]]] = {}
 
     def run(self, domain: Any, inputs: Inputs, as_read: bool) -> Run:
         memories, tests, outcomes, excused, steps = [], [], [], set(), 0
@@ -152,6 +156,8 @@ class Checker:
 
     def launch(self, side: str, domain: Any, inputs: Inputs, as_read: bool) -> tuple[Launch, list[Memory | None]]:
         entry = self.certificate[side]
+        if entry["warp_sync"]:
+            raise Cannot("warps whose lanes run in lock step")
         space = Space(inputs.rng)
         arrays: list[Memory | None] = []
         for i, a in enumerate(self.certificate["arrays"]):
@@ -225,7 +231,8 @@ class Checker:
         for m in self.certificate["matched"]:
             array = m["array"]
             a, b = (memories[array] for memories in run.memories)
-            assert a is not None and b is not None
+            if a is None or b is None:
+                raise Refuted(f"{self.certificate['arrays'][array]['name']} is listed among the outputs, and is none")
             kind = self.certificate["arrays"][array]["type"]
             for first, end in ranges(m["bytes"]):
                 at = first
@@ -236,7 +243,9 @@ class Checker:
                     count += 1
                     if not self.same(domain, x, y, n, kind):
                         name = f"byte {at} of {a.name}" if not kind else f"element {at // n} of {a.name}"
-                        out[array, at] = f"{name} is {show(domain, x)} in the reference and {show(domain, y)} in the optimized kernel"
+                        out[array, at] = (
+                            f"{name} is {show(domain, x)} in the reference and {show(domain, y)} in the optimized kernel"
+                        )
                     at += n
         self.result.elements = count
         return out
@@ -254,9 +263,10 @@ class Checker:
                     at += w
                     edges.add(at)
             cuts = sorted(edges)
-            pairs = [(lo, hi) for lo, hi in zip(cuts, cuts[1:])]
+            pairs = [(lo, hi) for lo, hi in pairwise(cuts)]
             return all(
-                self.same(domain, extract(x, 8 * n, lo, hi - lo), extract(y, 8 * n, lo, hi - lo), (hi - lo) // 8, None) for lo, hi in pairs
+                self.same(domain, extract(x, 8 * n, lo, hi - lo), extract(y, 8 * n, lo, hi - lo), (hi - lo) // 8, None)
+                for lo, hi in pairs
             )
         halves = [v.kind for v in (x, y) if type(v) is Half and v.kind]
         if len(set(halves)) > 1:
@@ -275,10 +285,21 @@ class Checker:
                 continue
             spans = [(at, at + n) for memories in run.memories if (m := memories[i]) for at, (n, _) in m.cells.items()]
             written = union(spans)
-            if not entry["partial"] and written != union(lists.get(i, [])):
-                raise Refuted(f"the kernels write {_text(written)} of {entry['name']}, and {_text(lists.get(i, []))} are listed")
-            if entry["partial"] and union([*written, *lists.get(i, [])]) != written:
-                raise Refuted(f"no kernel writes all of {_text(lists.get(i, []))} of {entry['name']}, which are listed")
+            listed = union(lists.get(i, []))
+            if not entry["partial"] and union([*written, *listed]) != listed:
+                raise Refuted(f"the kernels write {_text(written)} of {entry['name']}, and {_text(listed)} are listed")
+            if entry["bytes"] is not None and listed and listed[-1][1] > entry["bytes"]:
+                raise Refuted(f"{_text(listed)} of {entry['name']} are listed, which has {entry['bytes']}")
+            self.written.setdefault(i, set()).add(tuple(written))
+
+    def never_written(self) -> None:
+        """Bytes that are listed and never written, unless data choose what is written."""
+        for m in self.certificate["matched"]:
+            seen = self.written.get(m["array"], set())
+            listed = union(ranges(m["bytes"]))
+            if len(seen) == 1 and union([*next(iter(seen)), *listed]) != list(next(iter(seen))):
+                name = self.certificate["arrays"][m["array"]]["name"]
+                raise Refuted(f"{_text(listed)} of {name} are listed, and {_text(list(next(iter(seen))))} are written")
 
     # The whole.
 
@@ -286,6 +307,7 @@ class Checker:
         samples = self.certificate["regions"]["samples"]
         self.result.samples = len(samples)
         failing = self.sweep(as_read=True)
+        self.never_written()
         if failing and self.readings.values:
             exactly = self.sweep(as_read=False)
             failing = {k: v for k, v in failing.items() if k in exactly}
@@ -335,14 +357,18 @@ class Checker:
                 self.result.beyond += 1
                 continue
             failing.update(self.differing(self.reals, run))
-            self.new_region(run)
+            # Where no test decides an output, there is one region.
+            if self.certificate["regions"]["tests"] and not self.result.beyond:
+                self.new_region(run)
         return failing
 
     def new_region(self, run: Run) -> None:
         for side, seen, tests in zip(("reference", "optimized"), self.seen, run.tests):
             for line, mask in sorted(tests.items()):
                 if mask & ~seen.get(line, 0):
-                    raise Refuted(f"a region is missing: the test in line {line} of the {side} has an outcome that it has in no sample")
+                    raise Refuted(
+                        f"a region is missing: the test in line {line} of the {side} has an outcome that it has in no sample"
+                    )
 
     def check_field(self, runs: int = 3) -> Result:
         """The same over prime fields: a stated probability, where only + - * / occur."""
@@ -355,12 +381,15 @@ class Checker:
             failing = self.differing(field_of, run)
             if failing:
                 raise Refuted(failing[min(failing)])
+        self.never_written()
         bound = Fraction(self.result.elements) * Fraction(max(field_of.degree, 1), prime) ** runs
         digits = 0
         while bound < 1 and digits < 400:
             bound *= 10
             digits += 1
-        self.result.probability = f"an error has a probability below 10^-{max(digits - 1, 0)} (degree {field_of.degree}, {runs} points)"
+        self.result.probability = (
+            f"an error has a probability below 10^-{max(digits - 1, 0)} (degree {field_of.degree}, {runs} points)"
+        )
         return self.result
 
 
@@ -388,5 +417,3 @@ def show(domain: Any, v: Any) -> str:
     if type(v) is Pieces:
         return "(" + ", ".join(show(domain, x) for _, x in v.parts) + ")"
     return str(domain.show(v))
-
-

@@ -242,7 +242,7 @@ def stmatrix(c: Compiler, ins: Instruction) -> Any:
 
 def _places(shape: tuple[int, int, int], per: int, which: str, lane: int) -> list[tuple[int, int]]:
     """Row and column of each element of a fragment, by the manual's figures; `per` elements share a register."""
-    m, n, k = shape
+    k = shape[2]
     g, t = lane >> 2, lane & 3
     if shape == (8, 8, 4):
         return {"a": [(g, t)], "b": [(t, g)], "c": [(g, 2 * t), (g, 2 * t + 1)]}[which]
@@ -265,11 +265,11 @@ SHAPES = {"m16n8k16": (16, 8, 16), "m16n8k8": (16, 8, 8), "m16n8k4": (16, 8, 4),
 def mma(c: Compiler, ins: Instruction) -> Any:
     names = ins.opcode
     shape = next(SHAPES[s] for s in names if s in SHAPES)
-    m, n, k = shape
+    m, _, k = shape
     td, ta, tb, tc = names[-4:]
     if "sp" in names or "row" not in names or "col" not in names or td != tc or "satfinite" in names or "xor" in names:
         raise Cannot(f"the instruction {ins.text[:60]!r}")
-    if m == 8 and ta != "f64" or ta[-2:] not in ("16", "32", "64", "s8", "u8") or ta == "e4m3":
+    if (m == 8 and ta != "f64") or ta[-2:] not in ("16", "32", "64", "s8", "u8") or ta == "e4m3":
         raise Cannot(f"the instruction {ins.text[:60]!r}")
     integer = ta in ("s8", "u8")
     width = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8}[ta]

@@ -98,7 +98,14 @@ class Arrival:
     """A thread at a barrier, with what it knew when it came."""
 
     def __init__(self, thread: Thread, waits: bool, vote: bool = False, result: Callable[[list[bool]], None] | None = None) -> None:
-        self.thread, self.time, self.known, self.waits, self.vote, self.result = thread, thread.time, thread.known, waits, vote, result
+        self.thread, self.time, self.known, self.waits, self.vote, self.result = (
+            thread,
+            thread.time,
+            thread.known,
+            waits,
+            vote,
+            result,
+        )
 
 
 def learn(all: list[tuple[Thread, int, dict[int, int]]]) -> dict[int, int]:
@@ -294,7 +301,7 @@ class Launch:
                             f(r)
                         break
                     except TypeError as e:
-                        block = block[block.index(f) + 1 :]
+                        block = block[block.index(f) + 1 :] if f else []
                         self.poisoned(r, f, e)
                 if pc in self.meet:
                     t.pc = pc
@@ -317,7 +324,7 @@ class Launch:
     def poisoned(self, r: list[Any], f: Any, e: TypeError) -> None:
         """What is made of a register that was never written was never written either, where nothing else comes of it."""
         line, writes = getattr(f, "line", None), getattr(f, "writes", None)
-        error: Exception
+        error: Cannot | Outside
         if "NoneType" not in str(e):
             error = Cannot("bits of a number that data decide")
         elif writes is None:
@@ -326,7 +333,7 @@ class Launch:
             for d in writes:
                 r[d] = None
             return
-        error.line = line  # type: ignore[attr-defined]
+        error.line = line
         raise error from e
 
     def test(self, line: int, outcome: int) -> None:
@@ -353,6 +360,7 @@ class Launch:
 
 
 SPECIAL = (
-    "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%lanemask", "%clock", "%smid", "%gridid", "%globaltimer",
+    "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%lanemask", "%clock", "%smid", "%gridid",
+    "%globaltimer",
     "%cluster", "%nsmid", "%dynamic_smem", "%total_smem", "%envreg", "%pm",
 )  # fmt: skip

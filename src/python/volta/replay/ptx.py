@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass, field
 
 from .values import Cannot
@@ -166,12 +167,24 @@ def operand(text: str) -> Operand:
         digits = text.rstrip("U")
         octal = re.match(r"-?0[0-7]+$", digits)
         return Operand("int", text, int(digits, 8) if octal else int(digits, 0))
+    if re.fullmatch(r"-?\d+\.\d*(?:[eE][+-]?\d+)?", text):
+        return Operand("decimal", text)
     if m := re.match(r"([\w$%.]+)\s*([+-])\s*(\w+)$", text):
         offset = int(m.group(3), 0)
         return Operand("name", m.group(1), -offset if m.group(2) == "-" else offset)
     if not re.match(r"[\w$%.]+$", text):
         return Operand("other", text)
     return Operand("name", text, negated=negated)
+
+
+def _decimal(o: Operand, type: str) -> Operand:
+    """A decimal literal is a double, or the float of 32 bits that is nearest to it where the instruction is one of those."""
+    o.items = [_decimal(p, type) for p in o.items]
+    if o.kind != "decimal":
+        return o
+    wide = type == "f64"
+    bits = struct.unpack("<Q" if wide else "<I", struct.pack("<d" if wide else "<f", float(o.text)))[0]
+    return Operand("float", o.text, bits, negated=wide)
 
 
 def _statement(entry: Entry, text: str, line: int, constants: set[tuple[str, int]]) -> None:
@@ -185,7 +198,7 @@ def _statement(entry: Entry, text: str, line: int, constants: set[tuple[str, int
     if not head:
         raise Cannot(f"line {line}: {text[:40]!r} is no instruction")
     opcode = head.group(1).replace("::", "__").split(".")
-    operands = [operand(t) for t in _split(rest[head.end() :])]
+    operands = [_decimal(operand(t), opcode[-1]) for t in _split(rest[head.end() :])]
     for o in operands:
         for p in [o, *o.items]:
             if p.kind == "float":

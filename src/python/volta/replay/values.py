@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 from mpmath import mp
 
 DIGITS = 120
@@ -154,7 +154,8 @@ class Reals:
         if not mpmath.isfinite(a):
             return None
         man, exp = a.man_exp
-        return Fraction(int(man)) * Fraction(2) ** exp * (-1 if a < 0 and man > 0 else 1)
+        q: Fraction = Fraction(int(man)) * Fraction(2) ** int(exp)
+        return -q if a < 0 and man > 0 else q
 
     def order(self, a: Any, b: Any) -> int | None:
         """-1, 0, 1; None where one is no number. Numbers that agree in half of their digits are equal."""
