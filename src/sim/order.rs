@@ -334,19 +334,7 @@ impl Machine<'_> {
                 self.team.name(b)
             );
             let count = f.count;
-            let sizes = [f.earlier.pc, f.later.pc].map(|pc| self.access_bytes(pc));
-            let plain_op = |pc| {
-                matches!(
-                    self.inst(pc).op,
-                    Op::Ld { .. } | Op::St { .. } | Op::Atom { .. }
-                )
-            };
-            let strong = f.earlier.kind.strong()
-                && f.later.kind.strong()
-                && sizes[0] == sizes[1]
-                && plain_op(f.earlier.pc)
-                && plain_op(f.later.pc)
-                && !self.strong.conditional;
+            let strong = self.is_followed(&f);
             match self.weakened(&f) {
                 // Looked at word by word.
                 Some(Conflict::Strong | Conflict::ByExit) if strong && self.strong.on => {}
@@ -563,7 +551,7 @@ impl Machine<'_> {
         }
     }
 
-    fn access_bytes(&self, pc: Pc) -> u32 {
+    pub fn access_bytes(&self, pc: Pc) -> u32 {
         match &self.inst(pc).op {
             Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
                 access.ty.bits() / 8

@@ -191,48 +191,9 @@ impl Machine<'_> {
             0 => Vec::new(),
             n => heads_of(self, n - 1),
         };
-        let mut after = n;
-        if reads {
-            let used = !matches!(e.kind, Kind::Atomic { used: false, .. });
-            // An update whose old value nobody uses comes at any place among others.
-            if used {
-                let learned = match self.strong.held.observed.take() {
-                    Some(i) if waits => {
-                        after = i.map_or(0, |i| i + 1);
-                        i.map_or(Vec::new(), |i| heads_of(self, i))
-                    }
-                    _ => heads.clone(),
-                };
-                self.observe(e, &learned);
-                let seen = after.checked_sub(1);
-                let writes = &self.strong.locations[&e.key].writes;
-                let fences = seen.map_or(Vec::new(), |i| writes[i].sequential.clone());
-                let heard = self.heard(e.who, &fences, e.scope);
-                if !heard.is_empty() {
-                    let at = self.at_now(e.who);
-                    self.strong.observed.push((at, heard));
-                }
-            }
-            let waited = granted && in_loop.is_some() && !writes;
-            let only_ends = waited && in_loop == Some(false);
-            let place = (t.0 as usize / LANES, t.0 as usize % LANES);
-            let ends = match only_ends {
-                true => self.snapshot_of(place, e.pc),
-                false => None,
-            };
-            if let Some(l) = self.strong.locations.get_mut(&e.key)
-                && used
-            {
-                l.reads.push(Read {
-                    by,
-                    pc: e.pc,
-                    scope: e.scope,
-                    after,
-                    waited,
-                    chosen: waited && !only_ends,
-                    ends,
-                });
-            }
+        // An update whose old value nobody uses comes at any place among others.
+        if reads && !matches!(e.kind, Kind::Atomic { used: false, .. }) {
+            self.read_word(e, (n, granted, writes), by, &heads);
         }
         if !writes {
             return;
@@ -249,7 +210,10 @@ impl Machine<'_> {
         let released = self.released(e);
         if !matches!(e.kind, Kind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
-            let own = n > 0 && self.strong.locations[&e.key].writes[n - 1].by.who == e.who;
+            let own = self.strong.locations[&e.key]
+                .writes
+                .last()
+                .is_some_and(|w| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. }));
             if !own {
                 heads.clear();
             }
@@ -271,6 +235,51 @@ impl Machine<'_> {
                 chosen: granted,
                 follows,
                 last,
+            });
+        }
+    }
+
+    /// The reading half of an access: what it observes, and what the write of another thread may come to change.
+    fn read_word(
+        &mut self,
+        e: &Event,
+        (n, granted, writes): (usize, bool, bool),
+        by: At,
+        heads: &[Head],
+    ) {
+        let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
+        let mut after = n;
+        let mut learned = heads.to_vec();
+        if let Some(i) = self.strong.held.observed.take().filter(|_| granted) {
+            after = i.map_or(0, |i| i + 1);
+            let l = &self.strong.locations[&e.key];
+            learned = i.map_or(Vec::new(), |i| l.writes[i].heads.clone());
+        }
+        self.observe(e, &learned);
+        let l = &self.strong.locations[&e.key];
+        let seen = after.checked_sub(1);
+        let fences = seen.map_or(Vec::new(), |i| l.writes[i].sequential.clone());
+        let heard = self.heard(e.who, &fences, e.scope);
+        if !heard.is_empty() {
+            let at = self.at_now(e.who);
+            self.strong.observed.push((at, heard));
+        }
+        let waited = granted && in_loop.is_some() && !writes;
+        let only_ends = waited && in_loop == Some(false);
+        let place = (e.who.0 as usize / LANES, e.who.0 as usize % LANES);
+        let ends = match only_ends {
+            true => self.snapshot_of(place, e.pc),
+            false => None,
+        };
+        if let Some(l) = self.strong.locations.get_mut(&e.key) {
+            l.reads.push(Read {
+                by,
+                pc: e.pc,
+                scope: e.scope,
+                after,
+                waited,
+                chosen: waited && !only_ends,
+                ends,
             });
         }
     }

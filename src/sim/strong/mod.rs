@@ -226,6 +226,21 @@ impl Machine<'_> {
         }
     }
 
+    /// True for a pair of strong accesses that was looked at word by word.
+    pub fn is_followed(&self, f: &super::race::Finding) -> bool {
+        let (a, b) = (f.earlier.pc, f.later.pc);
+        let by_thread = |pc: Pc| {
+            let op = &self.inst(pc).op;
+            matches!(op, Op::Ld { .. } | Op::St { .. } | Op::Atom { .. })
+        };
+        let strong = f.earlier.kind.strong() && f.later.kind.strong();
+        strong
+            && self.access_bytes(a) == self.access_bytes(b)
+            && by_thread(a)
+            && by_thread(b)
+            && !self.strong.conditional
+    }
+
     /// What a thread learns of heads by an acquire of a scope.
     fn heard(&self, t: Tid, heads: &[Head], scope: Scope) -> Vec<Head> {
         let hears = |h: &&Head| self.holds(scope, t, h.from) && self.holds(h.scope, h.from, t);
