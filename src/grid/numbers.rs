@@ -6,6 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::sim::numbers::Memory;
+use crate::sim::strong::waits;
 use crate::sim::{Finding, Noting, UnknownKind};
 use crate::term::ArrayId;
 
@@ -21,7 +22,9 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
     let mut memory = Memory::default();
     let mut done = 0;
     let mut ended = None;
-    for &rank in ranks {
+    // One after the other, CTAs that wait for each other get nowhere.
+    let stuck = ranks.len() > 1 && waits(subject.kernel);
+    for &rank in ranks.iter().filter(|_| !stuck) {
         if let Some(what) = subject.deciding.limits.reached() {
             whole.stopped(what, done, ranks.len());
             break;
@@ -73,6 +76,9 @@ pub fn in_other_order(subject: &Subject, ranks: &[u64], seed: Option<u64>) -> Op
     // Those that run together are not taken apart.
     let leader = |r: &&u64| subject.resolved.launch.leader(**r) == **r;
     let ranks: Vec<u64> = ranks.iter().filter(leader).copied().collect();
+    if ranks.len() > 1 && waits(subject.kernel) {
+        return None;
+    }
     for (i, &rank) in ranks.iter().enumerate() {
         if subject.deciding.limits.reached().is_some() {
             return None;

@@ -134,7 +134,9 @@ fn first_look(
         .find(|to| polls.contains(to))?;
     let inside = known.by_access.get(&Pc(reached))?;
     let theirs = exits(kernel, Pc(reached), &inside.body, &inside.polls);
-    if own != theirs || written.iter().any(|r| live.before(reached, *r)) {
+    let apart = on_both_ways(kernel, pc, &body, &inside.body);
+    let kept = |r: &RegId| live.before(reached, *r) && !apart.contains(r);
+    if own != theirs || written.iter().any(kept) {
         return None;
     }
     let result = |pc: u32| {
@@ -145,13 +147,63 @@ fn first_look(
     let is_live = |r: &RegId| own.iter().any(|e| live.before(*e, *r));
     let theirs = inside.written(kernel, Pc(reached));
     let both = written.iter().chain(&theirs);
-    let after: FxHashSet<RegId> = both.copied().filter(is_live).collect();
+    let own_result = |r: &RegId| is_live(r) && !apart.contains(r);
+    let after: FxHashSet<RegId> = both.copied().filter(own_result).collect();
     let of_result = |r: &RegId| result(pc.0).contains(r) && result(reached).contains(r);
     after.iter().all(of_result).then(|| Await {
         is_used: !after.is_empty(),
         body,
         polls,
     })
+}
+
+/// Registers that are written between a first look and the loop, on every way and whatever the look found.
+fn on_both_ways(
+    kernel: &Kernel,
+    pc: Pc,
+    body: &FxHashSet<u32>,
+    inside: &FxHashSet<u32>,
+) -> FxHashSet<RegId> {
+    let before: Vec<u32> = body.difference(inside).copied().collect();
+    let inst = |at: &u32| &kernel.insts[*at as usize];
+    let mut out: FxHashSet<RegId> = FxHashSet::default();
+    // Where nothing branches before the loop, all of it is executed.
+    let branches = |at: &u32| inst(at).guard.is_some() || matches!(inst(at).op, Op::Brx { .. });
+    if before.iter().any(branches) {
+        return out;
+    }
+    let mut made: FxHashSet<RegId> = FxHashSet::default();
+    defs(&kernel.insts[pc.0 as usize].op, |r| {
+        made.insert(r);
+    });
+    loop {
+        let count = made.len();
+        for at in &before {
+            let mut of_it = false;
+            uses(inst(at), |r| of_it |= made.contains(&r));
+            if of_it {
+                defs(&inst(at).op, |r| {
+                    made.insert(r);
+                });
+            }
+        }
+        if made.len() == count {
+            break;
+        }
+    }
+    for at in &before {
+        defs(&inst(at).op, |r| {
+            out.insert(r);
+        });
+    }
+    // The loop itself must not write them again.
+    for at in inside {
+        defs(&inst(at).op, |r| {
+            out.remove(&r);
+        });
+    }
+    out.retain(|r| !made.contains(r));
+    out
 }
 
 /// Two loads that do the same; whether to the same word, the simulator looks.

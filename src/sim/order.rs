@@ -334,14 +334,18 @@ impl Machine<'_> {
                 self.team.name(b)
             );
             let count = f.count;
-            let sizes = [f.earlier.pc, f.later.pc].map(|pc| self.access_bytes(pc));
-            let strong = f.earlier.kind.strong() && f.later.kind.strong() && sizes[0] == sizes[1];
+            let strong = self.is_followed(&f);
             match self.weakened(&f) {
                 // Looked at word by word.
                 Some(Conflict::Strong | Conflict::ByExit) if strong && self.strong.on => {}
                 None => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
+                    });
+                }
+                Some(Conflict::Race) if self.strong.coarse => {
+                    self.unknown(UnknownKind::Undecided, sites, || {
+                        format!("{what}: too many fences to follow what they order")
                     });
                 }
                 Some(Conflict::Race) => {
@@ -547,7 +551,7 @@ impl Machine<'_> {
         }
     }
 
-    fn access_bytes(&self, pc: Pc) -> u32 {
+    pub fn access_bytes(&self, pc: Pc) -> u32 {
         match &self.inst(pc).op {
             Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
                 access.ty.bits() / 8

@@ -221,6 +221,7 @@ impl Machine<'_> {
         if !kind.strong() || !self.fences.present {
             return;
         }
+        self.strong.conditional |= targets.iter().any(|t| t.cond.is_some());
         for t in targets.iter().filter(|t| t.cond.is_none()) {
             let tid = Tid((w * LANES + t.lane) as u32);
             let off = t.off as u64;

@@ -89,16 +89,25 @@ impl Machine<'_> {
         taken as usize
     }
 
-    /// The word of a step, and what it holds.
-    fn word_of(&mut self, h: &Waiting) -> Option<(Key, u64)> {
+    /// The word of a step, what it holds, and how often it was written.
+    fn word_of(&mut self, h: &Waiting) -> Option<(Key, (u64, usize))> {
         let (key, bytes) = self.held_at(h.w, h.lane, h.pc)?;
-        Some((key, self.word_at(key, bytes, h.pc)?))
+        let writes = self
+            .strong
+            .locations
+            .get(&key)
+            .map_or(0, |l| l.writes.len());
+        Some((key, (self.word_at(key, bytes, h.pc)?, writes)))
     }
 
     /// The steps that can come before or after one without a difference, with what their words hold after it.
-    fn that_change_places(&mut self, a: Waiting, others: &[Waiting]) -> Vec<(Waiting, u64)> {
+    fn that_change_places(
+        &mut self,
+        a: Waiting,
+        others: &[Waiting],
+    ) -> Vec<(Waiting, (u64, usize))> {
         let mut out = Vec::new();
-        let Some((key, v)) = self.word_of(&a) else {
+        let Some((key, (v, count))) = self.word_of(&a) else {
             return out;
         };
         let waits = |m: &Self, h: &Waiting| m.strong.awaits.by_access.contains_key(&h.pc);
@@ -128,7 +137,7 @@ impl Machine<'_> {
             if let (Some((one, a_second)), Some((two, b_second))) = second
                 && (one, &a_second, &b_second) == (two, &class_a, &class_b)
             {
-                out.push((*b, after_a));
+                out.push((*b, (after_a, count + 1)));
             }
         }
         out
@@ -177,6 +186,7 @@ impl Machine<'_> {
         }
         let mut steps = std::mem::take(&mut self.strong.held.steps);
         let mut locations = self.strong.locations.values();
+        steps.doubtful = self.strong.doubtful;
         steps.waited = locations.any(|l| l.reads.iter().any(|r| r.waited));
         Some(steps)
     }

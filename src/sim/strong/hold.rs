@@ -81,6 +81,8 @@ pub struct Steps {
     pub redundant: bool,
     /// Some thread waited for another.
     pub waited: bool,
+    /// A read gave an old value that a `fence.sc` on either side may exclude.
+    pub doubtful: bool,
 }
 
 /// What a run is to choose.
@@ -107,7 +109,7 @@ pub struct Held {
     /// The write before it is what lets it go on.
     pub enabled: bool,
     /// The last step that was chosen, and those that could as well have come before it, with what their words held.
-    pub last: Option<(Waiting, Vec<(Waiting, u64)>)>,
+    pub last: Option<(Waiting, Vec<(Waiting, (u64, usize))>)>,
     /// The choices to make first.
     pub plan: Vec<u32>,
     /// The choices that were made.
@@ -127,7 +129,8 @@ impl Held {
                 }
                 _ => false,
             };
-            waits.contains_key(&Pc(pc)) || strong && used[pc as usize]
+            let reads = matches!(inst.op, Op::Ld { .. });
+            waits.contains_key(&Pc(pc)) || strong && (reads || used[pc as usize])
         });
         Held {
             stops: stops.collect(),
@@ -462,6 +465,18 @@ impl Machine<'_> {
         out
     }
 
+    /// An old value is doubtful if its reader executed a `fence.sc` before, and one who overwrote it did after that.
+    fn note_doubt(&mut self, key: &Key, observed: Option<usize>, t: Tid) {
+        let Some(l) = self.strong.locations.get(key) else {
+            return;
+        };
+        let later = observed.map_or(0, |i| i + 1);
+        let count = |t: Tid| self.strong.sequential.get(&t).copied().unwrap_or(0);
+        let missed = l.writes.iter().skip(later);
+        let after = missed.filter(|w| count(w.by.who) > w.fences).count();
+        self.strong.doubtful |= after > 0 && count(t) > 0;
+    }
+
     /// Makes the step that a lane is held at; what it does is known.
     pub fn grant(&mut self, w: usize, lane: usize, pc: Pc, ready: Ready) -> Result<(), Stop> {
         let t = Tid((w * LANES + lane) as u32);
@@ -497,6 +512,7 @@ impl Machine<'_> {
                             n => self.choose(&vec![(pc, who); n]),
                         };
                         (value, observed) = (ends[i].0, Some(ends[i].1));
+                        self.note_doubt(&key, ends[i].1, t);
                     }
                     Observed::Open(n) => {
                         let l = &self.strong.locations[&key];

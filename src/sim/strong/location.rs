@@ -50,6 +50,10 @@ pub struct Write {
     pub scope: Scope,
     /// What a reader of it learns.
     pub heads: Vec<Head>,
+    /// What the `fence.sc` before it know.
+    pub sequential: Vec<Head>,
+    /// How many `fence.sc` its thread had executed.
+    pub fences: u32,
     /// The driver chose its place among others.
     pub chosen: bool,
     /// The write before it happens before it.
@@ -187,48 +191,29 @@ impl Machine<'_> {
             0 => Vec::new(),
             n => heads_of(self, n - 1),
         };
-        let mut after = n;
-        if reads {
-            let used = !matches!(e.kind, Kind::Atomic { used: false, .. });
-            // An update whose old value nobody uses comes at any place among others.
-            if used {
-                let learned = match self.strong.held.observed.take() {
-                    Some(i) if waits => {
-                        after = i.map_or(0, |i| i + 1);
-                        i.map_or(Vec::new(), |i| heads_of(self, i))
-                    }
-                    _ => heads.clone(),
-                };
-                self.observe(e, &learned);
-            }
-            let waited = granted && in_loop.is_some() && !writes;
-            let only_ends = waited && in_loop == Some(false);
-            let place = (t.0 as usize / LANES, t.0 as usize % LANES);
-            let ends = match only_ends {
-                true => self.snapshot_of(place, e.pc),
-                false => None,
-            };
-            if let Some(l) = self.strong.locations.get_mut(&e.key)
-                && used
-            {
-                l.reads.push(Read {
-                    by,
-                    pc: e.pc,
-                    scope: e.scope,
-                    after,
-                    waited,
-                    chosen: waited && !only_ends,
-                    ends,
-                });
-            }
+        // An update whose old value nobody uses comes at any place among others.
+        if reads && !matches!(e.kind, Kind::Atomic { used: false, .. }) {
+            self.read_word(e, (n, granted, writes), by, &heads);
         }
         if !writes {
             return;
         }
+        let mut sequential = self.sequential(t);
+        if matches!(e.kind, Kind::Atomic { .. })
+            && let Some(w) = self.strong.locations[&e.key].writes.last()
+        {
+            for h in w.sequential.clone() {
+                add_head(&mut sequential, h);
+            }
+        }
+        let fences = self.strong.sequential.get(&t).copied().unwrap_or(0);
         let released = self.released(e);
         if !matches!(e.kind, Kind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
-            let own = n > 0 && self.strong.locations[&e.key].writes[n - 1].by.who == e.who;
+            let own = self.strong.locations[&e.key]
+                .writes
+                .last()
+                .is_some_and(|w| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. }));
             if !own {
                 heads.clear();
             }
@@ -236,7 +221,6 @@ impl Machine<'_> {
         for h in released {
             add_head(&mut heads, h);
         }
-        let by = self.at_now(t);
         if let Some(l) = self.strong.locations.get_mut(&e.key) {
             l.writes.push(Write {
                 by,
@@ -246,9 +230,56 @@ impl Machine<'_> {
                 before,
                 scope: e.scope,
                 heads,
+                sequential,
+                fences,
                 chosen: granted,
                 follows,
                 last,
+            });
+        }
+    }
+
+    /// The reading half of an access: what it observes, and what the write of another thread may come to change.
+    fn read_word(
+        &mut self,
+        e: &Event,
+        (n, granted, writes): (usize, bool, bool),
+        by: At,
+        heads: &[Head],
+    ) {
+        let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
+        let mut after = n;
+        let mut learned = heads.to_vec();
+        if let Some(i) = self.strong.held.observed.take().filter(|_| granted) {
+            after = i.map_or(0, |i| i + 1);
+            let l = &self.strong.locations[&e.key];
+            learned = i.map_or(Vec::new(), |i| l.writes[i].heads.clone());
+        }
+        self.observe(e, &learned);
+        let l = &self.strong.locations[&e.key];
+        let seen = after.checked_sub(1);
+        let fences = seen.map_or(Vec::new(), |i| l.writes[i].sequential.clone());
+        let heard = self.heard(e.who, &fences, e.scope);
+        if !heard.is_empty() {
+            let at = self.at_now(e.who);
+            self.strong.observed.push((at, heard));
+        }
+        let waited = granted && in_loop.is_some() && !writes;
+        let only_ends = waited && in_loop == Some(false);
+        let place = (e.who.0 as usize / LANES, e.who.0 as usize % LANES);
+        let ends = match only_ends {
+            true => self.snapshot_of(place, e.pc),
+            false => None,
+        };
+        if let Some(l) = self.strong.locations.get_mut(&e.key) {
+            l.reads.push(Read {
+                by,
+                pc: e.pc,
+                scope: e.scope,
+                after,
+                waited,
+                chosen: waited && !only_ends,
+                ends,
             });
         }
     }
@@ -275,7 +306,19 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            if both_chosen || self.write_is_known(&e.key, i, t) {
+            if self.write_is_known(&e.key, i, t) {
+                continue;
+            }
+            if both_chosen {
+                let (by, fences) = (
+                    self.strong.locations[&e.key].writes[i].by.who,
+                    self.strong.locations[&e.key].writes[i].fences,
+                );
+                let own = self.strong.sequential.get(&t).copied().unwrap_or(0);
+                for (t, fences) in [(by, fences), (t, own)] {
+                    let words = self.strong.contended.entry((t, fences)).or_default();
+                    words.insert(e.key, e.pc);
+                }
                 continue;
             }
             let w = &self.strong.locations[&e.key].writes[i];
@@ -529,7 +572,7 @@ fn commutes(a: &Kind, b: &Kind) -> bool {
 }
 
 /// Adds what a release publishes to what a word carries on.
-fn add_head(heads: &mut Vec<Head>, h: Head) {
+pub fn add_head(heads: &mut Vec<Head>, h: Head) {
     // In the scope of the device it is of no matter who releases.
     let alike = |o: &&mut Head| o.scope == h.scope && (o.from == h.from || h.scope >= Scope::Gpu);
     match heads.iter_mut().find(alike) {

@@ -39,6 +39,9 @@ pub mod location;
 
 pub use location::{Key, Location};
 
+/// Words of the clocks of fences that are looked through for one write.
+const MAX_SEQUENTIAL: u64 = 1 << 22;
+
 /// A thread and a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
@@ -91,6 +94,20 @@ pub struct Strong {
     pub troubles: BTreeMap<(Pc, Pc), Trouble>,
     /// Pairs of which one has a scope that does not hold the other's thread.
     pub narrow: BTreeMap<(Pc, Pc), Trouble>,
+    /// Each `fence.sc`: when, in which scope, and what its thread knew.
+    fences: Vec<(At, Head)>,
+    /// Each strong read of a write that such fences come before: what they know.
+    pub observed: Vec<(At, Vec<Head>)>,
+    /// There were too many fences to follow what they order, so that nothing is a race for certain.
+    pub coarse: bool,
+    /// How many `fence.sc` each thread has executed.
+    pub sequential: FxHashMap<Tid, u32>,
+    /// The words that a thread updates, between two such fences, at a place that was chosen among unordered ones.
+    pub contended: BTreeMap<(Tid, u32), BTreeMap<Key, Pc>>,
+    /// Some strong access happens under a condition on data, so that its word was not looked at.
+    pub conditional: bool,
+    /// A read gave an old value that a `fence.sc` on either side may exclude.
+    pub doubtful: bool,
     /// Lanes that are held, and the choices so far.
     pub held: hold::Held,
 }
@@ -209,6 +226,21 @@ impl Machine<'_> {
         }
     }
 
+    /// True for a pair of strong accesses that was looked at word by word.
+    pub fn is_followed(&self, f: &super::race::Finding) -> bool {
+        let (a, b) = (f.earlier.pc, f.later.pc);
+        let by_thread = |pc: Pc| {
+            let op = &self.inst(pc).op;
+            matches!(op, Op::Ld { .. } | Op::St { .. } | Op::Atom { .. })
+        };
+        let strong = f.earlier.kind.strong() && f.later.kind.strong();
+        strong
+            && self.access_bytes(a) == self.access_bytes(b)
+            && by_thread(a)
+            && by_thread(b)
+            && !self.strong.conditional
+    }
+
     /// What a thread learns of heads by an acquire of a scope.
     fn heard(&self, t: Tid, heads: &[Head], scope: Scope) -> Vec<Head> {
         let hears = |h: &&Head| self.holds(scope, t, h.from) && self.holds(h.scope, h.from, t);
@@ -223,6 +255,11 @@ impl Machine<'_> {
 
     /// A thread executes a fence.
     pub fn strong_fence(&mut self, t: Tid, sem: Sem, scope: Scope) {
+        let before = self.at_now(t);
+        if sem == Sem::Sc {
+            *self.strong.sequential.entry(t).or_default() += 1;
+            self.acquire_sequential(t, scope);
+        }
         if sem != Sem::Release {
             let seen = self.strong.seen.get(&t).cloned().unwrap_or_default();
             self.acquire_heads(t, &seen, scope);
@@ -232,14 +269,46 @@ impl Machine<'_> {
         }
         if sem != Sem::Acquire {
             let known = self.order.clocks.release(t);
-            let last = self.strong.fenced.entry(t).or_default();
-            last.retain(|h| h.scope > scope);
-            last.push(Head {
+            let head = Head {
                 from: t,
                 scope,
                 known,
-            });
+            };
+            if sem == Sem::Sc {
+                self.strong.fences.push((before, head.clone()));
+            }
+            let last = self.strong.fenced.entry(t).or_default();
+            last.retain(|h| h.scope > scope);
+            last.push(head);
         }
+    }
+
+    /// A `fence.sc` comes after each other one that comes before a strong write which a strong read before this
+    /// fence observed: the other way round, the read would come before what it observed.
+    fn acquire_sequential(&mut self, t: Tid, scope: Scope) {
+        let observed = std::mem::take(&mut self.strong.observed);
+        for (at, heads) in &observed {
+            if at.who == t || self.knows(t, *at) {
+                self.acquire_heads(t, heads, scope);
+            }
+        }
+        self.strong.observed = observed;
+    }
+
+    /// What the `fence.sc` that come before a write of a thread know.
+    fn sequential(&mut self, t: Tid) -> Vec<Head> {
+        let size = self.strong.fences.len() as u64 * u64::from(self.order.clocks.shape().threads());
+        if size > MAX_SEQUENTIAL {
+            self.strong.coarse = true;
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for (at, head) in &self.strong.fences {
+            if at.who == t || self.knows(t, *at) {
+                location::add_head(&mut out, head.clone());
+            }
+        }
+        out
     }
 
     /// What a write of a thread releases.
@@ -275,6 +344,13 @@ impl Machine<'_> {
 
     /// Turns what is open between strong accesses into findings.
     pub fn report_strong(&mut self) {
+        let contended = std::mem::take(&mut self.strong.contended);
+        for ((t, _), words) in contended.into_iter().filter(|(_, words)| words.len() > 1) {
+            let all: Vec<(Key, Pc)> = words.into_iter().collect();
+            let why = "no fence.sc separates this thread's updates of two words, so that others \
+                       may see them in another order";
+            self.open_pair(all[0].0, (all[0].1, t), (all[1].1, t), why);
+        }
         let narrow = std::mem::take(&mut self.strong.narrow);
         let troubles = std::mem::take(&mut self.strong.troubles);
         let kinds = narrow.into_values().map(|t| (t, true));
