@@ -54,7 +54,9 @@ struct Group {
 
 /// Accesses of the same kind under one condition in one interval between barriers, whose offsets differ by constants.
 fn grouped(p: &Prover) -> Vec<Group> {
-    let mut alike: Vec<(Id, usize, Vec<(i64, Accessed)>)> = Vec::new();
+    /// The part that symbols give, the interval, and accesses by what constants add.
+    type Alike = (Id, usize, Vec<(i64, Accessed)>);
+    let mut alike: Vec<Alike> = Vec::new();
     for a in &p.w.out.accesses {
         if matches!(p.w.out.objects[a.object as usize], Object::Local(_)) {
             continue;

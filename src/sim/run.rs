@@ -523,7 +523,7 @@ impl Machine<'_> {
         out.unknowns = found.unknowns.into_values().collect();
         out.obligations = std::mem::take(&mut self.pending);
         out.conditionals = std::mem::take(&mut self.conditionals);
-        out.stats = self.stats.clone();
+        out.stats = self.stats;
         out.executed = std::mem::take(&mut self.executed);
         out.taken = std::mem::take(&mut self.taken);
         out.gathers = std::mem::take(&mut self.gathers).into_list();

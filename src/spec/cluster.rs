@@ -36,7 +36,7 @@ impl LaunchSpec {
             });
         }
         let grid = self.grid.unwrap_or(cluster);
-        if (0..3).any(|i| grid[i] % cluster[i] != 0) {
+        if (0..3).any(|i| !grid[i].is_multiple_of(cluster[i])) {
             return Err(SpecError::ClusterInGrid {
                 cluster: show(cluster),
                 grid: show(grid),

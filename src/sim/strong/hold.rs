@@ -94,6 +94,9 @@ pub struct Plan {
     pub first: Vec<u32>,
 }
 
+/// A lane that could as well have stepped, with what its word held.
+pub type Beside = (Waiting, (u64, usize));
+
 /// Lanes that are held, and the choices so far.
 #[derive(Debug, Default)]
 pub struct Held {
@@ -109,7 +112,7 @@ pub struct Held {
     /// The write before it is what lets it go on.
     pub enabled: bool,
     /// The last step that was chosen, and those that could as well have come before it, with what their words held.
-    pub last: Option<(Waiting, Vec<(Waiting, (u64, usize))>)>,
+    pub last: Option<(Waiting, Vec<Beside>)>,
     /// The choices to make first.
     pub plan: Vec<u32>,
     /// The choices that were made.
