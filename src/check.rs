@@ -17,6 +17,7 @@ use crate::answer::{
     WarningKind,
 };
 use crate::bits;
+use crate::certificate::{self, Draft};
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::formula;
@@ -54,8 +55,17 @@ pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let specs: Vec<Vec<KernelSpec>> = specs.collect::<Result<_, _>>()?;
     let specs = specs.concat();
     let limits = limits(&options, start);
-    if options.rounding > 0 {
-        one_launch_each(&specs, "--rounding")?;
+    let alone = [
+        (options.rounding > 0, "--rounding"),
+        (options.certificate, "--certificate"),
+    ];
+    if options.certificate && (formula.is_some() || options.bits) {
+        let message =
+            "a certificate is of two kernels over the reals: neither --formula nor --bits has one";
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
+    for (_, flag) in alone.into_iter().filter(|(asked, _)| *asked) {
+        one_launch_each(&specs, flag)?;
     }
 
     let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
@@ -216,6 +226,7 @@ impl Asked<'_> {
         let (mut simulated, [reference, optimized]) = self.simulated(&ran, self.run(&sides)?);
         let stats = [reference.stats, optimized.stats];
         let clean = [reference.into_clean(true), optimized.into_clean(true)];
+        let mut draft = None;
         let (mut decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
                 simulated
@@ -235,6 +246,10 @@ impl Asked<'_> {
                 } else {
                     let shadow =
                         (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
+                    draft = self
+                        .options
+                        .certificate
+                        .then(|| Draft::new([&reference, &optimized], &setup.arrays));
                     let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                     simulated.found.add_decision(&d);
                     simulated.found.add_beyond(&d);
@@ -270,7 +285,11 @@ impl Asked<'_> {
             simulated.found.unknown.extend(missing);
         }
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
-        let report = self.report(setup, simulated, decision, refuted);
+        let mut report = self.report(setup, simulated, decision, refuted);
+        if self.options.certificate {
+            let kernels: Vec<&Kernel> = self.lowered.iter().map(|l| &l.kernel).collect();
+            report.certificate = Some(certificate::of(draft, &report, setup, &kernels));
+        }
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
         Ok((report, if is_open { otherwise } else { whatever }))
     }
@@ -340,8 +359,12 @@ impl Asked<'_> {
         let of: Vec<(&Kernel, &Resolved)> =
             launches.iter().map(|l| (l.kernel, l.resolved)).collect();
         let of = (&of[..], &self.options.sizes);
-        formula::expand(&written.formula, of, &is_wanted, self.limits)
-            .map_err(|troubles| input::wrong(&written.source, &troubles))
+        let mut out = formula::expand(&written.formula, of, &is_wanted, self.limits)
+            .map_err(|troubles| input::wrong(&written.source, &troubles))?;
+        if let Some(launch) = launches.first() {
+            bounds::note_premises(&mut out, launch.arrays);
+        }
+        Ok(out)
     }
 
     /// What the runs found, and what each left.

@@ -661,6 +661,7 @@ impl CheckArgs {
             only: p.only.clone(),
             bits: self.bits.then_some(true),
             rounding: self.numbers.rounding,
+            certificate: self.numbers.certificate.is_some().then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }

@@ -47,6 +47,7 @@
 //! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
 //! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
 //! * [`bits`]: whether two runs leave the same bits.
+//! * `certificate`: what a proof was of, for a program that shares no code with this one to check.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`any`]: one kernel in every launch: small launches that are run, and two arbitrary threads for the rest.
 //! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
@@ -70,6 +71,7 @@ pub mod answer;
 pub mod any;
 pub mod bits;
 mod cases;
+mod certificate;
 pub mod check;
 pub mod classes;
 pub mod decide;

@@ -296,13 +296,22 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         layers.push(flags);
         Ok(layers)
     };
+    let checks = commands().filter_map(|c| match c {
+        Command::Check(a) => Some(&a.numbers),
+        _ => None,
+    });
+    number_args::apart(checks)?;
     let bar = spinner(name);
     let judge = |i: usize| {
         let layers = asked(i)?;
         let layers: Vec<&Settings> = layers.iter().collect();
         let layers = Layers(&layers);
         match &lines[i].cli.command {
-            Command::Check(_) => Ok(Answer::from(check::check(layers, &files)?)),
+            Command::Check(a) => {
+                let mut report = check::check(layers, &files)?;
+                a.numbers.write_certificate(&mut report)?;
+                Ok(Answer::from(report))
+            }
             Command::Slack(_) => Ok(Answer::from(slack::slack(layers, &files)?)),
             Command::Classes(_) => Ok(Answer::from(classes::classes(layers, &files)?)),
             Command::Rows(_) => {

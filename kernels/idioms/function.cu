@@ -4,7 +4,7 @@
 #define TYPE float
 #endif
 #ifdef POSITIVE
-#define ARGUMENT exp2f(a[0] * b[0])
+#define ARGUMENT (TYPE)exp2f((float)(a[0] * b[0]))
 #else
 #define ARGUMENT a[0] * b[0]
 #endif

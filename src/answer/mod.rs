@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub mod bits;
+pub mod certificate;
 pub mod compare;
 pub mod coverage;
 pub mod determinism;
@@ -25,6 +26,7 @@ pub mod slack;
 pub mod verdict;
 
 pub use bits::{Class, RowLaunch, Rows};
+pub use certificate::CertificateMade;
 pub use compare::{
     Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
     Written,
@@ -138,6 +140,9 @@ pub struct Report {
     /// What rounding does to the outputs, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<Rounding>,
+    /// The certificate, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateMade>,
     /// Counts and times.
     pub stats: Stats,
     /// The conditions that the runs came to, while the report is being made.

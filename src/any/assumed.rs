@@ -1,6 +1,6 @@
 //! What holds of every launch that the question is about, as conditions on machine words.
 
-use super::expr::{Id, Order};
+use super::expr::{Id, Node, Order};
 use super::facts::{Arith, Claim, Relation, Size, SizeFact, Step};
 use super::launches::Freedom;
 use super::state::Walk;
@@ -51,7 +51,15 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
         let next = match *step {
             Step::Number(n) => (w.e.constant(i64::try_from(n).ok()? as u64, 64), n.abs()),
             Step::Size(s @ Size::Block(_)) => (size_word(w, s), 1 << 10),
-            Step::Size(s) => (size_word(w, s), 1 << 31),
+            Step::Size(s @ Size::Grid(_)) => (size_word(w, s), 1 << 31),
+            Step::Size(s @ Size::Param(_)) => {
+                let x = size_word(w, s);
+                let bits = match *w.e.node(x) {
+                    Node::Signed(inner) => w.e.width(inner),
+                    _ => 64,
+                };
+                (x, 1 << (bits - 1))
+            }
             Step::Binary(op, a, b) => {
                 let ((x, n), (y, k)) = (known[a], known[b]);
                 match op {
@@ -79,8 +87,9 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
                 }
             }
         };
-        if next.1 >= 1 << 63 {
-            // Products of three sizes and more are left to the search.
+        // A word of 64 bits is a number as it is; sums and products that may leave it are left to the search.
+        let alone = matches!(step, Step::Size(_) | Step::Number(_));
+        if next.1 >= 1 << 63 && !(alone && next.1 == 1 << 63) {
             return None;
         }
         known.push(next);

@@ -1,12 +1,11 @@
 //! Do threads come to each barrier together?
 
-use super::expr::{Id, Level};
+use super::expr::{Id, Level, Order};
 use super::gates::Model;
 use super::prover::Prover;
 use super::threads::Relation;
 use crate::answer::UnknownKind;
 use crate::kernel::Pc;
-use crate::term::BitsOp;
 
 /// Barriers and operations of whole warps are met by all threads that have not ended, or by none.
 pub(super) fn barriers(p: &mut Prover) {
@@ -50,9 +49,14 @@ pub(super) fn barriers(p: &mut Prover) {
         }
         let goes_on = summary.goes_on.unwrap_or_else(|| p.w.e.truth(true));
         let before = summary.before.unwrap_or_else(|| p.w.e.truth(true));
+        let among = if only_warps {
+            Among::Warp(None)
+        } else {
+            Among::Cta
+        };
         let mut around = p.w.flow.around(p.w.flow.loops[l].header);
         around.retain(|x| loops_with_barrier.contains(x));
-        if let Err(model) = together_or_not(p, (before, goes_on), &around, only_warps, None) {
+        if let Err(model) = together_or_not(p, (before, goes_on), &around, among, None) {
             p.leave_open(
                 UnknownKind::Undecided,
                 "threads may go through different numbers of iterations of a loop with a barrier",
@@ -77,12 +81,17 @@ pub(super) fn barriers(p: &mut Prover) {
             }
         }
         let exempt = b.loops.is_empty() && !b.warp;
+        let among = if b.warp {
+            Among::Warp(b.mask)
+        } else {
+            Among::Cta
+        };
         let truth = p.w.e.truth(true);
         if let Err(model) = together_or_not(
             p,
             (truth, b.guard),
             &b.loops,
-            b.warp,
+            among,
             exempt.then_some(&comes),
         ) {
             let what = match b.warp {
@@ -94,43 +103,55 @@ pub(super) fn barriers(p: &mut Prover) {
     }
 }
 
-/// Whether no two threads of a CTA (or warp) differ in a condition, given another. With `comes` a thread may differ for
-/// which none of these conditions holds.
+/// Who has to differ in nothing: the threads of a CTA, the lanes of a warp, or those of them that a mask of the first names.
+#[derive(Clone, Copy)]
+enum Among {
+    Cta,
+    Warp(Option<Id>),
+}
+
+/// Whether no two threads differ in a condition, given another. With `comes` a thread may differ for which none of these
+/// conditions holds.
 fn together_or_not(
     p: &mut Prover,
     (given, condition): (Id, Id),
     loops: &[usize],
-    warp: bool,
+    among: Among,
     comes: Option<&Vec<Id>>,
 ) -> Result<(), Option<Model>> {
-    if p.w
-        .e
-        .literals(condition)
-        .iter()
-        .all(|c| p.w.e.level(*c) <= Level::Cta)
-    {
+    let uniform = |p: &Prover, id: Id| {
+        let all = p.w.e.literals(id);
+        all.iter().all(|c| p.w.e.level(*c) <= Level::Cta)
+    };
+    let mask = match among {
+        Among::Cta | Among::Warp(None) => p.w.e.truth(true),
+        Among::Warp(Some(mask)) => mask,
+    };
+    if uniform(p, condition) && uniform(p, mask) {
         return Ok(());
     }
-    let rank = {
-        let s = p.w.sizes;
-        s.rank(&mut p.w.e)
-    };
+    let sizes = p.w.sizes;
+    let rank = sizes.rank(&mut p.w.e);
     let mut any = p.w.e.truth(comes.is_none());
     for c in comes.into_iter().flatten() {
         any = p.w.e.or(any, *c);
     }
-    let ids = vec![given, condition, rank, any];
+    let ids = vec![given, condition, rank, any, mask];
     let (there, known) = p.second(&ids, &Relation::Within(loops.to_vec()));
-    let not = p.w.e.not(there[1]);
-    let mut conditions = vec![given, there[0], condition, not, there[3]];
-    if warp {
-        let five = p.w.e.constant(5, 32);
-        let (x, y) = (
-            p.w.e.word(BitsOp::LShr, rank, five),
-            p.w.e.word(BitsOp::LShr, there[2], five),
-        );
-        conditions.push(p.w.e.compare(super::expr::Order::Equal, x, y));
+    let mut differ = p.w.e.not(there[1]);
+    let mut conditions = vec![given, there[0], condition, there[3]];
+    if let Among::Warp(mask) = among {
+        conditions.push(p.same_warp(rank, there[2]));
+        if let Some(mask) = mask {
+            let low = p.w.e.constant(31, 32);
+            let lane = p.w.e.and(there[2], low);
+            conditions.push(p.w.names_lane(mask, lane));
+            let same = p.w.e.compare(Order::Equal, mask, there[4]);
+            let other = p.w.e.not(same);
+            differ = p.w.e.or(differ, other);
+        }
     }
+    conditions.push(differ);
     conditions.extend(known);
     p.never(&conditions)
 }

@@ -20,48 +20,144 @@ use super::threads::Relation;
 use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::Pc;
 
-/// Pairs of accesses.
+/// Pairs of accesses: those that stand beside each other are looked at as one, and one by one only where that is not shown.
 pub(super) fn accesses(p: &mut Prover) {
-    let all = p.w.out.accesses.clone();
-    let mut pairs = 0;
-    let mut told: Vec<(Pc, Pc)> = Vec::new();
-    for (i, a) in all.iter().enumerate() {
-        for b in &all[i..] {
-            let object = p.w.out.objects[a.object as usize];
-            if a.object != b.object || !conflict(a.does, b.does) || told.contains(&(a.pc, b.pc)) {
+    let groups = grouped(p);
+    let mut asked = Asked::default();
+    for (i, a) in groups.iter().enumerate() {
+        for b in &groups[i..] {
+            if a.whole.object != b.whole.object || !conflict(a.whole.does, b.whole.does) {
                 continue;
             }
-            if told.len() >= MAX_OPEN {
-                return;
+            let alone = a.members.len() == 1 && b.members.len() == 1;
+            if !alone && asked.goes_on(p, &a.whole) && apart_always(p, &a.whole, &b.whole).is_ok() {
+                continue;
             }
-            pairs += 1;
-            if pairs > MAX_PAIRS || p.subject.limits.reached().is_some() {
-                p.leave_open(
-                    UnknownKind::Limit,
-                    "there are too many pairs of accesses",
-                    &[a.pc],
-                    None,
-                );
-                return;
-            }
-            let open = within(p, a, b).and_then(|()| match object {
-                Object::Array(_) => between(p, a, b),
-                Object::Shared(_) | Object::Dynamic | Object::Local => Ok(()),
-            });
-            if let Err(model) = open {
-                told.push((a.pc, b.pc));
-                let what =
-                    "two threads may access the same bytes without order, and one of them writes";
-                p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
-                let facts = hints::against_wrap(
-                    &mut p.w,
-                    &p.subject.freedom.ints,
-                    &[a.offset, b.offset],
-                    &[a.guard, b.guard],
-                );
-                p.suggest(facts.into_iter().next());
+            for (k, x) in a.members.iter().enumerate() {
+                let from = if a.whole.at == b.whole.at { k } else { 0 };
+                for y in &b.members[from..] {
+                    if !asked.goes_on(p, x) {
+                        return;
+                    }
+                    asked.pair(p, x, y);
+                }
             }
         }
+    }
+}
+
+/// Accesses of one thread that nothing stands between, to bytes beside each other.
+struct Group {
+    whole: Accessed,
+    members: Vec<Accessed>,
+}
+
+/// Accesses of the same kind under one condition in one interval between barriers, whose offsets differ by constants.
+fn grouped(p: &Prover) -> Vec<Group> {
+    let mut alike: Vec<(Id, usize, Vec<(i64, Accessed)>)> = Vec::new();
+    for a in &p.w.out.accesses {
+        if matches!(p.w.out.objects[a.object as usize], Object::Local(_)) {
+            continue;
+        }
+        let interval = p.w.out.barriers.iter().filter(|b| b.at < a.at).count();
+        let (base, at) = p.w.e.displaced(a.offset);
+        let found = alike.iter_mut().find(|(other, n, list)| {
+            let first = &list[0].1;
+            (*other, *n) == (base, interval)
+                && (first.object, first.guard, first.does) == (a.object, a.guard, a.does)
+                && first.loops == a.loops
+        });
+        match found {
+            Some((_, _, list)) => list.push((at, a.clone())),
+            None => alike.push((base, interval, vec![(at, a.clone())])),
+        }
+    }
+    let mut out: Vec<Group> = Vec::new();
+    for (_, _, mut list) in alike {
+        list.sort_by_key(|(at, a)| (*at, a.at));
+        let mut end = i64::MIN;
+        for (n, (at, a)) in list.into_iter().enumerate() {
+            let next = at.saturating_add(i64::from(a.bytes));
+            match out.last_mut() {
+                Some(group) if n > 0 && at <= end => {
+                    let more = (next - end).max(0) as u32;
+                    group.whole.bytes = group.whole.bytes.saturating_add(more);
+                    group.whole.value = None;
+                    group.members.push(a);
+                }
+                _ => out.push(Group {
+                    whole: a.clone(),
+                    members: vec![a],
+                }),
+            }
+            end = end.max(next);
+        }
+    }
+    out.sort_by_key(|g| g.whole.at);
+    out
+}
+
+/// Questions that were asked, and those that are open.
+#[derive(Default)]
+struct Asked {
+    pairs: usize,
+    told: Vec<(Pc, Pc)>,
+}
+
+impl Asked {
+    /// Whether another pair is looked at.
+    fn goes_on(&mut self, p: &mut Prover, a: &Accessed) -> bool {
+        if self.told.len() >= MAX_OPEN {
+            return false;
+        }
+        self.pairs += 1;
+        let ended = self.pairs > MAX_PAIRS || p.subject.limits.reached().is_some();
+        if ended {
+            let what = "there are too many pairs of accesses";
+            p.leave_open(UnknownKind::Limit, what, &[a.pc], None);
+            // Nothing more is asked.
+            self.told.resize(MAX_OPEN, (a.pc, a.pc));
+        }
+        !ended
+    }
+
+    fn pair(&mut self, p: &mut Prover, a: &Accessed, b: &Accessed) {
+        if self.told.contains(&(a.pc, b.pc)) {
+            return;
+        }
+        let Err(model) = apart_always(p, a, b) else {
+            return;
+        };
+        self.told.push((a.pc, b.pc));
+        let what = "two threads may access the same bytes without order, and one of them writes";
+        p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
+        let facts = hints::against_wrap(
+            &mut p.w,
+            &p.subject.freedom.ints,
+            &[a.offset, b.offset],
+            &[a.guard, b.guard],
+        );
+        p.suggest(facts.into_iter().next());
+    }
+}
+
+/// Whether two threads never have these accesses without order at the same bytes.
+fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model>> {
+    if let Err(model) = within(p, a, b) {
+        // Barriers of warps order their own lanes; threads of different warps are asked about alone.
+        if !p.w.out.barriers.iter().any(|b| b.warp && b.orders) {
+            return Err(model);
+        }
+        for same in [false, true] {
+            p.warps = Some(same);
+            let open = within(p, a, b);
+            p.warps = None;
+            open?;
+        }
+    }
+    match p.w.out.objects[a.object as usize] {
+        Object::Array(_) => between(p, a, b),
+        Object::Shared(_) | Object::Dynamic | Object::Local(_) => Ok(()),
     }
 }
 
@@ -94,7 +190,7 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
         p.w.out
             .barriers
             .iter()
-            .any(|b| orders(b) && b.loops.contains(&l))
+            .any(|b| orders(p, b) && b.loops.contains(&l))
     };
     let shared: Vec<usize> = common
         .iter()
@@ -149,12 +245,12 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
 /// Guards of barriers outside of loops that stand between two accesses; they keep threads in order that both come there.
 fn both_come(p: &Prover, a: &Accessed, b: &Accessed) -> Vec<Id> {
     let all = p.w.out.barriers.iter();
-    let between = all.filter(|x| orders(x) && x.loops.is_empty() && a.at < x.at && x.at < b.at);
+    let between = all.filter(|x| orders(p, x) && x.loops.is_empty() && a.at < x.at && x.at < b.at);
     between.map(|x| x.guard).collect()
 }
 
-fn orders(b: &Barrier) -> bool {
-    b.orders && !b.warp
+fn orders(p: &Prover, b: &Barrier) -> bool {
+    b.orders && (!b.warp || p.warps == Some(true))
 }
 
 /// Whether every iteration that goes on has a barrier of the whole CTA.
@@ -169,7 +265,9 @@ fn has_barrier_each_time(p: &Prover, l: usize, loops: &[usize]) -> bool {
         .collect();
     let mut all = p.w.out.barriers.iter();
     all.any(|b| {
-        orders(b) && b.loops == loops && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
+        orders(p, b)
+            && b.loops == loops
+            && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
     })
 }
 
@@ -188,7 +286,7 @@ fn waits(
         p.w.out
             .barriers
             .iter()
-            .filter(|x| orders(x))
+            .filter(|x| orders(p, x))
             .cloned()
             .collect();
     for x in &all {
@@ -236,7 +334,7 @@ fn starts_with_barrier(p: &Prover, l: usize) -> bool {
     let given = p.w.e.literals(before);
     let mut all = p.w.out.barriers.iter();
     all.any(|b| {
-        orders(b)
+        orders(p, b)
             && b.loops.last() == Some(&l)
             && p.w.e.literals(b.guard).iter().all(|c| given.contains(c))
     })
@@ -250,26 +348,33 @@ fn question(
     relation: &Relation,
     both: &[Id],
 ) -> Result<(), Option<Model>> {
+    p.theirs.clear();
     let distinct = p.distinct(relation);
     let value = b.value.unwrap_or(b.offset);
-    let mut ids = vec![b.guard, b.offset, value];
+    let sizes = p.w.sizes;
+    let rank = sizes.rank(&mut p.w.e);
+    let mut ids = vec![b.guard, b.offset, value, rank];
     ids.extend(&distinct);
     ids.extend(both);
     ids.extend(right);
     let (there, known) = p.second(&ids, relation);
     let mut differ = p.w.e.truth(false);
-    for (x, y) in distinct.iter().zip(&there[3..6]) {
+    for (x, y) in distinct.iter().zip(&there[4..7]) {
         let same = p.w.e.compare(super::expr::Order::Equal, *x, *y);
         let not = p.w.e.not(same);
         differ = p.w.e.or(differ, not);
     }
     let mut conditions = vec![a.guard, there[0], differ];
     conditions.extend(left);
-    for (x, y) in both.iter().zip(&there[6..]) {
+    if let Some(same) = p.warps {
+        let is = p.same_warp(rank, there[3]);
+        conditions.push(if same { is } else { p.w.e.not(is) });
+    }
+    for (x, y) in both.iter().zip(&there[7..]) {
         let meet = p.w.e.and(*x, *y);
         conditions.push(p.w.e.not(meet));
     }
-    conditions.extend(&there[6 + both.len()..]);
+    conditions.extend(&there[7 + both.len()..]);
     let own = [vec![a.guard, a.offset], left.to_vec(), both.to_vec()].concat();
     conditions.extend(p.implications(&own));
     conditions.extend(known);

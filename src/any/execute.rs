@@ -300,6 +300,7 @@ impl Walk<'_> {
             guard: when,
             loops,
             warp: false,
+            mask: None,
             orders: plain,
         });
         match kind {
@@ -313,13 +314,23 @@ impl Walk<'_> {
         }
     }
 
-    /// An operation that all lanes of a warp take part in.
+    /// An operation of the lanes of a warp that a mask names.
     pub(super) fn collective(&mut self, pc: Pc, mask: Option<Id>, when: Id, orders: bool) {
-        if mask.and_then(|m| self.e.value(m)) != Some(0xffff_ffff) {
-            self.gap(
-                UnknownKind::UnsupportedInstruction,
+        let Some(mask) = mask else {
+            let what =
+                "an operation of the lanes that happen to be there is not followed in all launches";
+            self.gap(UnknownKind::UnsupportedInstruction, pc, what);
+            return;
+        };
+        let all = self.e.value(mask) == Some(0xffff_ffff);
+        if !all {
+            let lane = self.special(Special::LaneId);
+            let one = self.names_lane(mask, lane);
+            self.duty(
                 pc,
-                "an operation of some lanes of a warp is not followed in all launches",
+                when,
+                one,
+                "a lane executes an operation whose mask leaves it out",
             );
         }
         let (at, loops) = (self.tick(), self.around());
@@ -329,7 +340,15 @@ impl Walk<'_> {
             guard: when,
             loops,
             warp: true,
-            orders,
+            mask: (!all).then_some(mask),
+            // One of some lanes orders those alone, which is not used.
+            orders: orders && all,
         });
+    }
+
+    /// Whether a mask has the bit of a lane.
+    pub(super) fn names_lane(&mut self, mask: Id, lane: Id) -> Id {
+        let moved = self.e.word(BitsOp::LShr, mask, lane);
+        self.e.resize(moved, 1, false)
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Symbol {
 /// All nodes and symbols.
 pub(super) struct Exprs {
     nodes: Vec<(Node, u8, Level)>,
+    /// Low bits of each node that are known to be zero.
+    zeros: Vec<u8>,
     ids: FxHashMap<(Node, u8), Id>,
     pub symbols: Vec<Symbol>,
     /// True once there are too many nodes: nothing is claimed from then on.
@@ -89,6 +91,7 @@ impl Exprs {
     pub(super) fn new() -> Exprs {
         Exprs {
             nodes: Vec::new(),
+            zeros: Vec::new(),
             ids: FxHashMap::default(),
             symbols: Vec::new(),
             full: false,
@@ -114,9 +117,30 @@ impl Exprs {
             }
         };
         let id = Id(self.nodes.len() as u32);
+        self.zeros.push(self.low_zeros(&key.0, width));
         self.nodes.push((key.0.clone(), width, level));
         self.ids.insert(key, id);
         id
+    }
+
+    /// Low bits that are zero whatever the symbols are, for a node whose operands are there.
+    fn low_zeros(&self, node: &Node, width: u8) -> u8 {
+        let of = |id: &Id| self.zeros[id.0 as usize];
+        let known = match node {
+            Node::Const(0) => width,
+            Node::Const(v) => v.trailing_zeros() as u8,
+            Node::Word(BitsOp::Add | BitsOp::Or | BitsOp::Xor, a, b) => of(a).min(of(b)),
+            Node::Word(BitsOp::Mul, a, b) => of(a).saturating_add(of(b)),
+            Node::Word(BitsOp::And, a, b) => of(a).max(of(b)),
+            Node::Choose(_, a, b) => of(a).min(of(b)),
+            Node::Wide(a) | Node::Signed(a) | Node::Low(a) => of(a),
+            Node::Word(..)
+            | Node::Symbol(_)
+            | Node::Base(_)
+            | Node::Compare(..)
+            | Node::Function(..) => 0,
+        };
+        known.min(width)
     }
 
     pub(super) fn node(&self, id: Id) -> &Node {
@@ -204,6 +228,12 @@ impl Exprs {
             | (BitsOp::Mul | BitsOp::UDiv | BitsOp::SDiv, Some(1)) => return a,
             (BitsOp::Mul | BitsOp::And, Some(0)) => return b,
             (BitsOp::And, Some(v)) if v == ones => return a,
+            (BitsOp::And, Some(v))
+                if v.trailing_zeros() < 64
+                    && 64 - v.leading_zeros() <= u32::from(self.zeros[a.0 as usize]) =>
+            {
+                return self.constant(0, w);
+            }
             (BitsOp::Or, Some(v)) if v == ones => return b,
             (BitsOp::Shl, Some(by)) if by < u64::from(w) => {
                 let factor = self.constant(1 << by, w);
@@ -475,6 +505,17 @@ impl Exprs {
             }
         }
         out
+    }
+
+    /// A word as another one and a constant.
+    pub(super) fn displaced(&self, id: Id) -> (Id, i64) {
+        match *self.node(id) {
+            Node::Word(BitsOp::Add, a, b) => match self.value(b) {
+                Some(v) => (a, signed(v, self.width(id))),
+                None => (id, 0),
+            },
+            _ => (id, 0),
+        }
     }
 
     /// The negated condition, where the node is a negation.

@@ -29,16 +29,16 @@ pub(super) fn against_wrap(
             && w.e.width(id) == 32
         {
             for (x, y) in [(a, b), (b, a)] {
-                let (Some(size), None) = (name(&w.e, &names, y), w.e.value(y)) else {
+                let Some(size) = name(&w.e, &names, y) else {
                     continue;
                 };
-                let bound = literals.iter().find_map(|l| match *w.e.node(*l) {
+                let guarded = literals.iter().find_map(|l| match *w.e.node(*l) {
                     Node::Compare(Order::Less | Order::Below, v, n) if v == x => {
                         name(&w.e, &names, n)
                     }
                     _ => None,
                 });
-                if let Some(bound) = bound {
+                if let Some(bound) = guarded.or_else(|| below_the_launch(w, x)) {
                     let fact = format!("{bound}*{size} <= 2147483647");
                     if !out.contains(&fact) {
                         out.push(fact);
@@ -49,6 +49,25 @@ pub(super) fn against_wrap(
         operands(w.e.node(id), |o| stack.push(o));
     }
     out
+}
+
+/// The number of threads in one direction, for the number of a thread in the grid.
+fn below_the_launch(w: &Walk, x: Id) -> Option<String> {
+    let Node::Word(BitsOp::Add, a, b) = *w.e.node(x) else {
+        return None;
+    };
+    let s = w.sizes;
+    (0..3).find_map(|i| {
+        let is_first = |id: Id| match *w.e.node(id) {
+            Node::Word(BitsOp::Mul, p, q) => {
+                (p, q) == (s.ctaid[i], s.ntid[i]) || (q, p) == (s.ctaid[i], s.ntid[i])
+            }
+            _ => false,
+        };
+        let axis = ["x", "y", "z"][i];
+        let number = is_first(a) && b == s.tid[i] || is_first(b) && a == s.tid[i];
+        number.then(|| format!("grid.{axis}*block.{axis}"))
+    })
 }
 
 /// The fact under which a counter below a bound does not wrap.

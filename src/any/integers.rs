@@ -19,6 +19,22 @@ use crate::term::BitsOp;
 /// Words below each other that are read as sums.
 const MAX_DEPTH: usize = 48;
 
+/// Facts times atoms that are used: none, those of known products, or others too.
+#[derive(Clone, Copy)]
+enum Products {
+    None,
+    Closed,
+    Open,
+}
+
+/// A weaker fact of low degree: without products that are never negative and are taken away.
+fn relaxed(f: &Poly, degree: usize) -> Option<Poly> {
+    let mut out = f.clone();
+    let goes = |m: &Vec<Atom>, c: &i128| m.len() > degree && *c < 0 && m.iter().all(|a| !a.1);
+    out.terms.retain(|m, c| !goes(m, c));
+    (out.degree() <= degree).then_some(out)
+}
+
 /// What is known in one question.
 pub(super) struct Integers<'a> {
     pub e: &'a mut Exprs,
@@ -274,6 +290,19 @@ impl<'a> Integers<'a> {
                     let (x, q) = (self.read_at(a, false, next), self.read_at(q, false, next));
                     x.plus(-(i128::from(v) + 1), &q)
                 }
+                // All but the low bits is a multiple of what a shift leaves.
+                Some(v)
+                    if (!v & (u64::MAX >> (64 - u32::from(width))))
+                        .wrapping_add(1)
+                        .is_power_of_two()
+                        && v != 0 =>
+                {
+                    let low = v.trailing_zeros();
+                    let by = self.e.constant(u64::from(low), width);
+                    let q = self.e.word(BitsOp::LShr, a, by);
+                    self.read_at(q, false, next)
+                        .times(&Poly::constant(1 << low))
+                }
                 _ => Some(self.atom(id, sign)),
             },
             Node::Word(op @ (BitsOp::URem | BitsOp::SRem), a, b) => {
@@ -293,6 +322,13 @@ impl<'a> Integers<'a> {
                     true => x.plus(-1, &q.times(&d)?),
                     false => Some(self.atom(id, sign)),
                 }
+            }
+            // The complement of x is -1 - x.
+            Node::Word(BitsOp::Xor, a, b)
+                if width > 1 && self.e.value(b) == Some(u64::MAX >> (64 - u32::from(width))) =>
+            {
+                let x = self.congruent(a, sign, next)?;
+                Poly::constant(-1).plus(-1, &x)
             }
             Node::Word(BitsOp::Or, a, b) if width > 1 && self.disjoint(a, b) => {
                 let (x, y) = (
@@ -360,7 +396,7 @@ impl<'a> Integers<'a> {
             return known;
         }
         self.positive.insert(a, false);
-        let holds = !a.1 || self.excludes(&Poly::atom(a), false);
+        let holds = !a.1 || self.excludes(&Poly::atom(a), Products::None);
         self.positive.insert(a, holds);
         holds
     }
@@ -374,10 +410,13 @@ impl<'a> Integers<'a> {
             .terms
             .iter()
             .all(|(m, c)| *c > 0 && (m.is_empty() || m.iter().all(|a| !a.1)));
-        all_positive || self.excludes(p, false) || p.degree() > 1 && self.excludes(p, true)
+        all_positive
+            || self.excludes(p, Products::None)
+            || p.degree() > 1
+                && (self.excludes(p, Products::Closed) || self.excludes(p, Products::Open))
     }
 
-    fn excludes(&mut self, goal: &Poly, products: bool) -> bool {
+    fn excludes(&mut self, goal: &Poly, products: Products) -> bool {
         if self.limits.reached().is_some() {
             return false;
         }
@@ -385,34 +424,85 @@ impl<'a> Integers<'a> {
             return false;
         };
         let mut list = vec![negated];
-        if products {
-            self.multiplied(&mut list);
+        match products {
+            Products::None => {}
+            Products::Closed => self.closed_products(goal, &mut list),
+            Products::Open => self.multiplied(&mut list),
         }
         // Facts are drawn in by the monomials that they share with the question.
         let mut seen: FxHashSet<Vec<Atom>> =
             list.iter().flat_map(|p| p.terms.keys().cloned()).collect();
-        let mut left: Vec<&Poly> = self
+        let degree = goal.degree().max(1);
+        let mut left: Vec<Poly> = self
             .facts
             .iter()
-            .filter(|f| products || f.degree() <= goal.degree().max(1))
+            .filter_map(|f| match products {
+                Products::None if f.degree() > degree => relaxed(f, degree),
+                _ => Some(f.clone()),
+            })
             .collect();
         for _ in 0..3 {
-            let (near, far): (Vec<&Poly>, Vec<&Poly>) = left
+            let (near, far): (Vec<Poly>, Vec<Poly>) = left
                 .into_iter()
                 .partition(|f| f.terms.keys().any(|m| !m.is_empty() && seen.contains(m)));
-            for f in &near {
-                seen.extend(f.terms.keys().cloned());
-                list.push((*f).clone());
-            }
+            seen.extend(near.iter().flat_map(|f| f.terms.keys().cloned()));
+            list.extend(near);
             left = far;
             if list.len() > MAX_CONSTRAINTS / 2 {
                 break;
             }
         }
+        let mut seen: Vec<Vec<Atom>> = seen.into_iter().collect();
+        seen.sort_unstable();
         for m in &seen {
             self.size_product(m, &mut list);
         }
         excluded(&list)
+    }
+
+    /// Adds facts times atoms that bring in no product that the question and the facts do not speak of.
+    fn closed_products(&mut self, goal: &Poly, list: &mut Vec<Poly>) {
+        let known: FxHashSet<Vec<Atom>> = self
+            .facts
+            .iter()
+            .chain([goal])
+            .flat_map(|p| p.terms.keys().filter(|m| m.len() > 1).cloned())
+            .collect();
+        let is_size = |m: &[Atom]| {
+            let all = |sizes: &Vec<Id>| m.iter().all(|a| sizes.contains(&a.0));
+            self.products.iter().any(|(sizes, _)| all(sizes))
+        };
+        let mut factors: Vec<Vec<Atom>> = known
+            .iter()
+            .flat_map(|m| {
+                (0..m.len()).map(|i| {
+                    let mut rest = m.clone();
+                    rest.remove(i);
+                    rest
+                })
+            })
+            .collect();
+        factors.sort_unstable();
+        factors.dedup();
+        let mut found = Vec::new();
+        for rest in &factors {
+            let factor = Poly {
+                terms: [(rest.clone(), 1)].into_iter().collect(),
+            };
+            for fact in self.facts.iter().filter(|f| f.degree() == 1) {
+                let fits = |m: &Vec<Atom>| m.len() < 2 || known.contains(m) || is_size(m);
+                if let Some(p) = fact.times(&factor)
+                    && p.terms.keys().all(fits)
+                {
+                    found.push((rest.clone(), p));
+                }
+            }
+        }
+        for (rest, p) in found {
+            if list.len() <= MAX_CONSTRAINTS / 2 && rest.iter().all(|a| self.is_positive(*a)) {
+                list.push(p);
+            }
+        }
     }
 
     /// A product of different sizes of the launch is bounded.

@@ -10,6 +10,23 @@ use crate::term::BitsOp;
 
 const SMALL: [u64; 3] = [1024, 2048, 65_536];
 
+/// Claims of all registers of one loop.
+const MAX_CLAIMS: usize = 32;
+
+/// Something that may hold of a register at every header.
+#[derive(Clone, Copy, Debug)]
+enum Claim {
+    NotZero,
+    PowerOfTwo,
+    NotNegative,
+    /// Unsigned.
+    AtMost(u64),
+    /// On the way to a bound, up or down, signed or not.
+    Before(Id, bool, bool),
+    /// The way to a bound has none of these low bits.
+    Whole(Id, u64),
+}
+
 impl Walk<'_> {
     /// Counters, and registers that are shifted.
     pub(super) fn step_facts(
@@ -179,48 +196,51 @@ impl Walk<'_> {
         false
     }
 
-    /// What holds of a register that is shifted or multiplied at every header: candidates that hold before the loop and
-    /// that an iteration keeps (Houdini, with the conditions of going on as premises), and small bounds.
+    /// What holds of registers at every header: claims that hold before the loop and that an iteration keeps, all of them
+    /// together as premises (Houdini), and small bounds.
     pub(super) fn invariants(
         &mut self,
         nexts: &[(RegId, Id, Id)],
         first: &FxHashMap<Id, Id>,
-        before: Id,
+        (before, first_symbol): (Id, usize),
         goes_on: Id,
     ) {
+        let mut kept = Vec::new();
         for &(_, h, b) in nexts {
             let Some(&start) = first.get(&h) else {
                 continue;
             };
-            let width = self.e.width(h);
-            let Node::Word(op, x, _) = *self.e.node(b) else {
-                continue;
-            };
-            let scaled = matches!(
-                op,
-                BitsOp::Mul | BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv
-            ) && x == h;
-            if width < 32 || !scaled {
-                continue;
-            }
-            let given = self.e.and(before, goes_on);
-            for n in 0..3 {
-                let (at_first, here, next) = (
-                    self.candidate(n, start),
-                    self.candidate(n, h),
-                    self.candidate(n, b),
-                );
-                if self.e.value(here) != Some(1) && self.is_implied(before, at_first) {
-                    let premise = self.e.and(given, here);
-                    if self.is_implied_with(premise, next, before) {
-                        self.out.known.push(Known {
-                            premise: before,
-                            holds: here,
-                        });
-                    }
+            for claim in self.claims((h, b), goes_on, first_symbol) {
+                let (at_first, here) = (self.says(claim, start), self.says(claim, h));
+                let new = self.e.value(here) != Some(1) && kept.len() < MAX_CLAIMS;
+                if new && self.is_implied(before, at_first) {
+                    kept.push((here, self.says(claim, b)));
                 }
             }
         }
+        let given = self.e.and(before, goes_on);
+        loop {
+            let mut premise = given;
+            for &(here, _) in &kept {
+                premise = self.e.and(premise, here);
+            }
+            let count = kept.len();
+            kept.retain(|&(_, next)| self.is_implied_with(premise, next, before));
+            if kept.len() == count {
+                break;
+            }
+        }
+        for (holds, _) in kept {
+            self.out.known.push(Known {
+                premise: before,
+                holds,
+            });
+        }
+        self.small_bounds(nexts, before);
+    }
+
+    /// Registers of which what is known bounds them by a block, or by a little more.
+    fn small_bounds(&mut self, nexts: &[(RegId, Id, Id)], before: Id) {
         for &(_, h, _) in nexts {
             if self.e.width(h) != 32 {
                 continue;
@@ -245,24 +265,121 @@ impl Walk<'_> {
         }
     }
 
-    /// The n-th thing that may hold of a word: it is not zero, a power of two or zero, not negative.
-    pub(super) fn candidate(&mut self, n: usize, x: Id) -> Id {
+    /// Claims about a register at the header, by what an iteration makes of it: of one that is scaled its sign, that it is
+    /// not zero, and that it is a power of two; of one that counts up to a bound it must not pass, that it is before the
+    /// bound and whole steps from it; of any other, that it stays within the constants that it is made of.
+    fn claims(&mut self, (h, b): (Id, Id), goes_on: Id, first_symbol: usize) -> Vec<Claim> {
+        let width = self.e.width(h);
+        if width < 32 {
+            return Vec::new();
+        }
+        match *self.e.node(b) {
+            Node::Word(
+                BitsOp::Mul | BitsOp::LShr | BitsOp::AShr | BitsOp::UDiv | BitsOp::SDiv,
+                x,
+                _,
+            ) if x == h => vec![Claim::NotNegative, Claim::NotZero, Claim::PowerOfTwo],
+            Node::Word(BitsOp::Add, x, step) if x == h => {
+                let Some(step) = self.e.value(step) else {
+                    return Vec::new();
+                };
+                let step = super::expr::signed(step, width);
+                let ends = self.ends_of(b, goes_on, first_symbol);
+                let rest = step.unsigned_abs();
+                ends.into_iter()
+                    .flat_map(|end| {
+                        let up = step > 0;
+                        let whole = rest
+                            .is_power_of_two()
+                            .then_some(Claim::Whole(end, rest - 1));
+                        [Claim::Before(end, up, true), Claim::Before(end, up, false)]
+                            .into_iter()
+                            .chain(whole)
+                    })
+                    .collect()
+            }
+            _ => self.constants(b).into_iter().map(Claim::AtMost).collect(),
+        }
+    }
+
+    /// What the next value of a register has to differ from for the loop to go on.
+    fn ends_of(&mut self, b: Id, goes_on: Id, first_symbol: usize) -> Vec<Id> {
+        let mut out = Vec::new();
+        for l in self.e.literals(goes_on) {
+            let Some(inner) = self.e.negated(l) else {
+                continue;
+            };
+            let Node::Compare(Order::Equal, x, y) = *self.e.node(inner) else {
+                continue;
+            };
+            for (v, end) in [(x, y), (y, x)] {
+                let outside = |s: &u32| (*s as usize) < first_symbol;
+                if v == b && self.e.symbols_of(&[end]).iter().all(outside) {
+                    out.push(end);
+                }
+            }
+        }
+        out
+    }
+
+    /// Small constants near the top of a word that no counter is, and one more than 0.
+    fn constants(&self, root: Id) -> Vec<u64> {
+        let mut out = vec![1];
+        let mut stack = vec![(root, 0)];
+        while let Some((id, depth)) = stack.pop() {
+            match self.e.node(id) {
+                Node::Const(v) if (2..=1 << 16).contains(v) && !out.contains(v) => {
+                    out.push(*v);
+                    out.push(*v - 1);
+                }
+                node if depth < 3 => super::expr::operands(node, |o| stack.push((o, depth + 1))),
+                _ => {}
+            }
+            if out.len() > 6 {
+                break;
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// A claim about a word, as a condition.
+    fn says(&mut self, claim: Claim, x: Id) -> Id {
         let w = self.e.width(x);
         let zero = self.e.constant(0, w);
-        match n {
-            0 => {
+        match claim {
+            Claim::NotZero => {
                 let is = self.e.compare(Order::Equal, x, zero);
                 self.e.not(is)
             }
-            1 => {
+            Claim::PowerOfTwo => {
                 let ones = self.e.constant(u64::MAX, w);
                 let less = self.e.add(x, ones);
                 let both = self.e.and(x, less);
                 self.e.compare(Order::Equal, both, zero)
             }
-            _ => {
+            Claim::NotNegative => {
                 let negative = self.e.compare(Order::Less, x, zero);
                 self.e.not(negative)
+            }
+            Claim::AtMost(n) => {
+                let n = self.e.constant(n, w);
+                let above = self.e.compare(Order::Below, n, x);
+                self.e.not(above)
+            }
+            Claim::Before(end, up, sign) => {
+                let order = if sign { Order::Less } else { Order::Below };
+                match up {
+                    true => self.e.compare(order, x, end),
+                    false => self.e.compare(order, end, x),
+                }
+            }
+            Claim::Whole(end, low) => {
+                let way = self.e.minus(end, x);
+                let low = self.e.constant(low, w);
+                let rest = self.e.and(way, low);
+                self.e.compare(Order::Equal, rest, zero)
             }
         }
     }

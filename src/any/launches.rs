@@ -96,6 +96,8 @@ impl Freedom {
         let mut out: Vec<Concrete> = Vec::new();
         // Walks the three lists at different speeds, so that a prefix has some of everything.
         let count = blocks.len() * grids.len() * INTS.len();
+        // What is fixed may be larger than what is tried otherwise; the smallest of those launches is still run.
+        let mut least: Option<(u64, Concrete)> = None;
         for i in 0..count * 2 {
             let block = blocks[(i * 7 + i / blocks.len()) % blocks.len()];
             let grid = grids[(i + i / (blocks.len() * 3)) % grids.len()];
@@ -120,12 +122,17 @@ impl Freedom {
             let cost = threads(block) * threads(grid);
             if cost <= MAX_TRIED && self.admits(&launch) && !out.contains(&launch) {
                 out.push(launch);
+            } else if least.as_ref().is_none_or(|l| cost < l.0) && self.admits(&launch) {
+                least = Some((cost, launch));
             }
             if out.len() >= LAUNCHES {
                 break;
             }
         }
-        out
+        match least {
+            Some((_, launch)) if out.is_empty() => vec![launch],
+            _ => out,
+        }
     }
 }
 

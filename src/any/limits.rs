@@ -10,6 +10,9 @@ pub(super) const LAUNCHES: usize = 400;
 pub(super) const ONE_LAUNCH: Duration = Duration::from_secs(2);
 pub(super) const ALL_LAUNCHES: Duration = Duration::from_secs(6);
 
+/// Time for launches after a proof that leaves open whether what is read was written.
+pub(super) const WRITTEN_LAUNCHES: Duration = Duration::from_secs(2);
+
 /// Threads of a launch that is tried.
 pub(super) const MAX_TRIED: u64 = 4096;
 

@@ -206,7 +206,7 @@ impl Walk<'_> {
             relative,
         );
         self.header_facts(&goes_on, &back, &first, (before.0, count, first_symbol));
-        self.invariants(&nexts, &first, before.0, relative);
+        self.invariants(&nexts, &first, (before.0, first_symbol), relative);
         summary.first = first;
         summary.ends = self.moves_one_way(&nexts, before.0, relative);
         if !same.is_empty() {

@@ -45,7 +45,17 @@ impl Places for Named<'_> {
                     None => (Object::Dynamic, plus),
                 }
             }
-            Src::Var(_, at, plus) => (Object::Local, i64::from(at).wrapping_add(plus)),
+            Src::Var(_, at, plus) => {
+                let mut vars = self.kernel.locals.iter().enumerate();
+                match vars.find(|(_, v)| v.offset <= at && at < v.offset + v.bytes) {
+                    Some((i, v)) => (
+                        Object::Local(i as u32),
+                        plus.wrapping_add(i64::from(at - v.offset)),
+                    ),
+                    // Nothing is known to lie there.
+                    None => (Object::Local(u32::MAX), plus),
+                }
+            }
             Src::Reg(_) | Src::Imm(_) => return e.constant(0, width),
         };
         let number = self.number(object);
@@ -289,7 +299,7 @@ impl Walk<'_> {
         let fits = match space {
             Space::Shared => kind.is_shared(),
             Space::Global | Space::Const => matches!(kind, Object::Array(_)),
-            Space::Local => kind == Object::Local,
+            Space::Local => matches!(kind, Object::Local(_)),
             Space::Generic | Space::SharedCluster | Space::Param => true,
         };
         if !fits {
@@ -300,15 +310,16 @@ impl Walk<'_> {
             );
             return None;
         }
-        if kind == Object::Local {
-            if self.e.value(offset).is_none() {
-                self.gap(
-                    UnknownKind::DataDependentAddress,
-                    pc,
-                    "a local array at an index that is no constant",
-                );
+        // A thread's own memory has no conflicts; only where an access lies is asked.
+        if let Object::Local(i) = kind {
+            let room = self.kernel.locals.get(i as usize).map_or(0, |v| v.bytes);
+            let inside = |v: u64| {
+                v.checked_add(u64::from(bytes))
+                    .is_some_and(|end| end <= u64::from(room))
+            };
+            if self.e.value(offset).is_some_and(inside) {
+                return None;
             }
-            return None;
         }
         let (at, loops) = (self.tick(), self.around());
         self.out.accesses.push(Accessed {
@@ -350,7 +361,8 @@ impl Walk<'_> {
             Some(Object::Array(n)) => self.array_alignment(*n),
             Some(Object::Shared(i)) => self.kernel.shared[*i as usize].align,
             Some(Object::Dynamic) => self.kernel.dynamic_align,
-            Some(Object::Local) | None => return,
+            Some(Object::Local(i)) => self.kernel.locals.get(*i as usize).map_or(1, |v| v.align),
+            None => return,
         };
         let width = self.e.width(offset);
         let zero = self.e.constant(0, width);

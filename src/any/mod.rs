@@ -46,10 +46,11 @@ mod state;
 mod threads;
 mod walk;
 mod words;
+mod written;
 
 use facts::{Names, Size, SizeFact};
 use launches::{Concrete, FreeInt, Freedom};
-use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH, PROOF};
+use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH, PROOF, WRITTEN_LAUNCHES};
 use prover::Proof;
 
 /// Everything that is asked.
@@ -95,8 +96,14 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
                 .collect();
             question.run(&guided, ALL_LAUNCHES, &mut tried);
         }
-        if !proof.holds && tried.broken.is_none() {
-            question.run(rest, ALL_LAUNCHES, &mut tried);
+        // A place that nothing wrote is looked for in launches where no proof speaks of it.
+        let time = match (proof.holds, proof.written) {
+            (false, _) => Some(ALL_LAUNCHES),
+            (true, false) => Some(WRITTEN_LAUNCHES),
+            (true, true) => None,
+        };
+        if let (Some(time), None) = (time, &tried.broken) {
+            question.run(rest, time, &mut tried);
         }
     }
     let report = match (tried.broken, tried.base, tried.refused) {
@@ -231,7 +238,7 @@ impl<'a> Question<'a> {
     fn clean(&self, base: Report, proof: Proof) -> Report {
         let mut report = self.open(base);
         report.verdict = Verdict::Clean;
-        if !self.lowered.kernel.shared.is_empty() || self.lowered.kernel.dynamic_shared.is_some() {
+        if !proof.written {
             let message = "shared memory that a thread reads was written before; that was looked at in small launches alone";
             report
                 .assumptions

@@ -2,10 +2,11 @@
 //! arrays, and what an instruction asks of its operands holds.
 
 use super::expr::Order;
+use super::gates::Model;
 use super::hints;
 use super::linear::Poly;
 use super::prover::Prover;
-use super::state::{Counter, Object};
+use super::state::{Accessed, Counter, Known, Object};
 use crate::answer::UnknownKind;
 use crate::kernel::Pc;
 
@@ -22,6 +23,7 @@ impl Prover<'_, '_> {
                     let d = self.w.out.counters[j];
                     if j == i || d.of == c.of && d.last && self.is_last_of(&d, &c) {
                         self.exact.push((j, sign));
+                        self.count_is_bounded(&d, &c);
                     }
                 }
             }
@@ -66,6 +68,27 @@ impl Prover<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A counter that stays in its word takes no more steps than fit into it.
+    fn count_is_bounded(&mut self, d: &Counter, c: &Counter) {
+        let Some(before) = self.w.out.loops.get(&c.of).and_then(|s| s.before) else {
+            return;
+        };
+        let width = self.w.e.width(c.symbol);
+        let step = self
+            .w
+            .e
+            .value(c.step)
+            .map_or(1, |v| super::expr::signed(v, width).unsigned_abs());
+        let most = (u64::MAX >> (64 - u32::from(width))) / step.max(1);
+        let most = self.w.e.constant(most, 64);
+        let above = self.w.e.compare(Order::Below, most, d.count);
+        let holds = self.w.e.not(above);
+        self.w.out.known.push(Known {
+            premise: before,
+            holds,
+        });
     }
 
     /// Whether a counter is another's value in the last iteration.
@@ -132,51 +155,57 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Accesses of objects whose extent is known lie in them.
+    /// Accesses lie in their objects; one of unknown extent begins somewhere, and what lies before it is out of its bounds.
     pub(super) fn bounds(&mut self) {
         for i in 0..self.w.out.accesses.len() {
             if self.subject.limits.reached().is_some() {
                 return;
             }
             let a = self.w.out.accesses[i].clone();
-            let extent = match self.w.out.objects[a.object as usize] {
-                Object::Shared(v) => Some(u64::from(self.subject.kernel.shared[v as usize].bytes)),
-                Object::Dynamic => self.subject.resolved.launch.dynamic_shared,
-                Object::Array(n) => self.subject.arrays.0.get(n as usize).and_then(|x| x.extent),
-                Object::Local => None,
-            };
-            let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
-            if extent.is_none() && !array {
-                continue;
+            if let Err(model) = self.lies_inside(&a) {
+                let what = "an access may be out of the bounds of its array";
+                self.leave_open(UnknownKind::Undefined, what, &[a.pc], model.as_ref());
+                let facts = hints::against_wrap(
+                    &mut self.w,
+                    &self.subject.freedom.ints,
+                    &[a.offset],
+                    &[a.guard],
+                );
+                self.suggest(facts.into_iter().next());
             }
-            let width = self.w.e.width(a.offset);
-            // An array of unknown extent begins somewhere: what lies before it is out of its bounds.
-            let all = i64::MAX as u64;
-            let last = extent.unwrap_or(all).checked_sub(u64::from(a.bytes));
-            let outside = match last {
-                None => self.w.e.truth(true),
-                Some(last) => {
-                    let last = self.w.e.constant(last, width);
-                    self.w.e.compare(Order::Below, last, a.offset)
-                }
-            };
-            let Err(model) = self.never(&[a.guard, outside]) else {
-                continue;
-            };
-            let mut conditions = vec![a.guard];
-            conditions.extend(self.implications(&[a.guard, a.offset]));
-            let mut known = self.integers(&conditions);
-            let at = known.reading(a.offset, false);
-            let room = last.and_then(|l| Poly::constant(i128::from(l)).plus(-1, &at));
-            if room.is_some_and(|r| known.proves(&r)) {
-                continue;
-            }
-            self.leave_open(
-                UnknownKind::Undefined,
-                "an access may be out of the bounds of its array",
-                &[a.pc],
-                model.as_ref(),
-            );
         }
+    }
+
+    /// Whether an access lies in its object: over the integers first, which products of sizes do not slow down, then by
+    /// bits.
+    fn lies_inside(&mut self, a: &Accessed) -> Result<(), Option<Model>> {
+        let kernel = self.subject.kernel;
+        let width = self.w.e.width(a.offset);
+        let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
+        if array && width < 64 {
+            return Err(None);
+        }
+        let extent = match self.w.out.objects[a.object as usize] {
+            Object::Shared(v) => Some(u64::from(kernel.shared[v as usize].bytes)),
+            Object::Local(v) => Some(kernel.locals.get(v as usize).map_or(0, |v| v.bytes.into())),
+            Object::Dynamic => self.subject.resolved.launch.dynamic_shared,
+            Object::Array(n) => self.subject.arrays.0.get(n as usize).and_then(|x| x.extent),
+        };
+        // The half of all offsets that count as negative lies before the object.
+        let positive = (1 << (width - 1)) - 1;
+        let Some(last) = extent.unwrap_or(positive).checked_sub(u64::from(a.bytes)) else {
+            return Err(None);
+        };
+        let mut conditions = vec![a.guard];
+        conditions.extend(self.implications(&[a.guard, a.offset]));
+        let mut known = self.integers(&conditions);
+        let at = known.reading(a.offset, false);
+        let room = Poly::constant(i128::from(last)).plus(-1, &at);
+        if room.is_some_and(|r| known.proves(&r)) {
+            return Ok(());
+        }
+        let last = self.w.e.constant(last, width);
+        let outside = self.w.e.compare(Order::Below, last, a.offset);
+        self.never(&[a.guard, outside])
     }
 }

@@ -58,6 +58,8 @@ pub(super) fn prove(subject: &Subject) -> Proof {
         always,
         out,
         exact: Vec::new(),
+        warps: None,
+        theirs: Vec::new(),
     };
     prover.all();
     prover.out
@@ -82,5 +84,6 @@ impl Prover<'_, '_> {
             self.leave_open(UnknownKind::Limit, why, &[], None);
         }
         self.out.holds = self.out.open.is_empty() && !self.w.e.full;
+        self.out.written = self.out.holds && self.reads_what_was_written() && !self.w.e.full;
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Proof {
     pub candidates: Vec<Concrete>,
     /// Whether nothing was left out and all was shown.
     pub holds: bool,
+    /// Whether shared memory was shown to be written before it is read.
+    pub written: bool,
 }
 
 /// What a proof is about.
@@ -40,6 +42,10 @@ pub(super) struct Prover<'a, 'w> {
     pub out: Proof,
     /// Counters that were shown not to wrap, with how they are read.
     pub exact: Vec<(usize, bool)>,
+    /// Whether questions are about lanes of one warp, about threads of different warps, or about all.
+    pub warps: Option<bool>,
+    /// Those of the second thread, in the question that is asked.
+    pub theirs: Vec<(Counter, bool)>,
 }
 
 impl Prover<'_, '_> {
@@ -144,6 +150,7 @@ impl Prover<'_, '_> {
             .exact
             .iter()
             .map(|(i, sign)| (self.w.out.counters[*i], *sign))
+            .chain(self.theirs.iter().copied())
             .collect();
         let block = s.ntid.to_vec();
         let whole = [s.ntid, s.nctaid].concat();

@@ -65,11 +65,13 @@ fn variants(m: &Meeting, e: &Exprs) -> Vec<Meeting> {
 }
 
 fn split_one(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
-    for stride in strides(m, known.e) {
-        let (qa, ra) = divided(&m.a, &stride);
-        let (qb, rb) = divided(&m.b, &stride);
+    let symbolic = strides(m, known.e).into_iter().map(|s| (s, None));
+    let constant = constants(m).into_iter().map(|g| (Vec::new(), Some(g)));
+    for (stride, exactly) in symbolic.chain(constant) {
+        let (qa, ra) = divided(&m.a, &stride, exactly);
+        let (qb, rb) = divided(&m.b, &stride, exactly);
         let coefficients = qa.terms.values().chain(qb.terms.values());
-        let g = coefficients.fold(0i128, |g, c| gcd(g, c.abs()));
+        let g = exactly.unwrap_or_else(|| coefficients.fold(0i128, |g, c| gcd(g, c.abs())));
         if g == 0 {
             continue;
         }
@@ -105,6 +107,22 @@ fn split_one(m: &Meeting, known: &mut Integers) -> Option<[Meeting; 2]> {
     None
 }
 
+/// Constant strides: coefficients that divide some of the terms and not all, the largest first.
+fn constants(m: &Meeting) -> Vec<i128> {
+    let all = || {
+        m.a.terms
+            .iter()
+            .chain(&m.b.terms)
+            .filter(|(k, _)| !k.is_empty())
+    };
+    let mut out: Vec<i128> = all().map(|(_, c)| c.abs()).filter(|c| *c > 1).collect();
+    out.sort_unstable_by(|a, b| b.cmp(a));
+    out.dedup();
+    out.retain(|g| !all().all(|(_, c)| c % g == 0));
+    out.truncate(MAX_SPLITS);
+    out
+}
+
 fn gcd(mut a: i128, mut b: i128) -> i128 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -134,10 +152,25 @@ fn strides(m: &Meeting, e: &Exprs) -> Vec<Vec<Atom>> {
     out
 }
 
-/// Quotient and rest of a polynomial, term by term.
-fn divided(p: &Poly, by: &[Atom]) -> (Poly, Poly) {
+/// Quotient and rest of a polynomial, term by term; by a constant too, where one is given.
+fn divided(p: &Poly, by: &[Atom], exactly: Option<i128>) -> (Poly, Poly) {
     let (mut q, mut r) = (Poly::default(), Poly::default());
     for (m, c) in &p.terms {
+        if let Some(g) = exactly {
+            // A constant is split into whole strides and a rest that is not negative.
+            let rest = if m.is_empty() { c.rem_euclid(g) } else { c % g };
+            let (whole, rest) = match rest {
+                0 => (*c, 0),
+                rest if m.is_empty() => (c - rest, rest),
+                _ => (0, *c),
+            };
+            for (part, v) in [(&mut q, whole), (&mut r, rest)] {
+                if v != 0 {
+                    part.terms.insert(m.clone(), v);
+                }
+            }
+            continue;
+        }
         let mut rest = m.clone();
         let whole = by.iter().all(|a| match rest.iter().position(|x| x == a) {
             Some(i) => {
@@ -175,7 +208,8 @@ pub(super) fn meets(e: &mut Exprs, (a, n): (Id, u64), (b, k): (Id, u64)) -> Id {
     e.or(x, y)
 }
 
-fn word(p: &Poly, e: &mut Exprs) -> Id {
+/// A polynomial as a machine word.
+pub(super) fn word(p: &Poly, e: &mut Exprs) -> Id {
     let mut sum = e.constant(0, 64);
     for (m, c) in &p.terms {
         let mut product = e.constant(*c as u64, 64);

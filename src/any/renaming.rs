@@ -78,9 +78,12 @@ impl Walk<'_> {
                 one(v);
             }
         }
-        o.barriers[marks[1]..]
-            .iter_mut()
-            .for_each(|b| one(&mut b.guard));
+        for b in &mut o.barriers[marks[1]..] {
+            one(&mut b.guard);
+            if let Some(mask) = &mut b.mask {
+                one(mask);
+            }
+        }
         o.ends[marks[2]..]
             .iter_mut()
             .for_each(|b| one(&mut b.guard));

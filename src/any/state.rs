@@ -25,15 +25,15 @@ pub(super) enum Object {
     Shared(u32),
     /// All dynamic shared memory.
     Dynamic,
-    /// A thread's own memory.
-    Local,
+    /// A variable of a thread's own memory.
+    Local(u32),
 }
 
 impl Object {
     pub(super) fn is_shared(self) -> bool {
         match self {
             Object::Shared(_) | Object::Dynamic => true,
-            Object::Array(_) | Object::Local => false,
+            Object::Array(_) | Object::Local(_) => false,
         }
     }
 }
@@ -73,6 +73,8 @@ pub(super) struct Barrier {
     pub loops: Vec<usize>,
     /// Of the warp alone.
     pub warp: bool,
+    /// The lanes that take part, where not all of the warp do.
+    pub mask: Option<Id>,
     /// It orders memory; other collectives need all lanes but order nothing.
     pub orders: bool,
 }
@@ -325,8 +327,9 @@ impl<'a> Walk<'a> {
         let not = self.e.not(goal);
         let mut all = vec![given, not];
         all.extend(&self.always);
-        for k in self.out.known.clone() {
-            if k.premise == premise {
+        let given = self.e.literals(premise);
+        for k in &self.out.known {
+            if self.e.literals(k.premise).iter().all(|c| given.contains(c)) {
                 all.push(k.holds);
             }
         }

@@ -2,8 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::expr::{Id, Level, Symbol};
+use super::expr::{Id, Level, Node, Order, Symbol};
 use super::prover::Prover;
+use super::state::Counter;
+use crate::term::BitsOp;
 
 /// How the second thread lies to the first.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +33,14 @@ impl Prover<'_, '_> {
     ) -> (Vec<Id>, Vec<Id>, FxHashMap<Id, Id>) {
         let mut map: FxHashMap<Id, Id> = FxHashMap::default();
         let mut known = Vec::new();
-        let mut all: Vec<Id> = ids.to_vec();
-        all.extend(self.implications(ids));
+        let counting = self.counting(ids);
+        let parts: Vec<Id> = counting
+            .iter()
+            .flat_map(|(c, _)| [c.start, c.step, c.count])
+            .collect();
+        let about = [ids, &parts].concat();
+        let mut all = about.clone();
+        all.extend(self.implications(&about));
         all.extend(self.always.clone());
         let mut done = 0;
         // In the next iteration a header's symbol is what this iteration leaves in it.
@@ -100,8 +108,51 @@ impl Prover<'_, '_> {
         }
         let all = self.w.e.substitute(&all, &map);
         let (own, rest) = all.split_at(ids.len());
+        let (parts, rest) = rest.split_at(parts.len());
+        for ((c, sign), part) in counting.iter().zip(parts.chunks(3)) {
+            // A symbol that both threads share counts as it does for the first; one that has become the value of the next
+            // iteration counts by the name that it has in this one.
+            if let (Some(&symbol), &[start, step, count]) = (map.get(&c.symbol), part)
+                && matches!(self.w.e.node(symbol), Node::Symbol(_))
+            {
+                let own = Counter {
+                    symbol,
+                    start,
+                    step,
+                    count,
+                    ..*c
+                };
+                self.theirs.push((own, *sign));
+            }
+        }
         known.extend(rest);
         (own.to_vec(), known, map)
+    }
+
+    /// Counters that do not wrap, of which some words speak, with how they are read.
+    fn counting(&mut self, ids: &[Id]) -> Vec<(Counter, bool)> {
+        let mut about = ids.to_vec();
+        about.extend(self.implications(ids));
+        let symbols = self.w.e.symbols_of(&about);
+        let exact = self
+            .exact
+            .iter()
+            .map(|(i, sign)| (self.w.out.counters[*i], *sign));
+        let named = |id: Id| match self.w.e.node(id) {
+            Node::Symbol(s) => symbols.binary_search(s).is_ok(),
+            _ => false,
+        };
+        exact.filter(|(c, _)| named(c.symbol)).collect()
+    }
+
+    /// Whether two ranks are those of lanes of one warp.
+    pub(super) fn same_warp(&mut self, rank: Id, other: Id) -> Id {
+        let five = self.w.e.constant(5, 32);
+        let (x, y) = (
+            self.w.e.word(BitsOp::LShr, rank, five),
+            self.w.e.word(BitsOp::LShr, other, five),
+        );
+        self.w.e.compare(Order::Equal, x, y)
     }
 
     /// Whether the two threads differ: in their CTA, or in it.

@@ -225,8 +225,13 @@ impl Given {
         walk(store, &partial(store, root), |t, how, _| {
             if how == Reached::Always {
                 given.terms.insert(t);
-                let all = need(store, t).into_iter();
-                given.needs.extend(all.flat_map(|n| parts(store, n)));
+                if let Some(n) = need(store, t) {
+                    given.needs.extend(parts(store, n));
+                    // No factor of what is above 0 is 0.
+                    if let Need::Positive(x) = n {
+                        given.needs.extend(parts(store, Need::NonZero(x)));
+                    }
+                }
             }
             true
         });

@@ -188,7 +188,8 @@ impl<'s> Prover<'s> {
             if self.proved(n) {
                 continue;
             }
-            match self.met(n.need, &given.needs) {
+            let met = self.met(n.need, &given.needs);
+            match met.or_else(|| self.met_by_factors(n, &given.needs)) {
                 Some(log) => proved.positive_logarithms |= log,
                 None => return Proof::Undefined(n.need),
             }
@@ -285,6 +286,26 @@ impl<'s> Prover<'s> {
             Need::NonNegative(x) => x == y && nonnegative,
             Need::Positive(x) | Need::Logarithm(x) => x == y && positive,
             Need::NonZeroBits(_) | Need::Never(_) => false,
+        })
+    }
+
+    /// Whether needs of the reference imply it factor by factor.
+    ///
+    /// match `a * b > 0` with `a * b >= 0` proved / needs `a != 0`, `b != 0` / because the reals have no zero divisors.
+    fn met_by_factors(&mut self, n: &Guarded, given: &[Need]) -> Option<bool> {
+        let Need::Positive(x) = n.need else {
+            return None;
+        };
+        let factors = needs::parts(self.store, Need::NonZero(x));
+        if factors == [Need::NonZero(x)] || !self.canon.meets(Need::NonNegative(x)) {
+            return None;
+        }
+        factors.into_iter().try_fold(false, |logarithms, need| {
+            let factor = Guarded { need, ..n.clone() };
+            if self.proved(&factor) {
+                return Some(logarithms);
+            }
+            Some(self.met(need, given)? || logarithms)
         })
     }
 

@@ -6,6 +6,7 @@
 //!
 //! A formula is mathematics: a maximum of what is not a number is not a number, so that nothing is claimed there.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
@@ -20,9 +21,10 @@ use super::resolve::{Meaning, Program, Range, VarId};
 use super::symbols::{ArraySymbol, Scalar, dense_strides};
 use crate::diag::Span;
 use crate::sim::UnknownKind;
+use crate::sim::gather::{Gather, Gathers};
 use crate::spec::{ElemTy, Limits};
 use crate::term::facts::Facts;
-use crate::term::{Fun, RCmp, TermId, TermStore};
+use crate::term::{ArrayId, Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -58,6 +60,12 @@ pub(super) struct Builder<'p> {
     done: FxHashMap<Key, TermId>,
     /// Reductions of integers.
     pub done_integers: FxHashMap<Key, Int>,
+    /// Conditions under which what is built counts.
+    pub conds: Vec<TermId>,
+    /// Reads at places that data choose, since the last thing that is kept under a key was begun.
+    pub reads: Gathers,
+    /// Those of what is kept.
+    pub reads_of: FxHashMap<Key, Rc<[Gather]>>,
     /// The variables that each reduction depends on.
     free: FxHashMap<ExprId, Vec<VarId>>,
     /// A number rounded to an integer may be beyond the type that it is stored in.
@@ -78,6 +86,9 @@ impl<'p> Builder<'p> {
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
             done_integers: FxHashMap::default(),
+            conds: Vec::new(),
+            reads: Gathers::default(),
+            reads_of: FxHashMap::default(),
             free: FxHashMap::default(),
             saturates: false,
             beyond: false,
@@ -199,9 +210,10 @@ impl<'p> Builder<'p> {
             Expr::Reduce { .. } => {
                 let key = self.key(e);
                 if let Some(&t) = self.done.get(&key) {
+                    self.again(&key);
                     return Ok(t);
                 }
-                let t = self.reduction(e)?;
+                let t = self.kept(&key, |b| b.reduction(e))?;
                 self.done.insert(key, t);
                 Ok(t)
             }
@@ -209,7 +221,9 @@ impl<'p> Builder<'p> {
                 Truth::Known(true) => self.real(*yes),
                 Truth::Known(false) => self.real(*no),
                 Truth::Term(p) => {
-                    let (a, b) = (self.real(*yes)?, self.real(*no)?);
+                    let not = self.store.not(p);
+                    let a = self.under(Some(p), |b| b.real(*yes))?;
+                    let b = self.under(Some(not), |b| b.real(*no))?;
                     Ok(self.store.select(p, a, b))
                 }
             },
@@ -304,8 +318,8 @@ impl<'p> Builder<'p> {
             Some(&Meaning::Array(a)) => {
                 let program = self.program;
                 let array = &program.symbols.arrays[a];
-                let off = self.offset(e, array, indices)?;
-                Ok(self.input(array, off))
+                let at = self.located(e, array, indices)?;
+                Ok(self.input(array, at))
             }
             _ => Ok(self.store.undefined()),
         }
@@ -316,26 +330,37 @@ impl<'p> Builder<'p> {
         // Names of helpers count from the end, those of nodes from the start.
         let key = (u32::MAX - h as u32, values);
         if let Some(&t) = self.done.get(&key) {
+            self.again(&key);
             return Ok(t);
         }
         for (v, &value) in helper.indices.iter().zip(&key.1) {
             self.env[v.0 as usize] = value;
         }
-        let t = self.real(helper.value)?;
+        let t = self.kept(&key, |b| b.real(helper.value))?;
         self.done.insert(key, t);
         Ok(t)
     }
 
-    /// The byte offset of an element that is inside of its array.
-    pub(super) fn offset(
+    /// The symbols and the byte offset of an element that is inside of its array.
+    pub(super) fn located(
         &mut self,
         e: ExprId,
         array: &ArraySymbol,
         indices: &[ExprId],
-    ) -> Built<u64> {
-        let values = self.subscripts(indices)?;
+    ) -> Built<(ArrayId, u64)> {
+        let mut values = SmallVec::<[Int; 4]>::new();
+        for &i in indices {
+            values.push(self.integer(i)?);
+        }
+        let known = values.iter().map(|v| match v {
+            Int::Known(v) => Some(*v),
+            Int::Word(_) | Int::Real(_) => None,
+        });
+        let Some(known) = known.collect::<Option<SmallVec<[i64; 4]>>>() else {
+            return self.chosen(e, array, &values);
+        };
         let shape = &array.array.shape;
-        for (i, (&value, &extent)) in values.iter().zip(shape).enumerate() {
+        for (i, (&value, &extent)) in known.iter().zip(shape).enumerate() {
             if value < 0 || value as u64 >= extent {
                 let problem = Problem::Leaves {
                     name: array.name.clone(),
@@ -347,24 +372,29 @@ impl<'p> Builder<'p> {
                 return self.wrong(problem, *indices.get(i).unwrap_or(&e));
             }
         }
-        Ok(place(array, &values))
+        Ok((array.id, place(array, &known)))
     }
 
     /// The bits of an input element: those before the launch, where they are known.
-    pub(super) fn input_bits(&mut self, array: &ArraySymbol, off: u64, width: u8) -> TermId {
+    pub(super) fn input_bits(
+        &mut self,
+        array: &ArraySymbol,
+        (symbols, off): (ArrayId, u64),
+        width: u8,
+    ) -> TermId {
         let known = array.array.initial_bits(off..off + u64::from(width) / 8);
         match known {
             Some(bits) => self.store.bits(width, bits),
-            None => self.store.bytes(array.id, off, width),
+            None => self.store.bytes(symbols, off, width),
         }
     }
 
     /// An input element as a real.
-    fn input(&mut self, array: &ArraySymbol, off: u64) -> TermId {
+    fn input(&mut self, array: &ArraySymbol, at: (ArrayId, u64)) -> TermId {
         let Some(elem) = array.array.elem else {
             return self.store.undefined();
         };
-        let bits = self.input_bits(array, off, elem.bytes() as u8 * 8);
+        let bits = self.input_bits(array, at, elem.bytes() as u8 * 8);
         match elem {
             ElemTy::Float(fmt) => self.store.of_bits(fmt, bits),
             ElemTy::Int { width, signed } => {

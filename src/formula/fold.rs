@@ -99,8 +99,15 @@ impl Builder<'_> {
     pub(super) fn integer_reduction(&mut self, e: ExprId) -> Built<Int> {
         let key = self.key(e);
         if let Some(&v) = self.done_integers.get(&key) {
+            self.again(&key);
             return Ok(v);
         }
+        let out = self.kept(&key, |b| b.reduced(e))?;
+        self.done_integers.insert(key, out);
+        Ok(out)
+    }
+
+    fn reduced(&mut self, e: ExprId) -> Built<Int> {
         let program = self.program;
         let Expr::Reduce {
             fold, cond, body, ..
@@ -126,13 +133,13 @@ impl Builder<'_> {
                     b.integer(*body)?
                 }
                 Truth::Term(p) => {
-                    let value = b.integer(*body)?;
+                    let value = b.under(Some(p), |b| b.integer(*body))?;
                     match (value, &mut positions) {
                         (Int::Known(j), Some(list)) => list.push((j, p)),
                         _ => positions = None,
                     }
                     let nothing = nothing.unwrap_or_else(|| Int::Real(b.nothing(*fold)));
-                    b.chosen(p, value, nothing)
+                    b.one_of(p, value, nothing)
                 }
             };
             out = Some(match out {
@@ -152,9 +159,7 @@ impl Builder<'_> {
             Some(word) => Some(Int::Word(word)),
             None => out,
         };
-        let out = out.unwrap_or_else(|| Int::Real(self.nothing(*fold)));
-        self.done_integers.insert(key, out);
-        Ok(out)
+        Ok(out.unwrap_or_else(|| Int::Real(self.nothing(*fold))))
     }
 
     fn one(&mut self, of: Of, state: &mut State) -> Built<()> {
@@ -170,7 +175,7 @@ impl Builder<'_> {
         match of.fold {
             Fold::Sum | Fold::Mean => {
                 let one = self.store.integer(1);
-                let mut product = self.product(of.body)?;
+                let mut product = self.under(cond, |b| b.product(of.body))?;
                 match cond {
                     None => state.count += 1,
                     Some(p) => {
@@ -183,7 +188,7 @@ impl Builder<'_> {
                 state.products.push(product);
             }
             Fold::Prod | Fold::Max | Fold::Min => {
-                let mut value = self.real(of.body)?;
+                let mut value = self.under(cond, |b| b.real(of.body))?;
                 if let Some(p) = cond {
                     let nothing = self.nothing(of.fold);
                     value = self.store.select(p, value, nothing);

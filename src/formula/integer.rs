@@ -125,8 +125,10 @@ impl Builder<'_> {
                 Truth::Known(true) => self.integer(*yes),
                 Truth::Known(false) => self.integer(*no),
                 Truth::Term(p) => {
-                    let (a, b) = (self.integer(*yes)?, self.integer(*no)?);
-                    Ok(self.chosen(p, a, b))
+                    let not = self.store.not(p);
+                    let a = self.under(Some(p), |b| b.integer(*yes))?;
+                    let b = self.under(Some(not), |b| b.integer(*no))?;
+                    Ok(self.one_of(p, a, b))
                 }
             },
             Expr::Reduce { .. } => self.integer_reduction(e),
@@ -168,10 +170,10 @@ impl Builder<'_> {
         };
         let program = self.program;
         let array = &program.symbols.arrays[a];
-        let off = self.offset(e, array, indices)?;
+        let at = self.located(e, array, indices)?;
         match array.array.elem {
             Some(ElemTy::Int { width, signed }) => {
-                let bits = self.input_bits(array, off, width);
+                let bits = self.input_bits(array, at, width);
                 // Of unsigned elements a range that reaches below 0 says nothing.
                 let known = self.store.facts.of(array.id).map(|r| (r.lo, r.hi));
                 let known = known.filter(|r| signed || r.0 >= 0);
@@ -209,7 +211,7 @@ impl Builder<'_> {
     }
 
     /// One of two integers, by a condition.
-    pub(super) fn chosen(&mut self, p: TermId, a: Int, b: Int) -> Int {
+    pub(super) fn one_of(&mut self, p: TermId, a: Int, b: Int) -> Int {
         match (self.word(a), self.word(b)) {
             (Some(a), Some(b)) => Int::Word(Word::select(&mut self.store, p, a, b)),
             _ => {

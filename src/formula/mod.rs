@@ -13,6 +13,7 @@
 
 mod ast;
 mod build;
+mod chosen;
 mod error;
 mod fold;
 mod integer;
@@ -106,6 +107,7 @@ fn elements(
             .push(AssumptionKind::Saturation.says(message));
     }
     out.beyond = builder.beyond;
+    out.gathers = builder.reads.into_list();
     out.store = builder.store;
     Ok(out)
 }

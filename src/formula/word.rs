@@ -71,7 +71,8 @@ impl Word {
         s.of_int(true, self.bits)
     }
 
-    fn widened(self, s: &mut TermStore, width: u8) -> TermId {
+    /// Its bits in more of them.
+    pub fn widened(self, s: &mut TermStore, width: u8) -> TermId {
         s.sign_extend(self.bits, width)
     }
 

@@ -1,18 +1,35 @@
-//! Whether the CTAs of a grid run together or each alone.
+//! Whether the CTAs of a grid run together or each alone, and in which orders.
 //!
 //! The problem: a CTA that waits for another one gets nowhere alone, and accesses that fences and flags order look
-//! unordered. Running all CTAs together follows both, at the price of one run for each order of the steps that
-//! matter. Kernels with loops that wait run together at once; those that only have the means to order CTAs do so
-//! where running each CTA alone leaves something open.
+//! unordered. Running all CTAs together, with strong accesses followed ([`crate::sim::strong`]), answers both, at the
+//! price of one run for each order of the steps that matter. Kernels with loops that wait run so at once; those
+//! that only have the means to order threads do so where running each CTA alone leaves something open.
 //!
-//! Sound: both are complete on their own; which one answers is a matter of what it can decide.
+//! Sound: both are complete on their own; which one answers is a matter of what it can decide. Values are compared
+//! between the runs: where they are equal over the reals only, a note says so, and where they are not, the result is
+//! `order-dependent`, with the first step at which the orders part.
 
-use crate::sim::gang::{self, Grid};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::answer::AssumptionKind;
+use crate::kernel::awaits::awaits;
+use crate::sim::strong::hold::{Choice, Plan};
 use crate::sim::strong::{concerns, waits};
-use crate::spec::Launch;
+use crate::sim::{Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind};
+use crate::spec::Role;
+use crate::term::{ArrayId, TermId};
 
+use super::discharge::{discharge, merge};
 use super::select::Elements;
-use super::{Covered, Subject, discharge};
+use super::{Covered, Subject};
+
+/// Most runs, each with its order.
+const MAX_RUNS: usize = 1 << 10;
+
+/// What is taken for granted where a thread waits for another.
+const PROGRESS: &str =
+    "every thread of the grid goes on while others wait for it: all CTAs are resident";
 
 /// Runs the CTAs of these ranks together, where that is needed and they are the whole grid, else `alone`.
 pub fn or_alone(
@@ -21,43 +38,176 @@ pub fn or_alone(
     alone: impl Fn(&Subject, &[u64]) -> Covered,
 ) -> Covered {
     let launch = &subject.resolved.launch;
-    let whole = ranks.len() as u64 == launch.ctas() && ranks.len() as u64 <= gang::MAX_TOGETHER;
+    let whole = ranks.len() as u64 == launch.ctas();
     let terms = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
-    // Clusters are runs of several CTAs already.
-    let clusters = launch.cluster_ctas() > 1;
-    if clusters || !whole || !terms || !concerns(subject.kernel) {
+    if !whole || !terms || !concerns(subject.kernel) {
         return alone(subject, ranks);
     }
-    if waits(subject.kernel) {
-        return together(subject, ranks).unwrap_or_else(|| alone(subject, ranks));
-    }
-    let each = alone(subject, ranks);
-    if each.outcome.unknowns.is_empty() || !each.outcome.defects.is_empty() {
-        return each;
-    }
     let decided = |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
-    together(subject, ranks).filter(decided).unwrap_or(each)
+    let each = match waits(subject.kernel) {
+        true => None,
+        false => Some(alone(subject, ranks)),
+    };
+    match each {
+        Some(each) if decided(&each) => each,
+        _ => together(subject),
+    }
 }
 
-fn together(subject: &Subject, ranks: &[u64]) -> Option<Covered> {
-    let r = subject.resolved;
-    let launches: Vec<Launch> = ranks.iter().map(|&rank| r.launch.with_cta(rank)).collect();
-    let limits = subject.limits(subject.deciding.limits.memory);
-    let grid = Grid {
-        kernel: subject.kernel,
-        launches: &launches,
-        bindings: &r.bindings,
-        arrays: &r.arrays,
-        side: subject.side,
-        limits: &limits,
+/// All CTAs of the grid, in every order of the steps that matter.
+fn together(subject: &Subject) -> Covered {
+    let mut resolved = subject.resolved.clone();
+    resolved.launch.together = true;
+    let one = Subject {
+        resolved: &resolved,
+        without_values: false,
+        ..*subject
     };
-    let mut outcome = gang::run_together(&grid)?;
-    discharge(&mut outcome, subject.arrays, subject.deciding);
-    Some(Covered {
-        terms: outcome.store.len() as u64,
+    let (outcome, terms) = explore(&one);
+    Covered {
+        terms,
         outcome,
-        ctas: ranks.iter().map(|&rank| subject.cta(rank)).collect(),
+        ctas: one.team(0),
         whole: true,
         wrote: Elements::new(),
-    })
+    }
+}
+
+fn explore(subject: &Subject) -> (Outcome, u64) {
+    let limits = subject.limits(subject.deciding.limits.memory);
+    let awaits = Arc::new(awaits(subject.kernel));
+    let mut whole: Option<(Outcome, Vec<Choice>)> = None;
+    let (mut plan, mut terms) = (Vec::new(), 0);
+    for runs in 1.. {
+        let following = Plan {
+            awaits: awaits.clone(),
+            first: plan,
+        };
+        let noting = Noting {
+            following: Some(following),
+            ..Noting::default()
+        };
+        let mut ended = subject.settled(0, &limits, &noting);
+        terms += ended.store.len() as u64;
+        let steps = ended.steps.take().unwrap_or_default();
+        if steps.waited {
+            ended
+                .assumptions
+                .push(AssumptionKind::Scheduling.says(PROGRESS));
+        }
+        let next = following_plan(&steps.choices);
+        let late = runs >= MAX_RUNS || subject.late();
+        match &mut whole {
+            _ if steps.redundant => {}
+            _ if !ended.defects.is_empty() || !ended.unknowns.is_empty() => {
+                return (ended, terms);
+            }
+            None => whole = Some((ended, steps.choices)),
+            Some((whole, choices)) => {
+                compare(whole, &ended, (choices, &steps.choices), subject);
+            }
+        }
+        match (next, &mut whole) {
+            (Some(next), _) if !late => plan = next,
+            (next, Some((whole, _))) => {
+                if next.is_some() {
+                    whole.unknowns.push(too_many(runs));
+                }
+                break;
+            }
+            (_, None) => break,
+        }
+    }
+    let Some((mut outcome, _)) = whole else {
+        let mut out = Outcome::default();
+        out.unknowns.push(too_many(MAX_RUNS));
+        return (out, terms);
+    };
+    discharge(&mut outcome, subject.arrays, subject.deciding);
+    (outcome, terms)
+}
+
+fn too_many(runs: usize) -> Finding<UnknownKind> {
+    Finding {
+        kind: UnknownKind::Limit,
+        message: format!(
+            "atomics and waits whose values are used can come in more than {runs} orders, each of \
+             which may give another result"
+        ),
+        count: 1,
+        sites: Vec::new(),
+    }
+}
+
+/// The choices of the run after one.
+fn following_plan(choices: &[Choice]) -> Option<Vec<u32>> {
+    let last = choices.iter().rposition(|c| c.taken + 1 < c.of)?;
+    let mut plan: Vec<u32> = choices[..=last].iter().map(|c| c.taken).collect();
+    plan[last] += 1;
+    Some(plan)
+}
+
+/// Adds what is to be shown for two orders to leave the same memory.
+fn compare(
+    whole: &mut Outcome,
+    other: &Outcome,
+    (one, two): (&[Choice], &[Choice]),
+    subject: &Subject,
+) {
+    let site = |c: &Choice| Site {
+        around: Vec::new(),
+        launch: 0,
+        cta: Some(c.cta),
+        pc: c.pc,
+        threads: vec![c.thread],
+        text: "comes first".into(),
+    };
+    let differ = one.iter().zip(two).find(|(a, b)| a.taken != b.taken);
+    let sites: Vec<Site> = differ
+        .into_iter()
+        .flat_map(|(a, b)| [site(a), site(b)])
+        .collect();
+    let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
+    arrays.extend(other.writes.keys());
+    arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
+    for a in arrays {
+        let name = &subject.arrays[a].name;
+        let theirs: Vec<(u64, TermId)> = match other.writes.get(&a) {
+            Some(w) => w.iter().map(|(off, t)| (*off, *t)).collect(),
+            None => Vec::new(),
+        };
+        let roots: Vec<TermId> = theirs.iter().map(|t| t.1).collect();
+        let here = whole.store.import_below(&other.store, &roots);
+        let ours = whole.writes.get(&a).cloned().unwrap_or_default();
+        let open = |off: u64| Finding {
+            kind: UnknownKind::OrderDependent,
+            message: format!("what {name} holds at byte {off} depends on the order of these steps"),
+            count: 1,
+            sites: sites.clone(),
+        };
+        let missing = ours
+            .keys()
+            .filter(|off| !theirs.iter().any(|t| t.0 == **off));
+        for off in missing {
+            merge(&mut whole.unknowns, open(*off));
+        }
+        for ((off, _), y) in theirs.iter().zip(here) {
+            match ours.get(off) {
+                Some(x) if *x == y => {}
+                None => merge(&mut whole.unknowns, open(*off)),
+                Some(x) => whole.obligations.push(Obligation {
+                    equal: (*x, y),
+                    warning: Finding {
+                        kind: WarningKind::Note,
+                        message: format!(
+                            "the rounding of {name} depends on the order of these steps"
+                        ),
+                        count: 1,
+                        sites: sites.clone(),
+                    },
+                    otherwise: Otherwise::Open(open(*off)),
+                }),
+            }
+        }
+    }
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::operands::{Next, defs, next, uses};
-use super::{AtomOp, Kernel, Op, Pc, RegId, Space, Special};
+use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space, Special};
 
 /// Instructions of the longest body.
 const MAX_BODY: usize = 256;
@@ -29,46 +29,178 @@ const MAX_WORDS: usize = 1 << 24;
 /// A loop that waits, by the access that it waits at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Await {
-    /// The instructions of its body, the access apart.
+    /// The instructions on ways from the access to one of the same word in the loop, these apart.
     pub body: FxHashSet<u32>,
+    /// The accesses of the loop, to which a way back leads.
+    pub polls: FxHashSet<u32>,
     /// True if what the access read is of use after the loop.
     pub is_used: bool,
 }
 
 /// The loops of a kernel that wait, by their accesses.
-pub fn awaits(kernel: &Kernel) -> BTreeMap<Pc, Await> {
-    let mut found: Vec<(Pc, FxHashSet<u32>)> = Vec::new();
-    for (pc, inst) in (0u32..).zip(&kernel.insts) {
-        if inst.guard.is_none()
-            && may_wait(&inst.op)
-            && let Some(body) = body(kernel, Pc(pc))
-        {
-            found.push((Pc(pc), body));
-        }
-    }
-    let mut out = BTreeMap::new();
-    if found.is_empty() {
+#[derive(Debug, Default)]
+pub struct Awaits {
+    /// The loops.
+    pub by_access: BTreeMap<Pc, Await>,
+    /// Registers that are live; where there is no access whose old value is used, nobody asks.
+    pub live: Option<Live>,
+}
+
+/// The loops of a kernel that wait.
+pub fn awaits(kernel: &Kernel) -> Awaits {
+    let accesses: Vec<Pc> = (0u32..)
+        .zip(&kernel.insts)
+        .filter(|(_, inst)| inst.guard.is_none() && may_wait(&inst.op))
+        .map(|(pc, _)| Pc(pc))
+        .collect();
+    let mut out = Awaits::default();
+    let updates = |i: &super::Inst| matches!(&i.op, Op::Atom { dsts, .. } if !dsts.is_empty());
+    if accesses.is_empty() && !kernel.insts.iter().any(updates) {
         return out;
     }
     let Some(live) = Live::new(kernel) else {
         return out;
     };
-    for (pc, body) in found {
-        let mut written: FxHashSet<RegId> = FxHashSet::default();
-        for at in body.iter().chain([&pc.0]) {
-            defs(&kernel.insts[*at as usize].op, |r| {
-                written.insert(r);
-            });
+    let targets = targets(kernel);
+    for &pc in &accesses {
+        let polls = FxHashSet::from_iter([pc.0]);
+        if let Some(body) = body(kernel, pc, &polls)
+            && let Some(found) = waits(kernel, &live, cut(kernel, &targets, pc), pc, (body, polls))
+        {
+            out.by_access.insert(pc, found);
         }
-        if written.iter().any(|r| live.before(pc.0, *r)) {
-            continue;
+    }
+    // A first look before the loop, at the same word, is part of it.
+    loop {
+        let mut more = Vec::new();
+        for &pc in accesses.iter().filter(|pc| !out.by_access.contains_key(pc)) {
+            let same = |other: &&Pc| {
+                let (a, b) = (
+                    &kernel.insts[pc.0 as usize].op,
+                    &kernel.insts[other.0 as usize].op,
+                );
+                same_access(a, b)
+            };
+            let polls: FxHashSet<u32> = out.by_access.keys().filter(same).map(|p| p.0).collect();
+            if let Some(body) = body(kernel, pc, &polls)
+                && let Some(found) = first_look(kernel, &live, &out, pc, (body, polls))
+            {
+                more.push((pc, found));
+            }
         }
-        let is_used = exits(kernel, pc, &body)
-            .iter()
-            .any(|e| written.iter().any(|r| live.before(*e, *r)));
-        out.insert(pc, Await { body, is_used });
+        if more.is_empty() {
+            break;
+        }
+        out.by_access.extend(more);
+    }
+    out.live = Some(live);
+    out
+}
+
+/// The loop around an access, if none of the registers that it writes is live where each round begins.
+fn waits(
+    kernel: &Kernel,
+    live: &Live,
+    begin: u32,
+    pc: Pc,
+    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+) -> Option<Await> {
+    let written = written(kernel, pc, &body);
+    if written.iter().any(|r| live.before(begin, *r)) {
+        return None;
+    }
+    let mut exits = exits(kernel, pc, &body, &polls).into_iter();
+    let is_used = exits.any(|e| written.iter().any(|r| live.before(e, *r)));
+    Some(Await {
+        body,
+        polls,
+        is_used,
+    })
+}
+
+/// A look before a loop that waits for the same: where it succeeds, everything must be as if a look in the loop had.
+fn first_look(
+    kernel: &Kernel,
+    live: &Live,
+    known: &Awaits,
+    pc: Pc,
+    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+) -> Option<Await> {
+    let own = exits(kernel, pc, &body, &polls);
+    let written = written(kernel, pc, &body);
+    let reached = body
+        .iter()
+        .flat_map(|at| successors(kernel, Pc(*at)))
+        .find(|to| polls.contains(to))?;
+    let inside = known.by_access.get(&Pc(reached))?;
+    let theirs = exits(kernel, Pc(reached), &inside.body, &inside.polls);
+    if own != theirs || written.iter().any(|r| live.before(reached, *r)) {
+        return None;
+    }
+    let result = |pc: u32| {
+        let mut out = Vec::new();
+        defs(&kernel.insts[pc as usize].op, |r| out.push(r));
+        out
+    };
+    let is_live = |r: &RegId| own.iter().any(|e| live.before(*e, *r));
+    let theirs = inside.written(kernel, Pc(reached));
+    let both = written.iter().chain(&theirs);
+    let after: FxHashSet<RegId> = both.copied().filter(is_live).collect();
+    let of_result = |r: &RegId| result(pc.0).contains(r) && result(reached).contains(r);
+    after.iter().all(of_result).then(|| Await {
+        is_used: !after.is_empty(),
+        body,
+        polls,
+    })
+}
+
+/// Two loads that do the same; whether to the same word, the simulator looks.
+fn same_access(a: &Op, b: &Op) -> bool {
+    matches!((a, b), (Op::Ld { access: x, .. }, Op::Ld { access: y, .. }) if x == y)
+}
+
+impl Await {
+    fn written(&self, kernel: &Kernel, pc: Pc) -> FxHashSet<RegId> {
+        written(kernel, pc, &self.body)
+    }
+}
+
+fn written(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> FxHashSet<RegId> {
+    let mut written: FxHashSet<RegId> = FxHashSet::default();
+    for at in body.iter().chain([&pc.0]) {
+        defs(&kernel.insts[*at as usize].op, |r| {
+            written.insert(r);
+        });
+    }
+    written
+}
+
+/// Instructions that a jump leads to.
+fn targets(kernel: &Kernel) -> FxHashSet<u32> {
+    let mut out = FxHashSet::default();
+    for pc in 0..kernel.insts.len() as u32 {
+        match next(kernel, Pc(pc)) {
+            Next::Jump { target, .. } => {
+                out.insert(target.0);
+            }
+            Next::Table { targets, .. } => out.extend(targets.iter().map(|t| t.0)),
+            Next::Fall | Next::End { .. } => {}
+        }
     }
     out
+}
+
+/// Where the straight code that leads to an access begins: who comes to the access comes through it.
+fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
+    let mut at = pc.0;
+    while at > 0 && !targets.contains(&at) {
+        let before = &kernel.insts[at as usize - 1];
+        if !is_pure(&before.op) {
+            break;
+        }
+        at -= 1;
+    }
+    at
 }
 
 /// An access that a loop can wait at: one that reads a single word of memory which other threads write.
@@ -100,13 +232,13 @@ fn may_wait(op: &Op) -> bool {
     }
 }
 
-/// The ways back to an access on which nothing happens; `None` if there is none.
-fn body(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
+/// The ways from an access to one of the polls on which nothing happens; `None` if there is none.
+fn body(kernel: &Kernel, pc: Pc, polls: &FxHashSet<u32>) -> Option<FxHashSet<u32>> {
     let mut order: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     let mut work = vec![pc.0 + 1];
     while let Some(at) = work.pop() {
-        if at == pc.0 || !seen.insert(at) {
+        if polls.contains(&at) || !seen.insert(at) {
             continue;
         }
         let inst = kernel.insts.get(at as usize)?;
@@ -124,7 +256,7 @@ fn body(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
     loop {
         let before = inside.len();
         for (at, to) in &order {
-            if to.iter().any(|t| *t == pc.0 || inside.contains(t)) {
+            if to.iter().any(|t| polls.contains(t) || inside.contains(t)) {
                 inside.insert(*at);
             }
         }
@@ -136,11 +268,23 @@ fn body(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
 }
 
 /// Where a loop can be left to.
-fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> Vec<u32> {
+fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>) -> Vec<u32> {
     let mut out = Vec::new();
-    for &at in body {
+    for &at in body.iter().chain([&pc.0]) {
         let to = successors(kernel, Pc(at));
-        out.extend(to.into_iter().filter(|t| *t != pc.0 && !body.contains(t)));
+        out.extend(
+            to.into_iter()
+                .filter(|t| !polls.contains(t) && !body.contains(t)),
+        );
+    }
+    // A jump and nothing else is no place of its own.
+    for e in &mut out {
+        while let Some(Op::Bra { target, .. }) = kernel.insts.get(*e as usize).map(|i| &i.op)
+            && kernel.insts[*e as usize].guard.is_none()
+            && target.0 > *e
+        {
+            *e = target.0;
+        }
     }
     out.sort_unstable();
     out.dedup();
@@ -166,11 +310,20 @@ fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
 
 /// True if an instruction changes nothing but registers, or nothing at all.
 fn is_quiet(op: &Op) -> bool {
-    is_pure(op) || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
+    // Threads that only vote whether all may go on wait with the one that looks.
+    let votes = matches!(
+        op,
+        Op::Bar {
+            kind: BarKind::RedBool { .. },
+            count: None,
+            ..
+        }
+    );
+    is_pure(op) || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
 }
 
 /// True if all that an instruction does is to compute its results from its operands.
-fn is_pure(op: &Op) -> bool {
+pub fn is_pure(op: &Op) -> bool {
     match op {
         Op::Special { special, .. } => *special != Special::Volatile,
         Op::Ld { access, .. } => access.space == Space::Param && !access.volatile,
@@ -193,7 +346,8 @@ fn is_pure(op: &Op) -> bool {
 
 /// Registers that are live before each instruction, where the operands of a computation are live only if one of
 /// its results is.
-struct Live {
+#[derive(Debug)]
+pub struct Live {
     words: usize,
     before: Vec<u64>,
 }
@@ -228,7 +382,7 @@ impl Live {
                     *r |= b;
                 }
             }
-            live.step(kernel, i, &mut row);
+            Live::step(kernel, i, &mut row);
             let at = i as usize * words;
             if live.before[at..at + words] != row[..] {
                 live.before[at..at + words].copy_from_slice(&row);
@@ -243,7 +397,7 @@ impl Live {
     }
 
     /// From the registers that are live after an instruction to those before it.
-    fn step(&self, kernel: &Kernel, at: u32, row: &mut [u64]) {
+    fn step(kernel: &Kernel, at: u32, row: &mut [u64]) {
         let inst = &kernel.insts[at as usize];
         let has = |row: &[u64], r: RegId| row[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1;
         let mut needed = !is_pure(&inst.op);
@@ -258,7 +412,7 @@ impl Live {
     }
 
     /// True if a register is live before an instruction.
-    fn before(&self, at: u32, r: RegId) -> bool {
+    pub fn before(&self, at: u32, r: RegId) -> bool {
         let i = at as usize * self.words + r.0 as usize / 64;
         self.before.get(i).is_some_and(|w| w >> (r.0 % 64) & 1 == 1)
     }

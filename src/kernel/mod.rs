@@ -78,7 +78,7 @@ mod value_use;
 mod warp_op;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};

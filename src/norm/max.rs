@@ -19,7 +19,7 @@
 use super::exp::ExpId;
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
-use super::rat::Coef;
+use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
 
@@ -57,6 +57,34 @@ impl Ring {
     pub(super) fn val_abs(&mut self, v: Val) -> Result<Val, Fail> {
         let n = self.val_times(Coef::MINUS_ONE, v)?;
         self.val_max(v, n)
+    }
+
+    /// The polynomial of whose magnitude one is a multiple, and whether that is a negative one.
+    ///
+    /// match `2k * max(0, q) - k * q` / result `k * |q|` / because it is -kq below 0 and kq above.
+    pub(super) fn magnitude(&mut self, p: PolyId) -> Option<(PolyId, bool)> {
+        if self.polys.flags(p) & flag::CHOICE == 0 {
+            return None;
+        }
+        let mut rest = self.polys.get(p).to_vec();
+        let of = |t: &PTerm| {
+            let Atom::Max(set) = self.atom(t.mono.as_atom()?) else {
+                return None;
+            };
+            match set[..] {
+                [PolyId::ZERO, q] | [q, PolyId::ZERO] if t.exp == ExpId::ZERO => Some(q),
+                _ => None,
+            }
+        };
+        let (i, q) = rest
+            .iter()
+            .enumerate()
+            .find_map(|(i, t)| Some((i, of(t)?)))?;
+        let half = self.coefs.of(Rat::Small(-1, 2));
+        let k = self.coefs.mul(rest.remove(i).coef, half);
+        let rest = self.collect(rest).ok()?;
+        let minus = self.add_scaled(PolyId::ZERO, k, q).ok()?;
+        (rest == minus).then_some((q, !self.coefs.is_negative(k)))
     }
 
     /// A maximum atom with a positive rational factor, among the terms of an element.

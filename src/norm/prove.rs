@@ -47,7 +47,8 @@ impl Normalizer<'_> {
     }
 
     /// True only if two terms have one sign on all inputs on which both are defined: they are the same but
-    /// for factors that are positive, or negative in both, and for squares of factors that they share.
+    /// for factors that are positive, or negative in both, and for squares of factors that they share; or one is the
+    /// root of the other.
     pub fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
         self.ring.refill();
         let mut parts = |t: TermId| {
@@ -55,7 +56,8 @@ impl Normalizer<'_> {
             if p == PolyId::ZERO {
                 return None;
             }
-            let (content, primitive) = self.ring.primitive(p).ok()?;
+            let least = self.ring.sign_part(p, false).ok()?;
+            let (content, primitive) = self.ring.primitive(least).ok()?;
             Some((self.ring.sign_shape(content), primitive))
         };
         let (x, y) = (parts(a), parts(b));

@@ -128,8 +128,9 @@ impl Ring {
     }
 
     /// Drops from a polynomial what does not change its sign: positive rationals, exponentials,
-    /// atoms proved positive, and two by two those proved negative; a root is replaced by its argument. With
-    /// `any_sign`, also what changes it but is never zero.
+    /// atoms proved positive, and two by two those proved negative; a root is replaced by its argument, a
+    /// magnitude by a square, a power by the least one with its sign. With `any_sign`, also what changes it but is
+    /// never zero.
     pub(super) fn sign_part(&mut self, p: PolyId, any_sign: bool) -> Result<PolyId, Fail> {
         let (content, primitive) = match self.polys.get(p) {
             [t] => (*t, PolyId::ONE),
@@ -138,6 +139,18 @@ impl Ring {
         let mut kept = super::monomial::Powers::new();
         let mut roots = Val::constant(Coef::ONE);
         let mut negative = self.coefs.is_negative(content.coef);
+        let primitive = match self.magnitude(primitive) {
+            None => primitive,
+            Some((of, below)) => {
+                negative ^= below;
+                let size = self.val_of(of);
+                let size = match any_sign {
+                    true => size,
+                    false => self.val_mul(size, size)?,
+                };
+                self.canon(size)?
+            }
+        };
         for (a, k) in self.monos.powers(content.mono) {
             let s = self.atom_signs[a as usize].pow(k);
             // A root has the sign of its argument, which is not negative where there is a root.
@@ -151,7 +164,8 @@ impl Ring {
             if s.is_negative() {
                 negative = !negative;
             } else if !(s.is_positive() || any_sign && !s.may_be_zero()) {
-                kept.push((a, k));
+                let least = if any_sign || k % 2 != 0 { 1 } else { 2 };
+                kept.push((a, if k > 0 { least } else { k }));
             }
         }
         let negative = !any_sign && negative;

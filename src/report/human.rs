@@ -106,6 +106,9 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     if let Some(d) = &r.determinism {
         super::rounding::write_determinism(out, d)?;
     }
+    if let Some(c) = &r.certificate {
+        super::rounding::write_certificate(out, c)?;
+    }
     if let Some(rounding) = &r.rounding {
         super::rounding::write(out, rounding)?;
     }

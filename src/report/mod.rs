@@ -143,6 +143,7 @@ pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options)
         deterministic: None,
         determinism: None,
         rounding: None,
+        certificate: None,
         stats,
         looked: Vec::new(),
     }

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::human::place;
 use crate::answer::rounding::{Close, Error, Measured, Rounding, Spread};
-use crate::answer::{Determinism, Part};
+use crate::answer::{CertificateMade, Determinism, Part};
 use crate::diag::visible;
 
 const BOLD: Style = Style::new().bold();
@@ -30,6 +30,23 @@ pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
         writeln!(out, "  measured: {why}")?;
     }
     Ok(())
+}
+
+/// Writes where the certificate is, or why there is none.
+pub fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
+    let (file, none) = (c.file.as_deref(), c.none.as_deref());
+    match (file, c.regions) {
+        (Some(file), Some(regions)) => writeln!(
+            out,
+            "\n{BOLD}certificate{BOLD:#}: {}, with samples of {regions} regions",
+            visible(file)
+        ),
+        _ => writeln!(
+            out,
+            "\n{BOLD}certificate{BOLD:#}: none is written: {}",
+            none.unwrap_or("it was not asked for by a file")
+        ),
+    }
 }
 
 /// Writes whether the bits are the same for every schedule.

@@ -9,7 +9,7 @@ mod execute;
 mod limits;
 pub(crate) mod measure;
 pub(crate) mod range;
-mod sample;
+pub(crate) mod sample;
 pub(crate) mod schedules;
 pub(crate) mod shadow;
 mod shares;

@@ -12,7 +12,6 @@ use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
 use super::race::{Kind, SameWrite};
 use super::step::Under;
-use super::strong::between::Accesses;
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{Change, DefectKind, UnknownKind};
@@ -98,16 +97,8 @@ impl Machine<'_> {
                 }
             }
         }
-        if self.strong.on && region != super::machine::SHARED {
-            self.access_between(&Accesses {
-                region,
-                lanes: (w, mask),
-                pc,
-                offs,
-                elems,
-                kind,
-                conditional: cond,
-            });
+        if self.strong.on && kind == Kind::Write && !cond && self.order.agent.is_none() {
+            self.forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
         }
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));

@@ -38,7 +38,7 @@ use agent::Agents;
 pub use agent::EventId;
 pub use carried::Carried;
 use exit::Exits;
-pub use known::Known;
+pub use known::{Known, join};
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 

@@ -39,6 +39,8 @@ pub struct Noting {
     pub without_values: bool,
     /// On numbers: what CTAs before this one left.
     pub memory: Option<super::numbers::Memory>,
+    /// Strong accesses are followed, and these choices made.
+    pub following: Option<super::strong::hold::Plan>,
     /// The seed of a schedule that is drawn at random.
     pub schedule: Option<u64>,
 }

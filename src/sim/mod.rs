@@ -37,7 +37,6 @@ mod fences;
 mod float;
 pub mod footprint;
 mod found;
-pub mod gang;
 pub(crate) mod gather;
 pub(crate) mod guarded;
 pub mod idiom;

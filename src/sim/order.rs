@@ -215,6 +215,13 @@ impl Order {
         }
     }
 
+    /// Updates of some bytes come before the write that follows, because its thread observed them.
+    pub fn forget_updates(&mut self, region: RegionId, off: u64, bytes: u64) {
+        if let Some(shadow) = &mut self.shadows[region.0 as usize] {
+            shadow.forget_updates(off, bytes);
+        }
+    }
+
     /// What `ld.global.nc` reads must not be written while the kernel runs, in any order.
     #[allow(clippy::too_many_arguments)]
     fn non_coherent(
@@ -302,6 +309,7 @@ impl Machine<'_> {
         // The last step of a run that stopped.
         self.trails.keep(self.order.report.findings());
         self.keep_conditions();
+        self.report_strong();
         let held = self.order.held.as_ref().map(|h| &h.report);
         let found = attribution::settle(&self.order.report, held);
         if self.order.report.same_lane {
@@ -326,7 +334,11 @@ impl Machine<'_> {
                 self.team.name(b)
             );
             let count = f.count;
+            let sizes = [f.earlier.pc, f.later.pc].map(|pc| self.access_bytes(pc));
+            let strong = f.earlier.kind.strong() && f.later.kind.strong() && sizes[0] == sizes[1];
             match self.weakened(&f) {
+                // Looked at word by word.
+                Some(Conflict::Strong | Conflict::ByExit) if strong && self.strong.on => {}
                 None => {
                     self.unknown(UnknownKind::Undecided, sites, || {
                         format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")

@@ -225,6 +225,8 @@ pub struct Outcome {
     pub without_values: bool,
     /// On numbers: what the arrays hold now.
     pub memory: Option<super::numbers::Memory>,
+    /// What was chosen, where strong accesses were followed.
+    pub steps: Option<super::strong::hold::Steps>,
     /// Warp, lanes and instruction of each step in the order of execution, if asked for.
     pub trace: Vec<(u32, u32, Pc)>,
 }

@@ -233,8 +233,6 @@ pub struct Report {
     pub each: bool,
     /// Such pairs of the last access: the caller drains it, and adds those of which both may happen.
     pub possible: Vec<Finding>,
-    /// True if pairs of strong accesses are judged elsewhere.
-    pub strong_elsewhere: bool,
     /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
     pub same_lane: bool,
 }
@@ -265,13 +263,6 @@ impl Report {
         earlier: Party,
         later: Party,
     ) {
-        if self.strong_elsewhere
-            && matches!(conflict, Conflict::Strong | Conflict::ByExit)
-            && earlier.kind.strong()
-            && later.kind.strong()
-        {
-            return;
-        }
         let key = (conflict, earlier.pc, later.pc);
         let entry = self.findings.entry(key).or_insert(Finding {
             conflict,

@@ -100,6 +100,9 @@ pub fn run_noting(
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
         m.dice = noting.schedule.map(Dice::new);
+        if let Some(plan) = &noting.following {
+            m.follow_strong(plan);
+        }
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
@@ -117,6 +120,7 @@ pub fn run_noting(
                 m.collect_races();
                 let ended = m.ended();
                 let team = m.team.clone();
+                let steps = m.steps();
                 let mut out = m.finish(noting.memory.is_some());
                 team.tell(&mut out);
                 if omits && !found_nothing(&out) {
@@ -126,6 +130,7 @@ pub fn run_noting(
                 out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;
+                out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
                     return out;
                 }
@@ -171,15 +176,17 @@ impl Machine<'_> {
             if !lives {
                 return self.all_ended();
             }
-            if !progress {
-                self.deadlock();
+            if !progress && !self.make_step()? {
+                if !self.open_waits() {
+                    self.deadlock();
+                }
                 return Err(Stop::Finding);
             }
         }
     }
 
     /// What is looked at when all threads have ended.
-    pub fn all_ended(&mut self) -> Result<(), Stop> {
+    fn all_ended(&mut self) -> Result<(), Stop> {
         self.check_warpgroups();
         self.check_tensor_memory();
         self.check_bulk();
@@ -189,7 +196,7 @@ impl Machine<'_> {
     }
 
     /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
-    pub fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+    fn run_round(&mut self) -> Result<(bool, bool), Stop> {
         let mut progress = false;
         let first = match &mut self.dice {
             Some(d) => d.below(self.warps.len() as u64) as usize,
@@ -264,11 +271,7 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                let awaited = match is_aligned(op) {
-                    true => self.warps[w].live,
-                    false => self.warps[w].live & !self.warps[w].blocked,
-                };
-                if !released && synchronises(op) && awaited != mask {
+                if !released && synchronises(op) && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;
@@ -423,7 +426,7 @@ impl Machine<'_> {
     }
 
     /// Nobody can step: says who waits where, for whom.
-    pub fn deadlock(&mut self) {
+    fn deadlock(&mut self) {
         if self.never_whole() {
             return;
         }
@@ -488,7 +491,7 @@ impl Machine<'_> {
 
     /// Collects what the run found.
     fn finish(mut self, keeps_memory: bool) -> Outcome {
-        let mut out = self.conclude(true);
+        let mut out = self.conclude();
         out.memory = keeps_memory.then(|| self.left());
         out.fresh = self.fresh - self.first_fresh;
         out.first_fresh = self.first_fresh;
@@ -498,14 +501,13 @@ impl Machine<'_> {
         out
     }
 
-    /// Collects all but the terms, and what arrays hold if that is asked for.
-    pub fn conclude(&mut self, with_arrays: bool) -> Outcome {
+    /// Collects all but the terms.
+    fn conclude(&mut self) -> Outcome {
         let mut out = Outcome::default();
         let mut poisoned: Vec<(TermId, ArrayId, u64)> = Vec::new();
         // Stand for what one to four bytes hold.
         let mut unknown: Option<[TermId; 4]> = None;
-        let regions = if with_arrays { self.regions.len() } else { 0 };
-        for i in 0..regions {
+        for i in 0..self.regions.len() {
             let RegionKind::Array(a) = self.regions[i].kind else {
                 continue;
             };

@@ -176,6 +176,23 @@ impl Shadow {
         }
     }
 
+    /// Forgets the strong writes of some bytes: a write that comes after all of them stands for them.
+    pub fn forget_updates(&mut self, at: u64, bytes: u64) {
+        let grain = at.trailing_zeros().min(bytes.trailing_zeros()).min(2);
+        let mut next = at;
+        while next < at + bytes {
+            let tables = &mut self.tables;
+            let page = self.pages.get(next >> PAGE_BITS);
+            page.refine(grain, tables);
+            let step = 1 << page.shift();
+            let cell = page.cell(next);
+            let mut list = cell.take_list(tables);
+            list.retain(|e| !(e.kind.strong() && e.kind.writes()));
+            cell.put_list(list, tables);
+            next += step;
+        }
+    }
+
     /// Exited threads are rare where it matters: most of them made no access to this region.
     fn look_for_exits(&mut self, clocks: &Clocks) {
         if self.exited != clocks.exited() {

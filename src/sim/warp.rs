@@ -31,6 +31,8 @@ pub struct Warp {
     pub live: u32,
     /// Lanes that wait for others: at a barrier or in a warp collective.
     pub blocked: u32,
+    /// Of those that wait, the lanes that are held before a step whose place in the order matters.
+    pub held: u32,
     /// Lanes that stand at a synchronising instruction and let the others catch up.
     pub parked: u32,
     /// Lanes whose wait on an mbarrier may have been overtaken, if they do anything before the next.
@@ -57,6 +59,7 @@ impl Warp {
                 (1 << lanes) - 1
             },
             blocked: 0,
+            held: 0,
             parked: 0,
             overtaken: 0,
             acted: [0; LANES],
@@ -67,6 +70,15 @@ impl Warp {
     /// Lanes that can step.
     pub fn runnable(&self) -> u32 {
         self.live & !self.blocked & !self.parked
+    }
+
+    /// Lanes that come to a synchronising instruction together; to one that takes the whole warp those come too that
+    /// wait for something else now.
+    pub fn expected(&self, whole: bool) -> u32 {
+        match whole {
+            true => self.live,
+            false => self.live & !self.blocked,
+        }
     }
 
     /// The lanes among `among` with the lowest pc, that pc, and the lowest pc of the others.

@@ -119,6 +119,9 @@ pub struct Settings {
     pub rounding: Option<u64>,
     /// Say whether the bits of outputs are the same for every schedule.
     pub deterministic: Option<bool>,
+    /// Make a certificate of a proof.
+    #[serde(skip)]
+    pub certificate: Option<bool>,
     /// Architecture whose wmma layout is assumed.
     #[serde(alias = "wmma_layout")]
     pub wmma_layout: Option<String>,
@@ -344,6 +347,8 @@ pub struct Options {
     pub rounding: u64,
     /// It is said whether the bits of outputs are the same for every schedule.
     pub deterministic: bool,
+    /// A certificate is made of a proof.
+    pub certificate: bool,
     /// Wall-clock limit.
     pub timeout: Duration,
     /// Memory limit in bytes.
@@ -368,6 +373,7 @@ impl Default for Options {
             precision: false,
             rounding: 0,
             deterministic: false,
+            certificate: false,
             timeout: DEFAULT_TIMEOUT,
             memory_limit: None,
             seed: 0,
@@ -407,6 +413,7 @@ impl Layers<'_> {
             out.contracts_alike |= layer.assume.iter().any(|a| a.trim() == CONTRACTS_ALIKE);
             out.rounding = layer.rounding.unwrap_or(out.rounding);
             out.deterministic = layer.deterministic.unwrap_or(out.deterministic);
+            out.certificate = layer.certificate.unwrap_or(out.certificate);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
                 out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;

@@ -434,6 +434,7 @@ impl TermStore {
 
     /// Ordered comparison of reals.
     pub fn rcmp(&mut self, op: RCmp, a: TermId, b: TermId) -> TermId {
+        let (a, b) = self.unnegated(a, b);
         if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
             let v = match op {
                 RCmp::Lt => x < y,
@@ -468,6 +469,22 @@ impl TermStore {
         self.insert(node(view::RCMP, op as u8, 0, a.0, b.0, 0), total)
     }
 
+    /// The operands of a comparison without a negation that both can do without.
+    ///
+    /// match `-x < c`, `-x < -y` / result `-c < x`, `y < x`, for `<=` and `=` too / because compilers compare what they
+    /// negated either way, and a negation is exact and turns every order.
+    fn unnegated(&mut self, a: TermId, b: TermId) -> (TermId, TermId) {
+        let is_negated = |t| matches!(self.get(t), Term::Neg(_));
+        if !is_negated(a) && !is_negated(b) {
+            return (a, b);
+        }
+        let can = |t| is_negated(t) || self.as_const(t).is_some();
+        match can(a) && can(b) {
+            true => (self.neg(b), self.neg(a)),
+            false => (a, b),
+        }
+    }
+
     /// Comparison of bit vectors of one width.
     pub fn icmp(&mut self, op: ICmp, a: TermId, b: TermId) -> TermId {
         let result = self.compared(op, a, b);
@@ -478,6 +495,9 @@ impl TermStore {
         let Sort::Bits(w) = self.sort(a) else {
             return self.undefined();
         };
+        if let Some(t) = self.compared_whole(op, a, b) {
+            return t;
+        }
         let (a, b) = match op {
             ICmp::Eq => self.solved(w, a, b),
             _ => (a, b),

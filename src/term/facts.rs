@@ -203,6 +203,52 @@ impl TermStore {
         known.sorted.then_some((known.array, at))
     }
 
+    /// The whole element of which a term is the lower part and, as two's complement, the value too; with its range.
+    ///
+    /// match the low half of a 64-bit label / result the label / because facts say that it fits, so that what the cut
+    /// lacks are copies of its sign.
+    pub(super) fn uncut(&mut self, t: TermId) -> Option<(TermId, (i128, i128))> {
+        if self.facts.is_empty() {
+            return None;
+        }
+        let Term::Bytes { array, off, width } = self.get(t) else {
+            return None;
+        };
+        let of = *self.facts.of(self.array_of(array))?;
+        if of.width <= width {
+            return None;
+        }
+        let wide = self.bytes(array, off, of.width);
+        let range = self.integer_range(wide);
+        let half = 1i128 << (width - 1);
+        // Of what is no whole element nothing is known.
+        (-half <= range.0 && range.1 < half).then_some((wide, range))
+    }
+
+    /// The comparison of whole elements that one of their lower parts is, where facts say that nothing else was cut off.
+    pub(super) fn compared_whole(&mut self, op: ICmp, a: TermId, b: TermId) -> Option<TermId> {
+        let (x, y) = (self.uncut(a), self.uncut(b));
+        x.or(y)?;
+        if matches!(op, ICmp::ULt | ICmp::ULe) && [x, y].iter().flatten().any(|e| e.1.0 < 0) {
+            return None;
+        }
+        let w = self.width(a);
+        let (wide, _) = x.or(y)?;
+        let wider = self.width(wide);
+        let mut whole =
+            |t: TermId, cut: Option<(TermId, (i128, i128))>| match (cut, self.as_bits(t)) {
+                (Some((t, _)), _) => (self.width(t) == wider).then_some(t),
+                // A number that is negative as two's complement is above all others as one without a sign.
+                (None, Some(c)) => match op {
+                    ICmp::Eq | ICmp::SLt | ICmp::SLe => Some(self.bits(wider, sext(c, w) as u64)),
+                    ICmp::ULt | ICmp::ULe => Some(self.bits(wider, c)),
+                },
+                (None, None) => None,
+            };
+        let (p, q) = (whole(a, x)?, whole(b, y)?);
+        Some(self.icmp(op, p, q))
+    }
+
     /// The range of the integer that bits are, as two's complement, from their shape alone.
     pub fn integer_range(&self, t: TermId) -> (i128, i128) {
         let w = self.width(t).clamp(1, 64);
@@ -292,6 +338,48 @@ impl TermStore {
             ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
             ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
             ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::eval::{Inputs, Mode, evaluate};
+    use std::sync::Arc;
+
+    /// For every label that the facts allow, what is made of its lower half is what is made of it without facts.
+    #[test]
+    fn a_cut_that_facts_undo_changes_nothing() {
+        let labels = ArrayId(0);
+        let ops = [ICmp::Eq, ICmp::SLt, ICmp::SLe, ICmp::ULt, ICmp::ULe];
+        for (lo, hi) in [(-100i128, 7i128), (0, 9), (-5, 1 << 31), (0, (1 << 31) - 1)] {
+            let mut facts = Facts::default();
+            let all = Elements::new(labels, 64, Some(4));
+            *facts.about(all) = Elements { lo, hi, ..all };
+            let built = |s: &mut TermStore| {
+                let cut = s.bytes(labels, 8, 32);
+                let mut roots = vec![s.sign_extend(cut, 64), s.zero_extend(cut, 64)];
+                for op in ops {
+                    for c in [0u64, 3, 0xffff_ff9c] {
+                        let c = s.bits(32, c);
+                        roots.extend([s.icmp(op, cut, c), s.icmp(op, c, cut)]);
+                    }
+                }
+                roots
+            };
+            let (mut plain, mut known) = (TermStore::new(), TermStore::new());
+            known.facts = Arc::new(facts);
+            let (x, y) = (built(&mut plain), built(&mut known));
+            for v in [lo, lo + 1, -100, -1, 0, 3, 4, 7, hi]
+                .into_iter()
+                .filter(|v| (lo..=hi).contains(v))
+            {
+                let mut inputs = Inputs::default();
+                inputs.set(labels, 8, 8, v as u64);
+                let at = |s: &TermStore, t: &[TermId]| evaluate(s, t, &inputs, Mode::exact(64));
+                assert_eq!(at(&plain, &x), at(&known, &y), "{v} in {lo}..={hi}");
+            }
         }
     }
 }

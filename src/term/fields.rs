@@ -53,6 +53,12 @@ impl TermStore {
         if w >= width {
             return self.extract(t, 0, width);
         }
+        if let Some((whole, range)) = self.uncut(t)
+            && range.0 >= 0
+            && self.width(whole) <= width
+        {
+            return self.zero_extend(whole, width);
+        }
         let z = self.bits(width - w, 0);
         self.concat(&[t, z])
     }
@@ -62,6 +68,11 @@ impl TermStore {
         let w = self.width(t);
         if w >= width {
             return self.extract(t, 0, width);
+        }
+        if let Some((whole, _)) = self.uncut(t)
+            && self.width(whole) <= width
+        {
+            return self.sign_extend(whole, width);
         }
         let mut parts = self.fields(t);
         let Some(top) = parts.pop() else { return t };

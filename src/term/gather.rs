@@ -151,7 +151,11 @@ impl TermStore {
     }
 
     /// The id of a place.
-    pub fn place(&mut self, place: Place) -> ArrayId {
+    pub fn place(&mut self, mut place: Place) -> ArrayId {
+        for (t, _) in &mut place.form {
+            *t = self.uncut(*t).map_or(*t, |whole| whole.0);
+        }
+        place.form.sort_unstable();
         ArrayId(FIRST + self.places.insert_full(place).0 as u32)
     }
 
@@ -273,7 +277,8 @@ impl TermStore {
                 continue;
             }
             let made = self.linear_step(t, &known, &mut fits);
-            known.insert(t, made.unwrap_or_else(|| Linear::atom(t)));
+            let whole = self.uncut(t).map_or(t, |whole| whole.0);
+            known.insert(t, made.unwrap_or_else(|| Linear::atom(whole)));
         }
         let linear = known.remove(&root)?;
         let w = self.width(root);

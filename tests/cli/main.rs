@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 mod bindings;
+mod certificates;
 mod contents;
 mod coverage;
 mod formats;

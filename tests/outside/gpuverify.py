@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The public GPUVerify tests under `volta race --any`, as a table by label and verdict.
 
-    tests/outside/gpuverify.py VOLTA NVCC TESTSUITE/CUDA BUILD [--timeout N] [--only SUBSTRING] [--table]
+    tests/outside/gpuverify.py VOLTA NVCC TESTSUITE/CUDA BUILD [--include DIRS] [--timeout N] [--only SUBSTRING] [--table]
 
 TESTSUITE/CUDA is that folder of mc-imperial/gpuverify, which is fetched and never committed; BUILD receives the PTX. Each `.cu`
 is compiled with the header below, which reads GPUVerify's annotations: a requirement is a condition that the kernel returns
 without, an assertion one that it traps without, an invariant nothing. Block, grid and definitions are those of the second
-line of a test; a block above the limit of the machine is left open. With --table only the table is printed.
+line of a test; a block above the limit of the machine is
+left open. --include names the folder of `curand_kernel.h`. With --table only the table is printed.
 """
 import json
 import pathlib
@@ -23,22 +24,26 @@ HEADER = r"""
 typedef unsigned int uint;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
+#ifdef CURAND
+#include <curand_kernel.h>
+#endif
 #define __requires(x) if (!(x)) return
 #define __assume(x) if (!(x)) return
 #define __assert(x) do { if (!(x)) __trap(); } while (0)
 #define __implies(a, b) (!(a) || (b))
 #define __enabled() true
-#define __invariant(...)
-#define __global_invariant(...)
-#define __function_wide_invariant(...)
-#define __function_wide_candidate_invariant(...)
-#define __candidate_invariant(...)
+#define __invariant(...) ((void)0)
+#define __global_invariant(...) ((void)0)
+#define __function_wide_invariant(...) ((void)0)
+#define __function_wide_candidate_invariant(...) ((void)0)
+#define __candidate_invariant(...) ((void)0)
+#define __ensures(...) ((void)0)
+#define __global_ensures(...) ((void)0)
+#define __requires_fresh_array(...) ((void)0)
 #define __global_requires(x) __requires(x)
 #define __global_assert(x) __assert(x)
-#define __ensures(...)
-#define __global_ensures(...)
-#define __requires_fresh_array(...)
 #define __axiom(...)
+#define synchronize(g) (g).sync()
 #define __non_temporal(x) x
 """
 LABEL = {"pass": "pass", "xfail": "xfail"}
@@ -58,12 +63,14 @@ def flags(line):
     return out
 
 
-def compiled(nvcc, source, to, header, define):
+def compiled(nvcc, source, to, header, define, include):
     """The PTX of a test, or what the compiler says first."""
     if not to.exists():
         if "cooperative_groups" in source.read_text():
             define = [*define, "-DGROUPS"]
-        command = [nvcc, "-ptx", "-arch=sm_80", "-w", "-include", header, "-I", header.parent, *define, source, "-o", to]
+        if "curand" in source.read_text():
+            define = [*define, "-DCURAND"]
+        command = [nvcc, "-ptx", "-arch=sm_80", "-w", "-include", header, "-I", header.parent, *include, *define, source, "-o", to]
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         if done.returncode:
             lines = (done.stderr + done.stdout).splitlines()
@@ -114,7 +121,7 @@ def main():
         text = source.read_text().splitlines()
         label = re.sub(r"\W.*", "", text[0].lstrip("/ ").lower())
         f = flags(text[1] if len(text) > 1 else "")
-        ptx, why = compiled(nvcc, source, build / (name.replace("/", "-") + ".ptx"), build / "gpuverify.h", f["define"])
+        ptx, why = compiled(nvcc, source, build / (name.replace("/", "-") + ".ptx"), build / "gpuverify.h", f["define"], [f"-I{d}" for d in option("--include", "").split(":") if d])
         verdict, reason, took = ("no-compile", why, 0.0) if ptx is None else judged(volta, ptx, f, timeout)
         if ptx is not None:
             seconds.append(took)

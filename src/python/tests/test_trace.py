@@ -10,6 +10,7 @@ import pytest
 from formulas import evaluate
 
 import volta
+from volta.trace import formula_of
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "axpy": (lambda x, y: 2.5 * x + y, ((5,), (5,))),
@@ -124,3 +125,16 @@ def test_names_that_the_grammar_reserves() -> None:
     assert "`max`[" in formula.text
     formula = volta.function(lambda x: x.sum() + x, {"t0": (2,)})
     np.testing.assert_allclose(evaluate(formula.text, "y", (2,), {"t0": np.array([1.0, 2.0])}), [4.0, 5.0])
+
+
+def test_strides_are_those_of_the_memory() -> None:
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    row = np.broadcast_to(np.arange(1.0, 5.0, dtype=np.float32), (3, 4))
+    formula = volta.function(lambda a, b: a + b, {"a": x.T, "b": row.T})
+    values = {"a": x.ravel(), "b": np.arange(1.0, 5.0, dtype=np.float32)}
+    np.testing.assert_allclose(evaluate(formula.text, "y", (4, 3), values), x.T + row.T)
+    transposed = volta.arg.array(np.zeros((3, 4), np.float32).T)
+    formula = formula_of(lambda a: a * 2, {"a": volta.arg.array(x.T)}, {"y": transposed})
+    np.testing.assert_allclose(evaluate(formula.text, "y", (12,), values), 2 * x.ravel())
+    with pytest.raises(volta.InputError, match="gaps"):
+        formula_of(lambda a: a, {"a": volta.arg.array(x[:, ::2])}, {"y": volta.arg.array(x[:, ::2])})

@@ -113,3 +113,18 @@ def test_recorded_launches() -> None:
         calls.only()
     assert kernels.softmax.run.__name__ == "run"
     assert "recording" not in kernels.softmax.run.__module__
+
+
+def test_configurations_are_pruned_to_those_with_the_same_bits() -> None:
+    tuner = kernels.row_sums
+    tuner.nargs = {"x": arg.input("f32", (2, 40)), "y": arg.output("f32", 2), "n": 40}
+    kept = tuner.prune_configs({"grid": (2,), "warmup": False})
+    # Two warps add up in another order than one.
+    assert [(c.num_warps, c.num_stages) for c in kept] == [(1, 2), (1, 3)]
+    r = volta.classes(tuner, args=list(tuner.nargs.values()), grid=(2,))
+    assert [c.members for c in r.classes] == [(0, 1), (2,)]
+    assert all(
+        volta.check(lambda x: x.sum(1), k).ok for k in volta.triton_configs(tuner, *tuner.nargs.values(), grid=(2,)).values()
+    )
+    with pytest.raises(volta.InputError, match="hook"):
+        volta.same_bits()([], {})

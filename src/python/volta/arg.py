@@ -75,7 +75,9 @@ def numpy_type(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Array:
-    """An array that a pointer parameter points to: `strides` in elements where it is not row-major and dense."""
+    """An array that a pointer parameter points to: `strides` in elements where it is not row-major and dense.
+
+    The program sees one with strides as the row of elements that its memory is, from the first one to the last."""
 
     type: str
     shape: tuple[int, ...]
@@ -91,10 +93,17 @@ class Array:
     def text(self) -> str:
         """It as the command line writes it."""
         role = f"{self.role}:" if self.role else ""
-        out = f"{role}{self.type}[{','.join(map(str, self.shape or (1,)))}]"
-        if self.strides is not None:
-            out += f"/strides[{','.join(map(str, self.strides))}]"
+        out = f"{role}{self.type}[{','.join(map(str, self.extents or (1,)))}]"
         return out if self.contents is None else f"{out}={self.contents}"
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Its dimensions as the program sees them."""
+        if self.strides is None:
+            return self.shape
+        if 0 in self.shape:
+            return (0,)
+        return (1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides)),)
 
     def named(self, name: str) -> Array:
         """The same array under a name for formulas and reports."""
@@ -106,8 +115,16 @@ class Array:
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True)
+class View:
+    """An array of a sequence of launches from an offset on, in bytes."""
+
+    array: Array
+    offset: int = 0
+
+
 Scalar = int | float
-Arg = Array | Scalar
+Arg = Array | View | Scalar
 
 
 def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], contents: str | None = None) -> Array:
@@ -162,7 +179,7 @@ def _number(v: object) -> str:
 
 def is_array(value: object) -> bool:
     """Whether a value stands for an array: one of ours, of NumPy, or a tensor."""
-    return isinstance(value, (Array, np.ndarray)) or (
+    return isinstance(value, (Array, View, np.ndarray)) or (
         hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
     )
 
@@ -179,7 +196,7 @@ def array(value: Any) -> Array:
 
 def coerce(value: object) -> Arg:
     """An argument from whatever stands for one."""
-    if isinstance(value, Array):
+    if isinstance(value, (Array, View)):
         return value
     if isinstance(value, (bool, np.bool_)):
         return int(value)
@@ -214,6 +231,8 @@ def _tensor(value: Any) -> Array:
 
 def text(value: Arg) -> str:
     """An argument as the command line writes it."""
+    if isinstance(value, View):
+        raise InputError("a view of an array stands in a list of launches only")
     if isinstance(value, Array):
         return value.text()
     if isinstance(value, float):

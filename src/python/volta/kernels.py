@@ -35,6 +35,10 @@ class Kernel:
     grid: Grid | None = None
     block: Grid | None = None
     dynamic_shared: int | None = None
+    #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
+    uses: Mapping[int, str] = field(default_factory=dict)
+    #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
+    fields: Mapping[str, arg.View | str] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""
@@ -71,6 +75,8 @@ class Formula:
     text: str
     inputs: Mapping[str, arg.Array] = field(default_factory=dict)
     outputs: Mapping[str, arg.Array] = field(default_factory=dict)
+    #: Shapes of its helpers, which stand after `where`.
+    helpers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
         """It as a request has it."""

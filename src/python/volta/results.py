@@ -291,6 +291,10 @@ class Result:
         """One sentence for whoever wrote the candidate."""
         if self.category == "proved":
             return "Proved."
+        if self.category == "denied":
+            return "denied: " + next((str(w) for w in self.warnings if w.kind in self.denied), ", ".join(self.denied))
+        if self.category == "compile":
+            return next((line for line in self.text.splitlines() if "error" in line), self.text.strip().splitlines()[0])
         if self.defects:
             return str(self.defects[0])
         example = self.counterexample
@@ -352,15 +356,15 @@ def _number(value: Any, is_float: bool) -> float | int:
 
 def _inputs(inputs: Mapping[str, Any], arrays: Mapping[str, arg.Array]) -> dict[str, npt.NDArray[Any]]:
     out: dict[str, npt.NDArray[Any]] = {
-        name: np.zeros(array.shape, dtype=arg.numpy_type(array.type))
+        name: np.zeros(array.extents, dtype=arg.numpy_type(array.type))
         for name, array in arrays.items()
         if array.role in ("in", "inout") and array.contents is None
     }
     for name, elements in inputs.items():
         array = arrays.get(name)
         places = [tuple(e.get("element") or (0,)) for e in elements]
-        if array is not None and all(len(p) == len(array.shape) for p in places):
-            shape: tuple[int, ...] = array.shape
+        if array is not None and all(len(p) == len(array.extents) for p in places):
+            shape: tuple[int, ...] = array.extents
         else:
             rank = max(map(len, places), default=1)
             shape = tuple(max(p[i] if i < len(p) else 0 for p in places) + 1 for i in range(rank))

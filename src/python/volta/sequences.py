@@ -14,7 +14,8 @@ from typing import Any
 
 from . import arg, kernels
 from .errors import InputError
-from .kernels import Formula, Kernel
+from .kernels import Formula, Function, Kernel
+from .recording import Recording
 
 Json = dict[str, Any]
 Side = Sequence[Kernel] | Formula
@@ -38,11 +39,18 @@ class Buffers:
             raise InputError(f"two arrays are called {known}, and they differ: {found.text()} and {array.text()}")
         return known
 
+    def value(self, value: arg.Arg | str) -> str:
+        """What a parameter or a field is bound to."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, arg.View):
+            return f"${self.name(value.array)}" + (f"+{value.offset}" if value.offset else "")
+        return f"${self.name(value)}" if isinstance(value, arg.Array) else arg.text(value)
+
     def launch(self, kernel: Kernel) -> Json:
         """A launch as a request has it."""
         out: Json = kernel.request()
-        bound = kernel.args.items()
-        out["args"] = {str(k): f"${self.name(v)}" if isinstance(v, arg.Array) else arg.text(v) for k, v in bound}
+        out["args"] = {str(k): self.value(v) for k, v in [*kernel.args.items(), *kernel.fields.items()]}
         for key, extent in (("grid", kernel.grid), ("block", kernel.block)):
             if extent is not None:
                 out[key] = kernels.grid_of(extent)
@@ -62,11 +70,13 @@ class Buffers:
 
 
 def is_sequence(value: object) -> bool:
-    """Whether a value is a list of launches."""
-    return isinstance(value, (list, tuple))
+    """Whether a value is a list of launches, or what was recorded."""
+    return isinstance(value, (list, tuple, Recording))
 
 
 def _side(value: object) -> Side:
+    if isinstance(value, Recording):
+        return value.sequence()
     parts = list(value) if isinstance(value, (list, tuple)) else [value]
     if not parts:
         raise InputError("a sequence has at least one launch")
@@ -83,11 +93,29 @@ def _side(value: object) -> Side:
     return out
 
 
+def _is_function(value: object) -> bool:
+    return not is_sequence(value) and isinstance(kernels.coerce(value), Function)
+
+
+def _function(value: object, buffers: Buffers, beside: Recording | None) -> Json:
+    """A function of arrays beside launches, for their inputs and outputs."""
+    from .trace import formula_of, function_of_call
+
+    function = kernels.coerce(value)
+    assert isinstance(function, Function)
+    if beside is not None:
+        return formula_of(function.function, beside.inputs(), beside.outputs()).request()
+    return function_of_call(function.function, [(n, a) for n, a in buffers.arrays.items() if a.role != "scratch"]).request()
+
+
 def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, dict[str, arg.Array]]:
     """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
     out: Json = {"op": op, "formats": ["human"]}
-    out |= {key: buffers.side(_side(value)) for key, value in sides.items()}
+    recording = next((v for v in sides.values() if isinstance(v, Recording)), None)
+    found = {key: buffers.side(_side(value)) for key, value in sides.items() if not _is_function(value)}
+    # The arrays of a function are those of the launches that it is compared with.
+    out |= {key: found[key] if key in found else _function(value, buffers, recording) for key, value in sides.items()}
     given = dict(options.get("buffers") or {})
     out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
     if timeout is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from . import arg
 from .errors import CompileError, InputError
 from .kernels import Grid, Kernel
+from .ttir import uses_of
 
 GridLike = Grid | Callable[[dict[str, Any]], Grid]
 
@@ -36,14 +37,14 @@ _lock = threading.RLock()
 class Tensor:
     """A stand-in for a tensor: what Triton looks at to compile for it."""
 
-    def __init__(self, array: arg.Array) -> None:
-        self.array = array
+    def __init__(self, array: arg.Array, offset: int = 0) -> None:
+        self.array, self.offset = array, offset
         self.dtype = _DTYPES[array.type]
         self.shape = array.shape
 
     def data_ptr(self) -> int:
         """An address that is aligned as allocators align."""
-        return 1 << 20
+        return (1 << 20) + self.offset
 
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements."""
@@ -174,10 +175,16 @@ def triton(
                 bound[name] = value(dict(bound))
     options |= {k: bound.pop(k) for k in list(bound) if k not in names}
     arrays = {k: arg.coerce(v) if arg.is_array(v) else v for k, v in bound.items()}
-    stand_ins = {k: Tensor(v) if isinstance(v, arg.Array) else v for k, v in arrays.items()}
+    stand_ins = {k: _stand_in(v) for k, v in arrays.items()}
     extents = grid(dict(stand_ins)) if callable(grid) else grid
     compiled = _compile(function, stand_ins, options, arch)
     return _kernel(function, compiled, arrays, extents, arch)
+
+
+def _stand_in(value: Any) -> Any:
+    if isinstance(value, arg.View):
+        return Tensor(value.array, value.offset)
+    return Tensor(value) if isinstance(value, arg.Array) else value
 
 
 def _compile(function: Any, values: Mapping[str, Any], options: Mapping[str, Any], arch: int) -> Any:
@@ -212,6 +219,7 @@ def _kernel(function: Any, compiled: Any, arrays: Mapping[str, Any], grid: Grid,
         args=bound,
         grid=grid,
         dynamic_shared=int(compiled.metadata.shared),
+        uses=uses_of(str(compiled.asm["ttir"])) if "ttir" in compiled.asm else {},
     )
     hidden = kernel.parameters()[len(kept) :]
     for position in range(len(kept), len(kept) + len(hidden)):

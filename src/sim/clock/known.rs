@@ -1,18 +1,18 @@
-//! Clocks as vectors of one word for each thread, as one CTA hands them to another.
+//! Clocks as vectors of one word for each thread.
 //!
-//! A CTA counts its own stamps, so what its threads did is told to others as a vector: below which
-//! stamp each of its threads is known. Within the CTA such a vector is acquired like any release.
+//! What several threads release by one word is the maximum of what each of them knows. Such a vector is acquired like
+//! any release.
 
 use std::sync::Arc;
 
 use super::{Clocks, Snapshot};
 use crate::sim::Tid;
 
-/// Below which stamp each thread of a CTA is known.
+/// Below which stamp each thread is known.
 pub type Known = Arc<[u32]>;
 
 impl Clocks {
-    /// A thread releases; what it knows then of each thread of the CTA.
+    /// A thread releases; what it knows then of each thread.
     pub fn release(&mut self, t: Tid) -> Known {
         let snap = self.publish(t);
         let of = |u: u32| match self.exits.exited_by(u, snap.tick) {
@@ -26,7 +26,7 @@ impl Clocks {
         (0..self.shape.threads).map(of).collect()
     }
 
-    /// A thread acquires what was released in this CTA.
+    /// A thread acquires what was released.
     pub fn acquire_known(&mut self, t: Tid, known: &Known) {
         // At tick 0 no thread had exited, so that the vector speaks for those that have since.
         let snap = Snapshot {
@@ -40,5 +40,13 @@ impl Clocks {
             exits: None,
         };
         self.acquire(t, &snap);
+    }
+}
+
+/// What is known by one or the other.
+pub fn join(a: &Known, b: &Known) -> Known {
+    match Arc::ptr_eq(a, b) {
+        true => a.clone(),
+        false => a.iter().zip(b.iter()).map(|(x, y)| *x.max(y)).collect(),
     }
 }

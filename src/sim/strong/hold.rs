@@ -11,28 +11,29 @@
 //! Whether a value ends a loop is found by walking its body with it: the lane computes, and all that it wrote is put
 //! back.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
+use crate::kernel::awaits::{Await, Awaits, is_pure};
 use crate::kernel::operands::{defs, uses};
-use crate::kernel::{AtomOp, Kernel, NumTy, Op, Pc, RegId};
+use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
 
+use super::super::address::provenance::Prov;
 use super::super::machine::{Machine, Stop};
 use super::super::memory::extend;
 use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
-use super::Who;
 use super::location::{Key, Observed};
 use crate::sim::Tid;
 
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
 
-/// A lane that is held at an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A lane that is held at an instruction, in the order of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiting {
-    /// Its CTA, warp and lane.
-    pub cta: u32,
     /// Its warp.
     pub w: usize,
     /// The lane.
@@ -48,6 +49,8 @@ pub enum Ready {
     No,
     /// It goes on, and changes nothing.
     Reads,
+    /// The same, and what it read is of use after the loop.
+    Chooses,
     /// It changes the word.
     Updates,
     /// What it does depends on something that is not known.
@@ -61,10 +64,32 @@ pub struct Choice {
     pub taken: u32,
     /// Of how many.
     pub of: u32,
-    /// Who made the step.
-    pub by: Who,
+    /// The CTA of who made the step.
+    pub cta: [u32; 3],
+    /// Its thread.
+    pub thread: Tid,
     /// The instruction.
     pub pc: Pc,
+}
+
+/// What a run chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// The choices.
+    pub choices: Vec<Choice>,
+    /// The run is one of another order of steps that change places.
+    pub redundant: bool,
+    /// Some thread waited for another.
+    pub waited: bool,
+}
+
+/// What a run is to choose.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The loops that wait.
+    pub awaits: Arc<Awaits>,
+    /// The first choices.
+    pub first: Vec<u32>,
 }
 
 /// Lanes that are held, and the choices so far.
@@ -74,26 +99,35 @@ pub struct Held {
     /// The lanes.
     pub waiting: Vec<Waiting>,
     /// The step that is made now.
-    pub granted: Option<(Who, Pc)>,
+    pub granted: Option<(Tid, Pc)>,
     /// It leaves memory as it is.
     pub idle: bool,
     /// What it observes.
     pub observed: Option<Option<usize>>,
     /// The write before it is what lets it go on.
     pub enabled: bool,
+    /// The last step that was chosen, and those that could as well have come before it, with what their words held.
+    pub last: Option<(Waiting, Vec<(Waiting, u64)>)>,
     /// The choices to make first.
     pub plan: Vec<u32>,
     /// The choices that were made.
-    pub choices: Vec<Choice>,
+    pub steps: Steps,
 }
 
 impl Held {
     /// Nothing is held.
-    pub fn new(kernel: &Kernel, plan: Vec<u32>) -> Held {
-        let waits = crate::kernel::awaits::awaits(kernel);
+    pub fn new(kernel: &Kernel, awaits: &Awaits, plan: Vec<u32>) -> Held {
+        let waits = &awaits.by_access;
         let used = crate::kernel::usage::results_used(kernel);
         let stops = (0u32..).zip(&kernel.insts).map(|(pc, inst)| {
-            waits.contains_key(&Pc(pc)) || matches!(inst.op, Op::Atom { .. }) && used[pc as usize]
+            let strong = match &inst.op {
+                Op::Atom { .. } => true,
+                Op::Ld { access, dsts, .. } => {
+                    dsts.len() == 1 && (access.volatile || access.sem != Sem::Weak)
+                }
+                _ => false,
+            };
+            waits.contains_key(&Pc(pc)) || strong && used[pc as usize]
         });
         Held {
             stops: stops.collect(),
@@ -106,22 +140,12 @@ impl Held {
     pub fn stops(&self, pc: Pc) -> bool {
         self.stops.get(pc.0 as usize).is_some_and(|s| *s)
     }
-
-    /// Chooses one of several steps.
-    pub fn choose(&mut self, among: &[(Pc, Who)]) -> usize {
-        let n = self.choices.len();
-        let of = among.len() as u32;
-        let taken = self.plan.get(n).copied().unwrap_or(0).min(of - 1);
-        let (pc, by) = among[taken as usize];
-        self.choices.push(Choice { taken, of, by, pc });
-        taken as usize
-    }
 }
 
 impl Waiting {
     /// The thread.
-    pub fn who(&self) -> Who {
-        (self.cta, Tid((self.w * LANES + self.lane) as u32))
+    pub fn who(&self) -> Tid {
+        Tid((self.w * LANES + self.lane) as u32)
     }
 }
 
@@ -134,6 +158,9 @@ pub fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) ->
         (_, NumTy::Float(_)) => None,
     }
 }
+
+/// An instruction, and registers that are live there.
+pub type Class = (Pc, Vec<(RegId, Val)>);
 
 /// The registers of a lane that a loop that waits reads or writes.
 pub type Snapshot = Vec<(RegId, Val)>;
@@ -148,8 +175,8 @@ impl Machine<'_> {
         self.warps[w].jump(mask & !exec, pc.0 + 1);
         self.warps[w].jump(exec, pc.0);
         self.warps[w].blocked |= exec;
-        let cta = self.strong.cta;
-        let new = lanes(exec).map(|lane| Waiting { cta, w, lane, pc });
+        self.warps[w].held |= exec;
+        let new = lanes(exec).map(|lane| Waiting { w, lane, pc });
         self.strong.held.waiting.extend(new);
         true
     }
@@ -173,24 +200,33 @@ impl Machine<'_> {
             .all_targets(who, access.space, addr, &UNCONDITIONAL, bytes)
             .ok()?;
         match targets[..] {
-            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => {
-                Some((self.key(t.region, t.off as u64), bytes))
-            }
+            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => Some((
+                Key {
+                    region: t.region,
+                    off: t.off as u64,
+                },
+                bytes,
+            )),
             _ => None,
         }
     }
 
     /// What a lane that is held can do.
     pub fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
-        let waits = self.strong.awaits.contains_key(&pc);
+        let waits = self.strong.awaits.by_access.contains_key(&pc);
+        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
         let Some((key, bytes)) = self.held_at(w, lane, pc) else {
-            return match waits {
-                true => Ready::Open,
-                false => Ready::Updates,
+            return match (waits, reads) {
+                (true, _) => Ready::Open,
+                (false, true) => Ready::Reads,
+                (false, false) => Ready::Updates,
             };
         };
         if !waits {
-            return Ready::Updates;
+            return match reads {
+                true => Ready::Reads,
+                false => Ready::Updates,
+            };
         }
         let Some(v) = self.word_at(key, bytes, pc) else {
             return Ready::Open;
@@ -198,27 +234,13 @@ impl Machine<'_> {
         let Some(passes) = self.ends_wait((w, lane), pc, v) else {
             return Ready::Open;
         };
-        let new = match &self.inst(pc).op {
-            Op::Atom {
-                access,
-                op,
-                srcs,
-                cas,
-                ..
-            } => {
-                let number = |v| match v {
-                    Val::Conc(n) => Some(n),
-                    _ => None,
-                };
-                let b = number(self.src(w, srcs[0], lane));
-                let c = cas.and_then(|c| number(self.src(w, c, lane)));
-                after(*op, access.ty, v, b, c)
-            }
-            _ => Some(v),
-        };
+        let new = self.after_step((w, lane), pc, v);
         let mask = u64::MAX >> (64 - 8 * bytes);
         match (new.map(|n| n & mask == v & mask), passes) {
-            (Some(true), true) => Ready::Reads,
+            (Some(true), true) => match self.strong.awaits.by_access[&pc].is_used {
+                true => Ready::Chooses,
+                false => Ready::Reads,
+            },
             (Some(true), false) => Ready::No,
             (Some(false), true) => Ready::Updates,
             // A round that changes memory is more than waiting.
@@ -226,10 +248,100 @@ impl Machine<'_> {
         }
     }
 
+    /// What a step leaves in its word.
+    pub fn after_step(&self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<u64> {
+        let number = |v| match v {
+            Val::Conc(n) => Some(n),
+            _ => None,
+        };
+        match &self.inst(pc).op {
+            Op::Atom {
+                access,
+                op,
+                srcs,
+                cas,
+                ..
+            } => {
+                let b = number(self.src(w, *srcs.first()?, lane));
+                let c = cas.and_then(|c| number(self.src(w, c, lane)));
+                after(*op, access.ty, v, b, c)
+            }
+            _ => Some(v),
+        }
+    }
+
+    /// Puts what an access read where it reads to.
+    fn set_result(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) {
+        let (dst, ty) = match &self.inst(pc).op {
+            Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
+            Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
+            _ => return,
+        };
+        let Some(d) = dst else { return };
+        let width = self.width(d);
+        let read = Val::Conc(v & u64::MAX >> (64 - ty.bits()));
+        let v = extend(&mut self.values, read, ty, width);
+        self.set(w, d, lane, v);
+    }
+
+    /// What is made of an old value up to the next instruction with an effect: where that is, and what is live there.
+    pub fn class_of(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<Class> {
+        let awaits = self.strong.awaits.clone();
+        let live = awaits.live.as_ref()?;
+        let mut saved: Vec<(RegId, Val, Prov)> = Vec::new();
+        let mut save = |m: &Self, r: RegId| {
+            if !saved.iter().any(|s| s.0 == r) {
+                saved.push((r, m.warps[w].get(r, lane), m.warps[w].prov(r, lane)));
+            }
+        };
+        let (from, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
+        self.warps[w].blocked &= !(1 << lane);
+        defs(&self.inst(pc).op, |r| save(self, r));
+        self.set_result((w, lane), pc, v);
+        let mut at = Pc(pc.0 + 1);
+        let mut ended = None;
+        for _ in 0..MAX_WALK {
+            let inst = self.inst(at);
+            let known = inst
+                .guard
+                .is_none_or(|g| self.warps[w].symbolic(g.reg) >> lane & 1 == 0);
+            let jumps = matches!(inst.op, Op::Bra { .. });
+            if !known || !jumps && !is_pure(&inst.op) {
+                ended = Some(at).filter(|_| known);
+                break;
+            }
+            defs(&inst.op, |r| save(self, r));
+            at = match self.step(w, 1 << lane, at) {
+                Ok(Flow::Next) => Pc(at.0 + 1),
+                Ok(Flow::Jump(to)) => to,
+                Ok(Flow::Set) => Pc(self.warps[w].pc[lane]),
+                Err(_) => break,
+            };
+        }
+        let mut out: Option<Class> = ended.map(|at| (at, Vec::new()));
+        for &(r, ..) in &saved {
+            if let Some((at, regs)) = &mut out
+                && live.before(at.0, r)
+            {
+                regs.push((r, self.warps[w].get(r, lane)));
+            }
+        }
+        self.warps[w].pc[lane] = from;
+        self.warps[w].blocked = blocked;
+        for (r, v, p) in saved {
+            self.set(w, r, lane, v);
+            self.set_prov(w, r, 1 << lane, p);
+        }
+        if let Some((_, regs)) = &mut out {
+            regs.sort_unstable_by_key(|r| r.0.0);
+        }
+        out
+    }
+
     /// Does a value end the loop that waits at an instruction? `None` if that is not known.
     pub fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
         let awaits = self.strong.awaits.clone();
-        let wait = awaits.get(&pc)?;
+        let wait = awaits.by_access.get(&pc)?;
         let mut written: FxHashSet<RegId> = FxHashSet::default();
         for at in wait.body.iter().chain([&pc.0]) {
             defs(&self.inst(Pc(*at)).op, |r| {
@@ -248,24 +360,8 @@ impl Machine<'_> {
             .collect();
         let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
-        let (dst, ty) = match &self.inst(pc).op {
-            Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
-            Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
-            _ => (
-                None,
-                NumTy::Int(crate::kernel::IntTy {
-                    width: 32,
-                    signed: false,
-                }),
-            ),
-        };
-        if let Some(d) = dst {
-            let width = self.width(d);
-            let read = Val::Conc(v & u64::MAX >> (64 - ty.bits()));
-            let v = extend(&mut self.values, read, ty, width);
-            self.set(w, d, lane, v);
-        }
-        let out = self.walk_body((w, lane), pc, &wait.body);
+        self.set_result((w, lane), pc, v);
+        let out = self.walk_body((w, lane), pc, wait);
         self.warps[w].pc[lane] = at;
         self.warps[w].blocked = blocked;
         for (r, v, p) in saved {
@@ -276,18 +372,15 @@ impl Machine<'_> {
     }
 
     /// Walks a body: true if it is left, false if it leads back.
-    fn walk_body(
-        &mut self,
-        (w, lane): (usize, usize),
-        pc: Pc,
-        body: &FxHashSet<u32>,
-    ) -> Option<bool> {
+    fn walk_body(&mut self, (w, lane): (usize, usize), pc: Pc, wait: &Await) -> Option<bool> {
         let mut at = Pc(pc.0 + 1);
         for _ in 0..MAX_WALK {
-            if at == pc {
-                return Some(false);
+            if wait.polls.contains(&at.0) {
+                // It must look at the same word again.
+                let again = at == pc || self.held_at(w, lane, at) == self.held_at(w, lane, pc);
+                return again.then_some(false);
             }
-            if !body.contains(&at.0) {
+            if !wait.body.contains(&at.0) {
                 return Some(true);
             }
             let inst = self.inst(at);
@@ -297,6 +390,19 @@ impl Machine<'_> {
                 return None;
             }
             if matches!(inst.op, Op::Fence { .. }) {
+                at.0 += 1;
+                continue;
+            }
+            if let Op::Bar {
+                kind: BarKind::RedBool { dst, src, .. },
+                ..
+            } = inst.op
+            {
+                // The others vote for what this thread finds.
+                let Val::Conc(v) = self.truth(w, src, lane) else {
+                    return None;
+                };
+                self.set(w, dst, lane, Val::Conc(v));
                 at.0 += 1;
                 continue;
             }
@@ -313,7 +419,7 @@ impl Machine<'_> {
     pub fn snapshot_of(&self, (w, lane): (usize, usize), pc: Pc) -> Option<Snapshot> {
         let awaits = self.strong.awaits.clone();
         let mut all: FxHashSet<RegId> = FxHashSet::default();
-        for at in awaits.get(&pc)?.body.iter().chain([&pc.0]) {
+        for at in awaits.by_access.get(&pc)?.body.iter().chain([&pc.0]) {
             let inst = self.inst(Pc(*at));
             // What differs between threads beside their registers.
             if matches!(inst.op, Op::Special { .. }) {
@@ -359,24 +465,21 @@ impl Machine<'_> {
     /// Makes the step that a lane is held at; what it does is known.
     pub fn grant(&mut self, w: usize, lane: usize, pc: Pc, ready: Ready) -> Result<(), Stop> {
         let t = Tid((w * LANES + lane) as u32);
-        let who = self.who(t);
+        let who = t;
         self.warps[w].blocked &= !(1 << lane);
-        let waits = self.strong.awaits.get(&pc).map(|a| a.is_used);
-        let (mut observed, mut enabled) = (None, false);
+        self.warps[w].held &= !(1 << lane);
+        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
+        let waits = self.strong.awaits.by_access.get(&pc).map(|a| a.is_used);
+        // A read that is in no loop goes on with whatever it reads.
+        let waits = waits.or(reads.then_some(true));
+        let in_loop = self.strong.awaits.by_access.contains_key(&pc);
+        let (mut observed, mut enabled, mut value) = (None, false, None);
         if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
-            let mut passes = |m: &mut Self, v: u64| m.ends_wait((w, lane), pc, v);
-            if ready == Ready::Reads {
-                match self.settle_wait((t, key, bytes, pc), is_used, &mut passes) {
-                    Observed::Write(i) => observed = Some(i),
-                    Observed::Open(n) => {
-                        let l = &self.strong.locations[&key];
-                        let w = &l.writes[n - 1];
-                        let earlier = (w.pc, w.by.who);
-                        let why = "the thread that waits may go on after one of several writes";
-                        self.strong.trouble(key, earlier, (pc, who), why);
-                    }
-                }
-            } else {
+            let mut passes = |m: &mut Self, v: u64| match in_loop {
+                true => m.ends_wait((w, lane), pc, v),
+                false => Some(true),
+            };
+            if ready == Ready::Updates {
                 let last = self
                     .strong
                     .locations
@@ -386,17 +489,37 @@ impl Machine<'_> {
                     Some(Some(v)) => passes(self, v) == Some(false),
                     _ => false,
                 };
+            } else {
+                match self.settle_wait((t, key, bytes, pc), is_used, &mut passes) {
+                    Observed::Writes(ends) => {
+                        let i = match ends.len() {
+                            1 => 0,
+                            n => self.choose(&vec![(pc, who); n]),
+                        };
+                        (value, observed) = (ends[i].0, Some(ends[i].1));
+                    }
+                    Observed::Open(n) => {
+                        let l = &self.strong.locations[&key];
+                        let w = &l.writes[n - 1];
+                        let earlier = (w.pc, w.by.who);
+                        let why = "the thread that waits may go on after one of several writes";
+                        self.open_pair(key, earlier, (pc, who), why);
+                    }
+                }
             }
         }
         let held = &mut self.strong.held;
         held.granted = Some((who, pc));
-        held.idle = ready == Ready::Reads;
+        held.idle = ready != Ready::Updates;
         held.observed = observed;
         held.enabled = enabled;
         let done = self.execute(w, 1 << lane, 1 << lane, pc, &UNCONDITIONAL);
         self.strong.held.granted = None;
         self.strong.held.idle = false;
         self.strong.held.observed = None;
+        if let Some(v) = value {
+            self.set_result((w, lane), pc, v);
+        }
         self.warps[w].pc[lane] = pc.0 + 1;
         done.map(|_| ())
     }

@@ -11,26 +11,22 @@
 //! ends it. If the writes that do not happen before it are in one order among each other, these are the ends of that
 //! order; if they are additions in any order, all sums of a part of them.
 
-use rustc_hash::FxHashSet;
+use crate::kernel::{AtomOp, IntTy, NumTy, Pc, Scope};
 
-use crate::kernel::{AtomOp, IntTy, NumTy, Pc};
-
-use super::super::machine::{Machine, RegionId, SHARED};
+use super::super::machine::{Machine, RegionId};
 use super::super::race::Kind;
 use super::super::value::Val;
-use super::super::warp::LANES;
+use super::super::warp::{LANES, lanes};
 use super::hold::{Snapshot, after};
-use super::{At, Event, Head, Who};
+use super::{At, Event, Head, Trouble, join, note};
 use crate::sim::Tid;
 
 /// Sums of parts that are looked at.
 const MAX_SUMS: u64 = 1 << 12;
 
-/// A word: the CTA whose shared memory it is in, the region, the first byte.
+/// A word: the region, the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// The CTA; `u32::MAX` for memory that all share.
-    pub cta: u32,
     /// The region.
     pub region: RegionId,
     /// Its first byte.
@@ -50,6 +46,8 @@ pub struct Write {
     pub operand: Option<u64>,
     /// What the word held before it.
     pub before: Option<u64>,
+    /// In which scope.
+    pub scope: Scope,
     /// What a reader of it learns.
     pub heads: Vec<Head>,
     /// The driver chose its place among others.
@@ -67,10 +65,14 @@ pub struct Read {
     pub by: At,
     /// The instruction.
     pub pc: Pc,
+    /// In which scope.
+    pub scope: Scope,
     /// Number of writes before it.
     pub after: usize,
     /// It ended a loop that waits.
     pub waited: bool,
+    /// The driver chose its place among others.
+    pub chosen: bool,
     /// What that loop depends on, if only the end of it matters.
     pub ends: Option<Snapshot>,
 }
@@ -86,25 +88,17 @@ pub struct Location {
     pub reads: Vec<Read>,
 }
 
-/// What a loop that waits learns.
+/// What a loop that waits may have observed.
 #[derive(Debug)]
 pub enum Observed {
-    /// From the heads of this write; `None` is what the word held at first.
-    Write(Option<usize>),
-    /// Several values end it, and it matters which.
+    /// For each value that ends it and that is of use after it, or for all together: the value, and the write from
+    /// whose heads it learns; `None` is what the word held at first.
+    Writes(Vec<(Option<u64>, Option<usize>)>),
+    /// Several values end it, and which of them it learns from is not known.
     Open(usize),
 }
 
 impl Machine<'_> {
-    /// The word at a place of memory.
-    pub fn key(&self, region: RegionId, off: u64) -> Key {
-        let cta = match region == SHARED {
-            true => self.strong.cta,
-            false => u32::MAX,
-        };
-        Key { cta, region, off }
-    }
-
     /// What a word holds, if it is known.
     pub fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
         let ty = NumTy::Int(IntTy {
@@ -127,29 +121,53 @@ impl Machine<'_> {
             return false;
         };
         let w = &l.writes[i];
-        let me = self.who(t);
-        w.by.who == me
+        w.by.who == t
             || self.knows(t, w.by)
             || l.reads
                 .iter()
-                .any(|r| r.after > i && (r.by.who == me || self.knows(t, r.by)))
+                .any(|r| r.after > i && (r.by.who == t || self.knows(t, r.by)))
     }
 
-    /// True if some strong write of a word was observed by what a thread follows, of those that another thread made.
-    pub fn is_observed(&self, key: &Key, by: Who, t: Tid) -> bool {
-        let Some(l) = self.strong.locations.get(key) else {
-            return false;
-        };
-        let last = l.writes.iter().rposition(|w| w.by.who == by);
-        last.is_some_and(|i| self.write_is_known(key, i, t))
+    /// Are all strong writes of a word known to a thread, if only because it observed the last of them?
+    pub fn all_known(&self, key: &Key, t: Tid) -> bool {
+        let n = self.strong.locations.get(key).map_or(0, |l| l.writes.len());
+        n > 0 && (0..n).all(|i| self.write_is_known(key, i, t))
+    }
+
+    /// A plain write of a word comes after the strong writes that its thread observed, even where nothing else orders
+    /// them; whoever is ordered after that write is ordered after them.
+    pub fn forget_observed(
+        &mut self,
+        (region, w, mask): (RegionId, usize, u32),
+        offs: &[u64; LANES],
+        bytes: u64,
+    ) {
+        for lane in lanes(mask) {
+            let (key, t) = (
+                Key {
+                    region,
+                    off: offs[lane],
+                },
+                Tid((w * LANES + lane) as u32),
+            );
+            let sized = self
+                .strong
+                .locations
+                .get(&key)
+                .is_some_and(|l| u64::from(l.bytes) == bytes);
+            if sized && self.all_known(&key, t) {
+                self.order.forget_updates(region, key.off, bytes);
+            }
+        }
     }
 
     /// A strong access of one word, before it is made.
     pub fn at_location(&mut self, e: &Event) {
         let before = self.word_at(e.key, e.bytes, e.pc);
-        let t = e.who.1;
+        let t = e.who;
         let granted = self.strong.held.granted == Some((e.who, e.pc));
-        let waits = granted && self.strong.awaits.contains_key(&e.pc);
+        let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
+        let waits = granted && (in_loop.is_some() || self.strong.held.observed.is_some());
         let idle = e.is_idle() || granted && self.strong.held.idle;
         let writes = e.kind.writes() && !idle;
         let reads = matches!(e.kind, Kind::StrongRead | Kind::Atomic { .. });
@@ -158,6 +176,7 @@ impl Machine<'_> {
         let n = l.writes.len();
         let by = self.at_now(t);
         // The place of the access among the writes before it.
+        self.look_at_scopes(e, writes);
         let mut last = true;
         if writes || !waits {
             last = self.look_back(e, (n, granted, waits), before.filter(|_| writes));
@@ -168,29 +187,37 @@ impl Machine<'_> {
             0 => Vec::new(),
             n => heads_of(self, n - 1),
         };
+        let mut after = n;
         if reads {
             let used = !matches!(e.kind, Kind::Atomic { used: false, .. });
             // An update whose old value nobody uses comes at any place among others.
             if used {
                 let learned = match self.strong.held.observed.take() {
-                    Some(i) if waits => i.map_or(Vec::new(), |i| heads_of(self, i)),
+                    Some(i) if waits => {
+                        after = i.map_or(0, |i| i + 1);
+                        i.map_or(Vec::new(), |i| heads_of(self, i))
+                    }
                     _ => heads.clone(),
                 };
                 self.observe(e, &learned);
             }
-            let waited = waits && !writes;
-            let only_ends = waited && self.strong.awaits.get(&e.pc).is_some_and(|a| !a.is_used);
+            let waited = granted && in_loop.is_some() && !writes;
+            let only_ends = waited && in_loop == Some(false);
             let place = (t.0 as usize / LANES, t.0 as usize % LANES);
             let ends = match only_ends {
                 true => self.snapshot_of(place, e.pc),
                 false => None,
             };
-            if let Some(l) = self.strong.locations.get_mut(&e.key) {
+            if let Some(l) = self.strong.locations.get_mut(&e.key)
+                && used
+            {
                 l.reads.push(Read {
                     by,
                     pc: e.pc,
-                    after: if used { n } else { 0 },
+                    scope: e.scope,
+                    after,
                     waited,
+                    chosen: waited && !only_ends,
                     ends,
                 });
             }
@@ -201,7 +228,6 @@ impl Machine<'_> {
         let released = self.released(e);
         if !matches!(e.kind, Kind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
-            heads.retain(|h| h.from == e.who.0);
             let own = n > 0 && self.strong.locations[&e.key].writes[n - 1].by.who == e.who;
             if !own {
                 heads.clear();
@@ -218,6 +244,7 @@ impl Machine<'_> {
                 kind: e.kind,
                 operand: e.operand,
                 before,
+                scope: e.scope,
                 heads,
                 chosen: granted,
                 follows,
@@ -234,7 +261,7 @@ impl Machine<'_> {
         (n, granted, waits): (usize, bool, bool),
         before: Option<u64>,
     ) -> bool {
-        let t = e.who.1;
+        let t = e.who;
         let mut found = Vec::new();
         let mut last = true;
         // A loop that takes a word waits for the write that lets it.
@@ -261,9 +288,44 @@ impl Machine<'_> {
             self.look_at_reads(e, before, &mut found);
         }
         for (earlier, why) in found {
-            self.strong.trouble(e.key, earlier, (e.pc, e.who), why);
+            self.open_pair(e.key, earlier, (e.pc, e.who), why);
         }
         last
+    }
+
+    /// Adds a pair whose order is open.
+    pub fn open_pair(&mut self, key: Key, earlier: (Pc, Tid), later: (Pc, Tid), why: &'static str) {
+        let new = Trouble {
+            earlier,
+            later,
+            key,
+            why,
+            count: 1,
+        };
+        note(&mut self.strong.troubles, new);
+    }
+
+    /// Accesses of which one has a scope without the other's thread are no strong ones for each other: a data race.
+    fn look_at_scopes(&mut self, e: &Event, writes: bool) {
+        let l = &self.strong.locations[&e.key];
+        let strong = |by: At, scope: Scope| {
+            self.holds(scope, by.who, e.who) && self.holds(e.scope, e.who, by.who)
+                || self.knows(e.who, by)
+        };
+        let before = l.writes.iter().map(|w| (w.pc, w.by, w.scope));
+        let reads = l.reads.iter().map(|r| (r.pc, r.by, r.scope));
+        let mut all = before.chain(reads.filter(|_| writes));
+        let Some((pc, by, _)) = all.find(|(_, by, scope)| !strong(*by, *scope)) else {
+            return;
+        };
+        let new = Trouble {
+            earlier: (pc, by.who),
+            later: (e.pc, e.who),
+            key: e.key,
+            why: "the scope of one does not hold the thread of the other, for which it is not atomic",
+            count: 1,
+        };
+        note(&mut self.strong.narrow, new);
     }
 
     /// The reads before a write that might as well come after it.
@@ -271,9 +333,9 @@ impl Machine<'_> {
         &mut self,
         e: &Event,
         before: Option<u64>,
-        found: &mut Vec<((Pc, Who), &'static str)>,
+        found: &mut Vec<((Pc, Tid), &'static str)>,
     ) {
-        let t = e.who.1;
+        let t = e.who;
         let new = match e.kind {
             Kind::Atomic { op, ty, .. } => {
                 before.and_then(|old| after(op, ty, old, e.operand, None))
@@ -284,26 +346,57 @@ impl Machine<'_> {
         let mut late: Vec<Read> = Vec::new();
         for r in &l.reads {
             let is_update = l.writes.iter().any(|w| w.pc == r.pc && w.by == r.by);
-            let reads = r.after > 0 || r.waited;
-            if r.by.who != e.who && !is_update && reads && !self.knows(t, r.by) {
+            if r.by.who != e.who && !is_update && !r.chosen && !self.knows(t, r.by) {
                 late.push(r.clone());
             }
         }
         for r in late {
-            let place = (t.0 as usize / LANES, t.0 as usize % LANES);
-            let why = match (r.waited, &r.ends, new) {
-                (false, ..) => "their order depends on the schedule",
-                // It may as well go on after this update, of which it learns more.
-                (true, Some(s), Some(v))
-                    if matches!(e.kind, Kind::Atomic { .. })
-                        && self.would_end(place, r.pc, s, v) == Some(true) =>
-                {
-                    continue;
-                }
-                (true, ..) => "a thread that waits for the first value may miss it",
+            let why = match r.waited {
+                false => "their order depends on the schedule",
+                true if self.still_ends(e, &r, (before, new)) => continue,
+                true => "a thread that waits for the first value may miss it",
             };
             found.push(((r.pc, r.by.who), why));
         }
+    }
+
+    /// Would a loop that has ended also end at what updates since then leave, in whatever order they come?
+    fn still_ends(
+        &mut self,
+        e: &Event,
+        r: &Read,
+        (before, new): (Option<u64>, Option<u64>),
+    ) -> bool {
+        let place = (e.who.0 as usize / LANES, e.who.0 as usize % LANES);
+        let (Some(ends), Some(new), Kind::Atomic { op, ty, .. }) = (&r.ends, new, e.kind) else {
+            return false;
+        };
+        let writes = &self.strong.locations[&e.key].writes;
+        let since: Vec<&Write> = writes[r.after..].iter().collect();
+        let own = since.iter().any(|w| w.by.who == r.by.who);
+        let adds = |op: AtomOp, ty: NumTy| op == AtomOp::Add && matches!(ty, NumTy::Int(_));
+        let all_add = adds(op, ty)
+            && since
+                .iter()
+                .all(|w| matches!(w.kind, Kind::Atomic { op, ty, .. } if adds(op, ty)));
+        if !all_add {
+            // It may as well go on after this update, of which it learns more.
+            return !own && self.would_end(place, r.pc, ends, new) == Some(true);
+        }
+        // What the thread itself adds comes after it has gone on.
+        let others = since.iter().filter(|w| w.by.who != r.by.who);
+        let mut by: Vec<Option<u64>> = others.map(|w| w.operand).collect();
+        by.push(e.operand);
+        let base = since.first().map_or(before, |w| w.before);
+        let (Some(by), Some(base)) = (by.into_iter().collect::<Option<Vec<u64>>>(), base) else {
+            return false;
+        };
+        let (pc, ends) = (r.pc, ends.clone());
+        let Some(sums) = sums(base, &by, e.bytes) else {
+            return false;
+        };
+        sums.into_iter()
+            .all(|v| self.would_end(place, pc, &ends, v) == Some(true))
     }
 
     /// What a loop that waits has observed for certain. `passes` says which values end it.
@@ -319,13 +412,14 @@ impl Machine<'_> {
             .locations
             .get(&key)
             .map_or(0, |l| l.writes.len());
+        let one = |i: usize| Observed::Writes(vec![(now, i.checked_sub(1))]);
         // The writes that do not happen before it.
         let mut first = n;
         while first > 0 && !self.write_is_known(&key, first - 1, t) {
             first -= 1;
         }
         if first == n {
-            return Observed::Write(n.checked_sub(1));
+            return one(n);
         }
         let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
@@ -333,10 +427,10 @@ impl Machine<'_> {
         let grows = free
             .windows(2)
             .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
-        if ordered && (grows || free.len() == 1) {
+        if ordered {
             // The value after each of them, and the one before all.
-            let mut learned = None;
-            let mut values: FxHashSet<u64> = FxHashSet::default();
+            let mut ends: Vec<(Option<u64>, Option<usize>)> = Vec::new();
+            let mut count = 0;
             for i in (first..=n).rev() {
                 let value = match i == n {
                     true => now,
@@ -347,22 +441,26 @@ impl Machine<'_> {
                 };
                 match passes(self, v) {
                     Some(true) => {
-                        learned = Some(i.checked_sub(1));
-                        values.insert(v);
+                        count += 1;
+                        let learned = (value, i.checked_sub(1));
+                        match ends.iter_mut().find(|e| e.0 == value || !is_used) {
+                            Some(e) => *e = learned,
+                            None => ends.push(learned),
+                        }
                     }
                     Some(false) => {}
                     None => return Observed::Open(n),
                 }
             }
-            if is_used && values.len() > 1 {
-                return Observed::Open(n);
-            }
-            return Observed::Write(learned.flatten());
+            return match grows || count == ends.len() {
+                true => Observed::Writes(ends),
+                false => Observed::Open(n),
+            };
         }
         match self.parts_pass(&free, now, bytes, passes) {
-            Some(false) => Observed::Write(n.checked_sub(1)),
+            Some(false) => one(n),
             // Any of them may be among those that were not yet there.
-            _ if !is_used => Observed::Write(first.checked_sub(1)),
+            _ if !is_used => one(first),
             _ => Observed::Open(n),
         }
     }
@@ -375,8 +473,7 @@ impl Machine<'_> {
         bytes: u32,
         passes: &mut dyn FnMut(&mut Self, u64) -> Option<bool>,
     ) -> Option<bool> {
-        let mask = u64::MAX >> (64 - 8 * bytes);
-        let mut counts: Vec<(u64, u64)> = Vec::new();
+        let mut by = Vec::new();
         let mut base = now?;
         for w in free {
             let Kind::Atomic {
@@ -387,31 +484,43 @@ impl Machine<'_> {
             else {
                 return None;
             };
-            let by = w.operand?;
-            base = base.wrapping_sub(by) & mask;
-            match counts.iter_mut().find(|c| c.0 == by) {
-                Some(c) => c.1 += 1,
-                None => counts.push((by, 1)),
-            }
+            by.push(w.operand?);
+            base = base.wrapping_sub(w.operand?);
         }
-        let sums = counts
-            .iter()
-            .try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
-        if sums > MAX_SUMS {
-            return None;
-        }
-        for part in 0..sums - 1 {
-            let (mut rest, mut v) = (part, base);
-            for (by, count) in &counts {
-                v = v.wrapping_add(by.wrapping_mul(rest % (count + 1)));
-                rest /= count + 1;
-            }
-            if passes(self, v & mask)? {
+        let mut all = sums(base, &by, bytes)?;
+        // The last one is the sum of all.
+        all.pop();
+        for v in all {
+            if passes(self, v)? {
                 return Some(true);
             }
         }
         Some(false)
     }
+}
+
+/// The sums of a number and each part of some others, that of all last; `None` if there are too many.
+fn sums(base: u64, by: &[u64], bytes: u32) -> Option<Vec<u64>> {
+    let mask = u64::MAX >> (64 - 8 * bytes);
+    let mut counts: Vec<(u64, u64)> = Vec::new();
+    for &n in by {
+        match counts.iter_mut().find(|c| c.0 == n) {
+            Some(c) => c.1 += 1,
+            None => counts.push((n, 1)),
+        }
+    }
+    let parts = counts
+        .iter()
+        .try_fold(1u64, |n, c| n.checked_mul(c.1 + 1))?;
+    let sum = |part: u64| {
+        let (mut rest, mut v) = (part, base);
+        for (by, count) in &counts {
+            v = v.wrapping_add(by.wrapping_mul(rest % (count + 1)));
+            rest /= count + 1;
+        }
+        v & mask
+    };
+    (parts <= MAX_SUMS).then(|| (0..parts).map(sum).collect())
 }
 
 fn commutes(a: &Kind, b: &Kind) -> bool {
@@ -421,15 +530,10 @@ fn commutes(a: &Kind, b: &Kind) -> bool {
 
 /// Adds what a release publishes to what a word carries on.
 fn add_head(heads: &mut Vec<Head>, h: Head) {
-    match heads
-        .iter_mut()
-        .find(|o| o.from == h.from && o.wide == h.wide)
-    {
-        Some(o) => {
-            let mut all = (*o.vectors).clone();
-            super::join(&mut all, &h.vectors);
-            o.vectors = std::sync::Arc::new(all);
-        }
+    // In the scope of the device it is of no matter who releases.
+    let alike = |o: &&mut Head| o.scope == h.scope && (o.from == h.from || h.scope >= Scope::Gpu);
+    match heads.iter_mut().find(alike) {
+        Some(o) => o.known = join(&o.known, &h.known),
         None => heads.push(h),
     }
 }

@@ -11,8 +11,7 @@
 //! then one such step is made. [`hold`] has these steps: loops that wait ([`crate::kernel::awaits`]) are one step
 //! each, made as late as possible, and read-modify-writes whose old value is used are made one at a time, in each
 //! order. [`location`] looks at what else an access of one word could have observed: what another order of its
-//! writes, or an earlier or later write, would change is a finding. `between` finds plain accesses of different
-//! CTAs that nothing orders.
+//! writes, or an earlier or later write, would change is a finding.
 //!
 //! Soundness: the knowledge that a waiting thread gains is what every write gives that it may have observed, so
 //! that an order which only some execution has is none. Pairs of strong accesses that neither happens-before nor a
@@ -23,84 +22,50 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::awaits::{Await, awaits};
+use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Access, AtomOp, Kernel, Op, Pc, Scope, Sem};
 
-use super::Tid;
-use super::clock::{Known, Tick};
+use super::clock::{Known, Tick, join};
 use super::machine::{Machine, RegionId};
+use super::plain::Class;
 use super::race::Kind;
 use super::value::Val;
 use super::warp::LANES;
+use super::{DefectKind, Tid, UnknownKind};
 
-pub mod between;
+pub mod explore;
 pub mod hold;
 pub mod location;
 
 pub use location::{Key, Location};
 
-/// What is known of the threads of each CTA.
-pub type Vectors = BTreeMap<u32, Known>;
-
-/// Adds what is known by `b`.
-pub fn join(a: &mut Vectors, b: &Vectors) {
-    for (cta, theirs) in b {
-        match a.get_mut(cta) {
-            None => {
-                a.insert(*cta, theirs.clone());
-            }
-            Some(ours) if Arc::ptr_eq(ours, theirs) => {}
-            Some(ours) => {
-                if ours.iter().zip(theirs.iter()).any(|(x, y)| x < y) {
-                    *ours = ours
-                        .iter()
-                        .zip(theirs.iter())
-                        .map(|(x, y)| *x.max(y))
-                        .collect();
-                }
-            }
-        }
-    }
-}
-
-/// A thread of the grid.
-pub type Who = (u32, Tid);
-
-/// A thread and a stamp of its CTA.
+/// A thread and a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
     /// The thread.
-    pub who: Who,
+    pub who: Tid,
     /// The stamp.
     pub at: Tick,
-}
-
-/// What a thread learned of other CTAs.
-#[derive(Clone, Debug)]
-struct Learned {
-    who: Tid,
-    at: Tick,
-    vectors: Arc<Vectors>,
 }
 
 /// What a release publishes: to whom.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// The CTA of the thread that releases.
-    pub from: u32,
-    /// The scope holds the whole grid.
-    pub wide: bool,
+    /// The thread that releases.
+    pub from: Tid,
+    /// The scope in which it does.
+    pub scope: Scope,
     /// What was known.
-    pub vectors: Arc<Vectors>,
+    pub known: Known,
 }
 
 /// Two accesses of strong kinds whose order is open.
 #[derive(Clone, Debug)]
 pub struct Trouble {
     /// The earlier access of the run, and its thread.
-    pub earlier: (Pc, Who),
+    pub earlier: (Pc, Tid),
     /// The later one.
-    pub later: (Pc, Who),
+    pub later: (Pc, Tid),
     /// The word.
     pub key: Key,
     /// Why it matters.
@@ -109,63 +74,44 @@ pub struct Trouble {
     pub count: u64,
 }
 
-/// What flags, counters and locks of a grid have published.
+/// What flags, counters and locks have published.
 #[derive(Debug, Default)]
 pub struct Strong {
-    /// True where the CTAs run together and strong accesses are followed.
+    /// True where strong accesses are followed.
     pub on: bool,
-    /// The CTA that runs, by its place among those that run together.
-    pub cta: u32,
-    /// Which CTA of the launch each of them is.
-    pub ranks: Vec<u64>,
     /// Loops that wait.
-    pub awaits: Arc<BTreeMap<Pc, Await>>,
-    learned: Vec<Vec<Learned>>,
-    /// What each thread had done at its last fence: any scope, and one that holds the grid.
-    fenced: FxHashMap<Who, [Option<Arc<Vectors>>; 2]>,
+    pub awaits: Arc<Awaits>,
+    /// What each thread had done at its last fences, by scope.
+    fenced: FxHashMap<Tid, Vec<Head>>,
     /// What the strong reads of each thread saw since its last fence.
-    seen: FxHashMap<Who, Vec<Head>>,
+    seen: FxHashMap<Tid, Vec<Head>>,
     /// The words that strong accesses touch.
     pub locations: BTreeMap<Key, Location>,
-    /// Plain accesses of arrays by CTA.
-    pub between: between::Between,
-    /// Findings.
+    /// Pairs whose order is open.
     pub troubles: BTreeMap<(Pc, Pc), Trouble>,
+    /// Pairs of which one has a scope that does not hold the other's thread.
+    pub narrow: BTreeMap<(Pc, Pc), Trouble>,
     /// Lanes that are held, and the choices so far.
     pub held: hold::Held,
 }
 
 impl Strong {
-    /// For CTAs that run together.
-    pub fn together(kernel: &Kernel, ranks: Vec<u64>, plan: Vec<u32>) -> Strong {
+    /// Strong accesses are followed, and these choices made first.
+    pub fn following(kernel: &Kernel, awaits: &Arc<Awaits>, plan: Vec<u32>) -> Strong {
         Strong {
             on: true,
-            awaits: Arc::new(awaits(kernel)),
-            learned: vec![Vec::new(); ranks.len()],
-            ranks,
-            held: hold::Held::new(kernel, plan),
+            held: hold::Held::new(kernel, awaits, plan),
+            awaits: awaits.clone(),
             ..Strong::default()
         }
     }
-
-    /// Adds a pair whose order is open.
-    pub fn trouble(&mut self, key: Key, earlier: (Pc, Who), later: (Pc, Who), why: &'static str) {
-        self.troubles
-            .entry((earlier.0, later.0))
-            .and_modify(|t| t.count += 1)
-            .or_insert(Trouble {
-                earlier,
-                later,
-                key,
-                why,
-                count: 1,
-            });
-    }
 }
 
-/// True if a scope holds all CTAs of the grid.
-pub fn is_wide(scope: Scope) -> bool {
-    matches!(scope, Scope::Gpu | Scope::Sys)
+/// Adds a pair.
+fn note(to: &mut BTreeMap<(Pc, Pc), Trouble>, new: Trouble) {
+    to.entry((new.earlier.0, new.later.0))
+        .and_modify(|t| t.count += 1)
+        .or_insert(new);
 }
 
 /// True if threads of a kernel may order each other by strong accesses.
@@ -187,19 +133,19 @@ pub fn concerns(kernel: &Kernel) -> bool {
             _ => {}
         }
     }
-    fences && observes || !awaits(kernel).is_empty()
+    fences && observes || waits(kernel)
 }
 
 /// True if threads of a kernel wait in loops.
 pub fn waits(kernel: &Kernel) -> bool {
-    !awaits(kernel).is_empty()
+    !awaits(kernel).by_access.is_empty()
 }
 
 /// A strong access of one lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// The lane.
-    pub who: Who,
+    /// The thread.
+    pub who: Tid,
     /// The instruction.
     pub pc: Pc,
     /// The word.
@@ -227,154 +173,124 @@ impl Event {
 }
 
 impl Machine<'_> {
-    /// A thread of the CTA that runs, in the grid.
-    pub fn who(&self, t: Tid) -> Who {
-        (self.strong.cta, t)
-    }
-
     /// The stamp of a thread now.
     pub fn at_now(&self, t: Tid) -> At {
         let clocks = &self.order.clocks;
         At {
-            who: self.who(t),
+            who: t,
             at: clocks.stamp(clocks.shape().warp(t)),
         }
     }
 
-    /// Does what a thread of the grid did happen before what a thread of the CTA that runs does now?
+    /// Does what a thread did happen before what another does now?
     pub fn knows(&self, t: Tid, earlier: At) -> bool {
-        let clocks = &self.order.clocks;
-        let (cta, who) = earlier.who;
-        if cta == self.strong.cta {
-            return clocks.ordered(who.into(), earlier.at, t);
-        }
-        let log = self.strong.learned.get(self.strong.cta as usize);
-        log.into_iter().flatten().rev().any(|l| {
-            let known = l.vectors.get(&cta).and_then(|v| v.get(who.0 as usize));
-            known.is_some_and(|k| earlier.at.0 < *k)
-                && (l.who == t || clocks.ordered(l.who.into(), l.at, t))
-        })
+        self.order.clocks.ordered(earlier.who.into(), earlier.at, t)
     }
 
-    /// A thread releases.
-    fn release_now(&mut self, t: Tid) -> Arc<Vectors> {
-        let cta = self.strong.cta;
-        let own = self.order.clocks.release(t);
-        let mut out = Vectors::from([(cta, own)]);
-        let clocks = &self.order.clocks;
-        for l in self.strong.learned.get(cta as usize).into_iter().flatten() {
-            if l.who == t || clocks.ordered(l.who.into(), l.at, t) {
-                join(&mut out, &l.vectors);
+    /// True if a scope of one thread holds another one.
+    pub fn holds(&self, scope: Scope, a: Tid, b: Tid) -> bool {
+        let number = |t: Tid| self.team.number(t.0 as usize / LANES) as u32;
+        let (x, y) = (number(a), number(b));
+        match scope {
+            Scope::Cta => x == y,
+            Scope::Cluster => x / self.team.size() == y / self.team.size(),
+            Scope::Gpu | Scope::Sys => true,
+        }
+    }
+
+    /// Strong accesses are followed.
+    pub fn follow_strong(&mut self, plan: &hold::Plan) {
+        self.fences.present = true;
+        self.strong = Strong::following(self.kernel, &plan.awaits, plan.first.clone());
+        for (pc, class) in (0u32..).zip(&mut self.classes) {
+            if self.strong.held.stops(Pc(pc)) {
+                *class = Class::General;
             }
         }
-        Arc::new(out)
     }
 
-    /// A thread acquires.
-    fn acquire_now(&mut self, t: Tid, vectors: &Arc<Vectors>) {
-        let cta = self.strong.cta;
-        if let Some(own) = vectors.get(&cta) {
-            self.order.clocks.acquire_known(t, own);
-        }
-        let at = self.at_now(t).at;
-        if vectors.keys().all(|c| *c == cta) {
-            return;
-        }
-        if let Some(log) = self.strong.learned.get_mut(cta as usize) {
-            let clocks = &self.order.clocks;
-            if log.len() >= 64 {
-                // What everyone knows is one entry.
-                let mut all = Vectors::new();
-                log.retain(|l| {
-                    let settled = clocks.settled(l.who.into(), l.at);
-                    if settled {
-                        join(&mut all, &l.vectors);
-                    }
-                    !settled
-                });
-                let floor = Learned {
-                    who: Tid(0),
-                    at: Tick(0),
-                    vectors: Arc::new(all),
-                };
-                log.insert(0, floor);
-            }
-            log.push(Learned {
-                who: t,
-                at,
-                vectors: vectors.clone(),
-            });
-        }
-    }
-
-    /// What a read in a scope learns of heads, if an acquire of that scope follows.
-    fn heard(&self, heads: &[Head], scope: Scope) -> Vec<Head> {
-        let cta = self.strong.cta;
-        let hears = |h: &&Head| h.from == cta || h.wide && is_wide(scope);
+    /// What a thread learns of heads by an acquire of a scope.
+    fn heard(&self, t: Tid, heads: &[Head], scope: Scope) -> Vec<Head> {
+        let hears = |h: &&Head| self.holds(scope, t, h.from) && self.holds(h.scope, h.from, t);
         heads.iter().filter(hears).cloned().collect()
     }
 
     fn acquire_heads(&mut self, t: Tid, heads: &[Head], scope: Scope) {
-        for h in self.heard(heads, scope) {
-            self.acquire_now(t, &h.vectors);
+        for h in self.heard(t, heads, scope) {
+            self.order.clocks.acquire_known(t, &h.known);
         }
     }
 
     /// A thread executes a fence.
     pub fn strong_fence(&mut self, t: Tid, sem: Sem, scope: Scope) {
-        let who = self.who(t);
         if sem != Sem::Release {
-            let seen = self.strong.seen.get(&who).cloned().unwrap_or_default();
+            let seen = self.strong.seen.get(&t).cloned().unwrap_or_default();
             self.acquire_heads(t, &seen, scope);
-            if is_wide(scope) {
-                self.strong.seen.remove(&who);
+            if scope >= Scope::Gpu {
+                self.strong.seen.remove(&t);
             }
         }
         if sem != Sem::Acquire {
-            let now = self.release_now(t);
-            let last = self.strong.fenced.entry(who).or_default();
-            last[0] = Some(now.clone());
-            if is_wide(scope) {
-                last[1] = Some(now);
-            }
+            let known = self.order.clocks.release(t);
+            let last = self.strong.fenced.entry(t).or_default();
+            last.retain(|h| h.scope > scope);
+            last.push(Head {
+                from: t,
+                scope,
+                known,
+            });
         }
     }
 
     /// What a write of a thread releases.
     fn released(&mut self, e: &Event) -> Vec<Head> {
-        let from = e.who.0;
         if matches!(e.sem, Sem::Release | Sem::AcqRel | Sem::Sc) {
-            let vectors = self.release_now(e.who.1);
+            let known = self.order.clocks.release(e.who);
             return vec![Head {
-                from,
-                wide: is_wide(e.scope),
-                vectors,
+                from: e.who,
+                scope: e.scope,
+                known,
             }];
         }
-        let Some([any, wide]) = self.strong.fenced.get(&e.who).cloned() else {
-            return Vec::new();
-        };
-        let of = |v: Option<Arc<Vectors>>, wide| {
-            v.map(|vectors| Head {
-                from,
-                wide,
-                vectors,
-            })
-        };
-        let both = [of(any, false), of(wide, true).filter(|_| is_wide(e.scope))];
-        both.into_iter().flatten().collect()
+        let mut heads = self.strong.fenced.get(&e.who).cloned().unwrap_or_default();
+        heads
+            .iter_mut()
+            .for_each(|h| h.scope = h.scope.min(e.scope));
+        heads
     }
 
     /// What a read observes: learned at once if it acquires, else by the next fence.
     fn observe(&mut self, e: &Event, heads: &[Head]) {
-        let heard = self.heard(heads, e.scope);
+        let heard = self.heard(e.who, heads, e.scope);
         if matches!(e.sem, Sem::Acquire | Sem::AcqRel | Sem::Sc) {
-            self.acquire_heads(e.who.1, &heard, e.scope);
+            self.acquire_heads(e.who, &heard, e.scope);
         }
         let seen = self.strong.seen.entry(e.who).or_default();
         for h in heard {
-            if !seen.iter().any(|s| Arc::ptr_eq(&s.vectors, &h.vectors)) {
+            if !seen.iter().any(|s| Arc::ptr_eq(&s.known, &h.known)) {
                 seen.push(h);
+            }
+        }
+    }
+
+    /// Turns what is open between strong accesses into findings.
+    pub fn report_strong(&mut self) {
+        let narrow = std::mem::take(&mut self.strong.narrow);
+        let troubles = std::mem::take(&mut self.strong.troubles);
+        let kinds = narrow.into_values().map(|t| (t, true));
+        for (t, narrow) in kinds.chain(troubles.into_values().map(|t| (t, false))) {
+            let place = self.place(t.key.region, t.key.off, 4);
+            let site = |m: &Self, (pc, who): (Pc, Tid)| {
+                let (w, lane) = (who.0 as usize / LANES, who.0 as usize % LANES);
+                m.site(pc, w, 1 << lane, format!("accesses {place}"))
+            };
+            let sites = vec![site(self, t.earlier), site(self, t.later)];
+            let message = format!("strong accesses of {place}: {}", t.why);
+            match narrow {
+                true => self.defect_counted(DefectKind::DataRace, t.count, sites, || message),
+                false => {
+                    self.unknown(UnknownKind::NondeterministicValue, sites, || message);
+                }
             }
         }
     }
@@ -395,9 +311,12 @@ impl Machine<'_> {
         };
         for i in 0..count {
             let e = Event {
-                who: self.who(t),
+                who: t,
                 pc,
-                key: self.key(region, off + u64::from(i * elem)),
+                key: Key {
+                    region,
+                    off: off + u64::from(i * elem),
+                },
                 bytes: elem,
                 kind,
                 sem,

@@ -24,6 +24,14 @@ impl Lift<'_> {
         self.choose(x.neg, lowest, x.value)
     }
 
+    /// The same beside the other operand of a maximum: where that is +inf, so is the maximum, whatever the value.
+    fn low_beside(&mut self, x: Extended, other: Extended) -> TermId {
+        match x.neg == other.pos {
+            true => x.value,
+            false => self.low(x),
+        }
+    }
+
     /// The value of a term that is read, with a number where it is special: it has one on every input,
     /// and nothing that has no value is left in it.
     pub(super) fn guarded(&mut self, x: Extended) -> Option<TermId> {
@@ -49,7 +57,7 @@ impl Lift<'_> {
     /// +inf above all. What is not a number is dropped, so that it counts as -inf unless both are none.
     pub(super) fn max(&mut self, a: Extended, b: Extended) -> Option<Extended> {
         if a.undefined == Cond::Never && b.undefined == Cond::Never {
-            return self.larger(a, b);
+            return self.larger(a, b, Cond::Never);
         }
         // Where one is always a number it stands for the other, too. What is wild says nothing of where it is no number.
         for (x, y) in [(a, b), (b, a)] {
@@ -58,7 +66,7 @@ impl Lift<'_> {
                 let undefined = Cond::Never;
                 let number = self.select(none, y, Extended { undefined, ..x })?;
                 let wild = self.or(number.wild, x.wild)?;
-                return self.larger(Extended { wild, ..number }, y);
+                return self.larger(Extended { wild, ..number }, y, Cond::Never);
             }
         }
         // Nothing is dropped where both are numbers or neither is.
@@ -67,7 +75,7 @@ impl Lift<'_> {
                 undefined: Cond::Never,
                 ..x
             };
-            let mut out = self.larger(number(a), number(b))?;
+            let mut out = self.larger(number(a), number(b), a.undefined)?;
             out.undefined = self.or(out.undefined, a.undefined)?;
             let number = self.not(a.undefined)?;
             out.neg = self.and(out.neg, number)?;
@@ -87,15 +95,15 @@ impl Lift<'_> {
             })
         };
         let (x, y) = (dropped(a)?, dropped(b)?);
-        let mut out = self.larger(x, y)?;
+        let mut out = self.larger(x, y, Cond::Never)?;
         out.undefined = self.and(a.undefined, b.undefined)?;
         let number = self.not(out.undefined)?;
         out.neg = self.and(out.neg, number)?;
         Some(out)
     }
 
-    /// The same of two that are numbers.
-    fn larger(&mut self, a: Extended, b: Extended) -> Option<Extended> {
+    /// The same of two that are numbers, or of which nobody asks where they are none.
+    fn larger(&mut self, a: Extended, b: Extended, none: Cond) -> Option<Extended> {
         let (wild, undefined) = self.troubles(a, b)?;
         let of = |x: Extended| Extended {
             wild,
@@ -110,7 +118,7 @@ impl Lift<'_> {
             (_, Cond::Always) => return Some(of(a)),
             _ => {}
         }
-        let (x, y) = (self.low(a), self.low(b));
+        let (x, y) = (self.low_beside(a, b), self.low_beside(b, a));
         let mut out = Extended {
             wild,
             undefined,
@@ -120,7 +128,11 @@ impl Lift<'_> {
             ..Extended::plain(self.store.max(x, y))
         };
         // One that is -inf leaves the other's value.
-        self.hide(&[(a, a.pos), (b, b.pos)], &mut out)?;
+        let whole = [a, b].map(|x| Extended {
+            undefined: none,
+            ..x
+        });
+        self.hide(&[(whole[0], a.pos), (whole[1], b.pos)], &mut out)?;
         self.note_largest_pole(a, b, &mut out)?;
         Some(out)
     }

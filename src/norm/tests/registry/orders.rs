@@ -5,6 +5,31 @@ use crate::term::{Fun, RCmp};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
+        name: "sign of a cube",
+        pattern: "x^3 < 0 ? y : z",
+        result: "x < 0 ? y : z",
+        condition: "",
+        because: "an odd power has the sign of its base",
+        sides: |b, &Operands { x, y, z, zero, .. }| {
+            let square = b.mul(x, x);
+            let cube = b.mul(square, x);
+            let base = b.select((RCmp::Lt, x, zero), y, z);
+            (b.select((RCmp::Lt, cube, zero), y, z), base)
+        },
+    },
+    Rule {
+        name: "zero of a magnitude",
+        pattern: "|x| = 0 ? y : z",
+        result: "x = 0 ? y : z",
+        condition: "",
+        because: "only 0 has no size",
+        sides: |b, &Operands { x, y, z, zero, .. }| {
+            let size = b.fun(Fun::Abs, x);
+            let plain = b.select((RCmp::Eq, x, zero), y, z);
+            (b.select((RCmp::Eq, size, zero), y, z), plain)
+        },
+    },
+    Rule {
         name: "rounding a size to zero",
         pattern: "trunc(|x|)",
         result: "floor(|x|)",

@@ -4,8 +4,8 @@ The stand-in's C++ calls the functions of this module by name. Tensors are torch
 declared shapes); on which device host code believes them to be is kept for each storage. An address on the device is made up
 for each storage, 4 GiB apart, so that a parameter of a launch can be read back as a storage and an offset.
 
-A storage is an input, a parameter, uninitialised, known (its contents follow from no input, and are taken when something first reads
-it), or computed. Every operation of torch on what is not known becomes an event, as launches, copies and fills are; so does
+A storage is an input, a parameter, uninitialised, known (its contents follow from no input, and are taken when something first
+reads it), or computed. Every operation of torch on what is not known becomes an event, as launches, copies and fills are; so does
 every look of the host at such a value, since what the host does then depends on data.
 """
 
@@ -75,6 +75,7 @@ class Storage:
     host: bool
     name: str | None = None
     used: bool = False
+    origin: str = ""  # the state when something first used it
     contents: Json | None = None
     keep: Any = None
 
@@ -91,6 +92,7 @@ class State:
     by_number: list[Storage] = field(default_factory=list)
     events: list[Json] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
+    operations: list[tuple[Json, Any, Any, Any]] = field(default_factory=list)
     kernels: dict[str, Json] = field(default_factory=dict)
     big_shared: dict[str, int] = field(default_factory=dict)
     next_base: int = 0x7F0000000000
@@ -160,8 +162,8 @@ def _use(s: Storage, t: torch.Tensor | None = None) -> None:
     """Takes the contents of a storage that something reads or writes for the first time."""
     if s.used:
         return
-    s.used = True
-    if s.state == "known":
+    s.used, s.origin = True, s.state
+    if s.state in ("known", "parameter", "random"):
         s.contents = _contents(s, t)
 
 
@@ -169,8 +171,8 @@ def _contents(s: Storage, t: torch.Tensor | None) -> Json | None:
     if not state.real or s.keep is None:
         return None
     kept, first = s.keep
-    flat = torch.empty(0, dtype=first.dtype).set_(kept)
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+        flat = torch.empty(0, dtype=first.dtype).set_(kept)
         if flat.numel() == 0:
             return {"fill": 0}
         if bool((flat == flat[0]).all()):
@@ -258,8 +260,8 @@ def pointer(t: torch.Tensor, wanted: int | None) -> int:
         return 0
     s = place(t)
     if s.host:
-        return int(t.untyped_storage().data_ptr()) + t.storage_offset() * t.element_size() if state.real else 1
-    return s.base + t.storage_offset() * t.element_size()
+        return int(t.untyped_storage().data_ptr() + t.storage_offset() * t.element_size()) if state.real else 1
+    return s.base + int(t.storage_offset() * t.element_size())
 
 
 def item(t: torch.Tensor) -> Any:
@@ -503,7 +505,8 @@ def launch(
         event("refused", why=wrong, **head)
         return _INVALID_CONFIGURATION if "shared" not in wrong else _INVALID_VALUE
     pointers = ctypes.cast(arguments, ctypes.POINTER(ctypes.c_void_p))
-    values, touched = [], []
+    values: list[Json] = []
+    touched: list[Storage] = []
     for i, (_, size) in enumerate(kernel["parameters"]):
         data = ctypes.string_at(pointers[i] or 0, size) if pointers[i] else bytes(size)
         values.append({"bytes": data.hex(), **_pointers(data, touched)})
@@ -581,8 +584,11 @@ def _plain(value: Any) -> Any:
 
 
 _EMPTY = re.compile(r"aten\.(empty|empty_like|empty_strided|empty_permuted|new_empty|new_empty_strided)\.")
+_LIKE = re.compile(r"aten\.(zeros_like|ones_like|full_like|new_zeros|new_ones|new_full)\.")
 _WHOLE = re.compile(r"aten\.(zero_|fill_)\.")
-_UNSEEN = re.compile(r"aten\.(detach|alias|lift_fresh|is_same_size|set_|_has_compatible_shallow_copy_type|resize_)\b|prim\.|profiler\.")
+_UNSEEN = re.compile(
+    r"aten\.(detach|alias|lift_fresh|is_same_size|set_|_has_compatible_shallow_copy_type|resize_)\b|prim\.|profiler\."
+)
 
 
 class Watch(TorchDispatchMode):
@@ -609,8 +615,10 @@ class Watch(TorchDispatchMode):
             for t in fresh:
                 place(t).state = "empty"
             return out
+        if _LIKE.match(text):
+            return out  # Its contents follow from the shape alone.
         if torch.Tag.nondeterministic_seeded in f.tags:
-            for t in fresh or [t for t in made]:
+            for t in fresh or list(made):
                 if place(t).state in ("known", "empty"):
                     place(t).state = "random"
                 elif not fresh:
@@ -623,18 +631,23 @@ class Watch(TorchDispatchMode):
         if _WHOLE.match(text) and states[0] in ("empty", "known", "random") and not before[0].used and _whole(args[0]):
             before[0].state = "known"
             return out
-        if state.real and all(s == "known" for s in states) and not (writes and before[0].used):
+        if all(s == "known" for s in states) and not (writes and before[0].used):
             return out
+        for t in fresh:
+            place(t).origin, place(t).used = "empty", True
         shown = {"args": _plain(args), "named": {k: _plain(v) for k, v in named.items()}, "out": _plain(out)}
         event("op", op=text, **shown)
+        state.operations.append((state.events[-1], f, args, named))
         for t in made if fresh or writes else []:
             s = place(t)
-            s.state, s.used = "computed", True
+            if not s.used:
+                s.used, s.origin = True, "empty"
+            s.state = "computed"
         return out
 
 
 def _whole(t: torch.Tensor) -> bool:
-    return t.numel() * t.element_size() == t.untyped_storage().nbytes()
+    return bool(t.numel() * t.element_size() == t.untyped_storage().nbytes())
 
 
 def _device_of(value: Any) -> Any:
@@ -650,9 +663,9 @@ class Devices(TorchFunctionMode):
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = dict(kwargs or {})
-        if f == torch.Tensor.device.__get__:  # type: ignore[attr-defined]
+        if f == torch.Tensor.device.__get__:
             return torch.device("cpu") if place(args[0]).host else torch.device("cuda", 0)
-        if f == torch.Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
+        if f == torch.Tensor.is_cuda.__get__:
             return not place(args[0]).host
         name = getattr(f, "__name__", "")
         if name in ("cuda", "cpu") and args and isinstance(args[0], torch.Tensor):
@@ -720,4 +733,4 @@ def believe() -> None:
     }
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
-    torch.compile = lambda f=None, **_: f if f is not None else (lambda g: g)  # type: ignore[assignment]
+    torch.compile = lambda f=None, **_: f if f is not None else (lambda g: g)

@@ -1,8 +1,8 @@
 """Extensions compiled for the recorder: device code to PTX, host code for the CPU against the stand-ins.
 
 The compilers read foreign text (`#include "/etc/passwd"`, `.incbin`), so they run confined, in a folder of their own, without
-network and with an emptied environment. What they made is kept under a hash of everything that went in, in a folder of the user's own
-that no confined process can write.
+network and with an emptied environment. What they made is kept under a hash of everything that went in, in a folder of the
+user's own that no confined process can write.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr\s+(?:\.\w+\s+)*?(?:\.align\s+\d+\s+)?)?([\w$]+)(?:\[(\d+)\])?"
 )
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
-_GAP = re.compile(r"(?:at|torch|c10|cublas|curand|thrust|pybind11|py|volta_host)\b")
 
 
 class Failed(Error):
@@ -73,7 +72,10 @@ class Built:
 def kernels_of(ptx: str, file: str) -> dict[str, Json]:
     """The kernels of a PTX text: the type and size of each parameter, static shared memory, most threads."""
     out: dict[str, Json] = {}
-    shared = {m[2]: int(m[3] or 1) * _size(m[1]) for m in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+([\w$]+)(?:\[(\d+)\])?\s*;", ptx)}
+    shared = {
+        m[2]: int(m[3] or 1) * _size(m[1])
+        for m in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+([\w$]+)(?:\[(\d+)\])?\s*;", ptx)
+    }
     for entry in _ENTRY.finditer(re.sub(r"//[^\n]*", "", ptx)):
         name, parameters, head = entry[1], entry[2] or "", entry[3]
         listed = [(kind, _size(kind) * int(count or 1)) for kind, _, count in _PARAMETER.findall(parameters)]
@@ -87,7 +89,7 @@ def kernels_of(ptx: str, file: str) -> dict[str, Json]:
 
 
 def _size(kind: str) -> int:
-    return _SIZES[kind.lstrip("bsuf")] if kind.lstrip("bsuf") in _SIZES else 4
+    return _SIZES.get(kind.lstrip("bsuf"), 4)
 
 
 def cache() -> Path:
@@ -101,7 +103,9 @@ def cache() -> Path:
     return folder
 
 
-def run_confined(folder: Path, commands: Sequence[Sequence[str]], read: Sequence[str], seconds: float, unconfined: bool) -> tuple[int, str]:
+def run_confined(
+    folder: Path, commands: Sequence[Sequence[str]], read: Sequence[str], seconds: float, unconfined: bool
+) -> tuple[int, str]:
     """Compilers, confined to a folder: their status and what they said."""
     asked = {
         "folder": str(folder),
@@ -113,7 +117,12 @@ def run_confined(folder: Path, commands: Sequence[Sequence[str]], read: Sequence
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": str(folder), "HOME": str(folder)}
     command = [sys.executable, "-I", "-S", str(_HERE / "confine.py"), json.dumps(asked)]
     process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         _, errors = process.communicate(timeout=seconds)
@@ -140,7 +149,7 @@ def _toolkit() -> tuple[str, str]:
 
 @functools.cache
 def _stand_in(unconfined: bool) -> Path:
-    """The generated headers and the objects that every extension links; made once for each torch and each version of this package."""
+    """The generated headers and the objects that every extension links; made once for each version of torch and of this package."""
     texts = [p.read_bytes() for p in (*sorted(_INCLUDE.rglob("*.*")), _HERE / "standin.py")]
     version = subprocess.run(
         [sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=False
@@ -160,7 +169,11 @@ def _stand_in(unconfined: bool) -> Path:
     for name in standin.FORWARDED:
         _write(made / name, "#pragma once\n#include <volta/host.h>\n")
     flags = [*_host_flags(made, root), "-ffunction-sections", "-fdata-sections"]
-    sources = {"definitions": made / "volta/definitions.cpp", "host": _INCLUDE / "volta/host.cpp", "runtime": _INCLUDE / "volta/runtime.cpp"}
+    sources = {
+        "definitions": made / "volta/definitions.cpp",
+        "host": _INCLUDE / "volta/host.cpp",
+        "runtime": _INCLUDE / "volta/runtime.cpp",
+    }
     commands = [["g++", *flags, "-c", str(s), "-o", f"{n}.o"] for n, s in sources.items()]
     status, said = run_confined(made, commands, [root, str(_INCLUDE), _python_include()], 300, unconfined)
     if status:
@@ -194,7 +207,19 @@ def _device_flags(flags: Sequence[str]) -> tuple[list[str], str | None]:
             value, skip = (flags[at + 1] if at + 1 < len(flags) else ""), True
         elif flag.startswith(("-gencode", "-arch", "--gpu-architecture", "--generate-code")):
             value = flag
-        elif flag in ("-Xptxas", "-Xcompiler", "-I", "-L", "-l", "-Xcudafe", "-diag-suppress", "--threads", "-ccbin", "--compiler-options", "--ptxas-options"):
+        elif flag in (
+            "-Xptxas",
+            "-Xcompiler",
+            "-I",
+            "-L",
+            "-l",
+            "-Xcudafe",
+            "-diag-suppress",
+            "--threads",
+            "-ccbin",
+            "--compiler-options",
+            "--ptxas-options",
+        ):
             skip = True
             continue
         elif flag in ("-maxrregcount", "--maxrregcount", "-D", "-U", "-std", "--std"):
@@ -215,13 +240,17 @@ def _device_flags(flags: Sequence[str]) -> tuple[list[str], str | None]:
 
 def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = False) -> Built:
     """An extension of `cpp` and `cuda` texts; `functions` are bound where no text has a PYBIND11_MODULE."""
-    compiler, root = _toolkit()
+    compiler, _ = _toolkit()
     stand_in = _stand_in(unconfined)
     flags, target = _device_flags(asked.get("flags", ()))
     text = "\n".join([*asked["cuda"], *asked["cpp"]])
     hopper = target in ("90", "90a") or re.search(r"\bwgmma\b|cp\.async\.bulk|\bmbarrier\b|__cluster_dims__|this_cluster", text)
     arch = "90a" if hopper else "80"
-    key = hashlib.sha256(json.dumps([str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]).encode())
+    key = hashlib.sha256(
+        json.dumps(
+            [str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]
+        ).encode()
+    )
     module = f"volta_{key.hexdigest()[:20]}"
     folder = cache() / module
     if not (folder / "done.json").exists():
@@ -239,7 +268,9 @@ def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = 
     return Built(module, str(folder / f"{module}.so"), ptx, kernels)
 
 
-def _build(folder: Path, asked: Mapping[str, Any], flags: list[str], arch: str, stand_in: Path, seconds: float, unconfined: bool) -> None:
+def _build(
+    folder: Path, asked: Mapping[str, Any], flags: list[str], arch: str, stand_in: Path, seconds: float, unconfined: bool
+) -> None:
     made = Path(tempfile.mkdtemp(prefix="build-", dir=cache()))
     try:
         try:
@@ -267,11 +298,31 @@ def _compile(
     host = [*_host_flags(stand_in, root), name]
     includes = [f for f in host if f.startswith("-I")]
     program = ["-Dmain=volta_main"] if asked.get("program") else []
-    device = [compiler, *([] if any("std" in f for f in flags) else ["-std=c++17"]), "--expt-relaxed-constexpr", "-lineinfo", "-w", *flags, *includes, name, *program]
+    device = [
+        compiler,
+        *([] if any("std" in f for f in flags) else ["-std=c++17"]),
+        "--expt-relaxed-constexpr",
+        "-lineinfo",
+        "-w",
+        *flags,
+        *includes,
+        name,
+        *program,
+    ]
     if not asked.get("whole") and not program:
         # torch's own build of inline sources says the same.
-        device += ["-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__", "-D__CUDA_NO_HALF2_OPERATORS__"]
-    device += ["-gencode", f"arch=compute_{arch},code=compute_{arch}", "-Xcompiler", "-fPIC,-fvisibility=hidden,-O0,-w"]
+        device += [
+            "-D__CUDA_NO_HALF_OPERATORS__",
+            "-D__CUDA_NO_HALF_CONVERSIONS__",
+            "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+            "-D__CUDA_NO_HALF2_OPERATORS__",
+        ]
+    device += [
+        "-gencode",
+        f"arch=compute_{arch},code=compute_{arch}",
+        "-Xcompiler",
+        "-fPIC,-O0,-w" if program else "-fPIC,-fvisibility=hidden,-O0,-w",
+    ]
     commands, objects = [], []
     for at, text in enumerate(asked["cuda"]):
         head = "" if asked.get("whole") or program else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
@@ -293,7 +344,19 @@ def _compile(
         ptx.append(f"cuda{at}.ptx")
     (made / "exports").write_text("{ global: PyInit_*; volta_main; _Z10volta_main*; local: *; };")
     linked = [str(stand_in / f"{n}.o") for n in ("definitions", "host", "runtime")]
-    link = ["g++", "-shared", *objects, *linked, "-o", f"{module}.so", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,--version-script=exports", "-Wl,--warn-unresolved-symbols", "-Wl,-z,defs"]
+    link = [
+        "g++",
+        "-shared",
+        *objects,
+        *linked,
+        "-o",
+        f"{module}.so",
+        "-Wl,-Bsymbolic",
+        "-Wl,--gc-sections",
+        "-Wl,--version-script=exports",
+        "-Wl,--warn-unresolved-symbols",
+        "-Wl,-z,defs",
+    ]
     status, said = run_confined(made, [link], read, seconds, unconfined)
     _unresolved(said)
     if status:
@@ -331,12 +394,16 @@ def _failure(said: str) -> Failed:
     """A compiler's errors: a gap where one is about a name that torch or the toolkit has and the stand-in lacks."""
     text = _errors(said)
     header = re.search(r"fatal error: ([\w./+-]+): No such file", text) or re.search(r'cannot open source file "([^"]+)"', text)
-    if header and re.match(r"(torch|ATen|c10|cub|thrust|cutlass|cute|cudnn|curand|cusparse|cufft|cusolver|pybind11|nvtx|nccl|mma)", header[1]):
+    if header and re.match(
+        r"(torch|ATen|c10|cub|thrust|cutlass|cute|cudnn|curand|cusparse|cufft|cusolver|pybind11|nvtx|nccl|mma)", header[1]
+    ):
         return Failed("unsupported", f"the stand-in has no header {header[1]}")
-    lacks = re.search(r"class \"?at::Tensor\"? has no member \"?(\w+)|‘class at::Tensor’ has no member named ‘(\w+)’", text)
-    lacks = lacks or re.search(r"namespace \"(?:at|torch|c10|pybind11)[\w:]*\" has no member \"(\w+)\"|‘(\w+)’ is not a member of ‘(?:at|torch|c10|pybind11)", text)
-    if lacks and in_torch(next(w for w in lacks.groups() if w)):
-        return Failed("unsupported", f"the stand-in lacks {next(w for w in lacks.groups() if w)}:\n{text}")
+    plain = text.translate({0x2018: "'", 0x2019: "'", ord('"'): "'"})
+    lacks = re.search(r"class '?at::Tensor'? has no member (?:named )?'?(\w+)", plain)
+    lacks = lacks or re.search(r"namespace '(?:at|torch|c10|pybind11)[\w:]*' has no member '(\w+)'", plain)
+    lacks = lacks or re.search(r"'(\w+)' is not a member of '(?:at|torch|c10|pybind11)", plain)
+    if lacks and in_torch(lacks[1]):
+        return Failed("unsupported", f"the stand-in lacks {lacks[1]}:\n{text}")
     return Failed("compile", text)
 
 

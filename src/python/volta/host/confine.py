@@ -41,7 +41,38 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 
 #: Calls of x86-64 that are allowed with any arguments, by number.
 _ALLOWED = (
-    *(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 32, 33),  # files, memory, signals
+    *(
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+        14,
+        15,
+        17,
+        18,
+        19,
+        20,
+        21,
+        22,
+        23,
+        24,
+        25,
+        26,
+        27,
+        28,
+        32,
+        33,
+    ),  # files, memory, signals
     *(35, 36, 37, 38, 39, 40, 60, 61, 63, 72, 73, 74, 75, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 95, 96, 97, 98, 99),
     *(100, 102, 104, 107, 108, 110, 111, 115, 118, 120, 121, 124, 131, 137, 138, 140, 143, 145, 146, 147, 157, 158, 186, 201, 202),
     *(203, 204, 213, 217, 218, 221, 228, 229, 230, 231, 232, 233, 239, 247, 257, 258, 262, 263, 264, 265, 266, 267, 269, 270, 271),
@@ -106,7 +137,13 @@ def _has_seccomp() -> bool:
 
 
 def enter(
-    read: Iterable[str], write: Iterable[str], *, programs: bool, limits: Limits, keep: Sequence[int] = (), allow_unconfined: bool = False
+    read: Iterable[str],
+    write: Iterable[str],
+    *,
+    programs: bool,
+    limits: Limits,
+    keep: Sequence[int] = (),
+    allow_unconfined: bool = False,
 ) -> list[str]:
     """Confines this process for good: `read` and `write` are what it may open, `programs` whether it may start others (compilers).
 
@@ -119,12 +156,10 @@ def enter(
     notes = _namespaces(programs)
     if _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise Refused("no_new_privs was refused")
-    for layer in (lambda: _landlock(read, write, programs), lambda: _seccomp(programs)):
-        try:
-            layer()
-        except Refused:
-            if not allow_unconfined:
-                raise
+    with contextlib.suppress(*([Refused] if allow_unconfined else [])):
+        _landlock(read, write, programs)
+    with contextlib.suppress(*([Refused] if allow_unconfined else [])):
+        _seccomp(programs)
     return notes
 
 

@@ -57,6 +57,11 @@ def main(job: Json, channel: Channel) -> None:
     try:
         with _recording(job, channel):
             result = _KINDS[job["kind"]](job, channel)
+        # Tracing has modes of its own.
+        for event, *operation in bridge.state.operations if bridge.state.real and job.get("model") != "Model" else ():
+            event["formula"] = _operation(event, *operation)
+        if "reference" in result:
+            result["formula"] = _formula(*result.pop("reference"))
     except Stop as e:
         result = {"stopped": e.category, "message": str(e)}
     except bridge.Gap as e:
@@ -102,7 +107,11 @@ def _extensions(job: Json, channel: Channel) -> None:
     import torch.utils.cpp_extension as place
 
     def load_inline(name: str, cpp_sources: Any = (), cuda_sources: Any = (), functions: Any = None, **more: Any) -> Any:
-        return _load(channel, {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)}, more)
+        return _load(
+            channel,
+            {"name": name, "cpp": _texts(cpp_sources), "cuda": _texts(cuda_sources), "functions": _functions(functions)},
+            more,
+        )
 
     def load(name: str, sources: Any, **more: Any) -> Any:
         asked: Json = {"name": name, "cpp": [], "cuda": [], "functions": None, "whole": True}
@@ -171,12 +180,58 @@ def _mark(t: torch.Tensor, what: str, name: str) -> None:
     s.name = s.name or name
 
 
+def _known(task: dict[str, Any], drawn: list[Any]) -> list[Json]:
+    """What several drawings of the inputs have in common, for each input."""
+    again = []
+    for seed in (SEED + 1, SEED + 2):
+        torch.manual_seed(seed)
+        again.append(list(task["get_inputs"]()))
+    out: list[Json] = []
+    for i, value in enumerate(drawn):
+        others = [draw[i] for draw in again]
+        out.append(_common(value, others) if isinstance(value, torch.Tensor) else {})
+    return out
+
+
+def _common(value: torch.Tensor, others: list[Any]) -> Json:
+    if value.numel() > 1 and all(torch.equal(value, o) for o in others):
+        return bridge._contents(bridge.place(value), value) or {}
+    if value.dim() == 2 and min(value.shape) > 1 and value.dtype == torch.float32:
+        for name, half in (("lower", torch.tril), ("upper", torch.triu)):
+            if all(torch.equal(v, half(v)) for v in (value, *others)):
+                return {"triangle": name}
+    drawn = _drawn.get(id(value))
+    return {"range": list(drawn)} if drawn is not None else {}
+
+
+#: The bounds of integers that were drawn, by tensor.
+_drawn: dict[int, tuple[int, int]] = {}
+_kept: list[Any] = []
+
+
+def _watch_integers() -> None:
+    before = torch.randint
+
+    def randint(*args: Any, **named: Any) -> Any:
+        out = before(*args, **named)
+        bounds = [a for a in args if isinstance(a, int)]
+        low, high = named.get("low", bounds[0] if len(bounds) > 1 else 0), named.get("high", bounds[-1] if bounds else None)
+        if high is not None:
+            _drawn[id(out)] = (int(low), int(high))
+            _kept.append(out)
+        return out
+
+    torch.randint = randint
+
+
 def _model(job: Json, channel: Channel) -> Json:
     """A task's inputs, and a model on them: the reference's, or the candidate's."""
     folder = job["folder"]
     torch.manual_seed(SEED)
+    _watch_integers()
     task = _run_file(f"{folder}/task.py", "task")
     inputs = list(task["get_inputs"]())
+    known = _known(task, inputs) if job.get("formula") else [{} for _ in inputs]
     torch.manual_seed(SEED)
     initial = list(task["get_init_inputs"]())
     if job["model"] == "Model":
@@ -192,11 +247,11 @@ def _model(job: Json, channel: Channel) -> Json:
         model_class = candidate["ModelNew"]
     torch.manual_seed(SEED)
     model = model_class(*initial)
-    given = []
+    given: list[Any] = []
     for i, value in enumerate(inputs):
         if isinstance(value, torch.Tensor):
             _mark(value, "input", f"x{i}")
-            given.append({"tensor": bridge.view(value)})
+            given.append({"tensor": bridge.view(value), "known": known[i]})
         else:
             given.append(value if isinstance(value, (int, float, bool, str, type(None))) else {"other": str(value)})
     parameters = []
@@ -205,9 +260,94 @@ def _model(job: Json, channel: Channel) -> Json:
             _mark(t, "parameter", name)
             parameters.append({"name": name, "digest": _digest(t), "tensor": bridge.view(t)})
     bridge.state.events.clear()
+    bridge.state.operations.clear()
+    first: Json = {}
+    if job["model"] != "Model" and bridge.state.real:
+        first = _first_call(task, model, inputs)
     out = model(*inputs)
     outputs = [bridge.view(t) | {"host": bridge.place(t).host} for t in bridge._tensors(out)]
-    return {"inputs": given, "parameters": parameters, "outputs": outputs, "single": isinstance(out, torch.Tensor)}
+    result: Json = {**first, "inputs": given, "parameters": parameters, "outputs": outputs, "single": isinstance(out, torch.Tensor)}
+    if job.get("formula"):
+        result["reference"] = (model, inputs)
+    return result
+
+
+def _operation(event: Json, f: Any, args: Any, named: Any) -> Json:
+    """An operation of torch as a formula of the elements that it reads."""
+    from .. import arg
+    from ..trace import formula_of
+
+    given = bridge._tensors(args) + bridge._tensors(named)
+    views = [v["tensor"] for v in _views([event["args"], event["named"]])]
+    writes = f._schema.is_mutable
+
+    def replaced(value: Any, queue: list[Any]) -> Any:
+        if isinstance(value, torch.Tensor):
+            return queue.pop(0)
+        if isinstance(value, (list, tuple)):
+            return type(value)(replaced(v, queue) for v in value)
+        return {k: replaced(v, queue) for k, v in value.items()} if isinstance(value, dict) else value
+
+    class Operation(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *tensors: torch.Tensor) -> Any:
+            queue = list(tensors)
+            out = f(*replaced(args, queue), **replaced(named, queue))
+            return tensors[0] if writes else out
+
+    outputs = [v["tensor"] for v in _views(event["out"])]
+    if writes and (len(outputs) != 1 or outputs[0]["storage"] != views[0]["storage"]):
+        return {"missing": "it writes more than its first operand"}
+    arrays = {f"a{i}": arg.array(torch.empty(t.shape, dtype=t.dtype)) for i, t in enumerate(given)}
+    try:
+        made = formula_of(Operation(), arrays, library="torch")
+    except Exception as e:
+        return {"missing": f"{type(e).__name__}: {e}"[:300]}
+    named_views = dict(zip(made.outputs, outputs)), dict(zip(arrays, views))
+    return {
+        "text": made.text,
+        "outputs": named_views[0],
+        "inputs": named_views[1],
+        "helpers": {n: list(s) for n, s in made.helpers.items()},
+    }
+
+
+def _views(value: Any) -> list[Json]:
+    if isinstance(value, dict):
+        return [value] if "tensor" in value else [v for e in value.values() for v in _views(e)]
+    return [v for e in value for v in _views(e)] if isinstance(value, list) else []
+
+
+def _first_call(task: dict[str, Any], model: Any, inputs: list[Any]) -> Json:
+    """A call on other inputs, before the one that is judged: what it leaves behind is there then, as it is on a GPU."""
+    before = len(bridge.state.by_number)
+    torch.manual_seed(SEED + 3)
+    others = list(task["get_inputs"]())
+    names = []
+    for i, value in enumerate(others):
+        if isinstance(value, torch.Tensor):
+            _mark(value, "input", f"first_x{i}")
+            names.append({"tensor": bridge.view(value)})
+    model(*others)
+    return {"first": {"inputs": names, "events": len(bridge.state.events), "older": before}}
+
+
+def _formula(model: Any, inputs: list[Any]) -> Json:
+    """The reference as a formula of its inputs and parameters; what it does not cover is said."""
+    import inspect
+
+    from .. import arg
+    from ..errors import InputError
+    from ..trace import formula_of
+
+    names = list(inspect.signature(model.forward).parameters)
+    arrays = {f"x{i}": arg.array(v) for i, v in enumerate(inputs) if isinstance(v, torch.Tensor)}
+    numbers = {names[i]: v for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor) and i < len(names)}
+    try:
+        made = formula_of(model, arrays, numbers=numbers, library="torch")
+    except InputError as e:
+        return {"missing": str(e)}
+    shapes = {n: [a.type, list(a.shape)] for n, a in made.outputs.items()}
+    return {"text": made.text, "inputs": {n: [a.type, list(a.shape)] for n, a in made.inputs.items()}, "outputs": shapes}
 
 
 def _call(job: Json, channel: Channel) -> Json:
@@ -250,8 +390,11 @@ def _program(job: Json, channel: Channel) -> Json:
     bridge.state.kernels |= job["extension"]["kernels"]
     library = ctypes.PyDLL(job["extension"]["file"])
     arguments = (ctypes.c_char_p * 2)(b"program", None)
-    status = library.volta_main(1, arguments)
-    return {"status": status}
+    # Its name tells what it takes.
+    for name in ("_Z10volta_mainv", "_Z10volta_mainiPPc", "_Z10volta_mainiPPKc", "volta_main"):
+        if hasattr(library, name):
+            return {"status": getattr(library, name)(1, arguments)}
+    raise Stop("compile", "the file has no function main")
 
 
 _KINDS = {"model": _model, "call": _call, "program": _program}

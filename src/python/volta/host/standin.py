@@ -41,14 +41,94 @@ _TYPES = {
     "Layout?": "std::optional<Layout>",
     "Generator?": "std::optional<Generator>",
 }
-_RETURNS = {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "bool": "bool", "int": "int64_t", "float": "double", "Scalar": "Scalar", "()": "void"}
+_RETURNS = {
+    "Tensor": "Tensor",
+    "Tensor[]": "std::vector<Tensor>",
+    "bool": "bool",
+    "int": "int64_t",
+    "float": "double",
+    "Scalar": "Scalar",
+    "()": "void",
+}
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 #: What the header defines by hand, words of C++, and functions that only torch's interpreter has.
 _BY_HAND = frozenset(
-    "to contiguous item cuda cpu size stride dim numel is_contiguous is_floating_point data storage_offset tensor as_tensor from_blob "
-    "device layout requires_grad requires_grad_ is_cuda element_size nbytes sizes strides type is_same get_device is_sparse itemsize "
-    "is_pinned defined sym_size sym_stride sym_numel sym_storage_offset and or xor not bool int float double long short char default "
-    "is_non_overlapping_and_dense options dtype grad retains_grad output_nr is_cpu Float Int Bool".split()
+    (
+        *(
+            "to",
+            "contiguous",
+            "item",
+            "cuda",
+            "cpu",
+            "size",
+            "stride",
+            "dim",
+        ),
+        *(
+            "numel",
+            "is_contiguous",
+            "is_floating_point",
+            "data",
+            "storage_offset",
+            "tensor",
+            "as_tensor",
+            "from_blob",
+        ),
+        *(
+            "device",
+            "layout",
+            "requires_grad",
+            "requires_grad_",
+            "is_cuda",
+            "element_size",
+            "nbytes",
+            "sizes",
+        ),
+        *(
+            "strides",
+            "type",
+            "is_same",
+            "get_device",
+            "is_sparse",
+            "itemsize",
+            "is_pinned",
+            "defined",
+        ),
+        *(
+            "sym_size",
+            "sym_stride",
+            "sym_numel",
+            "sym_storage_offset",
+            "and",
+            "or",
+            "xor",
+            "not",
+        ),
+        *(
+            "bool",
+            "int",
+            "float",
+            "double",
+            "long",
+            "short",
+            "char",
+            "default",
+        ),
+        *(
+            "is_non_overlapping_and_dense",
+            "options",
+            "dtype",
+            "grad",
+            "retains_grad",
+            "output_nr",
+            "is_cpu",
+            "Float",
+        ),
+        *(
+            "Int",
+            "Bool",
+        ),
+    )
 )
 _SCHEMA = re.compile(r"aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 _ARGUMENT = re.compile(r"(?P<type>[\w\[\]?]+)(?:\([^)]*\))?(?P<more>[\[\]\d?]*) (?P<name>\w+)(?:=(?P<default>.*))?$")
@@ -153,7 +233,9 @@ class _Signature:
                 if a.name == "dtype":
                     needed = a.default is None and not a.type.endswith("?")
                     self._add("const TensorOptions&", "options", None if needed else "{}")
-                self.passed.append({"dtype": "box(options.type_)", "device": "box(options.device_)"}.get(a.name, "box(std::nullopt)"))
+                self.passed.append(
+                    {"dtype": "box(options.type_)", "device": "box(options.device_)"}.get(a.name, "box(std::nullopt)")
+                )
             elif method and a.name == "self":
                 self.passed.append("box(*this)")
             else:
@@ -182,7 +264,9 @@ class _Signature:
 
 def generate(schemas: Iterable[str]) -> dict[str, str]:
     """The texts of `methods.inc`, `functions.inc` and `definitions.cpp`."""
-    methods, functions, bodies = [], [], ["#include <volta/host.h>", "using namespace volta_host;", "namespace at {"]
+    methods: list[str] = []
+    functions: list[str] = []
+    bodies = ["#include <volta/host.h>", "using namespace volta_host;", "namespace at {"]
     taken: set[tuple[bool, str, tuple[str, ...]]] = set()
     ambiguous: set[tuple[bool, str, tuple[str, ...]]] = set()
     # An overload without a name is the operator itself: it goes first, so that it wins where two have one signature.
@@ -214,15 +298,66 @@ def generate(schemas: Iterable[str]) -> dict[str, str]:
 FORWARDED = (
     *("torch/extension.h", "torch/types.h", "torch/torch.h", "torch/all.h", "torch/script.h", "torch/python.h", "torch/library.h"),
     *("torch/csrc/utils/pybind.h", "torch/csrc/autograd/variable.h", "torch/cuda.h"),
-    *("ATen/ATen.h", "ATen/Tensor.h", "ATen/Functions.h", "ATen/Dispatch.h", "ATen/TensorUtils.h", "ATen/AccumulateType.h", "ATen/NativeFunctions.h"),
-    *("ATen/core/Tensor.h", "ATen/core/TensorAccessor.h", "ATen/core/Scalar.h", "ATen/OpMathType.h", "ATen/ScalarOps.h", "ATen/Parallel.h"),
-    *("ATen/cuda/CUDAContext.h", "ATen/cuda/CUDAContextLight.h", "ATen/cuda/CUDAUtils.h", "ATen/cuda/Exceptions.h", "ATen/cuda/CUDABlas.h"),
-    *("ATen/cuda/DeviceUtils.cuh", "ATen/cuda/Atomic.cuh", "ATen/cuda/CUDAEvent.h", "ATen/cuda/CUDAApplyUtils.cuh", "ATen/cuda/CUDATensorMethods.cuh"),
-    *("ATen/cuda/detail/KernelUtils.h", "ATen/cuda/detail/IndexUtils.cuh", "ATen/native/cuda/Loops.cuh", "ATen/native/cuda/KernelUtils.cuh"),
+    *(
+        "ATen/ATen.h",
+        "ATen/Tensor.h",
+        "ATen/Functions.h",
+        "ATen/Dispatch.h",
+        "ATen/TensorUtils.h",
+        "ATen/AccumulateType.h",
+        "ATen/NativeFunctions.h",
+    ),
+    *(
+        "ATen/core/Tensor.h",
+        "ATen/core/TensorAccessor.h",
+        "ATen/core/Scalar.h",
+        "ATen/OpMathType.h",
+        "ATen/ScalarOps.h",
+        "ATen/Parallel.h",
+    ),
+    *(
+        "ATen/cuda/CUDAContext.h",
+        "ATen/cuda/CUDAContextLight.h",
+        "ATen/cuda/CUDAUtils.h",
+        "ATen/cuda/Exceptions.h",
+        "ATen/cuda/CUDABlas.h",
+    ),
+    *(
+        "ATen/cuda/DeviceUtils.cuh",
+        "ATen/cuda/Atomic.cuh",
+        "ATen/cuda/CUDAEvent.h",
+        "ATen/cuda/CUDAApplyUtils.cuh",
+        "ATen/cuda/CUDATensorMethods.cuh",
+    ),
+    *(
+        "ATen/cuda/detail/KernelUtils.h",
+        "ATen/cuda/detail/IndexUtils.cuh",
+        "ATen/native/cuda/Loops.cuh",
+        "ATen/native/cuda/KernelUtils.cuh",
+    ),
     *("ATen/ceil_div.h", "ATen/DeviceGuard.h", "ATen/TensorAccessor.h", "ATen/NumericUtils.h", "ATen/native/cuda/block_reduce.cuh"),
-    *("c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h", "c10/cuda/CUDAStream.h", "c10/cuda/CUDAFunctions.h", "c10/cuda/CUDAMacros.h"),
-    *("c10/cuda/CUDAMathCompat.h", "c10/cuda/CUDACachingAllocator.h", "c10/macros/Macros.h", "c10/util/Exception.h", "c10/util/Half.h"),
-    *("c10/util/BFloat16.h", "c10/util/Optional.h", "c10/util/ArrayRef.h", "c10/core/ScalarType.h", "c10/core/Device.h", "c10/core/DeviceType.h"),
+    *(
+        "c10/cuda/CUDAException.h",
+        "c10/cuda/CUDAGuard.h",
+        "c10/cuda/CUDAStream.h",
+        "c10/cuda/CUDAFunctions.h",
+        "c10/cuda/CUDAMacros.h",
+    ),
+    *(
+        "c10/cuda/CUDAMathCompat.h",
+        "c10/cuda/CUDACachingAllocator.h",
+        "c10/macros/Macros.h",
+        "c10/util/Exception.h",
+        "c10/util/Half.h",
+    ),
+    *(
+        "c10/util/BFloat16.h",
+        "c10/util/Optional.h",
+        "c10/util/ArrayRef.h",
+        "c10/core/ScalarType.h",
+        "c10/core/Device.h",
+        "c10/core/DeviceType.h",
+    ),
     *("c10/core/TensorOptions.h", "c10/core/MemoryFormat.h", "c10/core/Scalar.h", "c10/util/irange.h", "c10/util/Logging.h"),
     *("pybind11/pybind11.h", "pybind11/stl.h", "pybind11/functional.h", "pybind11/numpy.h"),
 )

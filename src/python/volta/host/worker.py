@@ -41,7 +41,9 @@ def require_confinement(allow_unconfined: bool) -> None:
     """Raises `Unconfined`, naming what the kernel lacks, unless the caller takes the risk."""
     lacks = confine.missing()
     if lacks and not allow_unconfined:
-        raise Unconfined(f"foreign code does not run here: the kernel lacks {' and '.join(lacks)} (allow_unconfined=True runs it all the same)")
+        raise Unconfined(
+            f"foreign code does not run here: the kernel lacks {' and '.join(lacks)} (allow_unconfined=True runs it all the same)"
+        )
 
 
 class Zygote:
@@ -51,7 +53,15 @@ class Zygote:
         ours, theirs = socket.socketpair()
         root = str(Path(__file__).parent.parent.parent)
         code = f"import sys; sys.path.insert(0, {root!r}); from volta.host import zygote; zygote.main({theirs.fileno()})"
-        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent"}
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": "/nonexistent",
+        }
+        # torch asks for a name of the user, whom a namespace hides.
+        environment |= {"USER": "volta", "LOGNAME": "volta", "TORCHINDUCTOR_CACHE_DIR": "/nonexistent"}
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", code],
             env=environment,
@@ -102,10 +112,23 @@ class Zygote:
         status = json.loads(self._line() or b"{}")
         if not status:
             raise Error("the process that records ended")
-        if done is None or "done" not in done:
-            return {"stopped": "limit" if status["late"] else "died", "message": _ending(status), "events": [], "gaps": [], "storages": []}
+        if done is None or not _is_recording(done.get("done")):
+            return {
+                "stopped": "limit" if status["late"] else "died",
+                "message": _ending(status),
+                "events": [],
+                "gaps": [],
+                "storages": [],
+            }
         out: Json = done["done"]
         return out
+
+
+def _is_recording(done: object) -> bool:
+    """Whether a job's last message has the form of a recording; what it says is judged later."""
+    if not isinstance(done, dict) or not all(isinstance(done.get(k), list) for k in ("events", "gaps", "storages")):
+        return False
+    return all(isinstance(e, dict) for e in (*done["events"], *done["storages"]))
 
 
 def _ending(status: Json) -> str:
@@ -154,7 +177,7 @@ class Talk:
     def answer(self, message: Json) -> Json:
         """The answer to one question: a compilation."""
         asked = message.get("compile")
-        if not _is_compilation(asked):
+        if not isinstance(asked, dict) or not _is_compilation(asked):
             return {"category": "unknown", "message": "no such question"}
         started = time.monotonic()
         try:
@@ -171,10 +194,7 @@ class Talk:
         return built.answer(str(own))
 
 
-def _is_compilation(asked: object) -> bool:
-    if not isinstance(asked, Mapping):
-        return False
-
+def _is_compilation(asked: Json) -> bool:
     def texts(v: object) -> bool:
         return isinstance(v, list) and len(v) < 64 and all(isinstance(t, str) and len(t) < 1 << 20 for t in v)
 
@@ -215,7 +235,9 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def record(job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_seconds: float = 120, allow_unconfined: bool = False) -> tuple[Json, Talk]:
+def record(
+    job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_seconds: float = 120, allow_unconfined: bool = False
+) -> tuple[Json, Talk]:
     """Runs a job in a folder of its own that holds `files`; what was recorded, and what was compiled for it."""
     require_confinement(allow_unconfined)
     with tempfile.TemporaryDirectory(prefix="volta-job-", ignore_cleanup_errors=True) as name, _zygote() as zygote:
@@ -238,5 +260,15 @@ def record(job: Json, files: Mapping[str, str], *, seconds: float = 60, compile_
 def _readable() -> list[str]:
     """What a recording may read: the interpreter and its packages."""
     here = str(Path(__file__).parent.parent.parent)
-    system = ["/usr/lib", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/dev/null", "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system/cpu"]
+    system = [
+        "/usr/lib",
+        "/lib",
+        "/lib64",
+        "/usr/share/zoneinfo",
+        "/etc/ld.so.cache",
+        "/dev/null",
+        "/dev/urandom",
+        "/proc/cpuinfo",
+        "/sys/devices/system/cpu",
+    ]
     return [*system, sys.prefix, sys.base_prefix, f"{here}/volta"]

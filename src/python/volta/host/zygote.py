@@ -28,6 +28,11 @@ def main(descriptor: int) -> None:
 
         with FakeTensorMode():
             torch.zeros(1) + 1
+        # What the first trace imports is imported once.
+        from ..arg import array
+        from ..trace import formula_of
+
+        formula_of(torch.nn.ReLU(), {"x": array((2,))}, library="torch")
     wire = socket.socket(fileno=descriptor)
     wire.sendall(b"ready\n")
     while True:
@@ -70,13 +75,29 @@ def _child(asked: dict[str, object], read: int, write: int) -> None:
             os.dup2(source, target)
         limits = confine.Limits(**asked["limits"])  # type: ignore[arg-type]
         reads = [str(p) for p in asked["read"]]  # type: ignore[attr-defined]
-        confine.enter(reads, [folder], programs=False, limits=limits, keep=(read, write), allow_unconfined=bool(asked["unconfined"]))
+        confine.enter(
+            reads, [folder], programs=False, limits=limits, keep=(read, write), allow_unconfined=bool(asked["unconfined"])
+        )
         bridge.state = bridge.State()
         job.main(asked, job.Channel(read, write))
         code = 0
     except BaseException as e:
         with contextlib.suppress(OSError):
-            os.write(write, json.dumps({"done": {"stopped": "confinement", "message": f"{type(e).__name__}: {e}"}}).encode() + b"\n")
+            os.write(
+                write,
+                json.dumps(
+                    {
+                        "done": {
+                            "stopped": "confinement",
+                            "message": f"{type(e).__name__}: {e}",
+                            "events": [],
+                            "gaps": [],
+                            "storages": [],
+                        }
+                    }
+                ).encode()
+                + b"\n",
+            )
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from .. import arg
 from ..errors import InputError
 from ..kernels import Formula
+from . import indices
 from .elementwise import number, operand
 from .symbolic import Symbolic, Trace, bare, kind_of, quoted
 
@@ -133,13 +134,13 @@ def formula_of(
     if len(results) != len(outputs):
         raise InputError(f"the function returns {len(results)} arrays, and there are {len(outputs)} outputs")
     definitions = [_definition(trace, n, a, r) for (n, a), r in zip(outputs.items(), results)]
-    return Formula("; ".join(_with_helpers(d, trace.helpers) for d in definitions), given, dict(outputs))
+    return Formula("; ".join(_with_helpers(d, trace.helpers) for d in definitions), given, dict(outputs), trace.shapes)
 
 
 def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
     from . import of_numpy
 
-    leaves = [trace.leaf(n, a.shape, kind_of(a)) for n, a in inputs.items()]
+    leaves = [trace.leaf(n, a) for n, a in inputs.items()]
     results = [operand(trace, r) for r in of_numpy.traced(f, leaves, dict(numbers))]
     return Traced(trace, results, [_array_of(r) for r in results], inputs)
 
@@ -164,7 +165,12 @@ def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> 
         raise InputError(f"`{name}` has shape {array.shape}, and the function returns {result.shape}")
     if result.kind == "float" and kind_of(array) != "float":
         raise InputError(f"`{name}` holds integers, and the function returns floats: cast them")
-    index = tuple(trace.variable() for _ in array.shape)
+    index = tuple(trace.variable() for _ in array.extents)
+    if array.strides is not None:
+        found = indices.of_place(index[0], array.shape, array.strides)
+        if found is None:
+            raise InputError(f"`{name}` has gaps: an output with strides {array.strides} is not covered")
+        return f"{quoted(name)}[{index[0]}] = {bare(result.at(found))}"
     place = index if result.shape == array.shape else ("0",) * result.ndim
     return f"{quoted(name)}[{', '.join(index)}] = {bare(result.at(place))}"
 
@@ -190,7 +196,7 @@ def _names(text: str) -> set[str]:
 
 def function(
     f: Callable[..., Any],
-    shapes: Mapping[str, tuple[int, ...] | arg.Array],
+    shapes: Mapping[str, Any],
     library: Library | None = None,
     **numbers: Any,
 ) -> Formula:
@@ -216,7 +222,8 @@ def function_of_call(f: Callable[..., Any], args: Sequence[tuple[str, arg.Arg]])
     After the inputs of a module come its parameters and buffers, by their names or in their order.
     """
     arrays = {n: a for n, a in args if isinstance(a, arg.Array)}
-    inputs = {n: a for n, a in arrays.items() if a.role in ("in", "inout")}
+    # What starts with known contents and is written, zeros for example, is no argument of the function.
+    inputs = {n: a for n, a in arrays.items() if a.role == "in" or (a.role == "inout" and a.contents is None)}
     outputs = {n: a for n, a in arrays.items() if a.role in ("out", "inout")}
     if not outputs:
         raise InputError("a function as reference needs arguments that say what is an output: volta.arg.output(...)")

@@ -49,6 +49,26 @@ def flat(index: tuple[str, ...], shape: tuple[int, ...]) -> str:
     return out
 
 
+def sum_of(index: tuple[str, ...], strides: tuple[int, ...]) -> str:
+    """The place of an element in an array with strides."""
+    parts = [times(i, s) for i, s in zip(index, strides) if s != 0 and i != "0"]
+    return "0" if not parts else parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
+
+
+def of_place(place: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[str, ...] | None:
+    """The index of each place of the memory of an array with strides; `None` where some place is that of no index, or of
+    several."""
+    order = sorted((d for d, n in enumerate(shape) if n > 1), key=lambda d: strides[d])
+    step, out = 1, ["0"] * len(shape)
+    for d in order:
+        if strides[d] != step:
+            return None
+        whole = quotient(place, step)
+        out[d] = whole if d == order[-1] else remainder(whole, shape[d])
+        step *= shape[d]
+    return tuple(out)
+
+
 def unflat(place: str, shape: tuple[int, ...]) -> tuple[str, ...]:
     """The index of such a place."""
     out: list[str] = []

@@ -25,7 +25,7 @@ from .. import arg
 from ..errors import Error, InputError
 from .aten import OPERATIONS
 from .elementwise import cast
-from .symbolic import Kind, Symbolic, Trace, kind_of
+from .symbolic import Kind, Symbolic, Trace
 
 _TYPES: dict[str, torch.dtype] = {
     "f16": torch.float16,
@@ -70,7 +70,7 @@ def traced(
     used: set[str] = set()
     for node, (name, array) in zip(placeholders, {**inputs, **state}.items(), strict=True):
         used |= {name} if node.users else set()
-        values[node] = trace.leaf(name, array.shape, kind_of(array))
+        values[node] = trace.leaf(name, array)
     for node in graph.graph.nodes:
         if node.op == "output":
             nodes, _ = tree_flatten(node.args[0])
@@ -188,8 +188,12 @@ def _graph(
 
 
 def _empty(array: arg.Array) -> torch.Tensor:
-    dtype = torch.bool if array.is_bool else _TYPES[array.type]
-    return torch.empty(array.shape, dtype=dtype)
+    return torch.empty(array.shape, dtype=dtype_of(array))
+
+
+def dtype_of(array: arg.Array) -> torch.dtype:
+    """The type of torch for the elements of an array."""
+    return torch.bool if array.is_bool else _TYPES[array.type]
 
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:

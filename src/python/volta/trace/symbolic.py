@@ -84,6 +84,7 @@ class Trace:
 
     def __init__(self, taken: set[str] | None = None) -> None:
         self.helpers: list[str] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.taken = set(taken or ())
         self._variables = itertools.count()
         self._names = itertools.count()
@@ -92,13 +93,17 @@ class Trace:
         """An index that nothing else uses."""
         return f"i{next(self._variables)}"
 
-    def leaf(self, name: str, shape: tuple[int, ...], kind: Kind) -> Symbolic:
+    def leaf(self, name: str, array: arg.Array) -> Symbolic:
         """An input. Truth values are stored as numbers, and any but 0 is true."""
-        word = quoted(name)
+        word, kind, strides = quoted(name), kind_of(array), array.strides
         self.taken.add(name)
+
+        def element(at: Index) -> str:
+            return f"{word}[{', '.join(at if strides is None else (indices.sum_of(at, strides),))}]"
+
         if kind == "bool":
-            return Symbolic(self, shape, lambda at: f"({word}[{', '.join(at)}] != 0)", "bool", 1)
-        return Symbolic(self, shape, lambda at: f"{word}[{', '.join(at)}]", kind)
+            return Symbolic(self, array.shape, lambda at: f"({element(at)} != 0)", "bool", 1)
+        return Symbolic(self, array.shape, element, kind)
 
     def constant(self, value: Any) -> Symbolic:
         """Numbers: one, or an array whose elements the formula spells out."""
@@ -128,6 +133,7 @@ class Trace:
         text = bare(element(index))
         if kind == "bool":
             text = f"if {text} then 1 else 0"
+        self.shapes[name] = tuple(int(n) for n in shape)
         self.helpers.append(f"{name}[{', '.join(index)}] = {text}")
         if kind == "bool":
             return Symbolic(self, shape, lambda at: f"({name}[{', '.join(at)}] = 1)", "bool", 1)

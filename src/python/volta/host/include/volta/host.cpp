@@ -208,6 +208,7 @@ cudaDeviceProp* getCurrentDeviceProperties() {
   cudaGetDeviceProperties(&p, 0);
   return &p;
 }
+cublasContext* getCurrentCUDABlasHandle() { return reinterpret_cast<cublasContext*>(&half_to_float); }
 cudaDeviceProp* getDeviceProperties(int64_t) { return getCurrentDeviceProperties(); }
 CUDAStream getStreamFromPool(bool, int) { call("gap", {box("a stream from torch's pool")}); return {}; }
 }  // namespace cuda

@@ -184,6 +184,9 @@ inline Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal(
 template <class A, class B> auto ceil_div(A a, B b) { return (a + b - 1) / b; }
 template <class T> T ceil_mul(T a, T b) { return ceil_div(a, b) * b; }
 
+}  // namespace at
+struct cublasContext;
+namespace at {
 namespace cuda {
 struct CUDAStream {
   cudaStream_t handle = nullptr;
@@ -198,6 +201,7 @@ inline CUDAStream getDefaultCUDAStream(int = -1) { return {}; }
 CUDAStream getStreamFromPool(bool = false, int = -1);
 cudaDeviceProp* getCurrentDeviceProperties();
 cudaDeviceProp* getDeviceProperties(int64_t = 0);
+cublasContext* getCurrentCUDABlasHandle();
 inline int warp_size() { return 32; }
 inline int device_count() { return 1; }
 inline int current_device() { return 0; }

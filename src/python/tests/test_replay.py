@@ -1,0 +1,219 @@
+"""Certificates and the program that replays them: right ones are confirmed, doctored ones and wrong twins refuted."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from volta import server
+from volta.replay import certificate as files
+from volta.replay.__main__ import main
+
+KERNELS = Path(__file__).resolve().parents[3] / "kernels"
+if not KERNELS.is_dir():
+    pytest.skip("the kernels are not part of the package", allow_module_level=True)
+
+SOFTMAX = ["--threads", "4", "--arg", "0=in:f32[4]", "--arg", "1=out:f32[4]"]
+SAMPLE: dict[str, list[str]] = {
+    "softmax": ["softmax/naive_4.ptx", "softmax/online_4.ptx", *SOFTMAX],
+    "exponential": ["softmax/naive_4.ptx", "softmax/naive_4_ieee.ptx", *SOFTMAX],
+    "itself": ["softmax/online_4.ptx", "softmax/online_4.ptx", *SOFTMAX],
+}
+TWINS = {
+    "softmax": [
+        "softmax/online_4_no_rescale.ptx",
+        "softmax/naive_4_dropped_element.ptx",
+        "softmax/max_subtracted_4_wrong_coefficient.ptx",
+    ],
+}
+
+
+def certify(folder: Path, name: str) -> Path:
+    out = folder / f"{name}.json"
+    if not out.exists():
+        ran = subprocess.run(
+            [server.program(), "check", *SAMPLE[name], "--certificate", str(out)], cwd=KERNELS, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(KERNELS)
+
+
+@pytest.mark.parametrize("name", list(SAMPLE))
+def test_confirmed(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(certify(folder, name))]) == 0
+    assert capsys.readouterr().out.startswith("confirmed: 4 elements agree")
+
+
+def test_it_imports_nothing_else(folder: Path) -> None:
+    """Neither numpy nor another module of the package."""
+    code = (
+        "import runpy, sys\n"
+        "sys.argv = ['replay', sys.argv[1]]\n"
+        "try:\n    runpy.run_module('volta.replay', run_name='__main__')\n"
+        "except SystemExit as e:\n    assert e.code == 0, e.code\n"
+        "extra = [m for m in sys.modules if m == 'numpy' or m.startswith('volta.') and not m.startswith('volta.replay')]\n"
+        "assert not extra, extra\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    subprocess.run([sys.executable, "-c", code, str(certify(folder, "softmax"))], check=True, env=env, stdout=subprocess.DEVNULL)
+
+
+def another_hash(c: dict[str, Any]) -> None:
+    c["optimized"]["sha256"] = "0" * 64
+
+
+def another_text(c: dict[str, Any]) -> None:
+    c["optimized"]["file"] = "softmax/online_4_no_rescale.ptx"
+
+
+def another_launch(c: dict[str, Any]) -> None:
+    c["reference"]["block"] = c["optimized"]["block"] = [3, 1, 1]
+
+
+def more_threads(c: dict[str, Any]) -> None:
+    c["optimized"]["block"] = [5, 1, 1]
+
+
+def another_binding(c: dict[str, Any]) -> None:
+    c["optimized"]["parameters"][1]["pointer"]["at"] = 4
+
+
+def an_array_for_another(c: dict[str, Any]) -> None:
+    c["optimized"]["parameters"][0]["pointer"]["array"] = 1
+
+
+def an_element_less(c: dict[str, Any]) -> None:
+    c["matched"][0]["bytes"] = "0..12"
+
+
+def an_element_more(c: dict[str, Any]) -> None:
+    c["matched"][0]["bytes"] = "0..20"
+
+
+def a_smaller_array(c: dict[str, Any]) -> None:
+    c["arrays"][0]["bytes"] = 12
+
+
+def a_region_less(c: dict[str, Any]) -> None:
+    c["regions"]["samples"].pop()
+
+
+def a_region_less_in_all(c: dict[str, Any]) -> None:
+    """What is left says of itself that it is whole."""
+    regions = c["regions"]
+    regions["samples"] = regions["samples"][1:2]
+    regions["reached"] = regions["samples"][0]["outcomes"]
+
+
+def another_verdict(c: dict[str, Any]) -> None:
+    c["verdict"] = "unknown"
+
+
+DOCTORED: list[Callable[[dict[str, Any]], None]] = [
+    another_hash, another_text, another_launch, more_threads, another_binding, an_array_for_another, an_element_less, an_element_more,
+    a_smaller_array, a_region_less, a_region_less_in_all, another_verdict,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize("change", DOCTORED)
+def test_doctored(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], sealed: bool) -> None:
+    """With the digest of its new content too: the content refutes it."""
+    whole = files.load(certify(folder, "softmax"))
+    doctored = copy.deepcopy(whole)
+    change(doctored)
+    assert doctored != whole
+    if sealed:
+        doctored["digest"] = files.digest(doctored)
+    path = tmp_path / "doctored.json"
+    path.write_text(json.dumps(doctored))
+    assert main([str(path)]) == 1
+
+
+@pytest.mark.parametrize("twin", TWINS["softmax"])
+def test_wrong_twins(folder: Path, tmp_path: Path, twin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate of a wrong kernel, as if the program had believed it."""
+    text = Path(twin).read_text()
+    certificate = files.load(certify(folder, "softmax"))
+    certificate["optimized"] |= {
+        "file": twin,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "entry": text.split(".entry ")[1].split("(")[0].strip(),
+    }
+    certificate["digest"] = files.digest(certificate)
+    path = tmp_path / "twin.json"
+    path.write_text(json.dumps(certificate))
+    assert main([str(path)]) == 1
+    said = capsys.readouterr().out
+    assert "in the reference and" in said, said
+
+
+RACY = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sum(.param .u64 px, .param .u64 py) {
+    .reg .u64 %rd<6>; .reg .u32 %r<4>; .reg .f32 %f<6>; .shared .align 4 .b8 s[256];
+    ld.param.u64 %rd1, [px];
+    ld.param.u64 %rd2, [py];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    mov.u32 %r2, s;
+    shl.b32 %r3, %r1, 2;
+    add.u32 %r3, %r2, %r3;
+    st.shared.f32 [%r3], %f1;
+    bar.sync 0;
+    ld.shared.f32 %f2, [s];
+    ld.shared.f32 %f3, [s+128];
+    add.f32 %f4, %f2, %f3;
+    add.u64 %rd5, %rd2, %rd3;
+    st.global.f32 [%rd5], %f4;
+    ret;
+}
+"""
+
+
+def test_a_race_refutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel, out = tmp_path / "sum.ptx", tmp_path / "sum.json"
+    kernel.write_text(RACY)
+    flags = ["--threads", "64", "--arg", "0=in:f32[64]", "--arg", "1=out:f32[64]", "--certificate", str(out)]
+    subprocess.run([server.program(), "check", str(kernel), str(kernel), *flags], check=True, stdout=subprocess.DEVNULL)
+    assert main([str(out)]) == 0
+    assert main([str(out), "--field"]) == 0
+    assert "a probability below 10^-" in capsys.readouterr().out
+    kernel.write_text(RACY.replace("bar.sync 0;", ""))
+    certificate = files.load(out)
+    for side in ("reference", "optimized"):
+        certificate[side]["sha256"] = hashlib.sha256(kernel.read_bytes()).hexdigest()
+    certificate["digest"] = files.digest(certificate)
+    out.write_text(json.dumps(certificate))
+    assert main([str(out)]) == 1
+    assert "race" in capsys.readouterr().out
+
+
+def test_what_it_does_not_interpret(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(certify(folder, "softmax")), "--field"]) == 3
+    assert "cannot replay: the reference in line" in capsys.readouterr().out
+    path = tmp_path / "none.json"
+    path.write_text("{}")
+    assert main([str(path)]) == 2

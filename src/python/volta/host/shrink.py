@@ -1,0 +1,180 @@
+"""Smaller sizes for a task in KernelBench's form: the proof is over shapes at which every guard and loop still shows itself.
+
+The sizes are the integers that the module assigns to names, and those that stand in `get_inputs` and `get_init_inputs`. A size is
+lowered to a bound that follows from its name; what describes a window (kernel, stride, padding, dilation) stays. Equal sizes stay
+equal where their bounds are, a power of two that divides a size divides the smaller one as far as it can, and an odd one
+stays odd.
+
+Not claimed: that what holds at smaller sizes holds at the declared ones. The launch at the declared sizes is recorded too, for
+its limits, and a verdict at sizes where a loop ran once or a guard went one way is `thin-coverage`.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_WINDOW = re.compile(r"kernel|stride|padding|dilation|pool|alpha|margin|eps|^p$|^k$|^dim$|axis|groups|num_layers", re.I)
+_BATCH = re.compile(r"batch|^n?b$|^bs$", re.I)
+_CHANNELS = re.compile(r"channel|features|heads|^c$|num_classes|groups|hidden", re.I)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The most that a size may be, by what its name says, and for other names by how many such a tensor of the inputs has."""
+
+    batch: int
+    channels: int
+    others: tuple[int, int, int, int]
+    awkward: bool = False
+
+    def other(self, count: int, channels: bool) -> int:
+        """The bound of a size whose name says nothing."""
+        # Channels are a dimension more.
+        return self.others[min(max(count, 1) + channels, 4) - 1]
+
+
+#: From small to large, and one at which no block is full: what all leave uncovered is.
+PLANS = (
+    Bounds(2, 4, (512, 32, 16, 8)),
+    Bounds(2, 4, (523, 37, 19, 11), awkward=True),
+    Bounds(2, 8, (2048, 64, 32, 16)),
+    Bounds(3, 6, (4099, 71, 37, 19), awkward=True),
+)
+
+
+def lowered(value: int, most: int, awkward: bool = False) -> int:
+    """A size below a bound that keeps the power of two that divides it, as far as it fits; an awkward one is the bound."""
+    if value <= most or awkward:
+        return min(value, most)
+    two = value & -value
+    if two == 1:
+        return most - 1 if most % 2 == 0 else most
+    while two > most:
+        two //= 2
+    return most // two * two
+
+
+class _Sizes(ast.NodeTransformer):
+    def __init__(self, bounds: Bounds, other: int, channels: bool) -> None:
+        self.bounds, self.other, self.channels = bounds, other, channels
+        self.name = ""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """An integer that is a size."""
+        if not _is_size(self.name, node):
+            return node
+        assert isinstance(node.value, int)
+        if _BATCH.search(self.name):
+            value = lowered(node.value, self.bounds.batch)
+        elif self.channels and _CHANNELS.search(self.name):
+            value = lowered(node.value, self.bounds.channels)
+        else:
+            value = lowered(node.value, self.other, self.bounds.awkward)
+        return ast.copy_location(ast.Constant(value), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """A number that is written as a product or sum of others."""
+        if all(isinstance(c, (ast.BinOp, ast.Constant, ast.operator)) for c in ast.walk(node)):
+            with contextlib.suppress(ArithmeticError, ValueError, TypeError):
+                value = _product(node)
+                if isinstance(value, int):
+                    return self.visit_Constant(ast.copy_location(ast.Constant(value), node))
+        return self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        """A named argument: its name says what it is."""
+        before, self.name = self.name, node.arg or self.name
+        self.generic_visit(node)
+        self.name = before
+        return node
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _product(node: ast.expr) -> int:
+    """The value of an expression of small integers; nothing foreign is evaluated, and no power, which could be huge."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 1 << 40:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        return _OPERATIONS[type(node.op)](_product(node.left), _product(node.right))
+    raise ValueError("no number")
+
+
+def _is_size(name: str, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int):
+        return False
+    if _BATCH.search(name):
+        return node.value > 1
+    if _WINDOW.search(name) and not _CHANNELS.search(name):
+        return node.value > 16
+    return node.value > (2 if _CHANNELS.search(name) else 8)
+
+
+def _assigned(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
+    out = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+            out.append((statement.targets[0].id, statement))
+    return out
+
+
+def _ranks(tree: ast.Module, values: dict[str, ast.expr]) -> tuple[int, bool]:
+    """How many dimensions of the inputs have names that say nothing, at most, and whether one has channels."""
+    most, channels = 0, False
+    named = 0  # as channels, where no input has three dimensions: the features of a row are as any other size
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef) or function.name != "get_inputs":
+            continue
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call):
+                continue
+            count = 0
+            flat = _flat(call.args, values)
+            for a in flat:
+                name = a.id if isinstance(a, ast.Name) else ""
+                constant = values.get(name, a)
+                said = _BATCH.search(name) or _CHANNELS.search(name)
+                channels = channels or (bool(_CHANNELS.search(name)) and len(flat) > 2)
+                named += bool(_CHANNELS.search(name))
+                count += not said and any(
+                    _is_size(name, c) or (isinstance(c, ast.Name) and c.id in values) for c in ast.walk(constant)
+                )
+            most = max(most, count)
+    return most + (0 if channels else min(named, 1)), channels
+
+
+def _flat(arguments: list[ast.expr], values: dict[str, ast.expr]) -> list[ast.expr]:
+    out: list[ast.expr] = []
+    for a in arguments:
+        inner = a.value if isinstance(a, ast.Starred) else a
+        inner = values.get(inner.id, inner) if isinstance(inner, ast.Name) else inner
+        out += inner.elts if isinstance(inner, (ast.Tuple, ast.List)) else [a]
+    return out
+
+
+def shrink(task: str, bounds: Bounds) -> str:
+    """A task's text with smaller sizes."""
+    tree = ast.parse(task)
+    assigned = _assigned(tree)
+    count, channels = _ranks(tree, {n: s.value for n, s in assigned})
+    sizes = _Sizes(bounds, bounds.other(count, channels), channels)
+    for name, statement in assigned:
+        sizes.name = name
+        statement.value = sizes.visit(statement.value)
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and function.name in ("get_inputs", "get_init_inputs"):
+            sizes.name = ""
+            sizes.visit(function)
+    return ast.unparse(ast.fix_missing_locations(tree))

@@ -1,0 +1,11 @@
+"""A checker of certificates that shares nothing with the program that wrote them.
+
+    python -m volta.replay CERTIFICATE.json
+
+It reads both PTX texts with a reader of its own, executes them with an interpreter of its own on rationals of 60 to 100
+digits near a sample of every region of the certificate and elsewhere, looks for races by barriers, and compares every matched
+element. It needs mpmath alone.
+
+Not claimed: that the kernels are equal on inputs that it did not try. A wrong proof would have to agree in every digit on
+all of them.
+"""

@@ -1,0 +1,70 @@
+"""`python -m volta.replay CERTIFICATE.json`: exit status 0 confirmed, 1 refuted, 2 usage or unreadable, 3 cannot replay."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+
+try:
+    from . import certificate as files
+    from .checker import Checker
+    from .values import Cannot, Refuted
+except ModuleNotFoundError as e:
+    print(f"error: {e}; the replay needs mpmath: pip install './src/python[replay]'", file=sys.stderr)
+    sys.exit(2)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m volta.replay", description="Checks a certificate of volta by other means.")
+    parser.add_argument("certificate", type=Path)
+    parser.add_argument("--reference", type=Path, metavar="FILE", help="the PTX of the reference, where it is not at its path")
+    parser.add_argument("--optimized", type=Path, metavar="FILE", help="the PTX of the optimized kernel")
+    parser.add_argument("--field", action="store_true", help="over prime fields, with a stated probability; only + - * / may occur")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args(argv)
+    try:
+        return replay(args)
+    except Refuted as e:
+        print(f"refuted: {e}")
+        return 1
+    except Cannot as e:
+        print(f"cannot replay: {e}")
+        return 3
+    except (ValueError, OSError) as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 2
+    except Exception as e:
+        # Exit status 1 says that the certificate is wrong: a mistake of this program is not that.
+        place = traceback.extract_tb(e.__traceback__)[-1]
+        print(f"cannot replay: {type(e).__name__} ({e}) in {Path(place.filename).name}, line {place.lineno}")
+        return 3
+
+
+def replay(args: argparse.Namespace) -> int:
+    certificate = files.load(args.certificate)
+    beside = args.certificate.parent
+    sides = {"reference": args.reference, "optimized": args.optimized}
+    texts = {side: files.text_of(certificate, side, given, beside) for side, given in sides.items()}
+    files.check(certificate)
+    checker = Checker(certificate, texts, args.seed)
+    result = checker.check_field() if args.field else checker.check()
+    print(f"confirmed: {result.elements} elements agree on {result.runs} inputs ({result.steps} instructions of threads)")
+    if result.probability:
+        print(f"  over a prime field: {result.probability}")
+    else:
+        print(f"  {result.samples} regions" + (f", {result.borders} of them on a border of tests" if result.borders else ""))
+    if result.undefined:
+        print(f"  {result.undefined} other inputs lie outside of what the reference is defined for")
+    if result.beyond:
+        print(f"  {result.beyond} inputs are left out, on which a function leaves the range that the machine has for it")
+    for kind in sorted(result.excused):
+        print(f"  unordered accesses are excused as {kind}, in the lines that the certificate names")
+    for a in certificate["assumptions"]:
+        print(f"  assuming: {a['message']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
