@@ -350,6 +350,15 @@ impl AsyncOp {
         }
     }
 
+    /// True where all lanes of a warp that have not exited execute it together.
+    pub fn is_aligned(&self) -> bool {
+        match self {
+            AsyncOp::Wait { .. } => false,
+            AsyncOp::Cluster(op) => op.is_aligned(),
+            op => op.gathers(),
+        }
+    }
+
     /// True where lanes of a warp wait for the others of it to come.
     pub fn gathers(&self) -> bool {
         if let AsyncOp::Tensor(op) = self {

@@ -94,6 +94,14 @@ impl ClusterOp {
         }
     }
 
+    /// True where all lanes of a warp that have not exited execute it together.
+    pub fn is_aligned(&self) -> bool {
+        match self {
+            ClusterOp::Arrive { aligned, .. } | ClusterOp::Wait { aligned } => *aligned,
+            ClusterOp::Map { .. } | ClusterOp::Rank { .. } | ClusterOp::Store(_) => false,
+        }
+    }
+
     /// True where lanes of a warp wait for the others of it to come.
     pub fn gathers(&self) -> bool {
         match self {

@@ -148,6 +148,7 @@ impl Lowerer<'_> {
             | O::Tcgen05WaitLd
             | O::Tcgen05WaitSt
             | O::Tcgen05Mma
+            | O::Tcgen05Cp
             | O::Tcgen05Commit
             | O::Tcgen05FenceBefore
             | O::Tcgen05FenceAfter => self.decode_tensor(sig),

@@ -2,17 +2,16 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.16.
 //!
-//! Not claimed: pairs of CTAs (`.cta_group::2`), block scaling, sparse products, `.ws`, `cp`,
-//! `shift`, packing, reductions while loading, masks of lanes, scaled accumulators. Each is
-//! refused by name.
+//! Not claimed: scaled blocks of four-bit floats, sparse products, `.ws`, `shift`, decompression, packing, reductions
+//! while loading, scaled accumulators. Each is refused by name.
 
 use super::lower::Lowerer;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
-use super::tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
+use super::tensor_op::{Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
 use super::{Addr, AsyncOp, Op, Space, Src};
 use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
 
-const COLLECTIVE: ModSet = ModSet::of(&[Mod::Sync, Mod::Aligned, Mod::CtaGroup1]);
+const COLLECTIVE: ModSet = ModSet::of(&[Mod::Sync, Mod::Aligned, Mod::CtaGroup1, Mod::CtaGroup2]);
 
 impl Lowerer<'_> {
     fn emit_tensor(&mut self, op: TensorOp) -> Decoded<()> {
@@ -64,12 +63,31 @@ impl Lowerer<'_> {
                 self.emit_tensor(TensorOp::Fence(sig.op == Opcode::Tcgen05FenceAfter))
             }
             Opcode::Tcgen05Commit => {
-                sig.only(const { ModSet::of(&[Mod::CtaGroup1, Mod::MbarrierArriveOne]) })?;
-                self.expect(1)?;
+                sig.only(
+                    const {
+                        ModSet::of(&[
+                            Mod::CtaGroup1,
+                            Mod::CtaGroup2,
+                            Mod::MbarrierArriveOne,
+                            Mod::MulticastCluster,
+                        ])
+                    },
+                )?;
+                let many = sig.has(Mod::MulticastCluster);
+                self.expect(1 + usize::from(many))?;
                 let written = self.written_space(sig)?;
                 let (space, addr) = self.address(0, written)?;
-                self.emit_tensor(TensorOp::Commit { space, addr })
+                let multicast = match many {
+                    true => Some(self.src(1, Type::U16)?),
+                    false => None,
+                };
+                self.emit_tensor(TensorOp::Commit {
+                    space,
+                    addr,
+                    multicast,
+                })
             }
+            Opcode::Tcgen05Cp => self.decode_tensor_copy(sig),
             _ => self.decode_tensor_mma(sig),
         }
     }
@@ -141,16 +159,64 @@ impl Lowerer<'_> {
         self.emit_tensor(op)
     }
 
-    /// `tcgen05.mma.cta_group::1.kind [d], a, b-desc, idesc, enable-input-d;`
+    /// `tcgen05.cp.cta_group.shape [to], descriptor;`
+    fn decode_tensor_copy(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::CtaGroup1,
+                    Mod::CtaGroup2,
+                    Mod::Lanes128x256b,
+                    Mod::Lanes4x256b,
+                    Mod::Lanes128x128b,
+                    Mod::Lanes64x128b,
+                    Mod::Lanes32x128b,
+                    Mod::Warpx2Even,
+                    Mod::Warpx2Halves,
+                    Mod::Warpx4,
+                ])
+            },
+        )?;
+        sig.no_space()?;
+        let shapes = [
+            (Mod::Lanes128x256b, TensorCopy::Rows128x256),
+            (Mod::Lanes4x256b, TensorCopy::Rows4x256),
+            (Mod::Lanes128x128b, TensorCopy::Rows128x128),
+            (Mod::Warpx2Even, TensorCopy::Apart64x128),
+            (Mod::Warpx2Halves, TensorCopy::Near64x128),
+            (Mod::Warpx4, TensorCopy::All32x128),
+        ];
+        let shape = sig.need(&shapes, "a shape")?;
+        self.expect(2)?;
+        let to = self.tensor_address(0)?;
+        let from = self.src(1, Type::B64)?;
+        self.emit_tensor(TensorOp::Copy {
+            to,
+            from,
+            shape,
+            pair: sig.has(Mod::CtaGroup2),
+        })
+    }
+
+    /// `tcgen05.mma.cta_group.kind [d], a, b-desc, idesc, {mask}, enable-input-d, scale-input-d;` and
+    /// `tcgen05.mma.cta_group.kind.block_scale [d], a, b-desc, idesc, [scale-a], [scale-b], enable-input-d;`
     fn decode_tensor_mma(&mut self, sig: &Sig) -> Decoded<()> {
         sig.only(
             const {
                 ModSet::of(&[
                     Mod::CtaGroup1,
+                    Mod::CtaGroup2,
                     Mod::KindF16,
                     Mod::KindTf32,
                     Mod::KindF8f6f4,
                     Mod::KindI8,
+                    Mod::KindMxf8f6f4,
+                    Mod::BlockScale,
+                    Mod::ScaleVec1X,
+                    Mod::Block32,
+                    Mod::CollectorAFill,
+                    Mod::CollectorAUse,
+                    Mod::CollectorALastuse,
                     Mod::CollectorADiscard,
                 ])
             },
@@ -161,11 +227,10 @@ impl Lowerer<'_> {
             (Mod::KindTf32, TensorKind::Tf32),
             (Mod::KindF8f6f4, TensorKind::F8),
             (Mod::KindI8, TensorKind::I8),
+            (Mod::KindMxf8f6f4, TensorKind::Mx8),
         ];
         let kind = sig.need(&kinds, "its kind")?;
-        if self.ops.len() != 5 {
-            return unsupported("a mask of lanes or a scale of the accumulator");
-        }
+        let pair = sig.has(Mod::CtaGroup2);
         let d = self.tensor_address(0)?;
         let a = match self.operand(1)?.kind {
             OperandKind::Address(_) => TensorA::Tensor(self.tensor_address(1)?),
@@ -173,14 +238,30 @@ impl Lowerer<'_> {
         };
         let b = self.src(2, Type::B64)?;
         let about = self.src(3, Type::B32)?;
-        let keep = self.pred(4)?;
-        self.emit_tensor(TensorOp::Mma {
+        let (mut masked, mut scales, mut at) = (Vec::new(), None, 4);
+        if sig.has(Mod::BlockScale) {
+            scales = Some([self.tensor_address(4)?, self.tensor_address(5)?]);
+            at = 6;
+        } else if let OperandKind::Vector(_) = self.operand(4)?.kind {
+            masked = self.matrix_srcs(4, Type::B32, if pair { 8 } else { 4 })?;
+            at = 5;
+        }
+        self.expect_between(at + 1, at + 2)?;
+        if self.ops.len() == at + 2 && self.src(at + 1, Type::U32)? != Src::Imm(0) {
+            return unsupported("a scale of the accumulator");
+        }
+        let keep = self.pred(at)?;
+        self.emit_tensor(TensorOp::Mma(Box::new(TensorMma {
             kind,
+            pair,
             d,
             a,
             b,
             about,
+            masked,
             keep,
-        })
+            scales,
+            reuse: sig.has(Mod::CollectorAUse) || sig.has(Mod::CollectorALastuse),
+        })))
     }
 }

@@ -92,7 +92,7 @@ pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
 pub use schedule_use::ScheduleUse;
-pub use tensor_op::{Lanes, TensorA, TensorKind, TensorOp};
+pub use tensor_op::{Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};
 pub use value_use::ValueUse;

@@ -246,7 +246,8 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
                 }
             }
             AsyncOp::Tensor(op) => {
-                if let TensorOp::Mma { kind, about, .. } = &**op {
+                if let TensorOp::Mma(m) = &**op {
+                    let (kind, about) = (&m.kind, &m.about);
                     if *kind == TensorKind::Tf32 {
                         add(Fmt::Tf32, Narrowing::Factor, None, 1);
                     }
@@ -417,7 +418,7 @@ fn computes(op: &Op) -> bool {
         Op::Atom { op, .. } => *op == AtomOp::Add,
         Op::Async(op) => {
             matches!(**op, AsyncOp::Wgmma(_) | AsyncOp::WmmaMma(_))
-                || matches!(&**op, AsyncOp::Tensor(t) if matches!(**t, TensorOp::Mma { .. }))
+                || matches!(&**op, AsyncOp::Tensor(t) if matches!(**t, TensorOp::Mma(_)))
         }
         _ => false,
     }

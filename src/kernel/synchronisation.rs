@@ -49,7 +49,8 @@ fn asynchronous(op: &AsyncOp) -> Option<(&'static str, Without)> {
             | TensorOp::Relinquish
             | TensorOp::Load { .. }
             | TensorOp::Store { .. }
-            | TensorOp::Mma { .. } => return None,
+            | TensorOp::Copy { .. }
+            | TensorOp::Mma(_) => return None,
         },
         AsyncOp::Bulk(b) => match **b {
             BulkOp::Commit

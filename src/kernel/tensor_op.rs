@@ -66,6 +66,8 @@ pub enum TensorKind {
     Tf32,
     /// Floats of eight bits and fewer.
     F8,
+    /// The same, of which blocks of 32 along k are scaled.
+    Mx8,
     /// Bytes.
     I8,
 }
@@ -77,6 +79,73 @@ pub enum TensorA {
     Shared(Src),
     /// Tensor memory.
     Tensor(Addr),
+}
+
+/// `tcgen05.mma`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorMma {
+    /// Types.
+    pub kind: TensorKind,
+    /// A pair of CTAs takes part.
+    pub pair: bool,
+    /// The accumulator.
+    pub d: Addr,
+    /// The first factor.
+    pub a: TensorA,
+    /// Descriptor of the second factor.
+    pub b: Src,
+    /// The instruction descriptor.
+    pub about: Src,
+    /// Lanes of the accumulator that are left alone, a bit each.
+    pub masked: Vec<Src>,
+    /// False in the register: the old accumulator does not count.
+    pub keep: Guard,
+    /// Where the scales of the factors lie in tensor memory.
+    pub scales: Option<[Addr; 2]>,
+    /// The first factor comes from a buffer that a product before filled.
+    pub reuse: bool,
+}
+
+/// The shape of `tcgen05.cp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorCopy {
+    /// `.128x256b`.
+    Rows128x256,
+    /// `.4x256b`.
+    Rows4x256,
+    /// `.128x128b`.
+    Rows128x128,
+    /// `.64x128b.warpx2::02_13`.
+    Apart64x128,
+    /// `.64x128b.warpx2::01_23`.
+    Near64x128,
+    /// `.32x128b.warpx4`.
+    All32x128,
+}
+
+impl TensorCopy {
+    /// Rows of the matrix in shared memory, and bytes of a row.
+    pub fn extent(self) -> (usize, usize) {
+        match self {
+            TensorCopy::Rows128x256 => (128, 32),
+            TensorCopy::Rows4x256 => (4, 32),
+            TensorCopy::Rows128x128 => (128, 16),
+            TensorCopy::Apart64x128 | TensorCopy::Near64x128 => (64, 16),
+            TensorCopy::All32x128 => (32, 16),
+        }
+    }
+
+    /// The lanes of tensor memory that a row goes to.
+    pub fn lanes(self, row: usize) -> Vec<usize> {
+        let (half, own) = (row / 32, row % 32);
+        match self {
+            TensorCopy::Rows128x256 | TensorCopy::Rows128x128 => vec![row],
+            TensorCopy::Rows4x256 => vec![32 * row],
+            TensorCopy::Apart64x128 => vec![32 * half + own, 32 * (half + 2) + own],
+            TensorCopy::Near64x128 => vec![64 * half + own, 64 * half + 32 + own],
+            TensorCopy::All32x128 => (0..4).map(|w| 32 * w + own).collect(),
+        }
+    }
 }
 
 /// An operation of section 9.7.16.
@@ -121,19 +190,17 @@ pub enum TensorOp {
     /// `tcgen05.wait::ld`; true for `tcgen05.wait::st`.
     Wait(bool),
     /// `tcgen05.mma`.
-    Mma {
-        /// Types.
-        kind: TensorKind,
-        /// The accumulator.
-        d: Addr,
-        /// The first factor.
-        a: TensorA,
-        /// Descriptor of the second factor.
-        b: Src,
-        /// The instruction descriptor.
-        about: Src,
-        /// False in the register: the old accumulator does not count.
-        keep: Guard,
+    Mma(Box<TensorMma>),
+    /// `tcgen05.cp`.
+    Copy {
+        /// Where it goes.
+        to: Addr,
+        /// Descriptor of the matrix in shared memory.
+        from: Src,
+        /// Which rows go where.
+        shape: TensorCopy,
+        /// Both CTAs of a pair copy.
+        pair: bool,
     },
     /// `tcgen05.commit`.
     Commit {
@@ -141,6 +208,8 @@ pub enum TensorOp {
         space: Space,
         /// The mbarrier.
         addr: Addr,
+        /// The CTAs of the cluster whose mbarriers are meant.
+        multicast: Option<Src>,
     },
     /// `tcgen05.fence::before_thread_sync`; true for `after_thread_sync`.
     Fence(bool),
@@ -157,7 +226,8 @@ impl TensorOp {
             TensorOp::Store { .. } => "tcgen05.st",
             TensorOp::Wait(false) => "tcgen05.wait::ld",
             TensorOp::Wait(true) => "tcgen05.wait::st",
-            TensorOp::Mma { .. } => "tcgen05.mma",
+            TensorOp::Mma(_) => "tcgen05.mma",
+            TensorOp::Copy { .. } => "tcgen05.cp",
             TensorOp::Commit { .. } => "tcgen05.commit",
             TensorOp::Fence(false) => "tcgen05.fence::before_thread_sync",
             TensorOp::Fence(true) => "tcgen05.fence::after_thread_sync",
@@ -185,24 +255,29 @@ impl TensorOp {
                 src(&at.base);
                 srcs.iter().for_each(src);
             }
-            TensorOp::Mma {
-                d,
-                a,
-                b,
-                about,
-                keep,
-                ..
-            } => {
-                src(&d.base);
-                match a {
+            TensorOp::Mma(m) => {
+                src(&m.d.base);
+                match &m.a {
                     TensorA::Shared(s) => src(s),
                     TensorA::Tensor(at) => src(&at.base),
                 }
-                src(b);
-                src(about);
-                f(keep.reg);
+                src(&m.b);
+                src(&m.about);
+                m.masked.iter().for_each(&mut src);
+                let scales = m.scales.iter().flatten();
+                scales.for_each(|at| src(&at.base));
+                f(m.keep.reg);
             }
-            TensorOp::Commit { addr, .. } => src(&addr.base),
+            TensorOp::Copy { to, from, .. } => {
+                src(&to.base);
+                src(from);
+            }
+            TensorOp::Commit {
+                addr, multicast, ..
+            } => {
+                src(&addr.base);
+                multicast.iter().for_each(src);
+            }
             TensorOp::Relinquish | TensorOp::Wait(_) | TensorOp::Fence(_) => {}
         }
     }
@@ -218,7 +293,7 @@ impl TensorOp {
     pub fn gathers(&self) -> bool {
         !matches!(
             self,
-            TensorOp::Mma { .. } | TensorOp::Commit { .. } | TensorOp::Fence(_)
+            TensorOp::Mma(_) | TensorOp::Copy { .. } | TensorOp::Commit { .. } | TensorOp::Fence(_)
         )
     }
 }

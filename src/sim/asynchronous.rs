@@ -38,6 +38,7 @@ impl Machine<'_> {
             AsyncOp::InitFence => {
                 let Self { order, .. } = self;
                 order.proxies.fence_inits(&order.clocks, w, exec);
+                self.publish_inits(w, exec);
             }
             AsyncOp::Registers { count, more } => self.set_registers(w, pc, (*count, *more))?,
             AsyncOp::WgmmaFence => self.wgmma_fence(w),
@@ -70,7 +71,10 @@ impl Machine<'_> {
                         self.settle_commits(w, t.lane, t.off as u64);
                     }
                 }
-                let conflicts = self.order_accesses(w, pc, &targets, (8, 1), kind, false)?;
+                let conflicts = match op {
+                    AsyncOp::Init { .. } => self.order_inits((w, exec, pc), &targets)?,
+                    _ => self.order_accesses(w, pc, &targets, (8, 1), kind, false)?,
+                };
                 for (_, c) in &conflicts {
                     self.add_race(c.otherwise, c);
                 }

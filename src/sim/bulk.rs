@@ -430,6 +430,10 @@ impl Machine<'_> {
             });
             self.order.bulk = true;
             let count = (to - from) / unit;
+            let across = how.fill && kind == Kind::Read && t.region == SHARED;
+            if across && self.team.many() {
+                self.note_own(w, 1 << lane, pc, t.off as u64);
+            }
             let found =
                 self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
             self.order.bulk = false;

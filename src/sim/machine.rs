@@ -76,6 +76,8 @@ pub struct Machine<'k> {
     pub team: super::cluster::Team,
     /// The barrier of each cluster.
     pub cluster_barriers: Vec<super::cluster::barrier::ClusterBarrier>,
+    /// Objects that were made and may be published by a fence of their own.
+    pub inits: super::cluster::inits::Inits,
     /// Accesses of the shared memory of other CTAs.
     pub lifetimes: super::cluster::Lifetimes,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
@@ -375,13 +377,14 @@ impl<'k> Machine<'k> {
             bulk: (0..n_warps).map(|_| Default::default()).collect(),
             maps: Default::default(),
             products: super::wgmma::Products::new(kernel, n_warps as usize),
-            tensor: super::tensor_memory::TensorMemory::new(kernel),
+            tensor: super::tensor_memory::TensorMemory::new(kernel, team.len()),
             fragments: super::wmma::Fragments::new(n_warps as usize),
             objects: Default::default(),
             barriers: (0..team.len() as u32)
                 .map(super::barrier::Barriers::of)
                 .collect(),
             cluster_barriers: super::cluster::barriers(&team, n_warps as usize),
+            inits: super::cluster::inits::Inits::new(kernel),
             lifetimes: super::cluster::Lifetimes::new(n_warps as usize),
             team,
             votes: Vec::new(),

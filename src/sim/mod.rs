@@ -79,6 +79,7 @@ mod tensor_box;
 mod tensor_commit;
 mod tensor_map;
 mod tensor_memory;
+mod tensor_product;
 mod trail;
 mod tree;
 mod uniform;

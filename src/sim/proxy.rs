@@ -289,6 +289,9 @@ impl Machine<'_> {
         let Some((who, made, barrier)) = proxies.unpublished(clocks, reader, at) else {
             return;
         };
+        if self.inits.known(clocks, reader, at) {
+            return;
+        }
         let place = self.place(SHARED, at, 8);
         let mut first = self.site(made, w, 1, format!("makes the mbarrier {place}"));
         first.threads = vec![who];

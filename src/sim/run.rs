@@ -140,19 +140,16 @@ pub fn run_noting(
     }
 }
 
-/// True for barriers that a warp comes to as a whole.
+/// True for instructions that all lanes of a warp execute together, which wait for lanes that come later.
 fn is_aligned(op: &Op) -> bool {
-    matches!(op, Op::Bar { aligned: true, .. })
+    match op {
+        Op::Bar { aligned, .. } => *aligned,
+        Op::Async(op) => op.is_aligned(),
+        _ => false,
+    }
 }
 
 impl Machine<'_> {
-    /// True if all lanes that let others catch up stand at barriers to which lanes that are held come too.
-    fn waits_for_held(&self, w: usize) -> bool {
-        let warp = &self.warps[w];
-        let at_barrier = |lane: usize| is_aligned(&self.inst(Pc(warp.pc[lane])).op);
-        warp.held & warp.live != 0 && lanes(warp.parked).all(at_barrier)
-    }
-
     fn run_all(&mut self) -> Result<(), Stop> {
         loop {
             let (progress, lives) = self.run_round()?;
@@ -237,11 +234,11 @@ impl Machine<'_> {
                 // Those that gave way may still join the parked ones.
                 None if yielded & self.warps[w].runnable() != 0 => return Ok(true),
                 None => {
-                    if self.warps[w].parked == 0 || self.waits_for_held(w) {
+                    let Some(group) = self.release(w) else {
                         return Ok(progress);
-                    }
+                    };
                     released = true;
-                    self.release(w)
+                    group
                 }
             };
             progress = true;
@@ -340,24 +337,49 @@ impl Machine<'_> {
 
     /// Every lane of the warp waits or is parked: lets one parked group go on. Collectives come
     /// before barriers, since a barrier takes the whole warp.
-    fn release(&mut self, w: usize) -> (u32, Pc, u32) {
-        let parked = self.warps[w].parked;
-        let mut at_barrier = 0;
-        for lane in lanes(parked) {
-            let pc = Pc(self.warps[w].pc[lane]);
-            if matches!(self.inst(pc).op, Op::Bar { .. }) {
-                at_barrier |= 1 << lane;
+    fn release(&mut self, w: usize) -> Option<(u32, Pc, u32)> {
+        let warp = &self.warps[w];
+        let (mut rest, mut chosen) = (warp.parked, None);
+        while rest != 0 {
+            let (mask, pc, _) = warp.lowest(rest)?;
+            rest &= !mask;
+            let op = &self.inst(pc).op;
+            // Lanes that wait for something else may still come.
+            if is_aligned(op) && warp.blocked & warp.live != 0 {
+                continue;
             }
+            let barrier = matches!(op, Op::Bar { .. });
+            if !barrier {
+                chosen = Some((mask, pc));
+                break;
+            }
+            chosen = chosen.or(Some((mask, pc)));
         }
-        let among = if parked & !at_barrier != 0 {
-            parked & !at_barrier
-        } else {
-            parked
-        };
-        let (mask, pc, _) = self.warps[w].lowest(among).unwrap_or((0, Pc(0), 0));
+        let (mask, pc) = chosen?;
         self.warps[w].parked &= !mask;
         // The others stay parked, so the group runs on its own until it meets or parks again.
-        (mask, pc, u32::MAX)
+        Some((mask, pc, u32::MAX))
+    }
+
+    /// Nobody can step, and lanes stand at an aligned instruction whose warp is not whole: those that are missing never
+    /// come where what they wait for is such an instruction too, or a collective of the warp.
+    fn never_whole(&mut self) -> bool {
+        for w in 0..self.warps.len() {
+            let warp = &self.warps[w];
+            let Some((mask, pc, _)) = warp.lowest(warp.parked) else {
+                continue;
+            };
+            let elsewhere = warp.live & !mask;
+            let lost = |l: usize| {
+                let op = &self.inst(Pc(warp.pc[l])).op;
+                matches!(op, Op::Bar { .. }) || self.missing_lanes(w, l).is_some()
+            };
+            if is_aligned(&self.inst(pc).op) && elsewhere != 0 && lanes(elsewhere).all(lost) {
+                let _ = self.unaligned(w, mask, elsewhere, pc);
+                return true;
+            }
+        }
+        false
     }
 
     /// Lanes `exec` arrive at a synchronising instruction.
@@ -386,6 +408,9 @@ impl Machine<'_> {
 
     /// Nobody can step: says who waits where, for whom.
     fn deadlock(&mut self) {
+        if self.never_whole() {
+            return;
+        }
         let mut sites: Vec<Site> = Vec::new();
         let mut message = String::new();
         for w in 0..self.warps.len() {

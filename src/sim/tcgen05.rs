@@ -1,23 +1,13 @@
-//! Operations on tensor memory: `tcgen05` loads, stores, products.
+//! Operations on tensor memory: `tcgen05` allocations, loads and stores, and where the others go.
 //!
-//! A product of one thread is an agent: it reads its factors from shared memory through the async
-//! proxy or from tensor memory, and its accumulator in tensor memory. With 128 rows, row i of
-//! the accumulator lies in lane i; with 64 rows it lies in lane 32 (i / 16) + i % 16, from lane 0
-//! or 16 on; a column of it is a column of tensor memory. A factor in tensor memory has the rows of
-//! the accumulator and as many elements in a column as fit into its 32 bits.
+//! Source: PTX ISA 9.0, sections 9.7.16.7 (`alloc`) and 9.7.16.8 (`ld`, `st`).
 //!
-//! Source: PTX ISA 9.0, sections 9.7.16.4 (descriptors), 9.7.16.8 (`ld`, `st`), 9.7.16.10 (`mma`).
-//!
-//! Not claimed: the rounding of the accumulation; accumulators of f16; what the decoder refuses.
+//! Not claimed: what the decoder refuses.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Addr, Fmt, Guard, Lanes, MatTy, Pc, Src, TensorA, TensorKind, TensorOp};
-use crate::term::TermId;
-use crate::term::word::Family;
+use crate::kernel::{Addr, Lanes, Pc, Src, TensorOp};
 
-use super::address::provenance::BaseId;
 use super::clock::Actor;
-use super::descriptor::Descriptor;
 use super::machine::{Machine, Stop};
 use super::race::Kind;
 use super::step::Under;
@@ -25,85 +15,12 @@ use super::tensor_memory::{COLUMNS, ROWS, Touch};
 use super::value::Val;
 use super::warp::{LANES, lanes};
 
-/// What an instruction descriptor says.
-struct About {
-    rows: usize,
-    columns: usize,
-    depth: usize,
-    ty: [MatTy; 2],
-    /// The result is an integer, which may saturate.
-    int: bool,
-    clamp: bool,
-    negate: bool,
-    /// The factors are laid out along their outer dimension.
-    along: [bool; 2],
-}
-
-impl About {
-    /// Decodes one; the error says what of it is not supported.
-    fn new(kind: TensorKind, bits: u64) -> Result<About, &'static str> {
-        let field = |at: u32, n: u32| bits >> at & ((1 << n) - 1);
-        if field(2, 1) != 0 {
-            return Err("a sparse product");
-        }
-        if field(6, 1) != 0 || field(23, 1) != 0 || field(29, 1) != 0 || field(30, 2) != 0 {
-            return Err("an instruction descriptor with reserved bits");
-        }
-        let int = kind == TensorKind::I8;
-        if field(4, 2) != if int { 2 } else { 1 } {
-            return Err("this type of accumulator");
-        }
-        let ty = |at: u32| match (kind, field(at, 3)) {
-            (TensorKind::F16, 0) => Ok(MatTy::Float(Fmt::F16)),
-            (TensorKind::F16, 1) => Ok(MatTy::Float(Fmt::Bf16)),
-            (TensorKind::Tf32, 2) => Ok(MatTy::Float(Fmt::Tf32)),
-            (TensorKind::F8, 0) => Ok(MatTy::Float(Fmt::E4m3)),
-            (TensorKind::F8, 1) => Ok(MatTy::Float(Fmt::E5m2)),
-            (TensorKind::I8, s @ (0 | 1)) => Ok(MatTy::Int {
-                width: 8,
-                signed: s == 1,
-            }),
-            _ => Err("this element type"),
-        };
-        let ty = [ty(7)?, ty(10)?];
-        if kind == TensorKind::F16 && ty[0] != ty[1] {
-            return Err("factors of different types");
-        }
-        let (rows, columns) = (16 * field(24, 5) as usize, 8 * field(17, 6) as usize);
-        let step = match rows {
-            64 => 8,
-            128 => 16,
-            _ => return Err("this number of rows"),
-        };
-        if columns == 0 || columns > 256 || !columns.is_multiple_of(step) {
-            return Err("this number of columns");
-        }
-        let along = [field(15, 1) == 1, field(16, 1) == 1];
-        if kind == TensorKind::Tf32 && (along[0] || along[1]) {
-            return Err("a transposed operand of tf32");
-        }
-        if int && field(13, 2) != 0 || !int && field(3, 1) != 0 {
-            return Err("an instruction descriptor that the manual excludes");
-        }
-        Ok(About {
-            rows,
-            columns,
-            depth: 256 / ty[0].bits() as usize,
-            ty,
-            int,
-            clamp: field(3, 1) == 1,
-            negate: field(13, 1) != field(14, 1),
-            along,
-        })
-    }
-}
-
 /// What a thread issues.
-struct Issue {
-    w: usize,
-    lane: usize,
-    pc: Pc,
-    agents: Actor,
+pub(super) struct Issue {
+    pub w: usize,
+    pub lane: usize,
+    pub pc: Pc,
+    pub agents: Actor,
 }
 
 impl Machine<'_> {
@@ -134,7 +51,9 @@ impl Machine<'_> {
                 let columns = self.same_word(w, pc, *columns, 0)?;
                 self.tensor_free(w, pc, at, columns)?;
             }
-            TensorOp::Relinquish => self.tensor.closed = true,
+            TensorOp::Relinquish => {
+                self.tensor.closed.insert(self.team.number(w));
+            }
             TensorOp::Load { lanes, at, dsts } => {
                 let cells = self.tensor_move(w, pc, *lanes, *at, dsts.len(), false)?;
                 for (i, (row, column)) in cells.into_iter().enumerate() {
@@ -163,13 +82,23 @@ impl Machine<'_> {
                 }
                 clocks.observe(event, w as u32, u32::MAX);
             }
-            TensorOp::Mma {
-                kind,
-                d,
-                a,
-                b,
-                about,
-                keep,
+            TensorOp::Mma(m) => {
+                for lane in lanes(exec) {
+                    let agents = self.order.clocks.fork(w as u32);
+                    let issue = Issue {
+                        w,
+                        lane,
+                        pc,
+                        agents,
+                    };
+                    self.tensor_product(&issue, m)?;
+                }
+            }
+            TensorOp::Copy {
+                to,
+                from,
+                shape,
+                pair,
             } => {
                 for lane in lanes(exec) {
                     let agents = self.order.clocks.fork(w as u32);
@@ -179,12 +108,16 @@ impl Machine<'_> {
                         pc,
                         agents,
                     };
-                    self.tensor_product(&issue, *kind, *d, a, *b, *about, *keep)?;
+                    self.tensor_copy(&issue, *to, *from, *shape, *pair)?;
                 }
             }
-            TensorOp::Commit { space, addr } => {
+            TensorOp::Commit {
+                space,
+                addr,
+                multicast,
+            } => {
                 for lane in lanes(exec) {
-                    self.tensor_commit(w, lane, pc, *space, *addr)?;
+                    self.tensor_commit((w, lane, pc), *space, *addr, *multicast)?;
                 }
             }
             TensorOp::Fence(after) => self.tensor_fence(w, exec, *after),
@@ -193,7 +126,14 @@ impl Machine<'_> {
     }
 
     /// The content of a cell; one that nobody wrote is a read of nothing.
-    fn tensor_cell(&mut self, w: usize, mask: u32, pc: Pc, row: usize, column: usize) -> Val {
+    pub(super) fn tensor_cell(
+        &mut self,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        row: usize,
+        column: usize,
+    ) -> Val {
         let v = self.tensor.get(row, column);
         if v != Val::Unset {
             return v;
@@ -207,7 +147,13 @@ impl Machine<'_> {
     }
 
     /// A known 32-bit value of a lane.
-    fn tensor_word(&mut self, w: usize, lane: usize, pc: Pc, s: Src) -> Result<u64, Stop> {
+    pub(super) fn tensor_word(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        s: Src,
+    ) -> Result<u64, Stop> {
         let v = self.src(w, s, lane);
         match self.values.of_bits_plain(v, 32) {
             Val::Conc(n) => Ok(n & 0xffff_ffff),
@@ -243,11 +189,22 @@ impl Machine<'_> {
         let base = self.same_word(w, pc, at.base, at.offset)?;
         let (row, column) = ((base >> 16) as usize, (base & 0xffff) as i64);
         let own = 32 * (w % 4);
+        // The manual ties the lane to the warp; shipped kernels name lane 0 in all of them.
+        let row = match row {
+            0 | 16 if own != 0 => {
+                self.found.assumptions.insert(AssumptionKind::Machine.says(
+                    "an address of tensor memory with lane 0 means the first lane of the warp that uses it",
+                ));
+                own + row
+            }
+            row => row,
+        };
         if row != own && (shape.rows() == 32 || row != own + 16) {
             let why = "a warp reaches only its own 32 lanes of tensor memory, from the first or \
                        seventeenth on";
             return Err(self.tensor_undefined(w, u32::MAX, pc, why));
         }
+        let first = ROWS * self.team.number(w);
         let mut cells = Vec::with_capacity(count * LANES);
         for reg in 0..count {
             for lane in 0..LANES {
@@ -257,7 +214,7 @@ impl Machine<'_> {
                     let why = "a column of tensor memory is from 0 to 511";
                     return Err(self.tensor_undefined(w, u32::MAX, pc, why));
                 }
-                cells.push((row + r, c as usize));
+                cells.push((first + row + r, c as usize));
             }
         }
         let agents = self.order.clocks.fork(w as u32);
@@ -269,170 +226,5 @@ impl Machine<'_> {
             .or_default()
             .push(agents);
         Ok(cells)
-    }
-
-    /// The rows of an operand in tensor memory, and its first column.
-    fn tensor_rows(
-        &mut self,
-        by: &Issue,
-        at: Addr,
-        about: &About,
-        width: usize,
-    ) -> Result<(Vec<usize>, usize), Stop> {
-        let base = self.tensor_word(by.w, by.lane, by.pc, at.base)?;
-        let base = base.wrapping_add_signed(at.offset) & 0xffff_ffff;
-        let (row, column) = ((base >> 16) as usize, (base & 0xffff) as usize);
-        let fits = row == 0 || (row == 16 && about.rows == 64);
-        if !fits || column + width > COLUMNS {
-            let why = "an operand of tcgen05.mma does not lie in tensor memory as its shape needs";
-            return Err(self.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
-        }
-        let rows = match about.rows {
-            64 => (0..64).map(|i| row + 32 * (i / 16) + i % 16).collect(),
-            _ => (0..ROWS).collect(),
-        };
-        Ok((rows, column))
-    }
-
-    fn tensor_descriptor(&mut self, by: &Issue, s: Src) -> Result<(Descriptor, BaseId), Stop> {
-        let v = self.src(by.w, s, by.lane);
-        let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
-            self.data_dependent_address(by.w, 1 << by.lane, by.pc, v);
-            return Err(Stop::Finding);
-        };
-        let Some(d) = Descriptor::of_tensor(bits) else {
-            self.unsupported(by.w, 1 << by.lane, by.pc, "this matrix descriptor");
-            return Err(Stop::Finding);
-        };
-        if bits >> 46 & 7 == 0 {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
-                "a matrix descriptor of tcgen05 means the same with bits 46 to 48 clear, where \
-                 the manual wants 1",
-            ));
-        }
-        let base = self.descriptor_base((by.w, by.lane, by.pc), s, d.pattern())?;
-        Ok((d, base))
-    }
-
-    /// `tcgen05.mma`.
-    #[allow(clippy::too_many_arguments)]
-    fn tensor_product(
-        &mut self,
-        by: &Issue,
-        kind: TensorKind,
-        d: Addr,
-        a: &TensorA,
-        b: Src,
-        about: Src,
-        keep: Guard,
-    ) -> Result<(), Stop> {
-        let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
-        let word = self.tensor_word(w, by.lane, pc, about)?;
-        let about = match About::new(kind, word) {
-            Ok(about) => about,
-            Err(what) => {
-                self.unsupported(w, mask, pc, &format!("in tcgen05.mma, {what}"));
-                return Err(Stop::Finding);
-            }
-        };
-        let Val::Conc(keep) = self.truth(w, keep, by.lane) else {
-            self.unsupported(w, mask, pc, "a data-dependent operand of tcgen05.mma");
-            return Err(Stop::Finding);
-        };
-        let (depth, n) = (about.depth, about.columns);
-        let left = match a {
-            TensorA::Shared(s) => {
-                let (desc, base) = self.tensor_descriptor(by, *s)?;
-                let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[0], i, k);
-                let size = (about.rows, depth);
-                self.shared_operand(
-                    (w, pc, base),
-                    by.agents,
-                    Some(by.lane),
-                    about.ty[0],
-                    size,
-                    place,
-                )?
-            }
-            TensorA::Tensor(_) if about.along[0] => {
-                let why = "a transposed factor cannot lie in tensor memory";
-                return Err(self.tensor_undefined(w, mask, pc, why));
-            }
-            TensorA::Tensor(at) => self.tensor_factor(by, *at, &about)?,
-        };
-        let (desc, base) = self.tensor_descriptor(by, b)?;
-        let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[1], i, k);
-        let right = self.shared_operand(
-            (w, pc, base),
-            by.agents,
-            Some(by.lane),
-            about.ty[1],
-            (n, depth),
-            place,
-        )?;
-        let (rows, first) = self.tensor_rows(by, d, &about, n)?;
-        let mut cells = Vec::with_capacity(rows.len() * n);
-        for &row in &rows {
-            cells.extend((first..first + n).map(|c| (row, c)));
-        }
-        // The address stands for the accumulator: same columns, same alignment of lanes.
-        let shape = (about.rows << 32 | n << 16 | depth) as u64;
-        let touch = Touch::Accumulate((rows[0] * COLUMNS + first) as u64, shape);
-        self.tensor_touch(w, mask, pc, by.agents, touch, true, &cells)?;
-        let tid = self.tids(w, mask)[0];
-        self.tensor.products.entry(tid).or_default().push(by.agents);
-        let carried = std::sync::Arc::new(self.order.clocks.carry(tid));
-        self.tensor.carried.insert(tid, carried);
-        self.tensor.commits.product(tid);
-
-        let family = Family::Tcgen05(about.negate);
-        self.values
-            .begin_product(pc, (family, depth as u16), about.ty, Fmt::F32);
-        let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
-        for (i, &row) in rows.iter().enumerate() {
-            let mut line = left[i * depth..(i + 1) * depth].to_vec();
-            if about.negate && self.values.words.is_none() {
-                line.iter_mut().for_each(|t| *t = self.values.store.neg(*t));
-            }
-            for j in 0..n {
-                products.clear();
-                products.extend((0..depth).map(|k| (line[k], right[j * depth + k])));
-                let c = match keep {
-                    1 => self.tensor_cell(w, mask, pc, row, first + j),
-                    _ => Val::Conc(0),
-                };
-                let v = if about.int {
-                    let types = (about.ty[0], about.ty[1]);
-                    self.integer_sum(c, &products, types, about.clamp)
-                } else {
-                    self.values.accumulate(Fmt::F32, c, &products)
-                };
-                self.tensor.set(row, first + j, v);
-            }
-        }
-        Ok(())
-    }
-
-    /// The first factor in tensor memory, row by row.
-    fn tensor_factor(&mut self, by: &Issue, at: Addr, about: &About) -> Result<Vec<TermId>, Stop> {
-        let ty = about.ty[0];
-        let bits = ty.bits() as usize;
-        let each = 32 / bits;
-        let width = about.depth / each;
-        let (rows, first) = self.tensor_rows(by, at, about, width)?;
-        let mut cells = Vec::with_capacity(rows.len() * width);
-        for &row in &rows {
-            cells.extend((first..first + width).map(|c| (row, c)));
-        }
-        let (w, mask, pc) = (by.w, 1 << by.lane, by.pc);
-        self.tensor_touch(w, mask, pc, by.agents, Touch::Factor, false, &cells)?;
-        let mut out = Vec::with_capacity(rows.len() * about.depth);
-        for (row, column) in cells {
-            let v = self.tensor_cell(w, mask, pc, row, column);
-            for e in 0..each {
-                out.push(self.matrix_element(v, ty, e));
-            }
-        }
-        Ok(out)
     }
 }

@@ -12,14 +12,16 @@
 use rustc_hash::FxHashMap;
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Addr, Pc, Space};
+use crate::kernel::{Addr, Pc, Space, Src};
 
 use super::Tid;
 use super::UnknownKind;
 use super::clock::Actor;
 use super::machine::{Machine, SHARED, Stop};
+use super::place::Target;
 use super::step::Under;
 use super::value::Val;
+use super::warp::lanes;
 
 /// Commits that track the same operations.
 #[derive(Clone, Debug, Default)]
@@ -49,11 +51,10 @@ impl Machine<'_> {
     /// `tcgen05.commit`: the mbarrier counts an arrival when all products of the thread are over.
     pub(super) fn tensor_commit(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        (w, lane, pc): (usize, usize, Pc),
         space: Space,
         addr: Addr,
+        multicast: Option<Src>,
     ) -> Result<(), Stop> {
         let v = self.src(w, addr.base, lane);
         let mut space = space;
@@ -78,8 +79,11 @@ impl Machine<'_> {
             self.unknown_object(w, lane, pc);
             return Err(Stop::Finding);
         }
+        let slots = match multicast {
+            None => vec![t.off],
+            Some(mask) => self.commit_places((w, lane, pc), mask, t.off)?,
+        };
         let agents = self.order.clocks.fork(w as u32);
-        self.touch_object(w, pc, &to, Some(agents))?;
         let tid = self.tids(w, 1 << lane)[0];
         let mut ended = self.tensor.products.remove(&tid).unwrap_or_default();
         let now = self.order.clocks.stamp(w as u32);
@@ -87,11 +91,38 @@ impl Machine<'_> {
         // A commit is a synchronous operation (section 9.7.16.6.1): later ones of its thread come after it.
         ended.push(agents);
         let own = Actor(agents.0 + lane as u32);
-        self.tensor.commits.commit(tid, to[0].off as u64, own);
         let carried = self.tensor.carried.get(&tid).cloned();
-        self.arrive_after(w, lane, pc, to[0].off as u64, &ended, carried)?;
+        for off in slots {
+            let place = Target { off, ..*t };
+            self.touch_object(w, pc, &[place], Some(agents))?;
+            self.tensor.commits.commit(tid, off as u64, own);
+            self.arrive_after(w, lane, pc, off as u64, &ended, carried.clone())?;
+        }
         self.tensor.products.insert(tid, ended);
         Ok(())
+    }
+
+    /// The same place of the CTAs that a mask names.
+    fn commit_places(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        mask: Src,
+        off: i64,
+    ) -> Result<Vec<i64>, Stop> {
+        let mask = (self.tensor_word(w, lane, pc, mask)? & 0xffff) as u32;
+        if mask >> self.team.size() != 0 {
+            let size = self.team.size();
+            let site = self.site(pc, w, 1 << lane, "commits to it");
+            self.defect(super::DefectKind::OutOfBounds, vec![site], || {
+                format!(
+                    "the mask {mask:#x} of a commit names CTAs that the cluster, of {size}, has not"
+                )
+            });
+            return Err(Stop::Finding);
+        }
+        let own = self.team.local(off);
+        let peers = lanes(mask).filter_map(|rank| self.team.peer(w, rank as u32));
+        Ok(peers.map(|number| self.team.slot(number) + own).collect())
     }
 
     /// A lane invalidates an mbarrier: the arrivals of commits on it have come if those of others that

@@ -47,8 +47,10 @@ pub enum Touch {
     Store,
     /// The accumulator of `tcgen05.mma` at an address, of a shape.
     Accumulate(u64, u64),
-    /// A factor of `tcgen05.mma`.
+    /// A factor of `tcgen05.mma`, or its scales.
     Factor,
+    /// `tcgen05.cp`.
+    Copy,
 }
 
 /// An operation that touched cells.
@@ -64,7 +66,24 @@ struct Done {
     number: u64,
 }
 
-/// The tensor memory of a CTA.
+/// Columns that are allocated, or were.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// The number of the CTA.
+    cta: usize,
+    first: usize,
+    columns: usize,
+    pc: Pc,
+    w: usize,
+}
+
+impl Held {
+    fn covers(&self, cta: usize, column: usize) -> bool {
+        self.cta == cta && (self.first..self.first + self.columns).contains(&column)
+    }
+}
+
+/// The tensor memory of the CTAs that run, 128 rows for each.
 #[derive(Clone, Debug, Default)]
 pub struct TensorMemory {
     cells: Vec<Val>,
@@ -72,12 +91,12 @@ pub struct TensorMemory {
     read: Vec<SmallVec<[u32; 2]>>,
     done: Vec<Done>,
     number: u64,
-    /// First column, number of columns, and where they were allocated.
-    held: Vec<(usize, usize, Pc, usize)>,
+    /// What is allocated, and where that was.
+    held: Vec<Held>,
     /// The same of what was freed, with where that was.
-    freed: Vec<(usize, usize, Pc, usize)>,
-    /// True once nobody may allocate any more.
-    pub closed: bool,
+    freed: Vec<Held>,
+    /// CTAs in which nobody may allocate any more.
+    pub closed: BTreeSet<usize>,
     /// Loads and stores of each warp that were not waited for.
     pub moving: FxHashMap<(usize, bool), Vec<Actor>>,
     /// Products of each thread.
@@ -92,10 +111,10 @@ pub struct TensorMemory {
 
 impl TensorMemory {
     /// An empty one; takes no memory where the kernel does not use it.
-    pub fn new(kernel: &Kernel) -> TensorMemory {
+    pub fn new(kernel: &Kernel, ctas: usize) -> TensorMemory {
         let uses = |op: &Op| matches!(op, Op::Async(a) if matches!(**a, AsyncOp::Tensor(_)));
         let n = match kernel.insts.iter().any(|i| uses(&i.op)) {
-            true => ROWS * COLUMNS,
+            true => ROWS * COLUMNS * ctas,
             false => 0,
         };
         TensorMemory {
@@ -119,10 +138,11 @@ impl TensorMemory {
         }
     }
 
-    /// The first of the lowest free columns of an allocation.
-    fn room(&self, columns: usize) -> Option<usize> {
+    /// The first of the lowest free columns of a CTA for an allocation.
+    fn room(&self, cta: usize, columns: usize) -> Option<usize> {
         let free = |at: usize| {
-            let apart = |h: &(usize, usize, Pc, usize)| at + columns <= h.0 || h.0 + h.1 <= at;
+            let apart =
+                |h: &Held| h.cta != cta || at + columns <= h.first || h.first + h.columns <= at;
             self.held.iter().all(apart)
         };
         (0..COLUMNS / columns)
@@ -130,9 +150,8 @@ impl TensorMemory {
             .find(|&at| free(at))
     }
 
-    fn holds(&self, column: usize) -> bool {
-        let inside = |h: &(usize, usize, Pc, usize)| h.0 <= column && column < h.0 + h.1;
-        self.held.iter().any(inside)
+    fn holds(&self, cta: usize, column: usize) -> bool {
+        self.held.iter().any(|h| h.covers(cta, column))
     }
 }
 
@@ -155,7 +174,8 @@ impl Machine<'_> {
                 "the number of columns must be a power of two from 32 to 512",
             ));
         }
-        if self.tensor.closed {
+        let cta = self.team.number(w);
+        if self.tensor.closed.contains(&cta) {
             return Err(self.tensor_undefined(
                 w,
                 u32::MAX,
@@ -164,7 +184,7 @@ impl Machine<'_> {
             ));
         }
         let columns = columns as usize;
-        let Some(first) = self.tensor.room(columns) else {
+        let Some(first) = self.tensor.room(cta, columns) else {
             self.unsupported(
                 w,
                 u32::MAX,
@@ -173,7 +193,13 @@ impl Machine<'_> {
             );
             return Err(Stop::Finding);
         };
-        self.tensor.held.push((first, columns, pc, w));
+        self.tensor.held.push(Held {
+            cta,
+            first,
+            columns,
+            pc,
+            w,
+        });
         self.found.assumptions.insert(
             AssumptionKind::Machine
                 .says("tcgen05.alloc gives the lowest free columns of tensor memory"),
@@ -184,14 +210,15 @@ impl Machine<'_> {
 
     /// Takes columns back.
     pub fn tensor_free(&mut self, w: usize, pc: Pc, at: u64, columns: u64) -> Result<(), Stop> {
-        let same = |h: &(usize, usize, Pc, usize)| (h.0 as u64, h.1 as u64) == (at, columns);
+        let cta = self.team.number(w);
+        let same = |h: &Held| (h.cta, h.first as u64, h.columns as u64) == (cta, at, columns);
         let Some(i) = self.tensor.held.iter().position(same) else {
-            let covers = |h: &&(usize, usize, Pc, usize)| (h.0..h.0 + h.1).contains(&(at as usize));
+            let covers = |h: &&Held| h.covers(cta, at as usize);
             let held = self.tensor.held.iter().find(covers);
             let why = match (held, self.tensor.freed.iter().find(covers)) {
                 (Some(h), _) => format!(
                     "{columns} columns from {at} on are freed, and {} from {} on were allocated",
-                    h.1, h.0
+                    h.columns, h.first
                 ),
                 (None, Some(_)) => format!("column {at} is freed, which was freed before"),
                 (None, None) => format!("column {at} is freed, which was never allocated"),
@@ -199,14 +226,15 @@ impl Machine<'_> {
             return Err(self.tensor_lifetime(w, pc, held.copied(), &why));
         };
         self.tensor_manage(w, pc, at as usize, columns as usize)?;
-        let (first, columns, ..) = self.tensor.held.remove(i);
-        self.tensor.freed.push((first, columns, pc, w));
+        let held = self.tensor.held.remove(i);
+        self.tensor.freed.push(Held { pc, w, ..held });
         Ok(())
     }
 
     fn tensor_manage(&mut self, w: usize, pc: Pc, first: usize, n: usize) -> Result<(), Stop> {
         let mut cells = Vec::with_capacity(ROWS * n);
-        for row in 0..ROWS {
+        let own = ROWS * self.team.number(w);
+        for row in own..own + ROWS {
             cells.extend((first..first + n).map(|c| (row, c)));
         }
         let who = Actor(self.warps[w].first);
@@ -219,21 +247,15 @@ impl Machine<'_> {
 
     /// When all threads have exited: everything must have been freed.
     pub fn check_tensor_memory(&mut self) {
-        for (_, _, pc, w) in self.tensor.held.clone() {
+        for Held { pc, w, .. } in self.tensor.held.clone() {
             let why = "it is not freed before the kernel ends";
             self.tensor_lifetime(w, pc, None, why);
         }
     }
 
     /// Records that tensor memory is used outside of its lifetime, which some other place began or ended.
-    fn tensor_lifetime(
-        &mut self,
-        w: usize,
-        pc: Pc,
-        other: Option<(usize, usize, Pc, usize)>,
-        why: &str,
-    ) -> Stop {
-        let other = other.map(|(_, _, pc, w)| self.site(pc, w, u32::MAX, "is executed first"));
+    fn tensor_lifetime(&mut self, w: usize, pc: Pc, other: Option<Held>, why: &str) -> Stop {
+        let other = other.map(|h| self.site(h.pc, h.w, u32::MAX, "is executed first"));
         let here = self.site(pc, w, u32::MAX, "is executed");
         let sites: Vec<Site> = other.into_iter().chain([here]).collect();
         self.defect(DefectKind::Lifetime, sites, || {
@@ -261,9 +283,9 @@ impl Machine<'_> {
         write: bool,
         cells: &[(usize, usize)],
     ) -> Result<(), Stop> {
-        let columns: BTreeSet<usize> = cells.iter().map(|c| c.1).collect();
-        if let Some(c) = columns.into_iter().find(|c| !self.tensor.holds(*c)) {
-            let ended = |h: &&(usize, usize, Pc, usize)| (h.0..h.0 + h.1).contains(&c);
+        let columns: BTreeSet<(usize, usize)> = cells.iter().map(|c| (c.0 / ROWS, c.1)).collect();
+        if let Some((cta, c)) = columns.into_iter().find(|c| !self.tensor.holds(c.0, c.1)) {
+            let ended = |h: &&Held| h.covers(cta, c);
             if let Some(freed) = self.tensor.freed.iter().rev().find(ended).copied() {
                 let why = format!("column {c} is used after it was freed");
                 return Err(self.tensor_lifetime(w, pc, Some(freed), &why));
@@ -314,7 +336,16 @@ impl Machine<'_> {
     fn tensor_order(&mut self, old: &Done, new: &Done) -> Result<(), Stop> {
         let managed = old.touch == Touch::Manage && old.w == new.w;
         let product = matches!(new.touch, Touch::Accumulate(..)) && old.touch == new.touch;
-        if managed || (product && (old.w, old.mask) == (new.w, new.mask)) {
+        let one = (old.w, old.mask) == (new.w, new.mask);
+        let feeds =
+            old.touch == Touch::Copy && matches!(new.touch, Touch::Factor | Touch::Accumulate(..));
+        if managed || one && (product || feeds) {
+            return Ok(());
+        }
+        if one && new.touch == Touch::Copy && matches!(old.touch, Touch::Factor | Touch::Copy) {
+            self.found.assumptions.insert(AssumptionKind::Machine.says(
+                "a tcgen05.cp of a thread comes after the tcgen05.mma and tcgen05.cp that the thread issued before",
+            ));
             return Ok(());
         }
         let tids = self.tids(new.w, new.mask);
@@ -329,6 +360,7 @@ impl Machine<'_> {
             Touch::Load => "tcgen05.ld",
             Touch::Store => "tcgen05.st",
             Touch::Accumulate(..) | Touch::Factor => "tcgen05.mma",
+            Touch::Copy => "tcgen05.cp",
         };
         let last = lanes(old.mask).next().unwrap_or(0);
         let observed = clocks.observed(Actor(old.who.0 + last as u32));
@@ -368,7 +400,10 @@ impl Machine<'_> {
         }
         let number = |t: Tid, after: bool| self.tensor.fences.get(&(t, after)).copied();
         let last = Tid((old.w * LANES) as u32 + old.mask.trailing_zeros());
-        let committed = matches!(old.touch, Touch::Accumulate(..) | Touch::Factor);
+        let committed = matches!(
+            old.touch,
+            Touch::Accumulate(..) | Touch::Factor | Touch::Copy
+        );
         let before = committed || number(last, false).is_some_and(|n| n > old.number);
         let after = number(by, true).is_some_and(|n| n > old.number);
         if !(before && after) {

@@ -73,10 +73,10 @@ impl Warp {
     }
 
     /// Lanes that come to a synchronising instruction together; to one that takes the whole warp those come too that
-    /// are held.
+    /// wait for something else now.
     pub fn expected(&self, whole: bool) -> u32 {
         match whole {
-            true => self.live & !(self.blocked & !self.held),
+            true => self.live,
             false => self.live & !self.blocked,
         }
     }

@@ -265,8 +265,16 @@ impl Machine<'_> {
         let a = match &m.a {
             GroupA::Shared(desc, along) => {
                 let (d, base) = self.descriptor(w, pc, *desc)?;
+                let slot = self.team.own_slot(w);
                 let place = |i: u64, k: u64, e: u64| d.element(e, *along, rows + i, k);
-                self.shared_operand((w, pc, base), agents, None, m.a_ty, (16, depth), place)?
+                self.shared_operand(
+                    (w, pc, base, slot),
+                    agents,
+                    None,
+                    m.a_ty,
+                    (16, depth),
+                    place,
+                )?
             }
             GroupA::Regs(regs) => {
                 let e = (32 / m.a_ty.bits()) as usize;
@@ -280,7 +288,8 @@ impl Machine<'_> {
         let (d, base) = self.descriptor(w, pc, m.b)?;
         let place = |i: u64, k: u64, e: u64| d.element(e, m.b_major, i, k);
         let size = (m.n as usize, depth);
-        let b = self.shared_operand((w, pc, base), agents, None, m.b_ty, size, place)?;
+        let slot = self.team.own_slot(w);
+        let b = self.shared_operand((w, pc, base, slot), agents, None, m.b_ty, size, place)?;
         self.product((w, pc), m, scale == 1, &a, &b)
     }
 
@@ -467,7 +476,7 @@ impl Machine<'_> {
     /// a warp, or by that of one lane.
     pub fn shared_operand(
         &mut self,
-        (w, pc, base): (usize, Pc, BaseId),
+        (w, pc, base, slot): (usize, Pc, BaseId, i64),
         agents: Actor,
         by: Option<usize>,
         ty: MatTy,
@@ -485,7 +494,7 @@ impl Machine<'_> {
         let mut pieces: Vec<u64> = at.iter().map(|a| a & !15).collect();
         pieces.sort_unstable();
         pieces.dedup();
-        let slot = self.team.own_slot(w) as u64;
+        let slot = slot as u64;
         for some in pieces.chunks(LANES) {
             let mut targets: Vec<Target> = some
                 .iter()

@@ -284,7 +284,7 @@ impl<'k> Ways<'k> {
                 AsyncOp::Tensor(op) => match &**op {
                     TensorOp::Load { .. } if !written => f(Place::Tensor),
                     TensorOp::Store { .. } if written => f(Place::Tensor),
-                    TensorOp::Mma { .. } => {
+                    TensorOp::Mma(_) => {
                         f(Place::Tensor);
                         if !written {
                             f(Place::Shared);

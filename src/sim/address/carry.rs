@@ -404,9 +404,10 @@ fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
         }
         AsyncOp::Tensor(op) => match &**op {
             TensorOp::Alloc { addr, .. } | TensorOp::Commit { addr, .. } => allow(&addr.base),
-            TensorOp::Mma { a, b, .. } => {
-                allow(b);
-                if let TensorA::Shared(s) = a {
+            TensorOp::Copy { from, .. } => allow(from),
+            TensorOp::Mma(m) => {
+                allow(&m.b);
+                if let TensorA::Shared(s) = &m.a {
                     allow(s);
                 }
             }

@@ -414,7 +414,9 @@ impl Provenances {
             Shape::None => Err(Astray::Nowhere),
             Shape::Pieces(all) => match (&all[..], self.terms(all[0].of)) {
                 ([q], Some([(base, 1)]))
-                    if (q.at, q.low) == (0, 4)
+                    // What lies below is known where the object is aligned so far.
+                    if q.low == q.at + 4
+                        && (q.at == 0 || q.low <= self.aligned(q.of))
                         && q.low + q.len == OWN_BITS
                         && self.is_own(q.of, q.whole) =>
                 {

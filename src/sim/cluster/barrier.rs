@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::kernel::{ClusterOp, Pc};
 
-use super::super::clock::Snapshot;
+use super::super::clock::{EventId, Snapshot};
 use super::super::machine::{Machine, Stop};
 use super::super::step::Flow;
 use super::super::warp::lanes;
@@ -39,6 +39,9 @@ pub struct ClusterBarrier {
     /// What arrivals of this phase released, and of the one before.
     released: Vec<Arc<Snapshot>>,
     before: Vec<Arc<Snapshot>>,
+    /// Objects that are published with this phase, and with the one before.
+    inits: Vec<EventId>,
+    made: Vec<EventId>,
     /// How many phases are over.
     pub(super) over: u64,
     /// Where each warp arrived last.
@@ -113,6 +116,8 @@ impl Machine<'_> {
             };
             self.cluster_barriers[c].released.extend(snaps);
         }
+        let published = self.inits.published(w, exec);
+        self.cluster_barriers[c].inits.extend(published);
         self.cluster_barriers[c].of[i].arrived |= exec;
         self.cluster_barriers[c].at[i] = Some(pc);
         self.cluster_complete(c);
@@ -143,6 +148,9 @@ impl Machine<'_> {
         }
         let clocks = &mut self.order.clocks;
         clocks.acquire_warp(w as u32, mask, &self.cluster_barriers[c].before);
+        for e in &self.cluster_barriers[c].made {
+            clocks.observe(*e, w as u32, mask);
+        }
         let over = self.cluster_barriers[c].over;
         self.lifetimes.started(w, mask, over);
         for lane in lanes(mask) {
@@ -163,6 +171,7 @@ impl Machine<'_> {
         let barrier = &mut self.cluster_barriers[c];
         barrier.over += 1;
         barrier.before = std::mem::take(&mut barrier.released);
+        barrier.made = std::mem::take(&mut barrier.inits);
         let mut woken = Vec::new();
         for (i, of) in barrier.of.iter_mut().enumerate() {
             woken.push((c * n + i, of.waiting));

@@ -84,6 +84,11 @@ impl Machine<'_> {
         }
     }
 
+    /// A copy of a lane reads the shared memory of its own CTA for another one.
+    pub fn note_own(&mut self, w: usize, mask: u32, pc: Pc, off: u64) {
+        self.keep_access(w, mask, pc, self.team.number(w), off);
+    }
+
     fn note_access(&mut self, w: usize, mask: u32, pc: Pc, to: usize, off: u64) {
         let deaf = lanes(mask & !self.lifetimes.begun[w]).find(|l| {
             let t = Tid(self.warps[w].first + *l as u32);
@@ -99,6 +104,10 @@ impl Machine<'_> {
                 )
             });
         }
+        self.keep_access(w, mask, pc, to, off);
+    }
+
+    fn keep_access(&mut self, w: usize, mask: u32, pc: Pc, to: usize, off: u64) {
         let clocks = &self.order.clocks;
         let who = match self.order.agent {
             Some(agent) => agent,

@@ -17,6 +17,7 @@ use super::clock::Shape;
 use super::{Finding, Otherwise, Outcome, Site, Tid};
 
 pub mod barrier;
+pub mod inits;
 mod lifetime;
 mod ops;
 mod remote;
