@@ -8,7 +8,7 @@ use divan::{Bencher, black_box};
 
 use volta::kernel::Pc;
 use volta::sim::barrier::{Arrive, Barriers, Form};
-use volta::sim::clock::{Actor, Clocks, MAX_WARPS, Shape};
+use volta::sim::clock::{Actor, Clocks, Lanes, MAX_WARPS, Shape};
 use volta::sim::race::{Kind, RegionId, Report};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
@@ -25,6 +25,13 @@ struct Rig {
 }
 
 impl Rig {
+    /// All warps come to a barrier, and none has exited.
+    fn meet(&mut self) {
+        let all: [u32; WARPS as usize] = std::array::from_fn(|w| w as u32);
+        let none = Lanes::from_elem(0, MAX_WARPS);
+        self.clocks.rendezvous(&all, &[], &none);
+    }
+
     fn new() -> Rig {
         let clocks = Clocks::new(Shape::new(WARPS * 32).expect("a CTA has up to 1024 threads"));
         let shadow = Shadow::new(RegionId(0), &clocks);
@@ -78,15 +85,13 @@ fn tile(bencher: Bencher, exits: bool) {
                 rig.access(w, Kind::Write, 4, 1, None, |l| base + l * 4);
             }
         }
-        rig.clocks
-            .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+        rig.meet();
         for w in 0..WARPS {
             for row in 0..words / 32 {
                 rig.access(w, Kind::Read, 4, 1, None, |l| row * 128 + l * 4);
             }
         }
-        rig.clocks
-            .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+        rig.meet();
     });
 }
 
@@ -112,8 +117,7 @@ fn vector_reads(bencher: Bencher) {
                     row * 512 + l * 16
                 });
             }
-            rig.clocks
-                .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+            rig.meet();
         });
 }
 
@@ -127,8 +131,7 @@ fn broadcast_reads(bencher: Bencher) {
             for k in 0..512 {
                 rig.access(k as u32 % WARPS, Kind::Read, 4, 1, None, |_| k / 8 * 4);
             }
-            rig.clocks
-                .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+            rig.meet();
         });
 }
 
@@ -144,8 +147,7 @@ fn half_reads(bencher: Bencher) {
                     row * 64 + l * 2
                 });
             }
-            rig.clocks
-                .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+            rig.meet();
         });
 }
 
@@ -162,15 +164,13 @@ fn async_copies(bencher: Bencher) {
                 rig.access(w, Kind::Write, 16, 1, Some(agent), |l| base + l * 16);
                 rig.clocks.join(agent, u32::MAX);
             }
-            rig.clocks
-                .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+            rig.meet();
             for w in 0..WARPS {
                 for row in 0..8 {
                     rig.access(w, Kind::Read, 4, 1, None, |l| row * 512 + l * 16);
                 }
             }
-            rig.clocks
-                .rendezvous((1 << WARPS) - 1, &[], &[0; MAX_WARPS]);
+            rig.meet();
         });
 }
 

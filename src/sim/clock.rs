@@ -340,8 +340,9 @@ impl Clocks {
         self.floor = self.now;
     }
 
-    /// A barrier of some warps completes. The live lanes of the warps in `waiting` have been blocked since they arrived, and acquire from each other and from `arrived`,
-    /// what warps published that only arrived. `exited` as for [`Clocks::collapse`].
+    /// A barrier of some warps completes. The live lanes of the warps in `waiting` have been blocked since they arrived, and
+    /// acquire from each other and from `arrived`, what warps published that only arrived. `exited` as for
+    /// [`Clocks::collapse`].
     pub fn rendezvous(&mut self, waiting: &[u32], arrived: &[Arc<Snapshot>], exited: &Lanes) {
         self.settle_exits();
         let live = waiting.iter().filter(|&&w| self.live[w as usize] != 0);
