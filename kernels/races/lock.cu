@@ -1,5 +1,5 @@
-// Two warps add to a counter under a lock. The order in which they get it depends on the schedule, so the answer is
-// `unknown`; without the fences the counter is not protected at all.
+// Two warps add to a counter under a lock. Sections that add commute, so any order is as good;
+// without the fences the counter is not protected at all.
 extern "C" __global__ void ENTRY(int* lock, int* counter) {
     if (threadIdx.x == 0) *lock = 0;
     __syncthreads();

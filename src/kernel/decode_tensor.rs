@@ -76,6 +76,10 @@ impl Lowerer<'_> {
                 let many = sig.has(Mod::MulticastCluster);
                 self.expect(1 + usize::from(many))?;
                 let written = self.written_space(sig)?;
+                if many && written.is_none() {
+                    // The assembler takes 32 and 64 bits here, and the manual does not say what 32 mean.
+                    return unsupported("a commit to several CTAs without `.shared::cluster`");
+                }
                 let (space, addr) = self.address(0, written)?;
                 let multicast = match many {
                     true => Some(self.src(1, Type::U16)?),
