@@ -25,9 +25,6 @@ extern "C" __global__ void ENTRY(const float *x, float *y, int n, int c) {
 #elif defined(PLANES)
     if (i >= n) return;
     for (int k = 0; k < c; k++) y[k * n + i] = 2.0f * x[k * n + i];
-#elif defined(PLANES_TOO_WIDE)
-    if (i > n) return;
-    for (int k = 0; k < c; k++) y[k * n + i] = 2.0f * x[k * n + i];
 #elif defined(TWO_DIMENSIONS)
     int j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i < c && j < n) y[j * c + i] = x[j * c + i] + 1.0f;
