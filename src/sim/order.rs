@@ -564,7 +564,10 @@ impl Machine<'_> {
         let same_warp = a / LANES as u32 == b / LANES as u32;
         let ctas = [a, b].map(|t| self.team.split_tid(Tid(t)).0);
         if ctas[0] != ctas[1] {
-            return "a barrier of the cluster between them would";
+            return match self.launch.cluster_ctas() > 1 {
+                true => "a barrier of the cluster between them would",
+                false => "fences and a flag between the CTAs would",
+            };
         }
         match (same_warp, r == SHARED) {
             (true, _) => "bar.warp.sync or a barrier between them would",
