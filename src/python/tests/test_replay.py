@@ -129,9 +129,19 @@ def another_verdict(c: dict[str, Any]) -> None:
 
 
 DOCTORED: list[Callable[[dict[str, Any]], None]] = [
-    another_hash, another_text, another_launch, more_threads, another_binding, an_array_for_another, an_element_less, an_element_more,
-    a_smaller_array, a_region_less, a_region_less_in_all, another_verdict,
-]  # fmt: skip
+    another_hash,
+    another_text,
+    another_launch,
+    more_threads,
+    another_binding,
+    an_array_for_another,
+    an_element_less,
+    an_element_more,
+    a_smaller_array,
+    a_region_less,
+    a_region_less_in_all,
+    another_verdict,
+]
 
 
 @pytest.mark.parametrize("sealed", [False, True])
