@@ -18,7 +18,8 @@ const DIMENSIONS: [(Mod, usize); 5] = [
     (Mod::D5, 5),
 ];
 
-const REDUCTIONS: [(Mod, AtomOp); 8] = [
+/// What `cp.reduce.async.bulk` and `red.async` do to memory.
+pub(super) const REDUCTIONS: [(Mod, AtomOp); 8] = [
     (Mod::Add, AtomOp::Add),
     (Mod::Min, AtomOp::Min),
     (Mod::Max, AtomOp::Max),

@@ -3,10 +3,11 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.12, 9.7.9.23, 9.7.9.24, 9.7.13.3 and 9.7.13.7.
 
 use super::cluster_op::{ClusterOp, RemoteStore};
+use super::decode_bulk::REDUCTIONS;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{AsyncOp, AtomOp, Space, Src};
+use super::{AsyncOp, Space, Src};
 use crate::ptx::{Mod, Op as Opcode, Type};
 
 impl Lowerer<'_> {
@@ -55,16 +56,6 @@ impl Lowerer<'_> {
 
     /// `st.async [a], b, [mbar];` and `red.async.op [a], b, [mbar];`
     fn decode_remote_store(&mut self, sig: &Sig) -> Decoded<()> {
-        const REDUCTIONS: [(Mod, AtomOp); 8] = [
-            (Mod::Add, AtomOp::Add),
-            (Mod::Min, AtomOp::Min),
-            (Mod::Max, AtomOp::Max),
-            (Mod::Inc, AtomOp::Inc),
-            (Mod::Dec, AtomOp::Dec),
-            (Mod::And, AtomOp::And),
-            (Mod::Or, AtomOp::Or),
-            (Mod::Xor, AtomOp::Xor),
-        ];
         const ONE: ModSet = ModSet::of(&[Mod::MbarrierCompleteTxBytes]);
         let reduces = sig.op == Opcode::RedAsync;
         sig.only(match reduces {
