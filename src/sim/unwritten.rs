@@ -56,6 +56,8 @@ impl Poisons {
             mark.surely |= below.surely;
         });
         match store.get(t) {
+            // The tree of operations keeps choices that the real has decided.
+            Term::Made(made) => self.marks[made.real().0 as usize],
             Term::Poison { .. } => Mark {
                 below: Some(t),
                 surely: true,
@@ -175,6 +177,10 @@ impl Machine<'_> {
                 }
                 Term::OfBits { bits, .. } => {
                     work.push((bits, cond));
+                    continue;
+                }
+                Term::Made(made) => {
+                    work.push((made.real(), cond));
                     continue;
                 }
                 _ => {
