@@ -88,6 +88,8 @@ class Inputs:
                 self.given[array, at] = (values["type"], int(bits, 16))
                 at += size
         self.facts = {f["array"]: f for f in certificate["facts"]}
+        ends = {f["array"]: (Fraction(f["least"]), Fraction(f["greatest"])) for f in certificate.get("floats", [])}
+        self.ends: dict[int, tuple[Fraction, Fraction]] = ends
 
     def read(self, array: int, off: int, n: int, type: str) -> Any:
         entry = self.arrays[array]
@@ -143,18 +145,21 @@ class Inputs:
             v = self.domain.number(self.rng.randrange(self.domain.p))
             v.up = 1
         else:
-            v = number(self.rational(kind, bits))
+            v = number(self.rational(array, kind, bits))
         return Half(v, kind) if WIDTHS[kind] == 16 else v
 
-    def rational(self, kind: str, bits: int | None) -> Fraction | str:
-        """A number of a sample or a random one, moved by the step or changed, and no larger than the type allows."""
+    def rational(self, array: int, kind: str, bits: int | None) -> Fraction | str:
+        """A number of a sample or a random one, moved by the step or changed, and one that the type and the facts allow."""
         q = exact(bits, kind) if bits is not None else 2 * rational(self.rng)
         if not isinstance(q, Fraction):
             return q
         if self.changed is None:
-            return q + max(abs(q), Fraction(1, 16)) * self.step * rational(self.rng)
-        largest = LARGEST[kind]
-        return min(max(self.changed(q, self.rng), -largest), largest)
+            q += max(abs(q), Fraction(1, 16)) * self.step * rational(self.rng)
+        else:
+            q = self.changed(q, self.rng)
+        low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
+        # What lies outside comes back into the range, to a place of its own.
+        return q if low <= q <= high else low + (high - low) * abs(rational(self.rng))
 
 
 LARGEST = {kind: Fraction(2) ** (1 << (FORMATS[kind][0] - 1)) * (1 - Fraction(1, 2 << FORMATS[kind][1])) for kind in FORMATS}
