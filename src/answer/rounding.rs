@@ -66,6 +66,21 @@ pub struct Error {
     pub worst: Option<Worst>,
     /// Instructions whose rounding moves the outputs, by their share in it, the largest first.
     pub operations: Vec<Share>,
+    /// What holds for all inputs; null where nothing was shown.
+    #[serde(default)]
+    pub bound: Option<Bound>,
+}
+
+/// Bounds of the error of every element, for all inputs on which nothing underflows on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bound {
+    /// Roundings one after the other on the longest way from an input to an element.
+    pub roundings: u32,
+    /// The error as a part of the sum of the magnitudes of the terms of which the element is the sum; null where it is
+    /// not made by sums, differences and products alone.
+    pub of_terms: Option<f64>,
+    /// The error for all inputs in the ranges that --assume gives, underflow included; null where they do not bound it.
+    pub absolute: Option<f64>,
 }
 
 /// The largest error.

@@ -6,7 +6,7 @@ use anstyle::Style;
 use maud::{Markup, html};
 
 use super::human::place;
-use crate::answer::rounding::{Close, Error, Measured, Rounding, Spread};
+use crate::answer::rounding::{Bound, Close, Error, Measured, Rounding, Spread};
 use crate::answer::{CertificateMade, Determinism, Part};
 use crate::diag::visible;
 
@@ -128,6 +128,9 @@ fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
             w.exact.text
         )?;
     }
+    if let Some(b) = &e.bound {
+        writeln!(out, "    {part}: {}", bound(b))?;
+    }
     for s in e.operations.iter().take(SHOWN) {
         let (file, line) = match &s.site.source {
             Some(source) => source.own(),
@@ -141,6 +144,24 @@ fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// What holds for all inputs.
+fn bound(b: &Bound) -> String {
+    let mut text = format!(
+        "for all inputs: {} roundings one after the other",
+        b.roundings
+    );
+    if let Some(part) = b.of_terms {
+        let _ = write!(
+            text,
+            ", an error of at most {part:.1e} of the sum of the magnitudes of its terms"
+        );
+    }
+    if let Some(most) = b.absolute {
+        let _ = write!(text, "; in the ranges assumed at most {most:.1e}");
+    }
+    text
 }
 
 /// An error as one cell.
@@ -204,6 +225,9 @@ pub fn page(r: &Rounding) -> Markup {
                     }
                 }
             } }
+            @for (part, e) in o.errors.iter() {
+                @if let Some(b) = &e.bound { p.dim { (part.name()) ": " (bound(b)) "." } }
+            }
             (plot(o))
         }
         @if let Some(why) = &r.left_out { p.dim { "Measured: " (why) "." } }

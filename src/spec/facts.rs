@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Kernel;
 use crate::term::ArrayId;
-use crate::term::facts::{Elements, Facts};
+use crate::term::facts::{Elements, Facts, Floats};
 
 use super::binding::Key;
 use super::compare::{Comparison, Known};
@@ -39,6 +39,8 @@ enum What {
 enum Property {
     /// From the first integer on, below the second.
     In(i64, i64),
+    /// From the first number to the second one.
+    Between(f64, f64),
     Distinct,
     Sorted,
     Pow2,
@@ -84,15 +86,29 @@ fn read(text: &str) -> Result<What, String> {
         let Some((a, b)) = range.split_once("..") else {
             return Err("a range is `A..B`, its end excluded".into());
         };
+        let nothing = || Err("nothing lies in this range".to_string());
+        if let (Ok(a), Ok(b)) = (a.trim().parse::<i64>(), b.trim().parse::<i64>()) {
+            return if a >= b {
+                nothing()
+            } else {
+                of(key, Property::In(a, b))
+            };
+        }
         let number = |s: &str| {
             let s = s.trim();
-            s.parse::<i64>().map_err(|_| format!("`{s}` is no integer"))
+            let is_decimal = s.chars().all(|c| c.is_ascii_digit() || "+-.eE".contains(c));
+            let x = s
+                .parse::<f64>()
+                .ok()
+                .filter(|x| is_decimal && x.is_finite());
+            x.ok_or(format!("`{s}` is no number"))
         };
         let (a, b) = (number(a)?, number(b)?);
-        if a >= b {
-            return Err("nothing lies in this range".into());
-        }
-        return of(key, Property::In(a, b));
+        return if a > b {
+            nothing()
+        } else {
+            of(key, Property::Between(a, b))
+        };
     }
     if let Some(c) = Comparison::parse(text)? {
         return Ok(What::Compare(c));
@@ -185,10 +201,7 @@ fn of_elements(
     };
     let info = &setup.arrays[array];
     let Some((width, signed)) = integers(info.elem, value, info.extent) else {
-        return Err(format!(
-            "{} is not bound as an array of integers",
-            info.name
-        ));
+        return of_floats(out, (array, of), property, setup);
     };
     if let Some(known) = &info.initial {
         let bytes = usize::from(width / 8);
@@ -215,6 +228,53 @@ fn of_elements(
     )))
 }
 
+/// The same of an array of floats.
+fn of_floats(
+    out: &mut Facts,
+    (array, of): (ArrayId, &str),
+    property: Property,
+    setup: &Setup,
+) -> Result<Assumption, String> {
+    let info = &setup.arrays[array];
+    let Some(ElemTy::Float(fmt)) = info.elem else {
+        return Err(format!(
+            "{} is bound as an array neither of integers nor of floats",
+            info.name
+        ));
+    };
+    let ends = match property {
+        Property::In(a, b) => [a as f64, b as f64],
+        Property::Between(a, b) => [a, b],
+        Property::Distinct | Property::Sorted | Property::Pow2 => {
+            return Err(format!(
+                "{} is not bound as an array of integers",
+                info.name
+            ));
+        }
+    };
+    let said = Floats::new(array, fmt, ends);
+    if let Some(known) = &info.initial {
+        let bytes = fmt.bits() as usize / 8;
+        let bits = |e: &[u8]| e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
+        let outside = known.chunks(bytes).map(bits).any(|e| !said.allow(e));
+        let zeros = info.extent.is_none_or(|n| n > known.len() as u64);
+        if outside || zeros && !said.allow(0) {
+            return Err(format!(
+                "not all contents of {} are in this range",
+                info.name
+            ));
+        }
+    }
+    if !out.about_floats(said) {
+        return Err("it contradicts another fact".into());
+    }
+    let [a, b] = ends;
+    Ok(AssumptionKind::Fact.says(format!(
+        "{of} {} is in {a}..{b}, both ends included, as --assume says of it before the launch",
+        info.name
+    )))
+}
+
 /// The width of integers, and whether they are signed.
 fn integers(elem: Option<ElemTy>, value: Value, extent: Option<u64>) -> Option<(u8, bool)> {
     match (elem, value, extent) {
@@ -227,6 +287,7 @@ fn integers(elem: Option<ElemTy>, value: Value, extent: Option<u64>) -> Option<(
 fn sentence(p: Property) -> String {
     match p {
         Property::In(a, b) => format!(" is in {a}..{b}"),
+        Property::Between(a, b) => format!(" is in {a}..{b}, both ends included"),
         Property::Distinct => " differs from those at other positions".into(),
         Property::Sorted => " is not below the one before it".into(),
         Property::Pow2 => " is a power of two".into(),
@@ -240,6 +301,7 @@ fn holds(values: &[i64], p: Property) -> Result<(), (usize, i64)> {
     for (i, &v) in values.iter().enumerate() {
         let ok = match p {
             Property::In(a, b) => a <= v && v < b,
+            Property::Between(a, b) => a <= v as f64 && v as f64 <= b,
             Property::Distinct => seen.insert(v),
             Property::Sorted => std::mem::replace(&mut last, v) <= v,
             Property::Pow2 => v > 0 && v & (v - 1) == 0,
@@ -256,6 +318,7 @@ fn narrow(e: &mut Elements, p: Property, signed: bool) -> Result<(), String> {
     let half = 1i128 << (e.width - 1);
     let contradicts = || Err("it contradicts another fact".to_string());
     match p {
+        Property::Between(..) => return Err("a range of integers has integers at its ends".into()),
         Property::In(a, b) => {
             let (a, b) = (i128::from(a), i128::from(b));
             let least = if signed { -half } else { 0 };

@@ -11,6 +11,9 @@
 
 use super::bits::sext;
 use super::gather::distance;
+use crate::kernel::Fmt;
+use crate::number;
+
 use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
 
 /// What is said of the integers that an array holds.
@@ -38,8 +41,40 @@ pub struct Elements {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     elements: Vec<Elements>,
+    floats: Vec<Floats>,
     /// No float that depends on data overflows or is rounded across a test: the reals decide every test.
     pub reals_decide: bool,
+}
+
+/// What is said of the floats that an array holds: finite ones from a number to another, ends included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Floats {
+    /// The array.
+    pub array: ArrayId,
+    /// Their format.
+    pub fmt: Fmt,
+    /// The bits of the least and the greatest double.
+    ends: [u64; 2],
+}
+
+impl Floats {
+    /// Floats between two numbers.
+    pub fn new(array: ArrayId, fmt: Fmt, [lo, hi]: [f64; 2]) -> Floats {
+        let ends = [lo, hi].map(f64::to_bits);
+        Floats { array, fmt, ends }
+    }
+
+    /// The least and the greatest number.
+    pub fn ends(&self) -> [f64; 2] {
+        self.ends.map(f64::from_bits)
+    }
+
+    /// Whether a float is such.
+    pub fn allow(&self, bits: u64) -> bool {
+        let [lo, hi] = self.ends();
+        let x = number::to_double(self.fmt, bits);
+        lo <= x && x <= hi
+    }
 }
 
 impl Elements {
@@ -173,9 +208,33 @@ impl Facts {
         &self.elements
     }
 
+    /// Adds what is said of floats; false if nothing is left of what was said before.
+    pub fn about_floats(&mut self, new: Floats) -> bool {
+        let Some(known) = self.floats.iter_mut().find(|f| f.array == new.array) else {
+            self.floats.push(new);
+            return true;
+        };
+        let ([a, b], [c, d]) = (known.ends(), new.ends());
+        let (lo, hi) = (a.max(c), b.min(d));
+        *known = Floats::new(known.array, known.fmt, [lo, hi]);
+        lo <= hi
+    }
+
+    /// What is said of floats.
+    pub fn floats(&self) -> &[Floats] {
+        &self.floats
+    }
+
+    /// The range of the floats of an array.
+    pub fn float(&self, array: ArrayId) -> Option<(f64, f64)> {
+        let found = self.floats.iter().find(|f| f.array == array)?;
+        let [lo, hi] = found.ends();
+        Some((lo, hi))
+    }
+
     /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+        self.elements.is_empty() && self.floats.is_empty()
     }
 }
 

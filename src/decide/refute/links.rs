@@ -216,6 +216,12 @@ impl Links {
         });
         let facts: Vec<Elements> = facts.collect();
         settle_facts(&facts, cells, &mut values);
+        let is_float = |a: ArrayId| self.facts.float(a).is_some();
+        if !settle_floats(&self.facts, cells, &mut values)
+            || self.places.iter().any(|p| is_float(p.array))
+        {
+            return None;
+        }
         let mut known = inputs(cells, &values);
         if !self.places.is_empty() || !self.facts.is_empty() {
             let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
@@ -357,6 +363,9 @@ fn allows(f: &Elements, bytes: &BTreeMap<(ArrayId, i64), u8>) -> bool {
 /// Values of cells as ones of which all facts hold; false if none were found.
 pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
     settle_facts(facts.all(), cells, values);
+    if !settle_floats(facts, cells, values) {
+        return false;
+    }
     let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
     for (c, v) in cells.iter().zip(&*values) {
         for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
@@ -364,6 +373,34 @@ pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) ->
         }
     }
     facts.all().iter().all(|f| allows(f, &bytes))
+}
+
+/// Moves floats into the ranges that facts give; false if some value is not one of them.
+fn settle_floats(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
+    for f in facts.floats() {
+        let [lo, hi] = f.ends();
+        for (c, v) in cells.iter().zip(&mut *values) {
+            if c.array != f.array {
+                continue;
+            }
+            // What is read in another way than as a float of this format is not looked for.
+            if c.ty != ElemTy::Float(f.fmt) {
+                return false;
+            }
+            if f.allow(*v) {
+                continue;
+            }
+            let x = crate::number::to_double(f.fmt, *v);
+            let part = if x.is_finite() { x.abs().fract() } else { 0.5 };
+            let near = [lo + (hi - lo) * part, lo + (hi - lo) / 2.0, lo, hi];
+            let inside = near.map(|x| super::cells::encode(c.ty, x));
+            let Some(found) = inside.into_iter().find(|bits| f.allow(*bits)) else {
+                return false;
+            };
+            *v = found;
+        }
+    }
+    true
 }
 
 fn keep(c: &Cell) -> u64 {

@@ -141,7 +141,8 @@ class Launch:
         excused: dict[str, set[int]] = {}
         for w in side.get("excused", []):
             excused.setdefault(w["kind"], set()).update(w["lines"])
-        self.races = Races(excused)
+        opcodes = [set(i.opcode) for i in module.entry.code]
+        self.races = Races(excused, any(o & ORDERING or (o & {"atom", "red"} and o & {"cas", "exch"}) for o in opcodes))
         self.tests: dict[int, int] = {}
         self.outcomes: list[int] = []
         self.steps = 0
@@ -358,6 +359,8 @@ class Launch:
             return self.params, address & 0xFFFFFFFF
         return self.space.find(address)
 
+
+ORDERING = {"fence", "membar", "acquire", "release", "acq_rel", "relaxed", "volatile", "sc"}
 
 SPECIAL = (
     "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%lanemask", "%clock", "%smid", "%gridid",
