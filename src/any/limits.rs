@@ -16,6 +16,9 @@ pub(super) const WRITTEN_LAUNCHES: Duration = Duration::from_secs(2);
 /// Threads of a launch that is tried.
 pub(super) const MAX_TRIED: u64 = 4096;
 
+/// Threads of a grid: the scope that every answer names.
+pub(super) const MAX_GRID_THREADS: u64 = (1 << 31) - 1;
+
 /// Instructions, nodes of expressions, accesses and pairs of them of a kernel that is looked at.
 pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
 pub(super) const MAX_NODES: usize = 400_000;

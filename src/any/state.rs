@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::expr::{Exprs, Id, Level, Symbol};
 use super::flow::Flow;
 use super::gates::{Holds, together};
+use super::limits::MAX_GRID_THREADS;
 use crate::answer::UnknownKind;
 use crate::kernel::structured::Blocks;
 use crate::kernel::{AtomOp, Kernel, Pc, RegId};
@@ -183,17 +184,26 @@ impl Sizes {
     ) -> Sizes {
         let z = [1024, 1024, 64];
         let g = [0x7fff_ffff, 0xffff, 0xffff];
+        // What is fixed leaves less for the rest.
+        let room = |all: u64, fixed: &[Option<u32>]| {
+            let taken = fixed.iter().flatten().map(|&v| u64::from(v.max(1)));
+            all / taken.fold(1u64, u64::saturating_mul).min(all.max(1))
+        };
+        let (threads, ctas) = (
+            room(most, &block),
+            room(MAX_GRID_THREADS, &[block, grid].concat()),
+        );
         let mut size = |fixed: Option<u32>, hi: u64| match fixed {
             Some(v) => e.constant(u64::from(v), 32),
             None => e.symbol(Symbol {
                 width: 32,
                 level: Level::Grid,
                 of: None,
-                range: (1, hi),
+                range: (1, hi.max(1)),
             }),
         };
-        let ntid = [0, 1, 2].map(|i| size(block[i], most.min(z[i])));
-        let nctaid = [0, 1, 2].map(|i| size(grid[i], g[i]));
+        let ntid = [0, 1, 2].map(|i| size(block[i], threads.min(z[i])));
+        let nctaid = [0, 1, 2].map(|i| size(grid[i], ctas.min(g[i])));
         let mut index = |fixed: Option<u32>, hi: u64, level| match fixed {
             Some(1) => e.constant(0, 32),
             fixed => e.symbol(Symbol {
@@ -203,8 +213,8 @@ impl Sizes {
                 range: (0, fixed.map_or(hi, u64::from) - 1),
             }),
         };
-        let tid = [0, 1, 2].map(|i| index(block[i], most.min(z[i]), Level::Thread));
-        let ctaid = [0, 1, 2].map(|i| index(grid[i], g[i], Level::Cta));
+        let tid = [0, 1, 2].map(|i| index(block[i], threads.min(z[i]).max(1), Level::Thread));
+        let ctaid = [0, 1, 2].map(|i| index(grid[i], ctas.min(g[i]).max(1), Level::Cta));
         Sizes {
             tid,
             ntid,
