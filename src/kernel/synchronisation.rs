@@ -46,7 +46,7 @@ fn asynchronous(op: &AsyncOp) -> Option<(&'static str, Without)> {
             }
             TensorOp::Alloc { .. }
             | TensorOp::Dealloc { .. }
-            | TensorOp::Relinquish
+            | TensorOp::Relinquish(_)
             | TensorOp::Load { .. }
             | TensorOp::Store { .. }
             | TensorOp::Copy { .. }

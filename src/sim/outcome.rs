@@ -58,6 +58,8 @@ pub enum WarningKind {
     UninitializedRead,
     /// A racing read whose value reaches nothing.
     UnusedRead,
+    /// Registers of a load from tensor memory are read before it is waited for.
+    MissingWait,
     /// A fence is missing that shipped kernels leave out.
     MissingFence,
     /// An mbarrier that nobody used was made anew without an end.
@@ -83,6 +85,7 @@ impl WarningKind {
             WarningKind::WriteToInput => answer::WarningKind::WriteToInput,
             WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
             WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
+            WarningKind::MissingWait => answer::WarningKind::MissingWait,
             WarningKind::MissingFence => answer::WarningKind::MissingFence,
             WarningKind::MissingInval => answer::WarningKind::MissingInval,
             WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,

@@ -434,6 +434,7 @@ impl Machine<'_> {
                         .wgmma_waits(w)
                         .or_else(|| self.object_waits(w, lane))
                         .or_else(|| self.cluster_waits(w, lane))
+                        .or_else(|| self.tensor_waits(w))
                     {
                         Some(text) => text,
                         None => self
