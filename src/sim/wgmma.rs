@@ -114,7 +114,7 @@ impl Machine<'_> {
                 hit = Some((at, "reads"));
             }
         });
-        operands::defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             if let Some(&(_, _, at)) = busy.get(&r) {
                 hit = Some((at, "writes"));
             }
@@ -146,9 +146,8 @@ impl Machine<'_> {
         operands::uses(inst, |r| {
             hit = hit.or(loading.get(&r).map(|at| (*at, "reads")))
         });
-        operands::defs(&inst.op, |r| {
-            hit = hit.or(loading.get(&r).map(|at| (*at, "writes")))
-        });
+        inst.op
+            .defs(&mut |r| hit = hit.or(loading.get(&r).map(|at| (*at, "writes"))));
         let Some((at, verb)) = hit else {
             return Ok(());
         };
@@ -376,7 +375,7 @@ impl Machine<'_> {
                 Op::Mov { .. } => {}
                 op => {
                     let mut writes = false;
-                    operands::defs(op, |d| writes |= d == r);
+                    op.defs(&mut |d| writes |= d == r);
                     if writes {
                         return false;
                     }
