@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Symbol};
 use super::state::{Counter, Known, Open, Registers, Summary, Walk};
-use crate::kernel::{RegId, operands};
+use crate::kernel::RegId;
 
 impl Walk<'_> {
     /// Opens a loop: each register that it writes becomes a symbol.
@@ -36,7 +36,9 @@ impl Walk<'_> {
         let it = &self.flow.loops[l];
         for &b in &self.flow.order[it.first..it.end] {
             for pc in self.blocks.range(b) {
-                operands::defs(&self.kernel.insts[pc as usize].op, |r| written.push(r));
+                self.kernel.insts[pc as usize]
+                    .op
+                    .defs(&mut |r| written.push(r));
             }
         }
         written.sort_unstable();

@@ -9,7 +9,7 @@
 //!
 //! Too many additions may be named so, never too few.
 
-use super::{FloatOp, Kernel, Op, Rnd, Space, operands};
+use super::{FloatOp, Kernel, Op, Rnd, Space};
 
 /// For each instruction, whether it is an addition of what may be such a product.
 pub fn joins(kernel: &Kernel) -> Vec<bool> {
@@ -19,7 +19,7 @@ pub fn joins(kernel: &Kernel) -> Vec<bool> {
         let mut changed = false;
         for inst in &kernel.insts {
             let mut reads = false;
-            operands::op_uses(&inst.op, &mut |r| reads |= product[r.0 as usize]);
+            inst.op.uses(&mut |r| reads |= product[r.0 as usize]);
             let carries = match &inst.op {
                 Op::Float {
                     op: FloatOp::Mul,
@@ -30,7 +30,7 @@ pub fn joins(kernel: &Kernel) -> Vec<bool> {
                 op => reads && passes_on(op),
             };
             if carries {
-                operands::defs(&inst.op, |r| {
+                inst.op.defs(&mut |r| {
                     changed |= !std::mem::replace(&mut product[r.0 as usize], true);
                 });
             }
@@ -55,7 +55,7 @@ pub fn joins(kernel: &Kernel) -> Vec<bool> {
             return false;
         };
         let mut reads = false;
-        operands::op_uses(op, &mut |r| reads |= product[r.0 as usize]);
+        op.uses(&mut |r| reads |= product[r.0 as usize]);
         reads && mods.rnd == Rnd::None
     };
     kernel.insts.iter().map(|inst| sum(&inst.op)).collect()

@@ -13,7 +13,6 @@ use crate::answer::{Site, Verdict};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
 use crate::grid::{Subject, numbers};
-use crate::kernel::effects::effects;
 use crate::kernel::{Fmt, Pc, ScheduleUse};
 use crate::report::Ran;
 use crate::sim::numbers::Memory;
@@ -91,7 +90,7 @@ fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc
     let insts = subject.kernel.insts.iter().enumerate();
     let ran = |i: usize| outcome.executed.get(i).is_none_or(|&n| n > 0);
     insts
-        .filter(|(i, inst)| ran(*i) && effects(&inst.op).schedule == what)
+        .filter(|(i, inst)| ran(*i) && inst.op.effects().schedule == what)
         .map(|(i, _)| Pc(i as u32))
         .collect()
 }

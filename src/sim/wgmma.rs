@@ -114,7 +114,7 @@ impl Machine<'_> {
                 hit = Some((at, "reads"));
             }
         });
-        operands::defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             if let Some(&(_, _, at)) = busy.get(&r) {
                 hit = Some((at, "writes"));
             }
@@ -346,7 +346,7 @@ impl Machine<'_> {
                 Op::Mov { .. } => {}
                 op => {
                     let mut writes = false;
-                    operands::defs(op, |d| writes |= d == r);
+                    op.defs(&mut |d| writes |= d == r);
                     if writes {
                         return false;
                     }
