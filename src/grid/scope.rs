@@ -16,7 +16,7 @@ use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
 use crate::kernel::{Kernel, Op, Space};
-use crate::sim::Outcome;
+use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::Resolved;
 use crate::spec::launch::Selection;
 use crate::term::TermStore;
@@ -40,7 +40,10 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
         let [ended, found] = &first.kernels;
         return match given(ended, &[optimized], found).as_deref() {
             Some([again]) => {
-                let own = Subject { resolved: again, ..optimized };
+                let own = Subject {
+                    resolved: again,
+                    ..optimized
+                };
                 chosen(&[reference, own])
             }
             _ => first,
@@ -61,7 +64,11 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
 /// A defect that some inputs show counts only where one of them is an input on which the reference is defined, and what
 /// that takes is known when the reference has ended. Both sides run at once, since few have such a defect.
 fn given(reference: &Ended, side: &[Subject], found: &Ended) -> Option<Vec<Resolved>> {
-    if found.outcome.defects.is_empty() || reference.outcome.store.premises.is_empty() {
+    let of_data = |u: &Finding<UnknownKind>| {
+        matches!(u.kind, UnknownKind::Undefined | UnknownKind::Undecided)
+    };
+    let is_found = !found.outcome.defects.is_empty() || found.outcome.unknowns.iter().any(of_data);
+    if !is_found || reference.outcome.store.premises.is_empty() {
         return None;
     }
     let mut store = TermStore::new();
@@ -81,7 +88,9 @@ fn where_defined(reference: &Ended, side: &[Subject], found: Ended) -> Ended {
         return found;
     };
     let again = side.iter().zip(&resolved);
-    let again: Vec<Subject> = again.map(|(s, resolved)| Subject { resolved, ..*s }).collect();
+    let again: Vec<Subject> = again
+        .map(|(s, resolved)| Subject { resolved, ..*s })
+        .collect();
     sequence::run(&again)
 }
 

@@ -216,7 +216,8 @@ impl Sweep<'_> {
                 (self.store.sort(t) == Sort::Bits(fmt.bits() as u8)).then_some(())?;
                 let said = self
                     .facts
-                    .float(array)
+                    .numbers_of(array)
+                    .map(|n| n.ends())
                     .filter(|_| own == Some(ElemTy::Float(fmt)));
                 let range = said.map(|(lo, hi)| Range { lo, hi, off: 0.0 }.widened());
                 Some(known(range))

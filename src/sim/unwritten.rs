@@ -130,6 +130,7 @@ impl Machine<'_> {
             if let Some(c) = known {
                 c.defect.count += 1;
                 c.open.count += 1;
+                c.values.push(t);
                 continue;
             }
             let Some(cond) = self.chosen_poison(t) else {
@@ -138,6 +139,7 @@ impl Machine<'_> {
             };
             self.conditionals.push(Conditional {
                 cond,
+                values: vec![t],
                 defect: Finding {
                     kind: DefectKind::UninitializedRead,
                     message: format!("a value that was never written reaches {place}"),
