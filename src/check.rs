@@ -12,8 +12,8 @@ use std::time::Instant;
 use crate::alone::bound;
 use crate::answer::coverage::Looked;
 use crate::answer::{
-    self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
-    WarningKind,
+    self, Assumption, Command, DefectKind, Determinism, ErrorKind, Finding, Outputs, Part, Sides,
+    UnknownKind, Values, WarningKind,
 };
 use crate::bits;
 use crate::certificate::{self, Draft};
@@ -30,6 +30,7 @@ use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::rounding::confirm::{Confirmed, confirm};
 use crate::rounding::measure::measure;
 use crate::rounding::range::range;
+use crate::rounding::schedules::of_pair;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
@@ -170,8 +171,14 @@ struct Simulated {
 
 impl Simulated {
     /// Measures what rounding does to the outputs.
-    fn measure(&mut self, subjects: &[Subject<'_>], shadow: &Shadow, options: &Options) {
-        let rounding = measure(subjects, shadow, (options.rounding, options.seed));
+    fn measure(
+        &mut self,
+        subjects: &[Subject<'_>],
+        (shadow, deterministic): (&Shadow, Sides<Determinism>),
+        options: &Options,
+    ) {
+        let mut rounding = measure(subjects, shadow, (options.rounding, options.seed));
+        rounding.deterministic = deterministic;
         self.found.warnings.extend(warnings(&rounding));
         self.rounding = Some(rounding);
     }
@@ -256,8 +263,10 @@ impl Asked<'_> {
                     simulated.found.add_sites(d.sites);
                     (Some(d.decision), None)
                 } else {
-                    let shadow =
-                        (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
+                    let shadow = (self.options.rounding > 0).then(|| {
+                        let shadow = Shadow::new(&reference, &setup.arrays);
+                        (shadow, of_pair(&subjects, [&reference, &optimized]))
+                    });
                     draft = self
                         .options
                         .certificate
@@ -269,8 +278,8 @@ impl Asked<'_> {
                     if proved && !self.is_sequence() && self.limits.reached().is_none() {
                         simulated.found.warnings.extend(range(&subjects, &stats));
                     }
-                    if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
-                        simulated.measure(&subjects, &shadow, self.options);
+                    if let Some((shadow, bits)) = shadow.filter(|_| d.counterexample.is_none()) {
+                        simulated.measure(&subjects, (&shadow, bits), self.options);
                     }
                     let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
                     (Some(d), tried)

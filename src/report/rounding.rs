@@ -26,6 +26,14 @@ pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
     for o in &r.outputs {
         write_output(out, o)?;
     }
+    for (part, d) in r.deterministic.iter() {
+        write!(
+            out,
+            "  same bits for every schedule of the {}: ",
+            part.name()
+        )?;
+        write_answer(out, d)?;
+    }
     if let Some(why) = &r.left_out {
         writeln!(out, "  measured: {why}")?;
     }
@@ -51,12 +59,12 @@ pub fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
 
 /// Writes whether the bits are the same for every schedule.
 pub fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Result {
-    writeln!(
-        out,
-        "\n{BOLD}deterministic{BOLD:#}: {}: {}",
-        d.answer.name(),
-        d.because
-    )?;
+    write!(out, "\n{BOLD}deterministic{BOLD:#}: ")?;
+    write_answer(out, d)
+}
+
+fn write_answer(out: &mut String, d: &Determinism) -> fmt::Result {
+    writeln!(out, "{}: {}", d.answer.name(), d.because)?;
     for s in d.sites.iter().take(SHOWN) {
         writeln!(out, "  {}", place(s))?;
     }
@@ -229,6 +237,9 @@ pub fn page(r: &Rounding) -> Markup {
                 @if let Some(b) = &e.bound { p.dim { (part.name()) ": " (bound(b)) "." } }
             }
             (plot(o))
+        }
+        @for (part, d) in r.deterministic.iter() {
+            p { "Same bits for every schedule of the " (part.name()) ": " (d.answer.name()) ": " (d.because) "." }
         }
         @if let Some(why) = &r.left_out { p.dim { "Measured: " (why) "." } }
     }

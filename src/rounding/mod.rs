@@ -6,6 +6,7 @@
 
 mod bound;
 pub(crate) mod confirm;
+mod enclosure;
 mod execute;
 mod limits;
 pub(crate) mod measure;

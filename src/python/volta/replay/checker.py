@@ -80,6 +80,7 @@ class Inputs:
         self.known: dict[tuple[int, int], tuple[int, Any]] = {}
         self.changed = elsewhere[0] if elsewhere else None
         self.other_integers = elsewhere is not None and elsewhere[1]
+        self.may_wrap = all(a["kind"] != "no-wrap" for a in certificate["assumptions"])
         self.given: dict[tuple[int, int], tuple[str, int]] = {}
         self.types = [a["type"] for a in self.arrays]
         for values in sample["inputs"]:
@@ -132,7 +133,8 @@ class Inputs:
         if kind not in WIDTHS:
             width = 8 * _size(kind)
             if self.other_integers and array not in self.facts:
-                bits = self.rng.choice((self.rng.getrandbits(width), self.rng.randrange(8), -1, 1 << (width - 1)))
+                wide = (self.rng.getrandbits(width), 1 << (width - 1)) if self.may_wrap else ()
+                bits = self.rng.choice((*wide, self.rng.randrange(8), -1))
             if bits is None and array in self.facts:
                 f = self.facts[array]
                 if f["distinct"] or f["sorted"] or f["pow2"]:
