@@ -39,6 +39,9 @@ pub(super) const MAX_CONSTRAINTS: usize = 260;
 pub(super) const MAX_DEGREE: usize = 4;
 pub(super) const MAX_TERMS: usize = 60;
 
+/// Low bits that are followed through loops: an access has 16 bytes, a swizzled row of shared memory 128.
+pub(super) const MAX_ZEROS: u8 = 7;
+
 /// Clauses that the solver learns about one question, and gates of it are those of the Boolean back end.
 pub(super) const MAX_LEARNT: u64 = 6_000;
 

@@ -165,6 +165,7 @@ impl Prover<'_, '_> {
         });
         let literals: Vec<Id> = conditions
             .iter()
+            .chain(&self.always)
             .flat_map(|c| self.w.e.literals(*c))
             .collect();
         let always = self.always.clone();
@@ -187,7 +188,7 @@ impl Prover<'_, '_> {
     pub(super) fn never(&mut self, conditions: &[Id]) -> Result<(), Option<Model>> {
         let mut all = conditions.to_vec();
         all.extend(self.implications(conditions));
-        all.extend(&self.always);
+        all.extend(&self.w.plain);
         match together(&self.w.e, &all, true, self.subject.limits) {
             Holds::Never => Ok(()),
             Holds::Perhaps(model) => Err(model),

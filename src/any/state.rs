@@ -155,13 +155,17 @@ pub(super) struct Walk<'a> {
     /// Registers of a loop whose symbol has the level of a thread, or is no offset.
     pub raised: FxHashMap<usize, FxHashSet<RegId>>,
     pub scattered: FxHashMap<usize, FxHashSet<RegId>>,
+    /// Low bits that are still zero at the header, of registers that an iteration gives fewer of than they began with.
+    pub loosened: FxHashMap<usize, FxHashMap<RegId, u8>>,
     pub sizes: Sizes,
     pub scalars: FxHashMap<(u32, u32), Id>,
     /// Arrays that the launch writes.
     pub written: FxHashSet<u32>,
     pub rounds: usize,
-    /// Conditions that hold of every launch.
+    /// Conditions that hold of every launch, and those of them that gates are given: a product of sizes is for whole
+    /// numbers alone.
     pub always: Vec<Id>,
+    pub plain: Vec<Id>,
     pub limits: Option<Limits>,
 }
 
@@ -200,6 +204,7 @@ impl Sizes {
                 level: Level::Grid,
                 of: None,
                 range: (1, hi.max(1)),
+                zeros: 0,
             }),
         };
         let ntid = [0, 1, 2].map(|i| size(block[i], threads.min(z[i])));
@@ -211,6 +216,7 @@ impl Sizes {
                 level,
                 of: None,
                 range: (0, fixed.map_or(hi, u64::from) - 1),
+                zeros: 0,
             }),
         };
         let tid = [0, 1, 2].map(|i| index(block[i], threads.min(z[i]).max(1), Level::Thread));
@@ -286,11 +292,13 @@ impl<'a> Walk<'a> {
             incoming: FxHashMap::default(),
             raised: FxHashMap::default(),
             scattered: FxHashMap::default(),
+            loosened: FxHashMap::default(),
             sizes,
             scalars: FxHashMap::default(),
             written: FxHashSet::default(),
             rounds: 0,
             always: Vec::new(),
+            plain: Vec::new(),
             limits: None,
         }
     }
@@ -336,7 +344,7 @@ impl<'a> Walk<'a> {
         };
         let not = self.e.not(goal);
         let mut all = vec![given, not];
-        all.extend(&self.always);
+        all.extend(&self.plain);
         let given = self.e.literals(premise);
         for k in &self.out.known {
             if self.e.literals(k.premise).iter().all(|c| given.contains(c)) {
