@@ -5,6 +5,7 @@ mod barrier_rule;
 mod clock_model;
 mod happens_before;
 mod judge;
+mod litmus;
 mod race_rule;
 mod tables;
 mod unnamed_lanes;
