@@ -181,11 +181,14 @@ def _digest(t: torch.Tensor) -> str:
     return f"{head} {hashlib.sha256(data).hexdigest()}"
 
 
-def _mark(t: torch.Tensor, what: str, name: str) -> None:
+def _mark(t: torch.Tensor, what: str, name: str) -> str:
+    """Makes a tensor an input or a parameter; how it was made before."""
     s = bridge.place(t)
+    made = s.state
     # How it was made is the past: what it holds now is what it starts with.
     s.host, s.state, s.used = False, what, False
     s.name = s.name or name
+    return made
 
 
 def _known(task: dict[str, Any], drawn: list[Any]) -> list[Json]:
@@ -265,8 +268,8 @@ def _model(job: Json, channel: Channel) -> Json:
     parameters = []
     if isinstance(model, torch.nn.Module):
         for name, t in [*model.named_parameters(), *model.named_buffers()]:
-            _mark(t, "parameter", name)
-            parameters.append({"name": name, "digest": _digest(t), "tensor": bridge.view(t)})
+            made = _mark(t, "parameter", name)
+            parameters.append({"name": name, "made": made, "digest": _digest(t), "tensor": bridge.view(t)})
     bridge.state.events.clear()
     bridge.state.operations.clear()
     first: Json = {}
