@@ -18,7 +18,7 @@ from typing import Any
 
 from ..arg import Array, View
 from ..kernels import Kernel
-from . import sequence
+from . import sequence, steps
 from .sequence import Unclear
 
 Json = dict[str, Any]
@@ -203,4 +203,12 @@ def named(array: Array) -> Kernel:
 def _alike(out: Bound, p: Json, name: str) -> None:
     number = int(p["tensor"]["storage"])
     if number not in out.inputs:
-        out.inputs[number] = _array(p["tensor"], "in", name)
+        array = _array(p["tensor"], "in", name)
+        out.inputs[number] = _kept(out, array) if p.get("buffer") and array.elements else array
+
+
+def _kept(out: Bound, array: Array) -> Array:
+    """A buffer that a model may move from call to call, as running means are: its own memory, with the reference's contents."""
+    own = replace(array, role="scratch", name=f"{array.name}_own")
+    out.before.append(steps.copy(own, 0, array, 0, array.elements * sequence.width(array.type)))
+    return own

@@ -38,7 +38,7 @@ _DEVICE_FLAG = re.compile(
     r"|--?expt-(relaxed-constexpr|extended-lambda)|--extended-lambda|-?-maxrregcount=?\d*|--?extra-device-vectorization|-default-stream=\w+"
 )
 _SILENT_FLAG = re.compile(
-    r"-lineinfo|--generate-line-info|-g|-G|-w|-W.*|--?ptxas-options=?.*|-Xptxas=?.*|-Xcompiler=?.*|--compiler-options=?.*|-res-usage|--resource-usage|-l.*|-L.*|-I.*"
+    r"-restrict|--restrict|-lineinfo|--generate-line-info|-g|-G|-w|-W.*|--?ptxas-options=?.*|-Xptxas=?.*|-Xcompiler=?.*|--compiler-options=?.*|-res-usage|--resource-usage|-l.*|-L.*|-I.*"
     r"|--?threads=?\d*|-t=?\d*|-m64|-diag-suppress=?.*|-Xcudafe=?.*|-f[a-z-]+|-march=\S+|-mtune=\S+|-dc|--?verbose|-v|-ccbin.*|--keep|--?(suppress|disable).*|-ldflags.*|-rdc=\w+|-O|\d+"
 )
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?(.*?)\{", re.S)
