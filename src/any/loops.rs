@@ -14,8 +14,8 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Symbol};
-use super::state::{Counter, Known, Open, Registers, Summary, Walk};
 use super::limits::MAX_ZEROS;
+use super::state::{Counter, Known, Open, Registers, Summary, Walk};
 use crate::kernel::RegId;
 
 impl Walk<'_> {

@@ -31,7 +31,8 @@ impl Machine<'_> {
             let load = loading.get(&r).copied();
             read.extend(load.filter(|l| !read.contains(l)));
         });
-        inst.op.defs(&mut |r| written = written.or(loading.get(&r).copied()));
+        inst.op
+            .defs(&mut |r| written = written.or(loading.get(&r).copied()));
         let name = &self.kernel.name;
         let without = WITHOUT_WAITS.iter().find(|c| name.starts_with(c.1));
         let sites = |m: &Self, at: Pc, verb: &str| {

@@ -161,9 +161,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::term::Fun;
     use crate::term::eval::{Inputs, Mode, Value, evaluate};
     use crate::term::facts::Facts;
-    use crate::term::Fun;
 
     const ARRAY: ArrayId = ArrayId(0);
 
@@ -175,9 +175,26 @@ mod tests {
 
     #[test]
     fn another_number_is_in_the_range_and_a_fitting_one_stays() {
-        let numbers = [0.0, -0.0, 1.0, -3.5, 1e9, 1e-40, -1e300, f64::MAX, f64::INFINITY, f64::NAN];
+        let numbers = [
+            0.0,
+            -0.0,
+            1.0,
+            -3.5,
+            1e9,
+            1e-40,
+            -1e300,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+        ];
         for fmt in [Fmt::F32, Fmt::F16, Fmt::Bf16, Fmt::F64, Fmt::E4m3] {
-            for ends in [(0.0, 1.0), (-1.5, 2.0), (3.0, 3.0), (0.1, 0.1), (-1e300, 1e300)] {
+            for ends in [
+                (0.0, 1.0),
+                (-1.5, 2.0),
+                (3.0, 3.0),
+                (0.1, 0.1),
+                (-1e300, 1e300),
+            ] {
                 let n = Numbers::new(ARRAY, fmt, ends).expect("a format with numbers");
                 for v in numbers {
                     assert!(n.allows(n.near(v)), "{v} in {ends:?}");
@@ -194,7 +211,13 @@ mod tests {
     /// lies within its bounds.
     #[test]
     fn what_is_made_with_facts_is_what_is_made_without() {
-        let ranges = [(0.0, 1.0), (-1.5, 2.0), (0.5, 4.0), (-3.0, -0.25), (2.0, 2.0)];
+        let ranges = [
+            (0.0, 1.0),
+            (-1.5, 2.0),
+            (0.5, 4.0),
+            (-3.0, -0.25),
+            (2.0, 2.0),
+        ];
         for ends in ranges {
             let built = |s: &mut TermStore| -> Vec<TermId> {
                 let [x, y] = [0, 4].map(|off| s.elem(ARRAY, Fmt::F32, off));
@@ -203,7 +226,11 @@ mod tests {
                     numbers.push(s.integer(c));
                 }
                 let (sum, product, square) = (s.add(x, y), s.mul(x, y), s.mul(x, x));
-                let (root, size, power) = (s.fun(Fun::Sqrt, square), s.fun(Fun::Abs, x), s.fun(Fun::Exp2, y));
+                let (root, size, power) = (
+                    s.fun(Fun::Sqrt, square),
+                    s.fun(Fun::Abs, x),
+                    s.fun(Fun::Exp2, y),
+                );
                 let two = s.integer(2);
                 let (most, least) = (s.max(x, two), s.min(y, two));
                 numbers.extend([sum, product, square, root, size, power, most, least]);
