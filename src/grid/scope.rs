@@ -8,7 +8,7 @@
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
-use super::prepared::Runs;
+use super::prepared::{Runs, is_numbered};
 use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
@@ -36,7 +36,11 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
     }
     let [a, b] = sides;
     let reference = || prepared.map_or_else(|| sequence::run(a), |runs| runs.run(a));
-    let (a, b) = rayon::join(reference, || sequence::run(b));
+    let optimized = || match prepared {
+        Some(runs) if b.iter().all(is_numbered) => runs.run(b),
+        Some(_) | None => sequence::run(b),
+    };
+    let (a, b) = rayon::join(reference, optimized);
     let kernels = [a, b];
     let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
     Scope { kernels, coverage }
