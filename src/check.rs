@@ -34,7 +34,7 @@ use crate::rounding::schedules::of_pair;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{Arrays, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::{cases, trial};
 
@@ -48,6 +48,25 @@ pub fn check_prepared(
     layers: Layers,
     files: &Files,
     prepared: Option<&Runs>,
+) -> Result<Report, Failure> {
+    check_among(layers, files, prepared, None)
+}
+
+/// Which two of some kernels a pair is, each of which is run once for all pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct Among {
+    /// Their numbers.
+    pub pair: [u32; 2],
+    /// How many kernels there are.
+    pub of: u32,
+}
+
+/// The same of two of several kernels that are compared by their bits.
+pub fn check_among(
+    layers: Layers,
+    files: &Files,
+    prepared: Option<&Runs>,
+    among: Option<Among>,
 ) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
@@ -95,7 +114,12 @@ pub fn check_prepared(
         }
         one_launch_each(&specs, "--bits")?;
         for (i, k) in setup.kernels.iter_mut().enumerate() {
-            k.launch.words = Some(if same { 0 } else { i as u32 });
+            let pair = among.map_or([0, 1], |a| a.pair);
+            k.launch.words = Some(Numbered {
+                code: if same { pair[0].min(pair[1]) } else { pair[i] },
+                run: among.map(|a| a.pair[i]),
+                of: among.map_or(2, |a| a.of),
+            });
         }
     }
     let asked = Asked {

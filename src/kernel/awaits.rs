@@ -343,7 +343,8 @@ fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>)
     out
 }
 
-fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
+/// The instructions that may come after one.
+pub(super) fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
     match next(kernel, pc) {
         Next::Fall => vec![pc.0 + 1],
         Next::Jump { target, fall } => {

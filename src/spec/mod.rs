@@ -67,8 +67,8 @@ pub struct Launch {
     pub numbers: bool,
     /// On numbers: an instruction whose results are rounded up or down at random, with the seed of it.
     pub wobbling: Option<(crate::kernel::Pc, u64)>,
-    /// Floats are words, of which the same bits are asked; the value tells the code of the pair's kernels apart.
-    pub words: Option<u32>,
+    /// Floats are words, of which the same bits are asked.
+    pub words: Option<Numbered>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
     /// `%cluster_nctaid`.
@@ -204,6 +204,17 @@ pub struct Array {
     pub only: Option<Arc<[Part]>>,
     /// Launches hand it on to each other, so that a `scratch:` array holds what one of them put there, and nothing before.
     pub handed_on: bool,
+}
+
+/// Which of several runs by words a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Tells the code of the kernels apart: runs of one kernel have one number.
+    pub code: u32,
+    /// Tells the runs apart, where each is compared with several others; else their sides do.
+    pub run: Option<u32>,
+    /// How many kernels there are.
+    pub of: u32,
 }
 
 impl Array {
