@@ -8,13 +8,9 @@
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
-<<<<<<< HEAD
 use std::sync::Arc;
 
-use super::prepared::Runs;
-=======
 use super::prepared::{Runs, is_numbered};
->>>>>>> 51d942f7592e7ac76ee22951e20adb723e9ec8a5
 use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
@@ -55,18 +51,13 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
     }
     let [a, b] = sides;
     let reference = || prepared.map_or_else(|| sequence::run(a), |runs| runs.run(a));
-<<<<<<< HEAD
-    let (reference, optimized) = rayon::join(reference, || sequence::run(b));
-    let optimized = where_defined(&reference, b, optimized);
-    let kernels = [reference, optimized];
-=======
     let optimized = || match prepared {
         Some(runs) if b.iter().all(is_numbered) => runs.run(b),
         Some(_) | None => sequence::run(b),
     };
-    let (a, b) = rayon::join(reference, optimized);
-    let kernels = [a, b];
->>>>>>> 51d942f7592e7ac76ee22951e20adb723e9ec8a5
+    let (reference, optimized) = rayon::join(reference, optimized);
+    let optimized = where_defined(&reference, b, optimized);
+    let kernels = [reference, optimized];
     let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
     Scope { kernels, coverage }
 }

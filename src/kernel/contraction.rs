@@ -12,45 +12,9 @@
 //! a shuffle from the own lane), memory of the thread's own, and all other memory between two synchronisations, where a
 //! compiler knows what it stored. Too many additions may be named so, never too few.
 
-<<<<<<< HEAD
-use super::{FloatOp, Kernel, Op, Rnd, Space};
-
-/// For each instruction, whether it is an addition of what may be such a product.
-pub fn joins(kernel: &Kernel) -> Vec<bool> {
-    let mut product = vec![false; kernel.reg_width.len()];
-    let mut local = false;
-    loop {
-        let mut changed = false;
-        for inst in &kernel.insts {
-            let mut reads = false;
-            inst.op.uses(&mut |r| reads |= product[r.0 as usize]);
-            let carries = match &inst.op {
-                Op::Float {
-                    op: FloatOp::Mul,
-                    mods,
-                    ..
-                } => mods.rnd == Rnd::None,
-                Op::Ld { access, .. } => local && is_own(access.space),
-                op => reads && passes_on(op),
-            };
-            if carries {
-                inst.op.defs(&mut |r| {
-                    changed |= !std::mem::replace(&mut product[r.0 as usize], true);
-                });
-            }
-            if let Op::St { access, .. } = &inst.op
-                && reads
-                && is_own(access.space)
-            {
-                changed |= !std::mem::replace(&mut local, true);
-            }
-        }
-        if !changed {
-            break;
-=======
 use super::awaits::successors;
-use super::effects::{Orders, Results, effects};
-use super::{FloatOp, Fmt, Kernel, Op, Pc, Rnd, Space, operands};
+use super::effects::{Orders, Results};
+use super::{FloatOp, Fmt, Kernel, Op, Pc, Rnd, Space};
 
 /// For each instruction, whether it is an addition of what may be such a product.
 pub fn joins(kernel: &Kernel) -> Vec<bool> {
@@ -64,7 +28,6 @@ pub fn joins(kernel: &Kernel) -> Vec<bool> {
         held.changed = false;
         for i in 0..kernel.insts.len() {
             held.pass(kernel, Pc(i as u32));
->>>>>>> 51d942f7592e7ac76ee22951e20adb723e9ec8a5
         }
     }
     let sum = |op: &Op| {
@@ -75,13 +38,7 @@ pub fn joins(kernel: &Kernel) -> Vec<bool> {
         else {
             return false;
         };
-<<<<<<< HEAD
-        let mut reads = false;
-        op.uses(&mut |r| reads |= product[r.0 as usize]);
-        reads && mods.rnd == Rnd::None
-=======
         held.reads(op) && is_free(op)
->>>>>>> 51d942f7592e7ac76ee22951e20adb723e9ec8a5
     };
     kernel.insts.iter().map(|inst| sum(&inst.op)).collect()
 }

@@ -25,7 +25,7 @@ use crate::grid::{Subject, scope};
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::number;
 use crate::sim::Outcome;
-use crate::spec::{Arrays, ElemTy, Resolved};
+use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
@@ -50,7 +50,11 @@ pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bound>> 
         .enumerate()
         .map(|(i, s)| {
             let mut resolved = s.resolved.clone();
-            resolved.launch.words = Some(i as u32);
+            resolved.launch.words = Some(Numbered {
+                code: i as u32,
+                run: None,
+                of: subjects.len() as u32,
+            });
             resolved
         })
         .collect();
