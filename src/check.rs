@@ -36,7 +36,7 @@ use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{Arrays, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
-use crate::{cases, trial};
+use crate::{cases, sass, trial};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -122,8 +122,14 @@ pub fn check_among(
             });
         }
     }
+    let built = options.sass.as_ref().map(|target| {
+        let both = lowered.iter().zip(&setup.kernels);
+        let numbered = both.filter_map(|(l, k)| Some((&l.kernel, k.launch.words?)));
+        sass::pair(&numbered.collect::<Vec<_>>(), target.as_deref())
+    });
     let asked = Asked {
         formula: formula.as_ref(),
+        built,
         specs: &specs,
         lowered: &lowered,
         options: &options,
@@ -174,6 +180,8 @@ struct Asked<'a> {
     times: (Instant, Instant),
     /// Where references are kept that were run.
     prepared: Option<&'a Runs>,
+    /// What the assembler made of the kernels, if that was asked.
+    built: Option<sass::Pair>,
 }
 
 /// A pair that was run, with what is left to be decided of it.
@@ -331,6 +339,9 @@ impl Asked<'_> {
         }
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
         let mut report = self.report(setup, simulated, decision, refuted);
+        if let Some(built) = &self.built {
+            built.tell(&mut report);
+        }
         if self.options.certificate {
             let kernels: Vec<&Kernel> = self.lowered.iter().map(|l| &l.kernel).collect();
             report.certificate = Some(certificate::of(draft, &report, setup, &kernels));
@@ -369,6 +380,7 @@ impl Asked<'_> {
             arrays: &setup.arrays,
             options,
             contracts_alike: self.options.contracts_alike,
+            settled: self.built.as_ref().map(|b| &b.settled),
         };
         bits::decide(runs, &pair)
     }

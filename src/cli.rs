@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use crate::number_args::NumberArgs;
-use crate::several::{ClassesArgs, RowsArgs};
+use crate::several::{BitsArgs, ClassesArgs, RowsArgs};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -223,9 +223,8 @@ pub struct CheckArgs {
     /// What the kernel should compute, e.g. 'y[i] = 2*x[i]', or @FILE: the reference instead of a kernel.
     #[arg(long, value_name = "TEXT|@FILE")]
     pub formula: Option<String>,
-    /// Compare bits: equivalent if both kernels write the same ones, by the same operations.
-    #[arg(long, conflicts_with = "formula")]
-    pub bits: bool,
+    #[command(flatten)]
+    pub same: BitsArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -659,7 +658,8 @@ impl CheckArgs {
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),
-            bits: self.bits.then_some(true),
+            bits: self.same.bits.then_some(true),
+            sass: self.same.sass.clone(),
             rounding: self.numbers.rounding,
             certificate: self.numbers.certificate.is_some().then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?

@@ -97,6 +97,7 @@ pub mod report;
 mod rounding;
 pub mod rows;
 pub mod run;
+pub mod sass;
 pub mod serve;
 pub mod sim;
 pub mod slack;

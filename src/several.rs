@@ -8,6 +8,17 @@ use volta::spec::manifest::{Settings, Side};
 
 use crate::cli::{BindArgs, LaunchArgs, OutputArgs, settings};
 
+/// How bits are compared.
+#[derive(Debug, Args)]
+pub struct BitsArgs {
+    /// Compare bits: equivalent if both kernels write the same ones, by the same operations.
+    #[arg(long, conflicts_with = "formula")]
+    pub bits: bool,
+    /// Build both kernels with ptxas, for the target named or their own, and read there which products and sums it joins.
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true, requires = "bits")]
+    pub sass: Option<Option<String>>,
+}
+
 /// `volta classes`.
 #[derive(Debug, Args)]
 pub struct ClassesArgs {

@@ -25,6 +25,19 @@ impl Class {
     }
 }
 
+/// What the assembler joins in the code that it builds of both kernels.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Sass {
+    /// The assembler.
+    pub tool: String,
+    /// What it builds for.
+    pub target: String,
+    /// Products and sums that are one operation there.
+    pub contracted: u64,
+    /// The sums.
+    pub pairs: Vec<Site>,
+}
+
 /// The two rows of a counterexample.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Rows {

@@ -25,7 +25,7 @@ pub mod schema;
 pub mod slack;
 pub mod verdict;
 
-pub use bits::{Class, RowLaunch, Rows};
+pub use bits::{Class, RowLaunch, Rows, Sass};
 pub use certificate::CertificateMade;
 pub use compare::{
     Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
@@ -113,6 +113,9 @@ pub struct Report {
     /// Of `classes`: the kernels by what bits they leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<Class>>,
+    /// Of a `check` of bits: what the assembler joins, where that was asked for and could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sass: Option<Sass>,
     /// What is wrong.
     pub defects: Vec<Finding<DefectKind>>,
     /// What the user should know.

@@ -14,6 +14,7 @@
 //! Not claimed: anything of terms over the reals, which no run by words leaves.
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::sass::{Made, Settled};
 use crate::term::rebuild::copy;
 use crate::term::word::{Does, Operation};
 use crate::term::{Sort, Term, TermId, TermStore};
@@ -51,6 +52,8 @@ pub struct Canon {
     pub identities: Identities,
     /// Taken for granted: what a compiler may join it joins everywhere or nowhere.
     pub contracts_alike: bool,
+    /// What a compiler joined, where that is known.
+    pub settled: Settled,
     /// True once an addition was met that a compiler may join with a product.
     pub has_places: bool,
     /// True once a term over the reals was met.
@@ -97,6 +100,54 @@ impl Canon {
         images
     }
 
+    /// A sum that was joined with the one product below it.
+    fn fused(&mut self, from: &TermStore, t: TermId, images: &Images) -> Option<TermId> {
+        let word = from.as_word(t)?;
+        let sum = word.operation(from);
+        let mut operands = word.operands();
+        let (a, b) = (operands.next()?, operands.next()?);
+        let free = [a, b].map(|c| images.free[c.0 as usize]);
+        let (mut product, rest) = match free {
+            [true, false] => (a, b),
+            [false, true] => (b, a),
+            [true, true] | [false, false] => return None,
+        };
+        let plain = FloatMods::default();
+        let formats = (sum.fmt, sum.fmt);
+        let negation = Operation::new(Does::Float(FloatOp::Neg), formats, plain);
+        let minus = sum.does == Does::Float(FloatOp::Sub);
+        let (mut negated, rest_negated) = (minus && product == b, minus && product == a);
+        // Children are older than their parents, so that this ends.
+        while let Some(word) = from
+            .as_word(product)
+            .filter(|w| w.operation(from) == negation)
+        {
+            product = word.operands().next()?;
+            negated = !negated;
+        }
+        let word = from.as_word(product)?;
+        let of = word.operation(from);
+        let same = of.mods == sum.mods && (of.fmt, of.src) == formats && sum.mods.rnd == Rnd::None;
+        if of.does != Does::Float(FloatOp::Mul) || !same {
+            return None;
+        }
+        let mut list: Vec<TermId> = word.operands().chain([rest]).collect();
+        for t in &mut list {
+            *t = images.get(*t, Reader::Float);
+        }
+        for (i, _) in [(0, negated), (2, rest_negated)].iter().filter(|n| n.1) {
+            list[*i] = self
+                .identities
+                .simplest(&mut self.store, negation, vec![list[*i]]);
+        }
+        let mods = FloatMods {
+            rnd: Rnd::Rn,
+            ..sum.mods
+        };
+        let fma = Operation::new(Does::Float(FloatOp::Fma), formats, mods);
+        Some(self.identities.simplest(&mut self.store, fma, list))
+    }
+
     /// An operand that may be joined, which is not the same as one that is not, though both are one number.
     fn free(&mut self, fmt: Fmt, t: TermId) -> TermId {
         let plain = FloatMods::default();
@@ -121,6 +172,16 @@ impl Canon {
         match (from.get(t), reader) {
             (Term::Word(word), _) => {
                 let mut operation = word.operation(from);
+                let settled = self.settled.get(&operation.place).copied();
+                if settled == Some(Made::Apart) {
+                    operation.place = 0;
+                }
+                if settled == Some(Made::Joined)
+                    && reader == Reader::Float
+                    && let Some(t) = self.fused(from, t, images)
+                {
+                    return t;
+                }
                 let may_join = operation.place != 0;
                 if may_join && self.contracts_alike {
                     operation.place = ALIKE;

@@ -107,7 +107,7 @@ pub const IDENTITIES: [Identity; 16] = [
     },
     Identity {
         name: "two summands onto zero",
-        because: "(0 + a) + b and (0 + b) + a are +0 where both are zeros, and else a + b, flushed alike",
+        because: "(0 + a) + b, (0 + b) + a and (0 + a) + (0 + b) are +0 where both are zeros, and else a + b, flushed alike",
         rule: sums::onto_zero,
     },
     Identity {

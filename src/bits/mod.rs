@@ -28,6 +28,7 @@ use crate::explain::{
     text,
 };
 use crate::kernel::Kernel;
+use crate::sass::Settled;
 use crate::sim::{Clean, Side, UnknownKind};
 use crate::spec::{Arrays, ElemTy};
 use crate::term::show::Bounds;
@@ -51,6 +52,8 @@ pub struct Pair<'a> {
     pub options: &'a decide::Options,
     /// What a compiler may join it joins everywhere or nowhere.
     pub contracts_alike: bool,
+    /// What a compiler joined, where that is known.
+    pub settled: Option<&'a Settled>,
 }
 
 /// The answer, and the places where elements that stay open differ first.
@@ -94,6 +97,7 @@ pub fn decide(runs: [Clean; 2], pair: &Pair<'_>) -> Decided {
         .collect();
     let mut canon = Canon {
         contracts_alike: pair.contracts_alike,
+        settled: pair.settled.cloned().unwrap_or_default(),
         ..Canon::default()
     };
     let images = images(&mut canon, &runs, &elements, &readers);
@@ -390,6 +394,7 @@ impl Compared<'_> {
     fn is_alike(&self, open: &[usize]) -> bool {
         let mut canon = Canon {
             contracts_alike: true,
+            settled: self.pair.settled.cloned().unwrap_or_default(),
             ..Canon::default()
         };
         let elements: Vec<Element> = open.iter().map(|&i| self.elements[i]).collect();

@@ -135,6 +135,7 @@ pub fn begin(command: answer::Command, sides: Vec<Described>, options: &Options)
         counterexample: None,
         slack: None,
         classes: None,
+        sass: None,
         sizes: Default::default(),
         instances: Vec::new(),
         outputs: Outputs::Compared(Vec::new()),

@@ -213,6 +213,7 @@ impl Compared<'_> {
                         arrays: &names.arrays,
                         options: &deciding,
                         contracts_alike: self.options.contracts_alike,
+                        settled: None,
                     };
                     let decided = bits::decide([a, b], &pair);
                     (decided.decision, decided.sites)

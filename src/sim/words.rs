@@ -67,7 +67,7 @@ impl Words {
         Operation {
             device: if own { self.device } else { 0 },
             place: match joined {
-                true => 1 + pc.0 * self.number.of + self.number.code,
+                true => self.number.place(pc),
                 false => 0,
             },
             ..operation

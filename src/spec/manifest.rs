@@ -110,6 +110,9 @@ pub struct Settings {
     pub probabilistic: Option<bool>,
     /// Compare bits.
     pub bits: Option<bool>,
+    /// Read from built code what the assembler joins; for a target, if one is named. No manifest says so.
+    #[serde(skip)]
+    pub sass: Option<Option<String>>,
     /// Say which synchronising operations a race needs.
     pub slack: Option<bool>,
     /// Report differences of precision.
@@ -337,6 +340,8 @@ pub struct Options {
     pub probabilistic: bool,
     /// What is compared are bits.
     pub bits: bool,
+    /// What the assembler joins is read from the code that it builds, for this target if one is named.
+    pub sass: Option<Option<String>>,
     /// Which synchronising operations are needed is asked too.
     pub slack: bool,
     /// What a compiler may join it joins everywhere or nowhere.
@@ -368,6 +373,7 @@ impl Default for Options {
             exact_constants: false,
             probabilistic: false,
             bits: false,
+            sass: None,
             slack: false,
             contracts_alike: false,
             precision: false,
@@ -409,6 +415,7 @@ impl Layers<'_> {
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
             out.bits = layer.bits.unwrap_or(out.bits);
+            out.sass = layer.sass.clone().or(out.sass);
             out.slack = layer.slack.unwrap_or(out.slack);
             out.contracts_alike |= layer.assume.iter().any(|a| a.trim() == CONTRACTS_ALIKE);
             out.rounding = layer.rounding.unwrap_or(out.rounding);

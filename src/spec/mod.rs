@@ -217,6 +217,13 @@ pub struct Numbered {
     pub of: u32,
 }
 
+impl Numbered {
+    /// The number of an instruction, which no other of the kernels has, and is not 0.
+    pub fn place(self, pc: crate::kernel::Pc) -> u32 {
+        1 + pc.0 * self.of + self.code
+    }
+}
+
 impl Array {
     /// True if nothing is in it before the first launch: reading it is an uninitialised read.
     pub fn begins_unset(&self) -> bool {

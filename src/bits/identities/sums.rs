@@ -122,7 +122,9 @@ pub(super) fn onto_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Op
     let (a, b) = match (summand(k, o, s), summand(k, o, t)) {
         (Some(a), None) => (a, t),
         (None, Some(a)) => (a, s),
-        (None, None) | (Some(_), Some(_)) => return None,
+        // Onto what is never -0 a zero of either sign is nothing.
+        (Some(a), Some(b)) => (a.max(b), a.min(b)),
+        (None, None) => return None,
     };
     // A zero of b is +0, so that the one below changes nothing.
     if is_plain(o, Rnd::Rn) && k.is_never_minus_zero(o, b) {
