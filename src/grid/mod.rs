@@ -125,7 +125,12 @@ impl Subject<'_> {
     /// The CTAs of these ranks, which ascend, as runs: the first rank of those that run together.
     pub(crate) fn runs(&self, ranks: &[u64]) -> Vec<u64> {
         let launch = &self.resolved.launch;
-        let leaders: BTreeSet<u64> = ranks.iter().map(|r| launch.leader(*r)).collect();
+        let cancels = self.kernel.cancels_launches();
+        let run = |r: &u64| match cancels {
+            true => launch.taker(*r),
+            false => launch.leader(*r),
+        };
+        let leaders: BTreeSet<u64> = ranks.iter().map(run).collect();
         leaders.into_iter().collect()
     }
 

@@ -24,6 +24,24 @@ impl Machine<'_> {
                 return self.cluster_barrier(w, exec, pc, op);
             }
             ClusterOp::Store(op) => self.remote_store(w, exec, pc, op)?,
+            ClusterOp::Cancel { .. } => self.cancel_launch(w, exec, pc, op)?,
+            ClusterOp::IsCancelled { dst, from } => {
+                for lane in lanes(exec) {
+                    let response = self.response(w, lane, pc, *from)?;
+                    let v = Val::Conc(u64::from(response.first.is_some()));
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            ClusterOp::FirstCta {
+                dst,
+                from,
+                dimension,
+            } => {
+                for lane in lanes(exec) {
+                    let v = self.first_cancelled((w, lane, pc), *from, *dimension)?;
+                    self.set(w, *dst, lane, v);
+                }
+            }
             ClusterOp::Map { dst, from, rank } => {
                 for lane in lanes(exec) {
                     let (at, p) = self.shared_number(w, lane, pc, *from)?;
