@@ -10,6 +10,9 @@ use super::super::value::Val;
 use super::super::warp::lanes;
 use super::{SLOT_BITS, split};
 
+/// Ranks below this one stand in an address; no cluster has more CTAs.
+const FEW: u32 = 1 << (31 - SLOT_BITS);
+
 impl Machine<'_> {
     /// An operation among the CTAs of a cluster.
     pub fn cluster_op(
@@ -116,7 +119,9 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
         };
-        if self.team.peer(w, rank).is_none() {
+        // An address in a CTA that the cluster has not is wrong only where it is used: lanes that do not use theirs map
+        // to such ranks.
+        if rank >= FEW {
             let size = self.team.size();
             let site = self.site(pc, w, 1 << lane, format!("names the CTA of rank {rank}"));
             self.defect(DefectKind::OutOfBounds, vec![site], || {
