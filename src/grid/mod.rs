@@ -125,13 +125,24 @@ impl Subject<'_> {
     /// The CTAs of these ranks, which ascend, as runs: the first rank of those that run together.
     pub(crate) fn runs(&self, ranks: &[u64]) -> Vec<u64> {
         let launch = &self.resolved.launch;
-        let leaders: BTreeSet<u64> = ranks.iter().map(|r| launch.leader(*r)).collect();
+        let cancels = self.kernel.cancels_launches();
+        let run = |r: &u64| match cancels {
+            true => launch.taker(*r),
+            false => launch.leader(*r),
+        };
+        let leaders: BTreeSet<u64> = ranks.iter().map(run).collect();
         leaders.into_iter().collect()
     }
 
-    /// The CTAs that run together with that of a rank.
+    /// The CTAs that run together with that of a rank, and those whose launch they cancel to do their work.
     fn team(&self, rank: u64) -> Vec<[u32; 3]> {
-        self.resolved.launch.with_cta(rank).team()
+        let launch = &self.resolved.launch;
+        let mut team = launch.with_cta(rank).team();
+        if self.kernel.cancels_launches() {
+            let taken = |r: &u64| launch.taker(*r) == rank && launch.leader(*r) != rank;
+            team.extend((0..launch.ctas()).filter(taken).map(|r| self.cta(r)));
+        }
+        team
     }
 
     fn late(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Operations among the CTAs of a cluster.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.9.23 (`mapa`), 9.7.9.24 (`getctarank`) and 9.7.13.3 (`barrier.cluster`).
+//! Source: PTX ISA 9.0, sections 9.7.9.23 (`mapa`), 9.7.9.24 (`getctarank`), 9.7.13.3 (`barrier.cluster`), 9.7.13.17 and
+//! 9.7.13.18 (`clusterlaunchcontrol`).
 
 use super::{Addr, AtomOp, NumTy, RegId, Space, Src};
 
@@ -54,6 +55,33 @@ pub enum ClusterOp {
         /// An address of shared memory.
         from: Src,
     },
+    /// `clusterlaunchcontrol.try_cancel`.
+    Cancel {
+        /// State space of both addresses.
+        space: Space,
+        /// Where the response goes.
+        to: Addr,
+        /// The mbarrier.
+        object: Addr,
+        /// Every CTA of the cluster gets the response.
+        all: bool,
+    },
+    /// `clusterlaunchcontrol.query_cancel.is_canceled`, of the lower half of a response.
+    IsCancelled {
+        /// The predicate.
+        dst: RegId,
+        /// The response.
+        from: Src,
+    },
+    /// `clusterlaunchcontrol.query_cancel.get_first_ctaid`, of the lower half of a response.
+    FirstCta {
+        /// The index.
+        dst: RegId,
+        /// The response.
+        from: Src,
+        /// Of which dimension.
+        dimension: u8,
+    },
 }
 
 impl ClusterOp {
@@ -66,6 +94,10 @@ impl ClusterOp {
             ClusterOp::Store(op) if op.reduce.is_some() => "red.async",
             ClusterOp::Store(_) => "st.async",
             ClusterOp::Rank { .. } => "getctarank",
+            ClusterOp::Cancel { .. } => "clusterlaunchcontrol.try_cancel",
+            ClusterOp::IsCancelled { .. } | ClusterOp::FirstCta { .. } => {
+                "clusterlaunchcontrol.query_cancel"
+            }
         }
     }
 
@@ -82,15 +114,27 @@ impl ClusterOp {
                 f(&op.object.base);
                 op.srcs.iter().for_each(f);
             }
-            ClusterOp::Rank { from, .. } => f(from),
+            ClusterOp::Rank { from, .. }
+            | ClusterOp::IsCancelled { from, .. }
+            | ClusterOp::FirstCta { from, .. } => f(from),
+            ClusterOp::Cancel { to, object, .. } => {
+                f(&to.base);
+                f(&object.base);
+            }
         }
     }
 
     /// The register that it writes.
     pub fn def(&self) -> Option<RegId> {
         match self {
-            ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } | ClusterOp::Store(_) => None,
-            ClusterOp::Map { dst, .. } | ClusterOp::Rank { dst, .. } => Some(*dst),
+            ClusterOp::Arrive { .. }
+            | ClusterOp::Wait { .. }
+            | ClusterOp::Store(_)
+            | ClusterOp::Cancel { .. } => None,
+            ClusterOp::Map { dst, .. }
+            | ClusterOp::Rank { dst, .. }
+            | ClusterOp::IsCancelled { dst, .. }
+            | ClusterOp::FirstCta { dst, .. } => Some(*dst),
         }
     }
 
@@ -98,7 +142,12 @@ impl ClusterOp {
     pub fn is_aligned(&self) -> bool {
         match self {
             ClusterOp::Arrive { aligned, .. } | ClusterOp::Wait { aligned } => *aligned,
-            ClusterOp::Map { .. } | ClusterOp::Rank { .. } | ClusterOp::Store(_) => false,
+            ClusterOp::Map { .. }
+            | ClusterOp::Rank { .. }
+            | ClusterOp::Store(_)
+            | ClusterOp::Cancel { .. }
+            | ClusterOp::IsCancelled { .. }
+            | ClusterOp::FirstCta { .. } => false,
         }
     }
 
@@ -106,7 +155,12 @@ impl ClusterOp {
     pub fn gathers(&self) -> bool {
         match self {
             ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } => true,
-            ClusterOp::Map { .. } | ClusterOp::Rank { .. } | ClusterOp::Store(_) => false,
+            ClusterOp::Map { .. }
+            | ClusterOp::Rank { .. }
+            | ClusterOp::Store(_)
+            | ClusterOp::Cancel { .. }
+            | ClusterOp::IsCancelled { .. }
+            | ClusterOp::FirstCta { .. } => false,
         }
     }
 }

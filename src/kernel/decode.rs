@@ -157,7 +157,9 @@ impl Lowerer<'_> {
             | O::Mapa
             | O::Getctarank
             | O::StAsync
-            | O::RedAsync => self.decode_cluster(sig),
+            | O::RedAsync
+            | O::ClusterlaunchcontrolTryCancel
+            | O::ClusterlaunchcontrolQueryCancel => self.decode_cluster(sig),
             O::Setmaxnreg => self.decode_registers(sig),
             O::FenceMbarrierInit => self.emit_async(super::AsyncOp::InitFence),
             // No effect on any value or order.

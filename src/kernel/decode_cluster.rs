@@ -1,6 +1,6 @@
 //! Decoder of the operations among the CTAs of a cluster.
 //!
-//! Source: PTX ISA 9.0, sections 9.7.9.12, 9.7.9.23, 9.7.9.24, 9.7.13.3 and 9.7.13.7.
+//! Source: PTX ISA 9.0, sections 9.7.9.12, 9.7.9.23, 9.7.9.24, 9.7.13.3, 9.7.13.7, 9.7.13.17 and 9.7.13.18.
 
 use super::cluster_op::{ClusterOp, RemoteStore};
 use super::decode_bulk::REDUCTIONS;
@@ -8,7 +8,7 @@ use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
 use super::{AsyncOp, Space, Src};
-use crate::ptx::{Mod, Op as Opcode, Type};
+use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
 
 impl Lowerer<'_> {
     fn emit_cluster(&mut self, op: ClusterOp) -> Decoded<()> {
@@ -43,6 +43,25 @@ impl Lowerer<'_> {
                 self.emit_cluster(ClusterOp::Map { dst, from, rank })
             }
             Opcode::StAsync | Opcode::RedAsync => self.decode_remote_store(sig),
+            Opcode::ClusterlaunchcontrolTryCancel => {
+                const ALL: ModSet = ModSet::of(&[
+                    Mod::Async,
+                    Mod::MbarrierCompleteTxBytes,
+                    Mod::MulticastClusterAll,
+                ]);
+                sig.only(ALL)?;
+                self.expect(2)?;
+                let written = self.written_space(sig)?;
+                let (space, to) = self.address(0, written)?;
+                let (_, object) = self.address(1, written)?;
+                self.emit_cluster(ClusterOp::Cancel {
+                    space,
+                    to,
+                    object,
+                    all: sig.has(Mod::MulticastClusterAll),
+                })
+            }
+            Opcode::ClusterlaunchcontrolQueryCancel => self.decode_query(sig),
             _ => {
                 sig.only(ModSet::of(&[]))?;
                 let ty = self.window_type(sig)?;
@@ -52,6 +71,59 @@ impl Lowerer<'_> {
                 self.emit_cluster(ClusterOp::Rank { dst, from })
             }
         }
+    }
+
+    /// `clusterlaunchcontrol.query_cancel.is_canceled p, response;` and `.get_first_ctaid d, response;`
+    fn decode_query(&mut self, sig: &Sig) -> Decoded<()> {
+        const ONE: [(Mod, u8); 3] = [
+            (Mod::GetFirstCtaidX, 0),
+            (Mod::GetFirstCtaidY, 1),
+            (Mod::GetFirstCtaidZ, 2),
+        ];
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::IsCanceled,
+                    Mod::GetFirstCtaid,
+                    Mod::GetFirstCtaidX,
+                    Mod::GetFirstCtaidY,
+                    Mod::GetFirstCtaidZ,
+                    Mod::V4,
+                ])
+            },
+        )?;
+        self.expect(2)?;
+        let response = self.operand(1)?;
+        let from = Src::Reg(self.halves(response)?[0]);
+        if sig.has(Mod::IsCanceled) {
+            let dst = self.dst(0, Type::Pred)?;
+            return self.emit_cluster(ClusterOp::IsCancelled { dst, from });
+        }
+        if let Some((_, dimension)) = ONE.iter().find(|one| sig.has(one.0)) {
+            let (dst, dimension) = (self.dst(0, Type::U32)?, *dimension);
+            return self.emit_cluster(ClusterOp::FirstCta {
+                dst,
+                from,
+                dimension,
+            });
+        }
+        // The fourth element has no specified content.
+        let elements = self.vector(sig, 0)?;
+        for (dimension, operand) in elements.iter().enumerate() {
+            if matches!(operand.kind, OperandKind::Sink) {
+                continue;
+            }
+            if dimension == 3 {
+                return unsupported("the fourth element of the first CTA");
+            }
+            let dst = self.reg(operand, Type::U32, Fit::Exact)?;
+            self.emit_cluster(ClusterOp::FirstCta {
+                dst,
+                from,
+                dimension: dimension as u8,
+            })?;
+        }
+        Ok(())
     }
 
     /// `st.async [a], b, [mbar];` and `red.async.op [a], b, [mbar];`

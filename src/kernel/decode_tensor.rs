@@ -2,12 +2,12 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.16.
 //!
-//! Not claimed: scaled blocks of four-bit floats, sparse products, `.ws`, `shift`, decompression, packing, reductions
+//! Not claimed: sparse products, `.ws`, `shift`, decompression, packing, reductions
 //! while loading, scaled accumulators. Each is refused by name.
 
 use super::lower::Lowerer;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
-use super::tensor_op::{Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
+use super::tensor_op::{Collector, Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
 use super::{Addr, AsyncOp, Op, Space, Src};
 use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
 
@@ -217,8 +217,13 @@ impl Lowerer<'_> {
                     Mod::KindF8f6f4,
                     Mod::KindI8,
                     Mod::KindMxf8f6f4,
+                    Mod::KindMxf4,
+                    Mod::KindMxf4nvf4,
                     Mod::BlockScale,
                     Mod::ScaleVec1X,
+                    Mod::ScaleVec2X,
+                    Mod::ScaleVec4X,
+                    Mod::Block16,
                     Mod::Block32,
                     Mod::CollectorAFill,
                     Mod::CollectorAUse,
@@ -234,8 +239,21 @@ impl Lowerer<'_> {
             (Mod::KindF8f6f4, TensorKind::F8),
             (Mod::KindI8, TensorKind::I8),
             (Mod::KindMxf8f6f4, TensorKind::Mx8),
+            (Mod::KindMxf4, TensorKind::Mx4),
+            (Mod::KindMxf4nvf4, TensorKind::Nv4),
         ];
         let kind = sig.need(&kinds, "its kind")?;
+        let chunks = match (kind, sig.has(Mod::ScaleVec4X) || sig.has(Mod::Block16)) {
+            (TensorKind::Mx4 | TensorKind::Nv4, false) => 2,
+            (TensorKind::Nv4, true) => 4,
+            _ => 1,
+        };
+        let collectors = [
+            (Mod::CollectorAFill, Collector::Fill),
+            (Mod::CollectorAUse, Collector::Use),
+            (Mod::CollectorALastuse, Collector::LastUse),
+        ];
+        let collector = collectors.iter().find(|c| sig.has(c.0));
         let pair = sig.has(Mod::CtaGroup2);
         let d = self.tensor_address(0)?;
         let a = match self.operand(1)?.kind {
@@ -267,7 +285,8 @@ impl Lowerer<'_> {
             masked,
             keep,
             scales,
-            reuse: sig.has(Mod::CollectorAUse) || sig.has(Mod::CollectorALastuse),
+            chunks,
+            collector: collector.map_or(Collector::Discard, |c| c.1),
         })))
     }
 }

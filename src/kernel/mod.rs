@@ -93,7 +93,7 @@ pub use lower::{Lowered, lower};
 pub use matrix_op::*;
 pub use op::*;
 pub use schedule_use::ScheduleUse;
-pub use tensor_op::{Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
+pub use tensor_op::{Collector, Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};
 pub use value_use::ValueUse;
@@ -269,6 +269,13 @@ pub enum SymbolRef {
 }
 
 impl Kernel {
+    /// True if it asks for the launch of other clusters to be cancelled.
+    pub fn cancels_launches(&self) -> bool {
+        let asks = |op: &AsyncOp| matches!(op, AsyncOp::Cluster(op) if matches!(**op, ClusterOp::Cancel { .. }));
+        let mut ops = self.insts.iter().map(|i| &i.op);
+        ops.any(|op| matches!(op, Op::Async(op) if asks(op)))
+    }
+
     /// The span of an instruction.
     pub fn span(&self, pc: Pc) -> Span {
         self.spans[pc.0 as usize]

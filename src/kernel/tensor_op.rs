@@ -68,6 +68,10 @@ pub enum TensorKind {
     F8,
     /// The same, of which blocks of 32 along k are scaled.
     Mx8,
+    /// Floats of four bits, two in a byte, of which blocks of 32 along k are scaled by powers of two.
+    Mx4,
+    /// The same with blocks of 16 or 32 and scales of either type.
+    Nv4,
     /// Bytes.
     I8,
 }
@@ -102,8 +106,23 @@ pub struct TensorMma {
     pub keep: Guard,
     /// Where the scales of the factors lie in tensor memory.
     pub scales: Option<[Addr; 2]>,
-    /// The first factor comes from a buffer that a product before filled.
-    pub reuse: bool,
+    /// How many scales a row of a factor has.
+    pub chunks: u8,
+    /// What becomes of the buffer for the first factor.
+    pub collector: Collector,
+}
+
+/// `.collector::a` of `tcgen05.mma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collector {
+    /// The buffer holds the first factor from now on.
+    Fill,
+    /// The first factor comes from the buffer, and stays there.
+    Use,
+    /// The first factor comes from the buffer, for the last time.
+    LastUse,
+    /// Nothing is in the buffer afterwards.
+    Discard,
 }
 
 /// The shape of `tcgen05.cp`.

@@ -80,6 +80,8 @@ pub struct Machine<'k> {
     pub inits: super::cluster::inits::Inits,
     /// Accesses of the shared memory of other CTAs.
     pub lifetimes: super::cluster::Lifetimes,
+    /// Requests to cancel the launch of other clusters.
+    pub requests: super::cluster::Requests,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
     pub votes: Vec<(usize, usize, TermId)>,
     /// Warp collectives under way, by warp.
@@ -389,6 +391,7 @@ impl<'k> Machine<'k> {
             cluster_barriers: super::cluster::barriers(&team, n_warps as usize),
             inits: super::cluster::inits::Inits::new(kernel),
             lifetimes: super::cluster::Lifetimes::new(n_warps as usize),
+            requests: super::cluster::Requests::default(),
             team,
             votes: Vec::new(),
             meetings: (0..n_warps).map(|_| Default::default()).collect(),

@@ -21,6 +21,10 @@ use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::LANES;
 
+/// The assumption about scale factors of `.ue4m3`.
+pub(super) const POSITIVE: &str =
+    "the highest bit of a scale factor of `.ue4m3` is zero, as its format says";
+
 impl Machine<'_> {
     /// a by rows and b by rows, scaled; `columns` says where the elements of a stand.
     pub(super) fn scaled(
@@ -35,9 +39,7 @@ impl Machine<'_> {
         let chunks = usize::from(scale.chunks);
         if scale.fmt == Fmt::E4m3 {
             self.found.assumptions.insert(
-                AssumptionKind::Machine.says(
-                    "the highest bit of a scale factor of `.ue4m3` is zero, as its format says",
-                ),
+                AssumptionKind::Machine.says(POSITIVE),
             );
         }
         let size = depth / chunks;

@@ -76,6 +76,7 @@ pub(crate) mod store;
 pub mod strong;
 pub mod taken;
 mod tcgen05;
+mod tensor_about;
 mod tensor_box;
 mod tensor_commit;
 mod tensor_load;

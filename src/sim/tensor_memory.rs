@@ -23,6 +23,7 @@ use smallvec::SmallVec;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
+use crate::term::TermId;
 
 use super::clock::{Actor, Carried, Tick};
 use super::machine::{Machine, Stop};
@@ -97,6 +98,8 @@ pub struct TensorMemory {
     freed: Vec<Held>,
     /// Warps that wait in an operation of a pair of CTAs.
     pub(super) half: Vec<super::tensor_pair::Half>,
+    /// The first factor that the collector buffer of a CTA holds, by rows.
+    pub(super) collected: FxHashMap<usize, Vec<TermId>>,
     /// CTAs in which nobody may allocate any more.
     pub closed: BTreeSet<usize>,
     /// Loads and stores of each warp that were not waited for.

@@ -10,8 +10,12 @@
 //! accumulator, and the first half of the columns of b; the other one the rest, at the same addresses. With 64 rows in a
 //! CTA, the second half of the columns of the accumulator lies in the lanes from 64 on.
 //!
-//! Scales: row i of a factor has its scale in the byte that the instruction descriptor selects, of column i / 32
-//! behind the address, lane i % 32 of each quarter of the lanes alike. Over the reals the scale of an element is part of it.
+//! Scales: row i of a factor has its scales in the bytes that the instruction descriptor selects, of column i / 32
+//! behind the address, lane i % 32 of each quarter of the lanes alike: one, or two or four for as many parts of the row.
+//! Over the reals the scale of an element is part of it. Floats of four bits stand two in a byte.
+//!
+//! A buffer may keep the first factor for the products that follow. One that takes it from there must name the factor
+//! that the buffer holds: with another one, or none, what it multiplies is undefined.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.16.4 (descriptors), 9.7.16.9 (`cp`), 9.7.16.10 (`mma`); the layouts of pairs
 //! and scales, which the manual shows in figures only, are those of CuTe.
@@ -19,7 +23,7 @@
 //! Not claimed: the rounding of the accumulation; accumulators of f16; what the decoder refuses.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Addr, Fmt, MatTy, Src, TensorA, TensorCopy, TensorKind, TensorMma};
+use crate::kernel::{Addr, Collector, Fmt, MatTy, Src, TensorA, TensorCopy, TensorMma};
 use crate::term::TermId;
 use crate::term::word::Family;
 
@@ -28,96 +32,9 @@ use super::address::provenance::BaseId;
 use super::descriptor::Descriptor;
 use super::machine::{Machine, Stop};
 use super::tcgen05::Issue;
+use super::tensor_about::About;
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
 use super::value::Val;
-
-/// What an instruction descriptor says.
-struct About {
-    rows: usize,
-    columns: usize,
-    depth: usize,
-    ty: [MatTy; 2],
-    /// The result is an integer, which may saturate.
-    int: bool,
-    clamp: bool,
-    negate: bool,
-    /// The factors are laid out along their outer dimension.
-    along: [bool; 2],
-    /// Which byte of a word holds the scale of a row of each factor.
-    scales: [u8; 2],
-}
-
-impl About {
-    /// Decodes one; the error says what of it is not supported.
-    fn new(kind: TensorKind, bits: u64, pair: bool) -> Result<About, &'static str> {
-        let scaled = kind == TensorKind::Mx8;
-        let field = |at: u32, n: u32| bits >> at & ((1 << n) - 1);
-        if field(2, 1) != 0 {
-            return Err("a sparse product");
-        }
-        let reserved = match scaled {
-            true => field(0, 2) | field(3, 1) | field(6, 1) | field(24, 3) | field(31, 1),
-            false => field(6, 1) | field(23, 1) | field(29, 1) | field(30, 2),
-        };
-        if reserved != 0 || scaled && field(23, 1) != 1 {
-            return Err("an instruction descriptor with reserved bits");
-        }
-        let int = kind == TensorKind::I8;
-        if !scaled && field(4, 2) != if int { 2 } else { 1 } {
-            return Err("this type of accumulator");
-        }
-        let ty = |at: u32| match (kind, field(at, 3)) {
-            (TensorKind::F16, 0) => Ok(MatTy::Float(Fmt::F16)),
-            (TensorKind::F16, 1) => Ok(MatTy::Float(Fmt::Bf16)),
-            (TensorKind::Tf32, 2) => Ok(MatTy::Float(Fmt::Tf32)),
-            (TensorKind::F8 | TensorKind::Mx8, 0) => Ok(MatTy::Float(Fmt::E4m3)),
-            (TensorKind::F8 | TensorKind::Mx8, 1) => Ok(MatTy::Float(Fmt::E5m2)),
-            (TensorKind::I8, s @ (0 | 1)) => Ok(MatTy::Int {
-                width: 8,
-                signed: s == 1,
-            }),
-            _ => Err("this element type"),
-        };
-        let ty = [ty(7)?, ty(10)?];
-        if kind == TensorKind::F16 && ty[0] != ty[1] {
-            return Err("factors of different types");
-        }
-        let rows = match scaled {
-            true => 128 * field(27, 2),
-            false => 16 * field(24, 5),
-        };
-        let (rows, columns) = (rows as usize, 8 * field(17, 6) as usize);
-        let step = match (rows, pair) {
-            (64, false) => 8,
-            (128, _) | (256, true) => 16,
-            _ => return Err("this number of rows"),
-        };
-        if columns == 0 || columns > 256 || !columns.is_multiple_of(step) {
-            return Err("this number of columns");
-        }
-        let along = [field(15, 1) == 1, field(16, 1) == 1];
-        if kind == TensorKind::Tf32 && (along[0] || along[1]) {
-            return Err("a transposed operand of tf32");
-        }
-        if int && field(13, 2) != 0 || !int && field(3, 1) != 0 {
-            return Err("an instruction descriptor that the manual excludes");
-        }
-        Ok(About {
-            rows,
-            columns,
-            depth: 256 / ty[0].bits() as usize,
-            ty,
-            int,
-            clamp: field(3, 1) == 1,
-            negate: field(13, 1) != field(14, 1),
-            along,
-            scales: match scaled {
-                true => [field(29, 2) as u8, field(4, 2) as u8],
-                false => [0; 2],
-            },
-        })
-    }
-}
 
 /// Where the elements of a matrix lie in tensor memory.
 struct Places {
@@ -186,13 +103,9 @@ impl Machine<'_> {
             self.unsupported(w, mask, pc, "a data-dependent operand of tcgen05.mma");
             return Err(Stop::Finding);
         };
-        if m.reuse {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
-                "a collector buffer that is used again holds the factor that the operand names",
-            ));
-        }
         let ctas = self.tensor_ctas(by, m.pair)?;
         let (mut left, mut right) = self.tensor_factors(by, m, &about, &ctas)?;
+        self.tensor_collect(by, m.collector, ctas[0], &left)?;
         let off = self.lanes_off(by, &m.masked)?;
         let places = self.tensor_accumulator(by, m.d, &about, &ctas)?;
         let kept = |i: usize, j: usize| {
@@ -208,7 +121,8 @@ impl Machine<'_> {
         );
         self.tensor_accumulate(by, &about, &places, &cells)?;
         if let Some(scales) = m.scales {
-            self.scale_factors(by, &about, &ctas, scales, (&mut left, &mut right))?;
+            let chunks = usize::from(m.chunks);
+            self.scale_factors(by, (&about, chunks), &ctas, scales, (&mut left, &mut right))?;
         }
         let family = Family::Tcgen05(about.negate);
         self.values
@@ -216,6 +130,32 @@ impl Machine<'_> {
         self.tensor_sums(by, &about, keep == 1, (&left, &right), |i, j| {
             kept(i, j).then(|| places.cell(i, j))
         });
+        Ok(())
+    }
+
+    /// The buffer for the first factor: what it holds must be what a product takes from it.
+    fn tensor_collect(
+        &mut self,
+        by: &Issue,
+        op: Collector,
+        cta: usize,
+        factor: &[TermId],
+    ) -> Result<(), Stop> {
+        let taken = matches!(op, Collector::Use | Collector::LastUse);
+        let held = self.tensor.collected.get(&cta);
+        if taken && held.is_none_or(|held| held[..] != *factor) {
+            let why = "the collector buffer does not hold the factor that the product takes from it";
+            return Err(self.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
+        }
+        match op {
+            Collector::Fill => {
+                self.tensor.collected.insert(cta, factor.to_vec());
+            }
+            Collector::Use => {}
+            Collector::LastUse | Collector::Discard => {
+                self.tensor.collected.remove(&cta);
+            }
+        }
         Ok(())
     }
 
@@ -390,39 +330,49 @@ impl Machine<'_> {
     fn scale_factors(
         &mut self,
         by: &Issue,
-        about: &About,
+        (about, chunks): (&About, usize),
         ctas: &[usize],
         at: [Addr; 2],
         (left, right): (&mut Vec<TermId>, &mut Vec<TermId>),
     ) -> Result<(), Stop> {
         let depth = about.depth;
         let rows = about.rows / ctas.len();
+        let size = depth / chunks;
         let plain = std::mem::take(right);
         for (c, &cta) in ctas.iter().enumerate() {
-            let scales = self.tensor_scales(by, (at[0], about.scales[0]), cta, rows)?;
-            for (i, s) in scales.into_iter().enumerate() {
-                for x in &mut left[(c * rows + i) * depth..][..depth] {
-                    *x = self.values.store.mul(*x, s);
-                }
+            let at_a = (at[0], about.scales[0], chunks);
+            let scales = self.tensor_scales(by, at_a, about.scale, cta, rows)?;
+            for (k, x) in left[c * rows * depth..][..rows * depth].iter_mut().enumerate() {
+                *x = self.values.store.mul(*x, scales[k / size]);
             }
-            let scales = self.tensor_scales(by, (at[1], about.scales[1]), cta, about.columns)?;
-            for (j, s) in scales.into_iter().enumerate() {
-                let row = &plain[j * depth..][..depth];
-                right.extend(row.iter().map(|x| self.values.store.mul(*x, s)));
+            let at_b = (at[1], about.scales[1], chunks);
+            let scales = self.tensor_scales(by, at_b, about.scale, cta, about.columns)?;
+            for (k, x) in plain.iter().enumerate() {
+                right.push(self.values.store.mul(*x, scales[k / size]));
             }
         }
         Ok(())
     }
 
-    /// The scales of so many rows, in the tensor memory of a CTA.
+    /// The scales of so many rows, in the tensor memory of a CTA, row by row.
     fn tensor_scales(
         &mut self,
         by: &Issue,
-        (at, byte): (Addr, u8),
+        (at, byte, chunks): (Addr, u8, usize),
+        fmt: Fmt,
         cta: usize,
         rows: usize,
     ) -> Result<Vec<TermId>, Stop> {
         let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
+        if usize::from(byte) % chunks != 0 || fmt == Fmt::E4m3 && chunks != 4 {
+            let why = "the scales of a factor are selected as the manual excludes";
+            return Err(self.tensor_undefined(w, mask, pc, why));
+        }
+        if fmt == Fmt::E4m3 {
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Machine.says(super::matrix_scale::POSITIVE));
+        }
         let base = self.tensor_word(w, by.lane, pc, at.base)?;
         let base = base.wrapping_add_signed(at.offset) & 0xffff_ffff;
         let column = (base & 0x3fff_ffff & 0xffff) as usize;
@@ -436,7 +386,7 @@ impl Machine<'_> {
             .flat_map(|lane| (column..column + width).map(move |c| (first + lane, c)))
             .collect();
         self.tensor_touch(w, mask, pc, by.agents, Touch::Factor, false, &cells)?;
-        let mut out = Vec::with_capacity(rows);
+        let mut out = Vec::with_capacity(rows * chunks);
         for i in 0..rows {
             let (lane, c) = (first + i % 32, column + i / 32);
             let v = self.tensor_cell(w, mask, pc, lane, c);
@@ -449,9 +399,11 @@ impl Machine<'_> {
                 }
             }
             let whole = self.values.bits(v, 32);
-            let bits = self.values.field(whole, 8 * byte, 8);
-            let v = self.values.of_bits(bits);
-            out.push(self.values.real(v, Fmt::Ue8m0));
+            for chunk in 0..chunks as u8 {
+                let bits = self.values.field(whole, 8 * (byte + chunk), 8);
+                let v = self.values.of_bits(bits);
+                out.push(self.values.real(v, fmt));
+            }
         }
         Ok(out)
     }

@@ -453,12 +453,14 @@ impl Machine<'_> {
         (outer, depth): (usize, usize),
         place: impl Fn(u64, u64, u64) -> u64,
     ) -> Result<Vec<TermId>, Stop> {
-        let size = (ty.bits() / 8) as u64;
+        let size = u64::from(ty.bits().div_ceil(8));
+        // Of elements of four bits, two stand in a byte.
+        let each = 8 * size / u64::from(ty.bits());
         let mask = by.map_or(u32::MAX, |lane| 1 << lane);
         let mut at = Vec::with_capacity(outer * depth);
         for i in 0..outer as u64 {
             for k in 0..depth as u64 {
-                at.push(place(i, k, size));
+                at.push(place(i, k / each, size));
             }
         }
         let mut pieces: Vec<u64> = at.iter().map(|a| a & !15).collect();
@@ -496,10 +498,17 @@ impl Machine<'_> {
             signed: false,
         });
         let mut out = Vec::with_capacity(at.len());
-        for off in at {
+        for (i, off) in at.into_iter().enumerate() {
             let v = self.load_one(w, 0, pc, SHARED, off + slot, raw);
             out.push(match ty {
-                MatTy::Float(f) | MatTy::Packed(f) => self.values.as_factor(v, f),
+                MatTy::Float(f) => self.values.as_factor(v, f),
+                MatTy::Packed(f) => {
+                    let whole = self.values.bits(v, 8);
+                    let low = ty.bits() as u8 * (i as u64 % each) as u8;
+                    let part = self.values.field(whole, low, ty.bits() as u8);
+                    let part = self.values.of_bits(part);
+                    self.values.as_factor(part, f)
+                }
                 MatTy::Int { signed, .. } => {
                     let bits = self.values.bits(v, (size * 8) as u8);
                     self.values.extended(bits, signed, 32)

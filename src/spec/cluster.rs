@@ -105,6 +105,48 @@ impl Launch {
     }
 }
 
+impl Launch {
+    /// Clusters in each dimension.
+    fn clusters(&self) -> [u64; 3] {
+        [0, 1, 2].map(|i| u64::from(self.grid[i] / self.cluster[i]))
+    }
+
+    /// Clusters whose launch the first one cancels in the schedule that is run: all others but, of three or more, the last.
+    fn cancelled_clusters(&self) -> u64 {
+        match self.clusters().iter().product::<u64>() {
+            0 | 1 => 0,
+            2 => 1,
+            n => n - 2,
+        }
+    }
+
+    /// The number of the cluster of a CTA.
+    fn cluster_number(&self, cta: [u32; 3]) -> u64 {
+        let at = [0, 1, 2].map(|i| u64::from(cta[i] / self.cluster[i]));
+        let n = self.clusters();
+        at[0] + n[0] * (at[1] + n[1] * at[2])
+    }
+
+    /// The first CTA of the cluster that the cluster of a CTA cancels by its request of a number; none if that fails.
+    pub fn cancelled(&self, cta: [u32; 3], request: u64) -> Option<[u32; 3]> {
+        if self.cluster_number(cta) != 0 || request >= self.cancelled_clusters() {
+            return None;
+        }
+        let (i, n) = (request + 1, self.clusters());
+        let at = [i % n[0], i / n[0] % n[1], i / n[0] / n[1]];
+        Some([0, 1, 2].map(|d| at[d] as u32 * self.cluster[d]))
+    }
+
+    /// The rank of the CTA whose run does the work of a CTA where clusters cancel the launch of others.
+    pub fn taker(&self, rank: u64) -> u64 {
+        let number = self.cluster_number(self.with_cta(rank).cta);
+        match (1..=self.cancelled_clusters()).contains(&number) {
+            true => 0,
+            false => self.leader(rank),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -438,7 +438,14 @@ fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
                 allow(&op.object.base);
                 op.srcs.iter().for_each(allow);
             }
-            ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } => {}
+            ClusterOp::Cancel { to, object, .. } => {
+                allow(&to.base);
+                allow(&object.base);
+            }
+            ClusterOp::Arrive { .. }
+            | ClusterOp::Wait { .. }
+            | ClusterOp::IsCancelled { .. }
+            | ClusterOp::FirstCta { .. } => {}
         },
         op => op.address().iter().for_each(|a| allow(&a.base)),
     }

@@ -17,11 +17,13 @@ use super::clock::Shape;
 use super::{Finding, Otherwise, Outcome, Site, Tid};
 
 pub mod barrier;
+mod cancel;
 pub mod inits;
 mod lifetime;
 mod ops;
 mod remote;
 
+pub use cancel::Requests;
 pub use lifetime::Lifetimes;
 
 /// Bits of an address below the rank of its CTA, and of the region of shared memory below the slot of a CTA.

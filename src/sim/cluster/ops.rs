@@ -10,6 +10,9 @@ use super::super::value::Val;
 use super::super::warp::lanes;
 use super::{SLOT_BITS, split};
 
+/// Ranks below this one stand in an address; no cluster has more CTAs.
+const FEW: u32 = 1 << (31 - SLOT_BITS);
+
 impl Machine<'_> {
     /// An operation among the CTAs of a cluster.
     pub fn cluster_op(
@@ -24,6 +27,24 @@ impl Machine<'_> {
                 return self.cluster_barrier(w, exec, pc, op);
             }
             ClusterOp::Store(op) => self.remote_store(w, exec, pc, op)?,
+            ClusterOp::Cancel { .. } => self.cancel_launch(w, exec, pc, op)?,
+            ClusterOp::IsCancelled { dst, from } => {
+                for lane in lanes(exec) {
+                    let response = self.response(w, lane, pc, *from)?;
+                    let v = Val::Conc(u64::from(response.first.is_some()));
+                    self.set(w, *dst, lane, v);
+                }
+            }
+            ClusterOp::FirstCta {
+                dst,
+                from,
+                dimension,
+            } => {
+                for lane in lanes(exec) {
+                    let v = self.first_cancelled((w, lane, pc), *from, *dimension)?;
+                    self.set(w, *dst, lane, v);
+                }
+            }
             ClusterOp::Map { dst, from, rank } => {
                 for lane in lanes(exec) {
                     let (at, p) = self.shared_number(w, lane, pc, *from)?;
@@ -98,7 +119,9 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
         };
-        if self.team.peer(w, rank).is_none() {
+        // An address in a CTA that the cluster has not is wrong only where it is used: lanes that do not use theirs map
+        // to such ranks.
+        if rank >= FEW {
             let size = self.team.size();
             let site = self.site(pc, w, 1 << lane, format!("names the CTA of rank {rank}"));
             self.defect(DefectKind::OutOfBounds, vec![site], || {

@@ -1,0 +1,191 @@
+//! `clusterlaunchcontrol`: a cluster takes over the work of one whose launch it cancels.
+//!
+//! A request cancels the launch of a cluster that does not run yet, or fails; which, depends on the schedule. Its response
+//! is written as by a bulk copy, 16 bytes to one CTA or to the same place of each, and an mbarrier there counts them.
+//! Source: PTX ISA 9.0, sections 9.7.13.17 and 9.7.13.18.
+//!
+//! How: one schedule is run, with both outcomes in it, and the report says which: the first cluster of the grid cancels
+//! those that follow, all but the last one where there are three, until its requests fail; those of the last one fail at
+//! once ([`Launch::cancelled`](crate::spec::Launch)). A response is no number: only `query_cancel` reads it.
+//!
+//! Not claimed: other distributions of the clusters over those that run, and requests where all CTAs run together.
+
+use crate::answer::AssumptionKind;
+use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
+use crate::term::TermId;
+
+use super::super::machine::{Machine, SHARED, Stop};
+use super::super::place::Target;
+use super::super::race::Kind;
+use super::super::step::Under;
+use super::super::value::Val;
+use super::super::UnknownKind;
+
+/// Bytes of a response.
+const BYTES: u32 = 16;
+
+/// What a request came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Response {
+    /// The first CTA of the cluster that was cancelled.
+    pub(super) first: Option<[u32; 3]>,
+}
+
+/// Requests so far.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    made: u64,
+    /// Responses, by the lower half of what was written.
+    responses: rustc_hash::FxHashMap<TermId, Response>,
+    /// The request that failed.
+    failed: Option<Pc>,
+}
+
+impl Machine<'_> {
+    /// `clusterlaunchcontrol.try_cancel`.
+    pub(super) fn cancel_launch(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &ClusterOp,
+    ) -> Result<(), Stop> {
+        let &ClusterOp::Cancel {
+            space,
+            to,
+            object,
+            all,
+        } = op
+        else {
+            return Ok(());
+        };
+        if self.launch.together {
+            self.unsupported(w, exec, pc, "a request to cancel a launch where all CTAs run together");
+            return Err(Stop::Finding);
+        }
+        self.effects += 1;
+        for lane in super::super::warp::lanes(exec) {
+            let response = self.request(w, lane, pc);
+            let ranks = match all {
+                true => (0..self.team.size()).collect(),
+                false => vec![self.team.rank(w)],
+            };
+            let low = self.fresh_bits(64);
+            let high = self.fresh_bits(64);
+            self.requests.responses.insert(low, response);
+            for rank in ranks {
+                self.respond((w, lane, pc), (space, to, object), rank, [low, high])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the next request of the cluster comes to.
+    fn request(&mut self, w: usize, lane: usize, pc: Pc) -> Response {
+        let cta = self.team.cta(w);
+        let first = self.launch.cancelled(cta, self.requests.made);
+        self.requests.made += 1;
+        self.found.assumptions.insert(AssumptionKind::Scheduling.says(
+            "of the schedules with clusterlaunchcontrol.try_cancel one is run: the first cluster of the grid cancels those \
+             after it, all but the last of three or more, and every other request fails",
+        ));
+        if let (None, Some(before)) = (first, self.requests.failed) {
+            let sites = vec![
+                self.site(before, w, 1 << lane, "fails"),
+                self.site(pc, w, 1 << lane, "is executed after it"),
+            ];
+            self.unknown(UnknownKind::Undefined, sites, || {
+                "clusterlaunchcontrol.try_cancel after a request that failed: if the CTA has seen that, the manual leaves it \
+                 open"
+                    .into()
+            });
+        }
+        if first.is_none() {
+            self.requests.failed = Some(pc);
+        }
+        Response { first }
+    }
+
+    /// Writes the response to a CTA of the cluster, whose mbarrier counts it.
+    fn respond(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        (space, to, object): (Space, Addr, Addr),
+        rank: u32,
+        halves: [TermId; 2],
+    ) -> Result<(), Stop> {
+        let agents = self.order.clocks.fork(w as u32);
+        let slot = self.team.peer(w, rank).map(|n| self.team.slot(n));
+        let mut places = Vec::with_capacity(2);
+        for (addr, bytes) in [(to, BYTES), (object, 8)] {
+            let mut found = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+            for t in found.iter_mut().filter(|t| t.region == SHARED) {
+                t.off = slot.unwrap_or(0) + self.team.local(t.off);
+            }
+            self.check(w, pc, &mut found, bytes, true);
+            match found[..] {
+                [t] if t.region == SHARED && t.cond.is_none() => places.push(t),
+                _ => {
+                    self.unsupported(w, 1 << lane, pc, "a response at this address");
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        let (near, object): (Target, Target) = (places[0], places[1]);
+        let seen = self.assume_proxy((w, lane), SHARED, (near.off as u64, u64::from(BYTES)));
+        self.order.agent = Some(agents);
+        self.order.bulk = true;
+        let found = self.order_accesses(w, pc, &[near], (4, BYTES / 4), Kind::Write, false);
+        self.order.bulk = false;
+        self.order.agent = None;
+        for (_, c) in &found? {
+            self.add_race(c.otherwise, c);
+        }
+        if !seen {
+            return Err(Stop::Finding);
+        }
+        for (i, half) in halves.into_iter().enumerate() {
+            let region = &mut self.regions[SHARED.0 as usize];
+            let at = near.off as u64 + 8 * i as u64;
+            region.store(&mut self.values, at, 8, Val::Bits(half));
+        }
+        self.touch_object(w, pc, &[object], Some(agents))?;
+        self.complete_bytes(w, lane, pc, object.off as u64, u64::from(BYTES), agents)
+    }
+
+    /// The response that a register holds.
+    pub(super) fn response(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        from: Src,
+    ) -> Result<Response, Stop> {
+        let v = self.src(w, from, lane);
+        let known = match self.values.of_bits_plain(v, 64) {
+            Val::Bits(t) => self.requests.responses.get(&t).copied(),
+            _ => None,
+        };
+        known.ok_or_else(|| {
+            let site = self.site(pc, w, 1 << lane, "is executed");
+            self.unknown(UnknownKind::Undefined, vec![site], || {
+                "what clusterlaunchcontrol.query_cancel reads is not a response of try_cancel".into()
+            });
+            Stop::Finding
+        })
+    }
+
+    /// An index of the first CTA of the cluster that was cancelled; of a request that failed, it may be anything.
+    pub(super) fn first_cancelled(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        from: Src,
+        dimension: u8,
+    ) -> Result<Val, Stop> {
+        let response = self.response(w, lane, pc, from)?;
+        Ok(match response.first {
+            Some(first) => Val::Conc(u64::from(first[usize::from(dimension)])),
+            None => Val::Bits(self.fresh_bits(32)),
+        })
+    }
+}
