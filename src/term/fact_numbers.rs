@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 
 use num_rational::BigRational;
 
+use super::overflow::Narrow;
 use super::{ArrayId, RCmp, Term, TermId, TermStore};
 use crate::kernel::{Fmt, Rnd};
 use crate::number;
@@ -60,11 +61,13 @@ impl Numbers {
         }
     }
 
-    /// The bits of a number in the range that another one stands for: itself, rounded, if it lies there.
+    /// The bits of a number in the range that another one stands for: itself, rounded, if it lies there; an end for an
+    /// infinity.
     pub fn near(&self, v: f64) -> u64 {
         let (lo, hi) = self.ends();
         let inside = match lo <= v && v <= hi {
             true => v,
+            false if v.is_infinite() => return self.ends[usize::from(v > 0.0)],
             false => {
                 let turn = (v.abs() * TURN).fract();
                 let turn = if turn.is_finite() { turn } else { 0.0 };
@@ -134,6 +137,26 @@ impl TermStore {
         BigRational::from_float(lo).zip(BigRational::from_float(hi))
     }
 
+    /// The range of the integers that the machine makes of a real, before they are cut to a type: by the facts alone.
+    pub(super) fn converted_range(&self, real: TermId) -> Option<(i128, i128)> {
+        if self.facts.numbers().is_empty() {
+            return None;
+        }
+        // Whether a format of small range is on the way is not known here.
+        let narrow = Narrow {
+            small: true,
+            ..Narrow::default()
+        };
+        let (lo, hi) = self.machine_ends(real, &narrow);
+        let is_small = lo >= -1e18 && hi <= 1e18;
+        // What is no number becomes 0.
+        let (least, most) = match self.is_total(real) {
+            true => (lo, hi),
+            false => (lo.min(0.0), hi.max(0.0)),
+        };
+        is_small.then(|| (least.floor() as i128, most.ceil() as i128))
+    }
+
     /// What facts say of the comparison of two numbers that no rounding has touched: input elements and constants.
     pub(super) fn by_numbers(&self, op: RCmp, a: TermId, b: TermId) -> Option<bool> {
         if self.facts.numbers().is_empty() {
@@ -161,9 +184,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::term::Fun;
     use crate::term::eval::{Inputs, Mode, Value, evaluate};
     use crate::term::facts::Facts;
-    use crate::term::Fun;
 
     const ARRAY: ArrayId = ArrayId(0);
 
@@ -175,9 +198,26 @@ mod tests {
 
     #[test]
     fn another_number_is_in_the_range_and_a_fitting_one_stays() {
-        let numbers = [0.0, -0.0, 1.0, -3.5, 1e9, 1e-40, -1e300, f64::MAX, f64::INFINITY, f64::NAN];
+        let numbers = [
+            0.0,
+            -0.0,
+            1.0,
+            -3.5,
+            1e9,
+            1e-40,
+            -1e300,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+        ];
         for fmt in [Fmt::F32, Fmt::F16, Fmt::Bf16, Fmt::F64, Fmt::E4m3] {
-            for ends in [(0.0, 1.0), (-1.5, 2.0), (3.0, 3.0), (0.1, 0.1), (-1e300, 1e300)] {
+            for ends in [
+                (0.0, 1.0),
+                (-1.5, 2.0),
+                (3.0, 3.0),
+                (0.1, 0.1),
+                (-1e300, 1e300),
+            ] {
                 let n = Numbers::new(ARRAY, fmt, ends).expect("a format with numbers");
                 for v in numbers {
                     assert!(n.allows(n.near(v)), "{v} in {ends:?}");
@@ -194,7 +234,13 @@ mod tests {
     /// lies within its bounds.
     #[test]
     fn what_is_made_with_facts_is_what_is_made_without() {
-        let ranges = [(0.0, 1.0), (-1.5, 2.0), (0.5, 4.0), (-3.0, -0.25), (2.0, 2.0)];
+        let ranges = [
+            (0.0, 1.0),
+            (-1.5, 2.0),
+            (0.5, 4.0),
+            (-3.0, -0.25),
+            (2.0, 2.0),
+        ];
         for ends in ranges {
             let built = |s: &mut TermStore| -> Vec<TermId> {
                 let [x, y] = [0, 4].map(|off| s.elem(ARRAY, Fmt::F32, off));
@@ -203,7 +249,11 @@ mod tests {
                     numbers.push(s.integer(c));
                 }
                 let (sum, product, square) = (s.add(x, y), s.mul(x, y), s.mul(x, x));
-                let (root, size, power) = (s.fun(Fun::Sqrt, square), s.fun(Fun::Abs, x), s.fun(Fun::Exp2, y));
+                let (root, size, power) = (
+                    s.fun(Fun::Sqrt, square),
+                    s.fun(Fun::Abs, x),
+                    s.fun(Fun::Exp2, y),
+                );
                 let two = s.integer(2);
                 let (most, least) = (s.max(x, two), s.min(y, two));
                 numbers.extend([sum, product, square, root, size, power, most, least]);

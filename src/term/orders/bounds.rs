@@ -107,7 +107,7 @@ fn fun(f: Fun, (lo, hi): Ends) -> Ends {
 
 impl TermStore {
     /// Bounds of what the machine has for a real.
-    pub(super) fn machine_ends(&self, root: TermId, narrow: &Narrow) -> Ends {
+    pub(in crate::term) fn machine_ends(&self, root: TermId, narrow: &Narrow) -> Ends {
         let least = (-if narrow.small { NORMAL_HALF } else { NORMAL }).exp2();
         // What is smaller may be rounded to 0.
         let kept = |(lo, hi): Ends| {
