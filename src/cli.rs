@@ -405,7 +405,7 @@ pub struct BindArgs {
     /// Two pointer parameters that are the same array, as for a kernel that works in place.
     #[arg(long, value_name = "A=B", value_parser = alias_text)]
     pub alias: Vec<(String, String)>,
-    /// What is known of the data: `KEY in A..B` says that each element of an integer array lies there.
+    /// What is known of the data: `KEY in A..B` says that each element of an array lies there, B excluded for integers and included for floats.
     #[arg(long, value_name = "FACT")]
     pub assume: Vec<String>,
     /// A name for a parameter or field, which reports use and other flags may.

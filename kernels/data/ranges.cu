@@ -20,7 +20,7 @@ K branches(const float *x, float *y) {
   float v = x[i], s = 0.f;
   if (v > 0.25f) s += v;
   if (v < -0.25f) s -= v;
-  if (v * v > 4.f) s = 100.f;
+  if (v * v > 5.f) s = 100.f;
   y[i] = s;
 }
 K branches_fewer(const float *x, float *y) {
@@ -44,3 +44,7 @@ K one(const float *x, float *y) { I; y[i] = 1.f; }
 
 K scaled(const float *x, float s, float *y) { I; y[i] = fmaxf(s * x[i], 0.f); }
 K scaled_inside(const float *x, float s, float *y) { I; y[i] = s * fmaxf(x[i], 0.f); }
+
+// At a zero with a sign the first is minus infinity.
+K inverse(const float *x, float *y) { I; y[i] = __frcp_rn(x[i]); }
+K inverse_of_larger(const float *x, float *y) { I; y[i] = __frcp_rn(fmaxf(x[i], 0.f)); }

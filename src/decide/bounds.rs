@@ -13,12 +13,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::refute::cells;
+use super::refute::cells::{self, Cell};
 use super::refute::links::Links;
+use super::refute::patterns;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::sim::gather::{Gather, Object};
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
-use crate::spec::Arrays;
+use crate::spec::{Arrays, ElemTy};
 use crate::term::conditions::meet;
 use crate::term::eval::{Cone, Mode, Value};
 use crate::term::gather::{Fit, Linear};
@@ -230,7 +231,7 @@ pub(crate) fn refuted(
     let cells = cells::cells(store, &cone, arrays);
     let goal = Cone::new(store, &[cond]);
     let links = Links::new(store, &cells, premises);
-    let mut random = super::refute::patterns::Random(seed);
+    let mut random = patterns::Random(seed);
     let fails = |values: &[u64]| {
         let inputs = cells::inputs(&cells, values);
         let at = goal.evaluate(store, &inputs, Mode::exact(64));
@@ -242,7 +243,7 @@ pub(crate) fn refuted(
     };
     let (least, count) = links.as_ref().map_or((0, 1 << 24), |l| l.range());
     for n in 0..TRIED {
-        let pick = |random: &mut super::refute::patterns::Random| match n {
+        let pick = |random: &mut patterns::Random| match n {
             // The ends of what is admissible come first.
             0 => least + count - 1,
             1 => least,
@@ -254,7 +255,12 @@ pub(crate) fn refuted(
         };
         let values: Vec<u64> = cells
             .iter()
-            .map(|c| pick(&mut random) & (u64::MAX >> (64 - 8 * u32::from(c.bytes.clamp(1, 8)))))
+            .map(|c| match c.ty {
+                ElemTy::Float(_) => number(store, c, n, &mut random),
+                ElemTy::Int { .. } => {
+                    pick(&mut random) & (u64::MAX >> (64 - 8 * u32::from(c.bytes.clamp(1, 8))))
+                }
+            })
             .collect();
         let Some(values) = settled(&values) else {
             continue;
@@ -265,6 +271,22 @@ pub(crate) fn refuted(
         }
     }
     None
+}
+
+/// The bits of a float of a candidate: the ends of its range first, if the user gave one.
+fn number(store: &TermStore, c: &Cell, n: u64, random: &mut patterns::Random) -> u64 {
+    let known = store.facts.numbers_of(store.array_of(c.array));
+    let ends = known.map_or((-1e9, 1e9), |k| k.ends());
+    let size = (-20.0 + (random.next() % 50) as f64).exp2();
+    let v = match n % 8 {
+        0 => ends.1,
+        1 => ends.0,
+        2 => ends.0 / 2.0 + ends.1 / 2.0,
+        3 => (random.next() % 16) as f64 - 8.0,
+        _ if random.next().is_multiple_of(2) => -size,
+        _ => size,
+    };
+    cells::encode(c.ty, v)
 }
 
 /// What the reads of a pair at places that data choose come to.
@@ -370,10 +392,12 @@ pub(crate) fn settle(
                     kind: UnknownKind::DataDependentAddress,
                     message: match fits {
                         true => format!(
-                            "that {place} lies in it does not follow from what the reference accesses: say what its indices are with --assume 'KEY in A..B'"
+                            "that {place} lies in it does not follow from what the reference accesses: say what its indices are with --assume '{} in A..B'",
+                            chosen_by(&store, g, arrays)
                         ),
                         false => format!(
-                            "whether the integers that choose {place} wrap is open: say how large its indices are with --assume 'KEY in A..B'"
+                            "whether the integers that choose {place} wrap is open: say how large its indices are with --assume '{} in A..B'",
+                            chosen_by(&store, g, arrays)
                         ),
                     },
                     count: 1,
@@ -387,6 +411,21 @@ pub(crate) fn settle(
         out.assumptions.push(AssumptionKind::NoWrap.says(said));
     }
     out
+}
+
+/// The array or parameter that chooses the place of an access, where it is one.
+fn chosen_by(store: &TermStore, g: &Gather, arrays: &Arrays) -> String {
+    let cone = Cone::new(store, &[g.raw]);
+    let mut all: Vec<String> = cells::cells(store, &cone, arrays)
+        .iter()
+        .map(|c| crate::explain::text::array_name(arrays, store.array_of(c.array)))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    match &all[..] {
+        [one] => one.clone(),
+        _ => "KEY".into(),
+    }
 }
 
 fn add<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {

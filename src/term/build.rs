@@ -232,6 +232,9 @@ impl TermStore {
         if let (Some(x), Some(y)) = (self.as_const(a), self.as_const(b)) {
             return if (x >= y) == (tag == view::MAX) { a } else { b };
         }
+        if let Some((least, most)) = self.in_known_order(a, b) {
+            return if tag == view::MAX { most } else { least };
+        }
         for (x, y) in [(a, b), (b, a)] {
             // match max(c, y) for a y that holds an input element and a c that no element of its format is below
             // result y

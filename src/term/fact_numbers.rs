@@ -11,7 +11,9 @@
 use std::cmp::Ordering;
 
 use num_rational::BigRational;
+use num_traits::Zero;
 
+use super::overflow::Narrow;
 use super::{ArrayId, RCmp, Term, TermId, TermStore};
 use crate::kernel::{Fmt, Rnd};
 use crate::number;
@@ -29,6 +31,9 @@ pub struct Numbers {
 
 /// How far apart points of a range lie that take the place of others: no fraction of few digits.
 const TURN: f64 = 0.381_966_011_250_105;
+
+/// Magnitudes from which on a computed number may be beyond its format.
+const LARGEST: f64 = 1e30;
 
 impl Numbers {
     /// A range between two numbers, each read as the one of the format that is nearest to it; `None` if the format has
@@ -60,11 +65,13 @@ impl Numbers {
         }
     }
 
-    /// The bits of a number in the range that another one stands for: itself, rounded, if it lies there.
+    /// The bits of a number in the range that another one stands for: itself, rounded, if it lies there; an end for an
+    /// infinity.
     pub fn near(&self, v: f64) -> u64 {
         let (lo, hi) = self.ends();
         let inside = match lo <= v && v <= hi {
             true => v,
+            false if v.is_infinite() => return self.ends[usize::from(v > 0.0)],
             false => {
                 let turn = (v.abs() * TURN).fract();
                 let turn = if turn.is_finite() { turn } else { 0.0 };
@@ -134,24 +141,86 @@ impl TermStore {
         BigRational::from_float(lo).zip(BigRational::from_float(hi))
     }
 
-    /// What facts say of the comparison of two numbers that no rounding has touched: input elements and constants.
-    pub(super) fn by_numbers(&self, op: RCmp, a: TermId, b: TermId) -> Option<bool> {
+    /// Bounds of a number for the reals and for what the machine has, where facts about floats may give some.
+    fn ends_by_facts(&self, t: TermId) -> Option<(f64, f64)> {
+        // What is no number has no bounds.
+        if self.facts.numbers().is_empty() || !self.is_total(t) {
+            return None;
+        }
+        if let Some(n) = self.numbers(t) {
+            return Some(n.ends());
+        }
+        // Whether a format of small range is on the way is not known here.
+        let narrow = Narrow {
+            small: true,
+            ..Narrow::default()
+        };
+        let (lo, hi) = self.machine_ends(t, &narrow);
+        // What may be beyond a format is bounded by nothing.
+        let lo = if lo < -LARGEST { f64::NEG_INFINITY } else { lo };
+        let hi = if hi > LARGEST { f64::INFINITY } else { hi };
+        (lo.is_finite() || hi.is_finite()).then_some((lo, hi))
+    }
+
+    /// The range of the integers that the machine makes of a real, before they are cut to a type: by the facts alone.
+    pub(super) fn converted_range(&self, real: TermId) -> Option<(i128, i128)> {
+        let (lo, hi) = self.ends_by_facts(real)?;
+        let is_small = lo >= -1e18 && hi <= 1e18;
+        is_small.then(|| (lo.floor() as i128, hi.ceil() as i128))
+    }
+
+    /// The order of two numbers that facts bound: that of the first and the second wherever they are, with the equal ones
+    /// among the smaller or among the larger. An end of a constant is exact.
+    fn apart(&self, a: TermId, b: TermId) -> Option<(Option<Ordering>, Option<Ordering>)> {
         if self.facts.numbers().is_empty() {
             return None;
         }
-        let ends = |t: TermId| match self.as_const(t) {
-            Some(c) => Some((c.clone(), c.clone())),
-            None => self.element_range(t),
+        type End = Option<BigRational>;
+        let ends = |t: TermId| -> Option<(End, End)> {
+            match self.as_const(t) {
+                Some(c) => Some((Some(c.clone()), Some(c.clone()))),
+                None => {
+                    let (lo, hi) = self.ends_by_facts(t)?;
+                    Some((BigRational::from_float(lo), BigRational::from_float(hi)))
+                }
+            }
         };
-        let ((x, y), (u, v)) = (ends(a)?, ends(b)?);
-        // The first is in x..=y, the second in u..=v.
-        match (op, y.cmp(&u), x.cmp(&v)) {
-            (RCmp::Lt, Ordering::Less, _) => Some(true),
-            (RCmp::Lt, _, Ordering::Greater | Ordering::Equal) => Some(false),
-            (RCmp::Le, Ordering::Less | Ordering::Equal, _) => Some(true),
-            (RCmp::Le, _, Ordering::Greater) => Some(false),
-            (RCmp::Eq, Ordering::Less, _) | (RCmp::Eq, _, Ordering::Greater) => Some(false),
+        let ((lo, hi), (low, high)) = (ends(a)?, ends(b)?);
+        let order = |x: End, y: End| Some(x?.cmp(&y?));
+        Some((order(hi, low), order(lo, high)))
+    }
+
+    /// What facts say of the comparison of two numbers, for the reals and for the machine.
+    pub(super) fn by_numbers(&self, op: RCmp, a: TermId, b: TermId) -> Option<bool> {
+        use Ordering::{Equal, Greater, Less};
+        // The largest first number against the least second one, and the least first against the largest second.
+        let (most, least) = self.apart(a, b)?;
+        match (op, most, least) {
+            (RCmp::Lt, Some(Less), _) => Some(true),
+            (RCmp::Lt, _, Some(Greater | Equal)) => Some(false),
+            (RCmp::Le, Some(Less | Equal), _) => Some(true),
+            (RCmp::Le, _, Some(Greater)) => Some(false),
+            (RCmp::Eq, Some(Less), _) | (RCmp::Eq, _, Some(Greater)) => Some(false),
             (RCmp::Lt | RCmp::Le | RCmp::Eq, ..) => None,
+        }
+    }
+
+    /// One of two numbers that is never above the other, and the other one.
+    ///
+    /// match max or min of two numbers whose ranges do not meet, or meet in one point that is not 0 / result the one that
+    /// it always is / because the bounds hold for the reals and for the machine, and neither may be no number. Of two
+    /// zeros an extremum chooses by their signs.
+    pub(super) fn in_known_order(&self, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
+        let meets_at_number = |x: TermId, y: TermId| {
+            let known = self.as_const(x).or(self.as_const(y));
+            known.is_some_and(|c| !c.is_zero())
+        };
+        match self.apart(a, b)? {
+            (Some(Ordering::Less), _) => Some((a, b)),
+            (_, Some(Ordering::Greater)) => Some((b, a)),
+            (Some(Ordering::Equal), _) if meets_at_number(a, b) => Some((a, b)),
+            (_, Some(Ordering::Equal)) if meets_at_number(a, b) => Some((b, a)),
+            _ => None,
         }
     }
 }

@@ -300,6 +300,10 @@ impl TermStore {
                 (v, v)
             }
             Term::OfBool { .. } if w > 1 => (0, 1),
+            Term::Clamp { real, .. } => {
+                let (lo, hi) = self.converted_range(real).unwrap_or(all);
+                (lo.clamp(all.0, all.1), hi.clamp(all.0, all.1))
+            }
             Term::BitsOp(BitsOp::And, a, b) => {
                 let known = self.as_bits(a).or_else(|| self.as_bits(b));
                 known.map_or(all, |c| below(c.saturating_add(1)))

@@ -159,6 +159,8 @@ fn facts_are_listed_where_they_hold() {
         "0 distinct",
         "0 sorted",
         "0 pow2",
+        "1 in -1.5..2",
+        "1 in 2..2",
         "no-overflow",
         "block.x == 4",
         "4 <= 2*block.x - grid.x",
@@ -184,6 +186,9 @@ fn a_fact_that_cannot_be_is_an_input_error() {
         ("in:i32[4]=[1,2,1,4]", "0 sorted"),
         ("in:i32[4]=[1,2,3,4]", "0 pow2"),
         ("in:u32[4]", "0 sorted"),
+        ("in:i32[4]", "0 in 0.5..3"),
+        ("in:i32[4]", "1 in 2..1.5"),
+        ("in:i32[4]", "1 in 0..nan"),
         ("in:i32[4]", "1 distinct"),
         ("in:i32[4]", "7 distinct"),
         ("in:i32[4]", "0 unique"),
@@ -226,6 +231,8 @@ fn facts_that_contradict_each_other_are_an_input_error() {
         ("0 distinct", "0 in 0..3", Some(2)),
         ("0 in 5..8", "0 pow2", Some(2)),
         ("0 in 0..4", "0 in 4..8", Some(2)),
+        ("1 in 0..1", "1 in 1..2", Some(0)),
+        ("1 in 0..1", "1 in 1.5..2", Some(2)),
     ] {
         let facts = ["--assume", a, "--assume", b];
         let output = volta(&[&args[..], &rest, &facts].concat());

@@ -50,6 +50,7 @@ impl Question {
             return None;
         }
         let mut store = TermStore::new();
+        store.facts = from.facts.clone();
         let roots = rebuild(from, &roots, &mut store, |s, t, map| {
             super::monotone::one_power(from, t, s, map)
         });
@@ -456,6 +457,7 @@ impl<'q> Search<'q> {
             true
         });
         let mut store = TermStore::new();
+        store.facts = from.facts.clone();
         let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
         for of in order.unwrap_or_default() {
             let t = fixed.get(&of).copied().unwrap_or(of);

@@ -376,6 +376,7 @@ pub(super) fn equal_on_boundary(resolved: &Resolved, signs: &[Signed], limits: &
     let mut store = resolved.store.clone();
     for k in 2..roots.len() {
         let mut next = TermStore::new();
+        next.facts = store.facts.clone();
         let Some((x, value)) = solved(&mut store, roots[k]) else {
             continue;
         };

@@ -88,7 +88,10 @@ fn fun(f: Fun, (lo, hi): Ends) -> Ends {
         Fun::Abs if lo >= 0.0 => (lo, hi),
         Fun::Abs if hi <= 0.0 => negated((lo, hi)),
         Fun::Abs => (0.0, hi.max(-lo)),
-        Fun::Floor | Fun::Trunc | Fun::Ceil | Fun::RoundEven => (lo.floor(), hi.ceil()),
+        Fun::Floor => (lo.floor(), hi.floor()),
+        Fun::Ceil => (lo.ceil(), hi.ceil()),
+        Fun::Trunc => (lo.trunc(), hi.trunc()),
+        Fun::RoundEven => (lo.round_ties_even(), hi.round_ties_even()),
         Fun::Sqrt => widened((lo.max(0.0).sqrt(), hi.max(0.0).sqrt())),
         Fun::Rsqrt => widened((1.0 / hi.max(0.0).sqrt(), 1.0 / lo.max(0.0).sqrt())),
         Fun::Log2 if lo > 0.0 => {
@@ -107,7 +110,7 @@ fn fun(f: Fun, (lo, hi): Ends) -> Ends {
 
 impl TermStore {
     /// Bounds of what the machine has for a real.
-    pub(super) fn machine_ends(&self, root: TermId, narrow: &Narrow) -> Ends {
+    pub(in crate::term) fn machine_ends(&self, root: TermId, narrow: &Narrow) -> Ends {
         let least = (-if narrow.small { NORMAL_HALF } else { NORMAL }).exp2();
         // What is smaller may be rounded to 0.
         let kept = |(lo, hi): Ends| {
