@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::answer::{ErrorKind, GateResult, Instance, WarningKind, coverage};
+use crate::answer::{ErrorKind, GateResult, Instance, Subject, Verdict, WarningKind, coverage};
+use crate::diag::visible;
 use crate::report::{Answer, AtSize, Failure, Report, human, json as report};
 use crate::spec::Sizes;
 
@@ -123,11 +124,35 @@ pub fn merge(command: &str, mut parts: Vec<AtSize>) -> Result<Answer, Failure> {
     report.sizes = at.sizes.0.clone();
     report.instances = instances;
     Ok(Answer {
-        text: human::instances(&parts, at, worst),
+        text: human::instances(&parts, at, worst) + &of_other_sizes(worst),
         report,
         cached: answers().all(|(_, a)| a.cached),
         parts,
     })
+}
+
+/// What can be asked of the sizes that were not run, once those that were are proved: whether one of the kernels races.
+fn of_other_sizes(worst: &Answer) -> String {
+    if worst.report.verdict != Verdict::Equivalent {
+        return String::new();
+    }
+    let subjects = &worst.report.subjects;
+    let sides = [&subjects.reference, &subjects.optimized];
+    let kernels = sides.into_iter().flatten().filter_map(|s| match s {
+        Subject::Kernel(k) => Some(format!(
+            " {} --entry {}",
+            visible(&k.file),
+            visible(&k.entry)
+        )),
+        Subject::Sequence { .. } | Subject::Formula { .. } => None,
+    });
+    let commands: String = kernels
+        .map(|k| format!("  volta race --any{k}\n"))
+        .collect();
+    match commands.is_empty() {
+        true => commands,
+        false => format!("\nof races at every other size these tell:\n{commands}"),
+    }
 }
 
 /// Leaves out of each answer what it was too small to show, and another instance shows.

@@ -166,7 +166,7 @@ fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option
 fn conflict(a: Does, b: Does) -> bool {
     match (a, b) {
         (Does::Reads, Does::Reads) => false,
-        (Does::Updates(x, n), Does::Updates(y, m)) => x != y || n != m,
+        (Does::Updates(n), Does::Updates(m)) => n != m,
         _ => true,
     }
 }

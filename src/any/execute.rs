@@ -6,7 +6,7 @@ use super::state::{Barrier, Does, Duty, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
 use crate::kernel::{
-    Access as Modifiers, Addr, AtomOp, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
+    Access as Modifiers, Addr, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
 };
 use crate::term::BitsOp;
 
@@ -160,32 +160,22 @@ impl Walk<'_> {
 
     fn atomic(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) {
         let Op::Atom {
-            access,
-            op: atom,
-            dsts,
-            addr,
-            srcs,
-            ..
+            access, addr, srcs, ..
         } = op
         else {
             return;
         };
         let bytes = access.ty.bits() / 8;
         let simple = access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
-        let used = dsts.iter().any(|d| self.is_read(*d));
-        let commutes = match atom {
-            AtomOp::And | AtomOp::Or | AtomOp::Xor | AtomOp::Add | AtomOp::Min | AtomOp::Max => {
-                true
-            }
-            AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => false,
-        };
-        if used || !commutes || !simple || !matches!(access.sem, Sem::Relaxed | Sem::Weak) {
-            let what = "an atomic whose old value is used, or that orders memory, is not followed in all launches";
+        // The old value is any value, and what the atomic orders is dropped: both only let more conflicts be found.
+        if !simple {
+            let what =
+                "an atomic of a smaller scope than the device is not followed in all launches";
             self.gap(UnknownKind::NondeterministicValue, pc, what);
         }
         for i in 0..srcs.len().max(1) {
             let at = (addr, i as i64 * i64::from(bytes));
-            let does = Does::Updates(*atom, access.ty.bits() as u8);
+            let does = Does::Updates(access.ty.bits() as u8);
             self.access(pc, access.space, at, bytes, (does, None), when, regs);
         }
         self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
@@ -208,14 +198,6 @@ impl Walk<'_> {
             .into_iter()
             .map(|r| unknown(&mut self.e, self.kernel, r, of))
             .collect()
-    }
-
-    pub(super) fn is_read(&self, reg: RegId) -> bool {
-        self.kernel.insts.iter().any(|inst| {
-            let mut found = false;
-            operands::uses(inst, |r| found |= r == reg);
-            found
-        })
     }
 
     pub(super) fn duty(&mut self, pc: Pc, guard: Id, holds: Id, what: &'static str) {

@@ -66,13 +66,20 @@ pub(super) struct Symbol {
     pub range: (u64, u64),
     /// Low bits that are zero in every value.
     pub zeros: u8,
+    /// Whether data of an array that the launch does not write choose it.
+    pub data: bool,
 }
+
+/// Functions with this in their tag are what an array holds that the launch does not write.
+pub(super) const CONTENTS: u64 = 1 << 61;
 
 /// All nodes and symbols.
 pub(super) struct Exprs {
     nodes: Vec<(Node, u8, Level)>,
     /// Low bits of each node that are known to be zero.
     zeros: Vec<u8>,
+    /// Whether data are among what each node is made of.
+    data: Vec<bool>,
     ids: FxHashMap<(Node, u8), Id>,
     pub symbols: Vec<Symbol>,
     /// True once there are too many nodes: nothing is claimed from then on.
@@ -94,6 +101,7 @@ impl Exprs {
         Exprs {
             nodes: Vec::new(),
             zeros: Vec::new(),
+            data: Vec::new(),
             ids: FxHashMap::default(),
             symbols: Vec::new(),
             full: false,
@@ -120,6 +128,7 @@ impl Exprs {
         };
         let id = Id(self.nodes.len() as u32);
         self.zeros.push(self.low_zeros(&key.0, width));
+        self.data.push(self.has_data(&key.0));
         self.nodes.push((key.0.clone(), width, level));
         self.ids.insert(key, id);
         id
@@ -156,6 +165,28 @@ impl Exprs {
 
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    fn has_data(&self, node: &Node) -> bool {
+        let mut any = match node {
+            Node::Symbol(s) => self.symbols[*s as usize].data,
+            Node::Function(tag, _) => tag & CONTENTS != 0,
+            Node::Const(_)
+            | Node::Base(_)
+            | Node::Word(..)
+            | Node::Compare(..)
+            | Node::Choose(..)
+            | Node::Wide(_)
+            | Node::Signed(_)
+            | Node::Low(_) => false,
+        };
+        operands(node, |id| any |= self.data[id.0 as usize]);
+        any
+    }
+
+    /// Whether data of arrays that the launch does not write are among what the word is made of.
+    pub(super) fn is_data(&self, id: Id) -> bool {
+        self.data[id.0 as usize]
     }
 
     /// Low bits that are zero whatever the symbols are.
@@ -199,6 +230,7 @@ impl Exprs {
             of,
             range: (0, mask(width)),
             zeros: 0,
+            data: false,
         })
     }
 

@@ -11,8 +11,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::expr::{Exprs, Id, Node, Order};
+use super::intervals::Bounds;
 use super::limits::{MAX_CONSTRAINTS, MAX_DEGREE, MAX_TERMS};
 use super::linear::{Atom, Poly, excluded};
+use super::state::Counter;
 use crate::spec::Limits;
 use crate::term::BitsOp;
 
@@ -43,11 +45,30 @@ pub(super) struct Integers<'a> {
     atoms: FxHashSet<Atom>,
     read: FxHashMap<Atom, Poly>,
     positive: FxHashMap<Atom, bool>,
-    /// Symbols that count without wrapping: start, step and count, and how they are read.
-    counters: FxHashMap<Id, (Id, Id, Id, bool)>,
+    bounds: Bounds,
+    /// Symbols that count: start, step and count, and how those are read that do not wrap.
+    counters: FxHashMap<Id, (Id, Id, Id, Option<bool>)>,
+    /// Whether a counter that may wrap is taken apart: it is its start and its steps modulo a power of two all the same.
+    counts: bool,
     limits: Limits,
     /// Sizes of the launch: products of different ones are at most this.
     pub products: Vec<(Vec<Id>, i128)>,
+}
+
+/// What a product of different sizes of the launch is at most.
+fn size_product(products: &[(Vec<Id>, i128)], m: &[Atom]) -> Option<i128> {
+    let of = |(sizes, most): &(Vec<Id>, i128)| {
+        let mut left = sizes.clone();
+        let all = m.iter().all(|a| match left.iter().position(|s| *s == a.0) {
+            Some(i) => {
+                left.remove(i);
+                true
+            }
+            None => false,
+        });
+        (m.len() > 1 && all).then_some(*most)
+    };
+    products.iter().filter_map(of).min()
 }
 
 fn limits_of(width: u8, sign: bool) -> (i128, i128) {
@@ -70,7 +91,9 @@ impl<'a> Integers<'a> {
             atoms: FxHashSet::default(),
             read: FxHashMap::default(),
             positive: FxHashMap::default(),
+            bounds: Bounds::default(),
             counters: FxHashMap::default(),
+            counts: false,
             limits,
             products,
         }
@@ -90,8 +113,9 @@ impl<'a> Integers<'a> {
     }
 
     /// A symbol is its start and a multiple of its step.
-    pub(super) fn counter(&mut self, symbol: Id, (start, step, count): (Id, Id, Id), sign: bool) {
-        self.counters.insert(symbol, (start, step, count, sign));
+    pub(super) fn counter(&mut self, c: &Counter, exact: Option<bool>) {
+        self.counters
+            .insert(c.symbol, (c.start, c.step, c.count, exact));
     }
 
     /// Adds what holds where all literals do: a condition, or what is left of a disjunction.
@@ -166,7 +190,7 @@ impl<'a> Integers<'a> {
         }
         let (lo, hi) = limits_of(self.e.width(id), sign);
         if let Some(&(start, step, count, exact)) = self.counters.get(&id)
-            && exact == sign
+            && exact == Some(sign)
         {
             let (from, by) = (
                 self.read_at(start, sign, depth + 1),
@@ -185,8 +209,14 @@ impl<'a> Integers<'a> {
             }
         }
         let mut found = None;
-        for prefer in [true, false] {
-            let Some(p) = self.congruent(id, prefer, depth) else {
+        for (prefer, counts) in [(true, false), (false, false), (true, true)] {
+            if counts && self.counters.values().all(|c| c.3.is_some()) {
+                break;
+            }
+            let outer = std::mem::replace(&mut self.counts, counts);
+            let p = self.congruent(id, prefer, depth);
+            self.counts = outer;
+            let Some(p) = p else {
                 break;
             };
             if p.terms.len() > MAX_TERMS || p.degree() > MAX_DEGREE {
@@ -252,8 +282,14 @@ impl<'a> Integers<'a> {
                 false => i128::from(v),
             })),
             Node::Symbol(_) => Some(match self.counters.get(&id) {
-                Some(&(.., exact)) => self.read_at(id, exact, next),
-                None => self.atom(id, sign),
+                Some(&(.., Some(exact))) => self.read_at(id, exact, next),
+                Some(&(start, step, count, None)) if self.counts => {
+                    let from = self.congruent(start, true, next)?;
+                    let by = self.congruent(step, true, next)?;
+                    let times = self.atom(count, false);
+                    from.plus(1, &times.times(&by)?)?
+                }
+                Some(_) | None => self.atom(id, sign),
             }),
             Node::Word(BitsOp::Add, a, b) => {
                 let (x, y) = (
@@ -397,7 +433,8 @@ impl<'a> Integers<'a> {
             return known;
         }
         self.positive.insert(a, false);
-        let holds = !a.1 || self.excludes(&Poly::atom(a), Products::None);
+        let p = Poly::atom(a);
+        let holds = !a.1 || self.is_bounded(&p) || self.excludes(&p, Products::None);
         self.positive.insert(a, holds);
         holds
     }
@@ -412,9 +449,18 @@ impl<'a> Integers<'a> {
             .iter()
             .all(|(m, c)| *c > 0 && (m.is_empty() || m.iter().all(|a| !a.1)));
         all_positive
+            || self.is_bounded(p)
             || self.excludes(p, Products::None)
             || p.degree() > 1
                 && (self.excludes(p, Products::Closed) || self.excludes(p, Products::Open))
+    }
+
+    /// Whether the bounds of its atoms alone keep the polynomial at 0 or above.
+    fn is_bounded(&mut self, p: &Poly) -> bool {
+        let products = &self.products;
+        let most = |m: &[Atom]| size_product(products, m);
+        self.bounds.learn(&self.facts, &most);
+        self.bounds.lowest(p, &most).is_some_and(|low| low >= 0)
     }
 
     fn excludes(&mut self, goal: &Poly, products: Products) -> bool {
@@ -456,7 +502,12 @@ impl<'a> Integers<'a> {
         let mut seen: Vec<Vec<Atom>> = seen.into_iter().collect();
         seen.sort_unstable();
         for m in &seen {
-            self.size_product(m, &mut list);
+            if let Some(most) = size_product(&self.products, m) {
+                let p = Poly {
+                    terms: [(m.clone(), 1)].into_iter().collect(),
+                };
+                list.extend(Poly::constant(most).plus(-1, &p));
+            }
         }
         excluded(&list)
     }
@@ -502,29 +553,6 @@ impl<'a> Integers<'a> {
         for (rest, p) in found {
             if list.len() <= MAX_CONSTRAINTS / 2 && rest.iter().all(|a| self.is_positive(*a)) {
                 list.push(p);
-            }
-        }
-    }
-
-    /// A product of different sizes of the launch is bounded.
-    fn size_product(&self, m: &[Atom], list: &mut Vec<Poly>) {
-        if m.len() < 2 {
-            return;
-        }
-        for (sizes, most) in &self.products {
-            let mut left = sizes.clone();
-            let all = m.iter().all(|a| match left.iter().position(|s| *s == a.0) {
-                Some(i) => {
-                    left.remove(i);
-                    true
-                }
-                None => false,
-            });
-            if all {
-                let p = Poly {
-                    terms: [(m.to_vec(), 1)].into_iter().collect(),
-                };
-                list.extend(Poly::constant(*most).plus(-1, &p));
             }
         }
     }

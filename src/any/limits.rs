@@ -39,6 +39,9 @@ pub(super) const MAX_CONSTRAINTS: usize = 260;
 pub(super) const MAX_DEGREE: usize = 4;
 pub(super) const MAX_TERMS: usize = 60;
 
+/// Sweeps over all facts in which bounds of numbers are propagated.
+pub(super) const MAX_SWEEPS: usize = 3;
+
 /// Low bits that are followed through loops: an access has 16 bytes, a swizzled row of shared memory 128.
 pub(super) const MAX_ZEROS: u8 = 7;
 

@@ -59,6 +59,7 @@ impl Walk<'_> {
             };
             let width = self.e.width(init);
             let loosened = self.loosened.get(&l).and_then(|s| s.get(&r));
+            let chosen = self.chosen.get(&l).is_some_and(|s| s.contains(&r));
             let zeros = loosened.copied().unwrap_or(self.e.zeros(from));
             let h = self.e.symbol(Symbol {
                 width,
@@ -67,6 +68,7 @@ impl Walk<'_> {
                 range: (0, u64::MAX >> (64 - u32::from(width))),
                 // All bits of a zero are zero; a value that differs is met by the iteration that is read.
                 zeros: zeros.min(width - 1).min(MAX_ZEROS),
+                data: chosen || self.e.is_data(from),
             });
             open.symbols.push((r, h, object.map(|(o, _)| o)));
         }
@@ -126,6 +128,9 @@ impl Walk<'_> {
             match b {
                 Some(b) if self.e.level(b) > self.e.level(h) => {
                     again |= self.raised.entry(l).or_default().insert(r);
+                }
+                Some(b) if self.e.is_data(b) && !self.e.is_data(h) => {
+                    again |= self.chosen.entry(l).or_default().insert(r);
                 }
                 Some(b) if self.e.zeros(b) < self.e.zeros(h) => {
                     let left = self.e.zeros(b);

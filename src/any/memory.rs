@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::expr::{Exprs, Id, Level, Node};
+use super::expr::{CONTENTS, Exprs, Id, Level, Node};
 use super::state::{Accessed, Does, Object, Walk};
 use super::words::Places;
 use crate::answer::UnknownKind;
@@ -102,7 +102,7 @@ impl Walk<'_> {
                     object
                         .filter(|(o, _)| self.is_constant(*o))
                         .map(|(o, offset)| {
-                            let tag = 1 << 61 | u64::from(o) << 8 | u64::from(bytes);
+                            let tag = CONTENTS | u64::from(o) << 8 | u64::from(bytes);
                             self.e.function(tag, vec![offset], bits.min(64) as u8)
                         })
                 }

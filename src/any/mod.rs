@@ -31,6 +31,7 @@ mod flow;
 mod gates;
 mod hints;
 mod integers;
+mod intervals;
 mod invariants;
 mod launches;
 mod limits;
@@ -243,6 +244,11 @@ impl<'a> Question<'a> {
             report
                 .assumptions
                 .push(AssumptionKind::Written.says(message));
+        }
+        for said in proof.assumed {
+            if !report.assumptions.contains(&said) {
+                report.assumptions.push(said);
+            }
         }
         for w in proof.warnings {
             let known = report.warnings.iter().any(|old| {

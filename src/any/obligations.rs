@@ -7,8 +7,19 @@ use super::hints;
 use super::linear::Poly;
 use super::prover::Prover;
 use super::state::{Accessed, Counter, Known, Object};
-use crate::answer::UnknownKind;
+use crate::answer::{Assumption, AssumptionKind, UnknownKind};
 use crate::kernel::Pc;
+use crate::spec::Arrays;
+
+/// What is taken for granted of places that data choose.
+fn places_lie_in(arrays: &Arrays, n: u32) -> Assumption {
+    let array = arrays.0.get(n as usize);
+    let name = array.map_or("an array", |a| a.name.as_str());
+    AssumptionKind::Place.says(match array.and_then(|a| a.extent) {
+        Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
+        None => format!("places in {name} that data choose lie in it"),
+    })
+}
 
 impl Prover<'_, '_> {
     /// Whether no counter wraps, and whether loops end.
@@ -163,6 +174,16 @@ impl Prover<'_, '_> {
             }
             let a = self.w.out.accesses[i].clone();
             if let Err(model) = self.lies_inside(&a) {
+                if let Object::Array(n) = self.w.out.objects[a.object as usize]
+                    && self.w.e.is_data(a.offset)
+                {
+                    // Fixed launches take the same for granted.
+                    let said = places_lie_in(self.subject.arrays, n);
+                    if !self.out.assumed.contains(&said) {
+                        self.out.assumed.push(said);
+                    }
+                    continue;
+                }
                 let what = "an access may be out of the bounds of its array";
                 self.leave_open(UnknownKind::Undefined, what, &[a.pc], model.as_ref());
                 let facts = hints::against_wrap(

@@ -8,7 +8,7 @@ use super::integers::Integers;
 use super::launches::{Concrete, Freedom};
 use super::limits::MAX_GRID_THREADS;
 use super::state::{Counter, Walk};
-use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
+use crate::answer::{Assumption, Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::{Kernel, Pc};
 use crate::spec::{Arrays, Limits, Resolved};
 
@@ -17,6 +17,7 @@ use crate::spec::{Arrays, Limits, Resolved};
 pub(super) struct Proof {
     pub open: Vec<Finding<UnknownKind>>,
     pub warnings: Vec<Finding<WarningKind>>,
+    pub assumed: Vec<Assumption>,
     pub candidates: Vec<Concrete>,
     /// Whether nothing was left out and all was shown.
     pub holds: bool,
@@ -45,8 +46,8 @@ pub(super) struct Prover<'a, 'w> {
     pub exact: Vec<(usize, bool)>,
     /// Whether questions are about lanes of one warp, about threads of different warps, or about all.
     pub warps: Option<bool>,
-    /// Those of the second thread, in the question that is asked.
-    pub theirs: Vec<(Counter, bool)>,
+    /// Counters of the second thread, in the question that is asked.
+    pub theirs: Vec<(Counter, Option<bool>)>,
 }
 
 impl Prover<'_, '_> {
@@ -144,15 +145,21 @@ impl Prover<'_, '_> {
         out
     }
 
+    /// All counters, with how those are read that were shown not to wrap.
+    pub(super) fn counters(&self) -> Vec<(Counter, Option<bool>)> {
+        let all = self.w.out.counters.iter().map(|c| (*c, None));
+        let mut all: Vec<(Counter, Option<bool>)> = all.collect();
+        for (i, sign) in &self.exact {
+            all[*i].1 = Some(*sign);
+        }
+        all
+    }
+
     /// Whole numbers under conditions, with the counters that do not wrap.
     pub(super) fn integers(&mut self, conditions: &[Id]) -> Integers<'_> {
         let s = self.w.sizes;
-        let counters: Vec<(Counter, bool)> = self
-            .exact
-            .iter()
-            .map(|(i, sign)| (self.w.out.counters[*i], *sign))
-            .chain(self.theirs.iter().copied())
-            .collect();
+        let mut counters = self.counters();
+        counters.extend(self.theirs.iter().copied());
         let products = [
             (s.ntid.to_vec(), self.subject.freedom.most),
             ([s.ntid, s.nctaid].concat(), MAX_GRID_THREADS),
@@ -170,8 +177,8 @@ impl Prover<'_, '_> {
             .collect();
         let always = self.always.clone();
         let mut out = Integers::new(&mut self.w.e, products.to_vec(), *self.subject.limits);
-        for (c, sign) in counters {
-            out.counter(c.symbol, (c.start, c.step, c.count), sign);
+        for (c, exact) in &counters {
+            out.counter(c, *exact);
         }
         // Implications whose premise is among the literals are facts.
         for c in always.iter().chain(&literals) {

@@ -10,7 +10,7 @@ use super::gates::{Holds, together};
 use super::limits::MAX_GRID_THREADS;
 use crate::answer::UnknownKind;
 use crate::kernel::structured::Blocks;
-use crate::kernel::{AtomOp, Kernel, Pc, RegId};
+use crate::kernel::{Kernel, Pc, RegId};
 use crate::spec::{Limits, Resolved};
 use crate::term::BitsOp;
 
@@ -44,8 +44,9 @@ impl Object {
 pub(super) enum Does {
     Reads,
     Writes,
-    /// A read-modify-write whose old value is not used, which commutes with others of its kind.
-    Updates(AtomOp, u8),
+    /// A read-modify-write of so many bits. Others of as many bits are strong towards it and meet it whole or not at all,
+    /// since both are aligned: in some order, which is no race.
+    Updates(u8),
 }
 
 /// An access of an arbitrary thread.
@@ -155,7 +156,9 @@ pub(super) struct Walk<'a> {
     /// Registers of a loop whose symbol has the level of a thread, or is no offset.
     pub raised: FxHashMap<usize, FxHashSet<RegId>>,
     pub scattered: FxHashMap<usize, FxHashSet<RegId>>,
-    /// Low bits that are still zero at the header, of registers that an iteration gives fewer of than they began with.
+    /// Registers that data choose once an iteration is over, and low bits that are still zero at the header of those that
+    /// an iteration gives fewer of than they began with.
+    pub chosen: FxHashMap<usize, FxHashSet<RegId>>,
     pub loosened: FxHashMap<usize, FxHashMap<RegId, u8>>,
     pub sizes: Sizes,
     pub scalars: FxHashMap<(u32, u32), Id>,
@@ -205,6 +208,7 @@ impl Sizes {
                 of: None,
                 range: (1, hi.max(1)),
                 zeros: 0,
+                data: false,
             }),
         };
         let ntid = [0, 1, 2].map(|i| size(block[i], threads.min(z[i])));
@@ -217,6 +221,7 @@ impl Sizes {
                 of: None,
                 range: (0, fixed.map_or(hi, u64::from) - 1),
                 zeros: 0,
+                data: false,
             }),
         };
         let tid = [0, 1, 2].map(|i| index(block[i], threads.min(z[i]).max(1), Level::Thread));
@@ -292,6 +297,7 @@ impl<'a> Walk<'a> {
             incoming: FxHashMap::default(),
             raised: FxHashMap::default(),
             scattered: FxHashMap::default(),
+            chosen: FxHashMap::default(),
             loosened: FxHashMap::default(),
             sizes,
             scalars: FxHashMap::default(),

@@ -138,20 +138,17 @@ impl Prover<'_, '_> {
         known
     }
 
-    /// Counters that do not wrap, of which some words speak, with how they are read.
-    fn counting(&mut self, ids: &[Id]) -> Vec<(Counter, bool)> {
+    /// Counters of which some words speak, with how those are read that do not wrap.
+    fn counting(&mut self, ids: &[Id]) -> Vec<(Counter, Option<bool>)> {
         let mut about = ids.to_vec();
         about.extend(self.implications(ids));
         let symbols = self.w.e.symbols_of(&about);
-        let exact = self
-            .exact
-            .iter()
-            .map(|(i, sign)| (self.w.out.counters[*i], *sign));
         let named = |id: Id| match self.w.e.node(id) {
             Node::Symbol(s) => symbols.binary_search(s).is_ok(),
             _ => false,
         };
-        exact.filter(|(c, _)| named(c.symbol)).collect()
+        let all = self.counters().into_iter();
+        all.filter(|(c, _)| named(c.symbol)).collect()
     }
 
     /// Whether two ranks are those of lanes of one warp.

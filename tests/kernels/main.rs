@@ -12,6 +12,7 @@ mod mutants;
 mod mutation;
 mod products;
 mod schedules;
+mod small_launches;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,84 @@
+//! What `race --any` calls clean, run in small launches: a fixed sample of what `tests/outside/any.py` does for all of them.
+//!
+//! Every entry of `kernels/any.toml` that expects `clean` is launched with blocks, grids and integers of its own, by the command
+//! for one launch, which shares the simulator alone with the proof. Integers up to 130 satisfy every upper bound that an
+//! entry assumes; where one speaks of a remainder, whole warps alone are launched.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use volta::input::{self, Files};
+use volta::kernel::ParamKind;
+use volta::race::race;
+use volta::report::Verdict;
+use volta::spec::manifest::{ArgText, Triple};
+use volta::spec::{Layers, Manifest, Settings, Which};
+
+/// Block, grid, and the first of the integers, which the others follow.
+const WHOLE_WARPS: [(u32, u32, u32); 3] = [(32, 3, 65), (64, 2, 127), (64, 4, 3)];
+const ANY: [(u32, u32, u32); 3] = [(5, 4, 17), (33, 2, 130), (1, 3, 2)];
+
+#[test]
+fn no_small_launch_breaks_what_is_clean_in_all() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let text = std::fs::read_to_string(folder.join("any.toml")).expect("a manifest");
+    let manifest = Manifest::parse(&text, &folder).expect("a valid manifest");
+    let files = Files::new();
+    let clean = |e: &[Settings; 2]| e[1].expect.as_deref() == Some("clean");
+    let entries: Vec<[Settings; 2]> = manifest
+        .race
+        .iter()
+        .flat_map(|e| e.instances.clone())
+        .filter(clean)
+        .collect();
+    let tried: Vec<Result<usize, String>> = entries.par_iter().map(|e| sample(e, &files)).collect();
+    let wrong: Vec<&String> = tried.iter().filter_map(|r| r.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let count: usize = tried.iter().flatten().sum();
+    assert!(count > 3 * entries.len(), "{count} launches were run");
+}
+
+/// How many launches of an entry were run, or the first one that breaks.
+fn sample([defaults, entry]: &[Settings; 2], files: &Files) -> Result<usize, String> {
+    let mut own = [defaults.clone(), entry.clone()];
+    for settings in &mut own {
+        settings.any = Some(false);
+        settings.assume.clear();
+    }
+    let [defaults, plain] = &own;
+    let spec = Layers(&[defaults, plain]).kernel(Which::Kernel);
+    let spec = spec.map_err(|e| format!("{:?}: {e:?}", entry.name))?;
+    let lowered = input::lower(files, &spec).map_err(|e| e.message().to_string())?;
+    let params = lowered.kernel.params.iter().enumerate();
+    let is_free = |(i, p): &(usize, &volta::kernel::Param)| {
+        let int = matches!(p.kind, ParamKind::Int { pointer: false, .. });
+        int && p.bytes == 4 && !entry.args.contains_key(&i.to_string())
+    };
+    let free: Vec<usize> = params.filter(is_free).map(|(i, _)| i).collect();
+    let remainder = entry.assume.iter().any(|fact| fact.contains('%'));
+    let more = ANY.iter().filter(|_| !remainder);
+    let mut count = 0;
+    for &(block, grid, first) in WHOLE_WARPS.iter().chain(more) {
+        let ints = free.iter().enumerate();
+        let args = ints.map(|(k, i)| (i.to_string(), ArgText((first + k as u32 * 7).to_string())));
+        let top = Settings {
+            block: entry
+                .block
+                .or(entry.threads.map_or(Some(Triple([block, 1, 1])), |_| None)),
+            grid: entry.grid.or(Some(Triple([grid, 1, 1]))),
+            args: args.collect(),
+            ..Settings::default()
+        };
+        let shown = format!(
+            "{:?} block {block} grid {grid} integers from {first}",
+            entry.name
+        );
+        match race(Layers(&[defaults, plain, &top]), files) {
+            Ok(report) if report.verdict == Verdict::Defective => return Err(shown),
+            Ok(_) => count += 1,
+            Err(failure) => return Err(format!("{shown}: {}", failure.message())),
+        }
+    }
+    Ok(count)
+}
