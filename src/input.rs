@@ -259,7 +259,10 @@ impl Lowered {
     /// The kernel as a launch runs it.
     pub fn run_by(&self, launch: &Launch) -> &Kernel {
         let reals = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
-        self.merged.as_ref().filter(|_| reals).unwrap_or(&self.kernel)
+        self.merged
+            .as_ref()
+            .filter(|_| reals)
+            .unwrap_or(&self.kernel)
     }
 }
 
