@@ -58,7 +58,7 @@ impl Alone {
     /// What is run.
     pub fn subject<'a>(&'a self, deciding: &'a decide::Options) -> Subject<'a> {
         Subject {
-            kernel: &self.lowered.kernel,
+            kernel: self.lowered.run_by(&self.setup.kernels[0].launch),
             resolved: &self.setup.kernels[0],
             side: Side::Reference,
             arrays: &self.setup.arrays,

@@ -258,7 +258,7 @@ impl Asked<'_> {
             ..decide::Options::default()
         };
         let subject = |i: usize| Subject {
-            kernel: &self.lowered[i].kernel,
+            kernel: self.lowered[i].run_by(&setup.kernels[i].launch),
             resolved: &setup.kernels[i],
             side: match self.specs[i].which {
                 Which::Optimized => Side::Optimized,

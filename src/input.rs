@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
-use crate::kernel::{self, Kernel, LowerError, LowerWarning};
+use crate::kernel::{self, Kernel, LowerError, LowerWarning, retries};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
-use crate::spec::{FormulaText, KernelSpec, Layers, Which};
+use crate::spec::{FormulaText, KernelSpec, Launch, Layers, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -249,8 +249,21 @@ pub fn wrong(source: &Arc<Source>, troubles: &[Trouble]) -> Failure {
 pub struct Lowered {
     /// The kernel.
     pub kernel: Kernel,
+    /// The kernel with loops around a compare-and-swap as the updates that they are over the reals, if it has such.
+    merged: Option<Kernel>,
     /// Warnings about its text.
     pub warnings: Vec<Finding<WarningKind>>,
+}
+
+impl Lowered {
+    /// The kernel as a launch runs it.
+    pub fn run_by(&self, launch: &Launch) -> &Kernel {
+        let reals = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
+        self.merged
+            .as_ref()
+            .filter(|_| reals)
+            .unwrap_or(&self.kernel)
+    }
 }
 
 /// The kernel that a specification names.
@@ -286,6 +299,7 @@ fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> 
     };
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),
+        merged: retries::merged(&lowered.kernel),
         kernel: lowered.kernel,
     })
 }

@@ -77,7 +77,7 @@ impl Looked<'_> {
     fn subjects<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Vec<Subject<'s>> {
         let all = self.lowered.iter().zip(&setup.kernels);
         let subjects = all.map(|(lowered, resolved)| Subject {
-            kernel: &lowered.kernel,
+            kernel: lowered.run_by(&resolved.launch),
             resolved,
             side: Side::Reference,
             arrays: &setup.arrays,

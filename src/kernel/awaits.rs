@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::demand::demanded;
 use super::operands::{Next, next, uses};
 use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space, Special};
 
@@ -44,6 +45,8 @@ pub struct Awaits {
     pub by_access: BTreeMap<Pc, Await>,
     /// Registers that are live; where there is no access whose old value is used, nobody asks.
     pub live: Option<Live>,
+    /// For each register the bits that matter, where there are such accesses.
+    pub demanded: Vec<u64>,
 }
 
 /// The loops of a kernel that wait.
@@ -94,6 +97,7 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
         out.by_access.extend(more);
     }
     out.live = Some(live);
+    out.demanded = demanded(kernel);
     out
 }
 
@@ -228,7 +232,7 @@ fn written(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> FxHashSet<RegId> {
 }
 
 /// Instructions that a jump leads to.
-fn targets(kernel: &Kernel) -> FxHashSet<u32> {
+pub fn targets(kernel: &Kernel) -> FxHashSet<u32> {
     let mut out = FxHashSet::default();
     for pc in 0..kernel.insts.len() as u32 {
         match next(kernel, Pc(pc)) {
@@ -406,7 +410,8 @@ pub struct Live {
 }
 
 impl Live {
-    fn new(kernel: &Kernel) -> Option<Live> {
+    /// Those of a kernel; `None` if there are too many.
+    pub fn new(kernel: &Kernel) -> Option<Live> {
         let n = kernel.insts.len();
         let words = kernel.reg_width.len().div_ceil(64);
         if n.checked_mul(words)? > MAX_WORDS {

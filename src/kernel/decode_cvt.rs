@@ -122,6 +122,11 @@ impl Lowerer<'_> {
         }
         match reading {
             Reading::Constant(value) => Ok(Src::Imm(value)),
+            Reading::Workspace { upper } => {
+                let dst = self.temp(ty);
+                self.emit_workspace(dst, upper);
+                Ok(Src::Reg(dst))
+            }
             Reading::Special(special) => {
                 let dst = self.temp(ty);
                 self.emit(Op::Special { dst, special });

@@ -99,6 +99,11 @@ impl<'a> Lowerer<'a> {
                 self.emit_mov(dst, Src::Imm(truncate(value, ty)), ty.bits() as u8);
                 return Ok(());
             }
+            Reading::Workspace { upper } if found.bits() == ty.bits() => {
+                self.emit_workspace(dst, upper);
+                return Ok(());
+            }
+            Reading::Workspace { .. } => return unsupported("a part of this special register"),
             Reading::Special(special) => special,
         };
         if found.bits() == ty.bits() {

@@ -23,7 +23,10 @@ use super::error::{LowerError, LowerWarning};
 use super::header;
 use super::layout::Statics;
 use super::scope::{Binding, Frame, Label, Range};
-use super::{Guard, Inst, Kernel, Op, Param, Pc, RegId, Special};
+use super::{
+    GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Param, Pc, RegId, Special, Src, WORKSPACE,
+    WORKSPACE_BYTES,
+};
 use crate::diag::{Source, Span};
 use crate::ptx;
 use crate::ptx::{Function, Id, Module, Name, Operand, Stmt, StmtKind, Type};
@@ -397,6 +400,34 @@ impl<'a> Lowerer<'a> {
         self.emit(Op::Special {
             dst,
             special: Special::Volatile,
+        });
+    }
+
+    /// A half of the address of the grid's workspace, a variable that no module declares.
+    pub fn emit_workspace(&mut self, dst: RegId, upper: bool) {
+        let known = self.k.globals.iter().position(|g| g.name == WORKSPACE);
+        let global = known.unwrap_or(self.k.globals.len());
+        if known.is_none() {
+            self.k.globals.push(GlobalVar {
+                name: WORKSPACE.into(),
+                constant: false,
+                bytes: WORKSPACE_BYTES,
+                elem: 4,
+                align: 8,
+                fmt: None,
+                init: Vec::new(),
+                relocs: Vec::new(),
+                external: false,
+            });
+        }
+        let dsts = match upper {
+            true => vec![None, Some(dst)],
+            false => vec![Some(dst), None],
+        };
+        self.emit(Op::Unpack {
+            dsts,
+            part: 32,
+            src: Src::Global(GlobalId(global as u32), 0),
         });
     }
 

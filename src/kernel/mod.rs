@@ -53,6 +53,7 @@ mod decode_sync;
 mod decode_tensor;
 mod decode_video;
 mod decode_wmma;
+pub mod demand;
 mod entry;
 mod field;
 mod float_op;
@@ -68,6 +69,7 @@ mod operand;
 pub mod precision;
 pub mod rechecked;
 mod results;
+pub mod retries;
 mod schedule_use;
 mod scope;
 mod sig;
@@ -260,6 +262,12 @@ pub struct GlobalVar {
     /// The initial content is unknown: no initialiser, or `.extern`.
     pub external: bool,
 }
+
+/// The name of the memory that a cooperative launch gives its grid for barriers.
+pub const WORKSPACE: &str = "%envreg1:%envreg2";
+
+/// Its size: a word that nobody reads, and the word of the barrier.
+pub const WORKSPACE_BYTES: u64 = 8;
 
 /// A symbol whose address is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

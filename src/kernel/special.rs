@@ -13,6 +13,11 @@ pub enum Reading {
     Special(Special),
     /// A constant (`%tid.w`).
     Constant(u64),
+    /// One half of the address of the memory that a cooperative launch gives its grid for barriers.
+    Workspace {
+        /// The upper half.
+        upper: bool,
+    },
 }
 
 /// The special register with this name and component, and its type. A vector without a component
@@ -54,7 +59,7 @@ pub fn special(name: &str, component: Option<u8>) -> Option<(Reading, Type)> {
         | "reserved_smem_offset_cap"
         | "reserved_smem_offset_0"
         | "reserved_smem_offset_1" => (Special::Volatile, Type::B32),
-        _ => numbered(name)?,
+        _ => return numbered(name),
     };
     Some((Reading::Special(special), ty))
 }
@@ -79,9 +84,16 @@ fn vector_of(name: &str) -> Option<fn(u8) -> Special> {
 }
 
 /// `%pm0` to `%pm7`, `%pm0_64` to `%pm7_64`, `%envreg0` to `%envreg31`.
-fn numbered(name: &str) -> Option<(Special, Type)> {
+///
+/// What the driver puts into `%envreg` is not documented; that `%envreg1` and `%envreg2` are the halves of the address
+/// of the grid's workspace is how code of cooperative groups reads them, in every version of the toolkit.
+fn numbered(name: &str) -> Option<(Reading, Type)> {
     let (digits, limit, ty) = if let Some(rest) = name.strip_prefix("envreg") {
-        (rest, 32, Type::B32)
+        match rest {
+            "1" => return Some((Reading::Workspace { upper: true }, Type::B32)),
+            "2" => return Some((Reading::Workspace { upper: false }, Type::B32)),
+            _ => (rest, 32, Type::B32),
+        }
     } else {
         let rest = name.strip_prefix("pm")?;
         match rest.strip_suffix("_64") {
@@ -90,5 +102,5 @@ fn numbered(name: &str) -> Option<(Special, Type)> {
         }
     };
     let number: u32 = digits.parse().ok()?;
-    (number < limit).then_some((Special::Volatile, ty))
+    (number < limit).then_some((Reading::Special(Special::Volatile), ty))
 }

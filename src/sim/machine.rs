@@ -118,8 +118,8 @@ pub struct Machine<'k> {
     pub strong: super::strong::Strong,
     /// How often something was done that other threads can see.
     pub effects: u64,
-    /// That count at the end of the last turn, and for how many turns it had not changed.
-    pub last_turn: (u64, u32),
+    /// That count at the end of the last turn, for how many turns it had not changed, and how many of them only waited.
+    pub last_turn: (u64, u32, u32),
     /// Whether anything may come to depend on the old value that an atomic gives.
     pub result_used: Vec<bool>,
     /// Whether each register may hold a value rounded to a narrower format.
@@ -357,7 +357,7 @@ impl<'k> Machine<'k> {
             fences: super::fences::Fences::new(kernel),
             strong: Default::default(),
             effects: 0,
-            last_turn: (0, 0),
+            last_turn: (0, 0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
             result_used: crate::kernel::usage::results_used(kernel),
             classes: super::plain::classes(kernel, values.numbers),

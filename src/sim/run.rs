@@ -317,15 +317,16 @@ impl Machine<'_> {
     /// A group ran for a whole turn. Ends the run when turn after turn nobody does anything that
     /// another thread could see: then those that wait in loops wait for ever.
     fn end_turn(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
-        let (effects, idle) = self.last_turn;
+        let (effects, idle, waiting) = self.last_turn;
         let idle = if effects == self.effects { idle + 1 } else { 0 };
-        self.last_turn = (self.effects, idle);
-        if idle < IDLE_TURNS {
+        let waiting = self.turns_in_waits(pc, idle, waiting);
+        self.last_turn = (self.effects, idle, waiting);
+        if idle < IDLE_TURNS && !self.all_wait(waiting) {
             return Ok(());
         }
         let site = self.site(pc, w, mask, "still runs");
         self.unknown(UnknownKind::Limit, vec![site], || {
-            let steps = u64::from(IDLE_TURNS) * u64::from(TURN);
+            let steps = u64::from(idle) * u64::from(TURN);
             format!(
                 "no thread has written, arrived at a barrier or ended for {steps} instructions of \
                  a warp: this loop may wait for a value that nobody writes"

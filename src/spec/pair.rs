@@ -14,7 +14,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::answer::{Assumption, AssumptionKind};
-use crate::kernel::{Kernel, Param, ParamKind};
+use crate::kernel::{Kernel, Param, ParamKind, WORKSPACE};
 use crate::term::ArrayId;
 
 use super::alias;
@@ -479,7 +479,12 @@ impl Table {
                         } else {
                             Origin::Global
                         },
-                        role: g.constant.then_some(Role::In),
+                        role: match (g.constant, g.name == WORKSPACE) {
+                            (true, _) => Some(Role::In),
+                            // What a barrier leaves there is no output.
+                            (false, true) => Some(Role::Scratch),
+                            (false, false) => None,
+                        },
                         elem: g.fmt.map(ElemTy::Float),
                         shape: Vec::new(),
                         extent,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::awaits::{Await, Awaits, is_pure};
+use crate::kernel::awaits::{Await, Awaits, awaits, is_pure};
 use crate::kernel::operands::uses;
 use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
 
@@ -27,6 +27,9 @@ use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
 use super::location::{Key, Observed};
 use crate::sim::Tid;
+
+/// Turns of each warp that end in loops that only wait, after which nobody is expected to end one.
+const SURE_TURNS: usize = 4;
 
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
@@ -254,6 +257,21 @@ impl Machine<'_> {
         }
     }
 
+    /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
+    pub fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
+        if !self.strong.on && self.strong.awaits.by_access.is_empty() {
+            self.strong.awaits = Arc::new(awaits(self.kernel));
+        }
+        let mut all = self.strong.awaits.by_access.iter();
+        let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
+        if waits && idle > 0 { before + 1 } else { 0 }
+    }
+
+    /// Each warp had several turns, and all of them ended in loops that only wait.
+    pub fn all_wait(&self, turns: u32) -> bool {
+        turns as usize > SURE_TURNS * (self.warps.len() + 1)
+    }
+
     /// What a step leaves in its word.
     pub fn after_step(&self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<u64> {
         let number = |v| match v {
@@ -329,7 +347,12 @@ impl Machine<'_> {
             if let Some((at, regs)) = &mut out
                 && live.before(at.0, r)
             {
-                regs.push((r, self.warps[w].get(r, lane)));
+                let held = match self.warps[w].get(r, lane) {
+                    // Bits that nobody looks at are alike.
+                    Val::Conc(v) => Val::Conc(v & awaits.demanded[r.0 as usize]),
+                    v => v,
+                };
+                regs.push((r, held));
             }
         }
         self.warps[w].pc[lane] = from;
