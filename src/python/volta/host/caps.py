@@ -2,8 +2,8 @@
 
 The problem: a proof at smaller sizes says nothing of `min(columns, 1024)` where no size came near 1024. Each place of a kernel that
 compares integers, takes the smaller of two, masks, divides or narrows is a test; the ways that it can go are computed from
-intervals of the registers: parameters are what was recorded, thread and CTA indices have the extents of the launch, what a loop changes is
-widened to what it is compared with. A way that the declared launch can go, and none of the proved ones, is a gap.
+intervals of the registers: parameters are what was recorded, thread and CTA indices have the extents of the launch, and what a loop
+changes is widened to what it is compared with. A way that the declared launch can go, and none of the proved ones, is a gap.
 
 Not claimed: that a way that can be gone is gone (the program's own `thin-coverage` is about that), or that intervals see every
 connection between registers. The direction is that of a warning: a gap takes a proof away and never makes one.

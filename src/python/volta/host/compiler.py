@@ -31,6 +31,8 @@ from . import confine, standin
 Json = dict[str, Any]
 _HERE = Path(__file__).parent
 _INCLUDE = _HERE / "include"
+#: The form of what is kept of a build.
+_FORM = 2
 #: What compilers may read beside their own folder.
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/null", "/dev/urandom")
 _DEVICE_FLAG = re.compile(
@@ -64,6 +66,8 @@ class Built:
     file: str
     ptx: dict[str, str]
     kernels: dict[str, Json]
+    #: The symbols that the candidate's own objects need.
+    symbols: tuple[str, ...] = ()
 
     def answer(self, file: str) -> Json:
         """It as a job is told of it."""
@@ -255,7 +259,7 @@ def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = 
     arch = "90a" if hopper else "80"
     key = hashlib.sha256(
         json.dumps(
-            [str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]
+            [_FORM, str(stand_in), compiler, arch, flags, asked["cpp"], asked["cuda"], asked["functions"], asked.get("program")]
         ).encode()
     )
     module = f"volta_{key.hexdigest()[:20]}"
@@ -272,7 +276,7 @@ def build(asked: Mapping[str, Any], *, seconds: float = 120, unconfined: bool = 
             if kernel in kernels:
                 raise Failed("unsupported", f"two files define the kernel {kernel}")
             kernels[kernel] = described
-    return Built(module, str(folder / f"{module}.so"), ptx, kernels)
+    return Built(module, str(folder / f"{module}.so"), ptx, kernels, tuple(done["symbols"]))
 
 
 def _build(
@@ -282,6 +286,7 @@ def _build(
     try:
         try:
             done: Json = {"ptx": _compile(made, folder.name, asked, flags, arch, stand_in, seconds, unconfined)}
+            done["symbols"] = (made / "symbols").read_text().split()
         except Failed as e:
             if e.category == "limit":
                 raise
@@ -370,7 +375,11 @@ def _compile(
         "-Wl,--warn-unresolved-symbols",
         "-Wl,-z,defs",
     ]
-    status, said = run_confined(made, [link], read, seconds, unconfined)
+    # Both run at once: what the objects need is a matter of the objects.
+    status, said = run_confined(made, [link, ["nm", "-u", "-P", *objects]], read, seconds, unconfined)
+    listed = (made / "out1.txt").read_text(errors="replace")
+    (made / "symbols").write_text("\n".join(sorted(set(re.findall(r"^([\w.$]+)(?:@\S*)? [Uwv]\b", listed, re.M)))))
+    said = said.replace(listed.strip(), "")
     _unresolved(said)
     if status:
         raise Failed("compile", _errors(said))

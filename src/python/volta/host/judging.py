@@ -5,16 +5,14 @@ run in confined workers, never in the same one: the reference is traced to a for
 declared shapes a launch must be one that the runtime takes; at smaller shapes (`shrink`) the launches are proved to compute the
 formula, free of races and memory errors, for every input.
 
-Not claimed: that host code does on a GPU what it did while it was recorded. Code that tells the recorder from a GPU can show
-it other launches, and so can code that reaches into the recorder, for which its text is searched; what is proved is what it
-launched here. What a candidate makes itself under the same seed must be what the
-reference makes, else its outputs are another function's.
+Not claimed: that host code does on a GPU what it did while it was recorded. Code that tells the recorder from a GPU can show it
+other launches; what is proved is what it launched here. Code that could reach into the recorder is not believed (`honesty`). What a
+candidate makes itself under the same seed must be what the reference makes, else its outputs are another function's.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +23,8 @@ from .. import api
 from ..errors import InputError
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
-from . import bindings, calls, corners, coverage, sequence, shrink, worker
+from . import bindings, calls, corners, coverage, honesty, sequence, shrink, worker
+from .compiler import Built
 
 Json = dict[str, Any]
 Grade = Literal["whole", "main", "epilogue"]
@@ -180,7 +179,10 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
     _graded(run, declared)
     seen = coverage.Seen(declared, declared["events"], talk.built)
     # What fails at sizes that divide otherwise than the declared ones says nothing of those.
-    given = [(shrink.shrink(run.task, p), p.awkward) for p in shrink.PLANS] if sizes == "shrunk" else [(t, False) for t in sizes]
+    given = [(t, False) for t in sizes]
+    if sizes == "shrunk":
+        given = [(shrink.shrink(run.task, p), p.awkward) for p in shrink.PLANS]
+        given += [(shrink.shrink(run.task, p, tied=True), p.awkward) for p in shrink.PLANS[:2]]
     plans = list(dict(given).items())
     covered = coverage.Coverage(seen, least=min(2, len(plans)), one_way=_in_bounds(run, seen))
     best: Judgement | None = None
@@ -202,7 +204,7 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
             if not awkward and (found.verdict != "unknown" or best is None):
                 return found
             continue
-        _honest(run.candidate)
+        _honest(run.candidate, talk.built)
         best = found if best is None else best
         left = covered.gaps()
         if not left:
@@ -227,18 +229,11 @@ def _in_bounds(run: _Run, declared: coverage.Seen) -> frozenset[coverage.Place]:
     return found.one_way
 
 
-#: Words by which a candidate could reach the recorder that runs in its process.
-_REACHES = re.compile(
-    r"\bvolta\b|\b_getframe\b|\bimport gc\b|\bctypes\b|\binspect\b|sys\.modules|__subclasses__"
-    r"|\bdl(?:open|sym)\b|\bPy(?:Import|Run|Eval)_|/proc/"
-)
-
-
-def _honest(candidate: str) -> None:
-    """A candidate that reaches for the recorder could have told it anything, so that what it proved counts as nothing."""
-    found = _REACHES.search(candidate)
+def _honest(candidate: str, built: Sequence[Built]) -> None:
+    """A candidate that could have reached what records it could have told it anything, so that what it proved counts as nothing."""
+    found = honesty.reaches(candidate, [s for b in built for s in b.symbols])
     if found:
-        raise _Ends("unknown", f"the candidate reaches for what records it (`{found[0]}`)", "unsupported-instruction")
+        raise _Ends("unknown", f"the candidate could reach for what records it ({found})", "unsupported-instruction")
 
 
 def _stopped(recorded: Json, where: str) -> None:

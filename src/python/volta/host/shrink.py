@@ -2,8 +2,8 @@
 
 The sizes are the integers that the module assigns to names, and those that stand in `get_inputs` and `get_init_inputs`. A size is
 lowered to a bound that follows from its name; what describes a window (kernel, stride, padding, dilation) stays. Equal sizes stay
-equal where their bounds are, a power of two that divides a size divides the smaller one as far as it can, and an odd one
-stays odd.
+equal where their bounds are, and elsewhere where a task asks for it; a power of two that divides a size divides the smaller one as
+far as it can, and an odd one stays odd.
 
 Not claimed: that what holds at smaller sizes holds at the declared ones. The launch at the declared sizes is recorded too, for
 its limits, and a verdict at sizes where a loop ran once or a guard went one way is `thin-coverage`.
@@ -16,7 +16,7 @@ import contextlib
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _WINDOW = re.compile(r"kernel|stride|padding|dilation|pool|alpha|margin|eps|^p$|^k$|^dim$|axis|groups|num_layers", re.I)
 _BATCH = re.compile(r"batch|^n?b$|^bs$", re.I)
@@ -47,6 +47,8 @@ PLANS = (
 )
 #: Small sizes around one that is large.
 NARROW = Bounds(2, 4, (64, 8, 8, 4))
+#: A batch and another size that are equal from here on are taken for one.
+_TIED = 256
 
 
 def lowered(value: int, most: int, awkward: bool = False) -> int:
@@ -166,6 +168,16 @@ def _flat(arguments: list[ast.expr], values: dict[str, ast.expr]) -> list[ast.ex
     return out
 
 
+def _tied(assigned: list[tuple[str, ast.Assign]]) -> bool:
+    """Whether a batch is as large as another size, so that an operation may need both to be equal."""
+    found: dict[bool, set[int]] = {True: set(), False: set()}
+    for name, statement in assigned:
+        for c in ast.walk(statement.value):
+            if isinstance(c, ast.Constant) and isinstance(c.value, int) and c.value >= _TIED:
+                found[bool(_BATCH.search(name))].add(c.value)
+    return bool(found[True] & found[False])
+
+
 def sizes(task: str) -> dict[str, int]:
     """The integers that a task's text assigns to names."""
     out = {}
@@ -175,11 +187,14 @@ def sizes(task: str) -> dict[str, int]:
     return out
 
 
-def shrink(task: str, bounds: Bounds, exact: Mapping[str, int] | None = None) -> str:
-    """A task's text with smaller sizes, some of them given by name."""
+def shrink(task: str, bounds: Bounds, exact: Mapping[str, int] | None = None, *, tied: bool = False) -> str:
+    """A task's text with smaller sizes, some of them given by name; `tied` keeps a batch as large as a size that it equals."""
     tree = ast.parse(task)
     assigned = _assigned(tree)
     count, channels = _ranks(tree, {n: s.value for n, s in assigned})
+    if tied and _tied(assigned):
+        count += 1
+        bounds = replace(bounds, batch=bounds.other(count, channels))
     smaller = _Sizes(bounds, bounds.other(count, channels), channels)
     for name, statement in assigned:
         smaller.name = name

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import json
 import os
+import secrets
 import select
 import shutil
 import socket
@@ -103,7 +104,8 @@ class Zygote:
         down, up = os.pipe(), os.pipe()
         self.wire.settimeout(seconds + 60)
         try:
-            socket.send_fds(self.wire, [json.dumps({**job, "seconds": seconds}).encode()], [down[0], up[1]])
+            asked = {**job, "seconds": seconds, "secret": talk.secret}
+            socket.send_fds(self.wire, [json.dumps(asked).encode()], [down[0], up[1]])
         finally:
             os.close(down[0])
             os.close(up[1])
@@ -117,16 +119,16 @@ class Zygote:
         if not status:
             raise Error("the process that records ended")
         if done is None or not _is_recording(done.get("done")):
+            if talk.strange:
+                return _ended("strange", "something else than the recorder wrote to its channel")
             late = status["late"] or status["cpu"] >= job["limits"]["cpu"] - 1
-            return {
-                "stopped": "limit" if late else "died",
-                "message": _ending(status),
-                "events": [],
-                "gaps": [],
-                "storages": [],
-            }
+            return _ended("limit" if late else "died", _ending(status))
         out: Json = done["done"]
         return out
+
+
+def _ended(how: str, message: str) -> Json:
+    return {"stopped": how, "message": message, "events": [], "gaps": [], "storages": []}
 
 
 def _is_recording(done: object) -> bool:
@@ -150,6 +152,8 @@ class Talk:
     def __init__(self, folder: Path, seconds: float, unconfined: bool) -> None:
         self.folder, self.seconds, self.unconfined = folder, seconds, unconfined
         self.built: list[compiler.Built] = []
+        self.secret = secrets.token_hex(16)
+        self.strange = False
         self.compiling = 0.0
 
     def listen(self, read: int, write: int, end: float) -> Json | None:
@@ -167,14 +171,18 @@ class Talk:
             while b"\n" in held:
                 line, held = held.split(b"\n", 1)
                 message = self._message(line)
+                self.strange = self.strange or message is None
                 if message is None or "done" in message:
                     return message
                 os.write(write, json.dumps(self.answer(message)).encode() + b"\n")
 
-    @staticmethod
-    def _message(line: bytes) -> Json | None:
+    def _message(self, line: bytes) -> Json | None:
+        """What the recorder said: it begins each line with a word that it was given before anything foreign ran."""
+        said = self.secret.encode()
+        if not line.startswith(said):
+            return None
         try:
-            message = json.loads(line)
+            message = json.loads(line[len(said) :])
         except (ValueError, RecursionError):
             return None
         return message if isinstance(message, dict) else None

@@ -66,6 +66,8 @@ def _child(asked: dict[str, object], read: int, write: int) -> None:
     from . import bridge, confine, job
 
     code = 1
+    # No one else in this process has it.
+    secret = str(asked.pop("secret"))
     try:
         folder = str(asked["folder"])
         os.chdir(folder)
@@ -79,25 +81,12 @@ def _child(asked: dict[str, object], read: int, write: int) -> None:
             reads, [folder], programs=False, limits=limits, keep=(read, write), allow_unconfined=bool(asked["unconfined"])
         )
         bridge.state = bridge.State()
-        job.main(asked, job.Channel(read, write))
+        job.main(asked, job.Channel(read, write, secret))
         code = 0
     except BaseException as e:
         with contextlib.suppress(OSError):
-            os.write(
-                write,
-                json.dumps(
-                    {
-                        "done": {
-                            "stopped": "confinement",
-                            "message": f"{type(e).__name__}: {e}",
-                            "events": [],
-                            "gaps": [],
-                            "storages": [],
-                        }
-                    }
-                ).encode()
-                + b"\n",
-            )
+            ended = {"stopped": "confinement", "message": f"{type(e).__name__}: {e}", "events": [], "gaps": [], "storages": []}
+            os.write(write, f"{secret}{json.dumps({'done': ended})}\n".encode())
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()

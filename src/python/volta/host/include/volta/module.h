@@ -58,6 +58,7 @@ struct pos_only {};
 namespace literals { inline arg operator""_a(const char* n, size_t) { return arg(n); } }
 template <class... A> struct overload_cast_impl { template <class R> constexpr auto operator()(R (*f)(A...)) const { return f; } };
 template <class... A> constexpr overload_cast_impl<A...> overload_cast{};
+inline std::nullopt_t none() { return std::nullopt; }
 struct value_error : std::runtime_error { using std::runtime_error::runtime_error; };
 }  // namespace pybind11
 namespace py = pybind11;
