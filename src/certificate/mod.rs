@@ -23,7 +23,7 @@ use crate::kernel::{GlobalVar, Kernel};
 use crate::sim::Outcome;
 use crate::spec::{self, Array, Arrays, Bindings, Origin, Resolved, Role, Setup};
 use crate::term::ArrayId;
-use crate::term::facts::{Elements, Floats};
+use crate::term::facts::{Elements, Numbers};
 
 mod regions;
 
@@ -340,15 +340,16 @@ fn facts(bindings: &Bindings) -> Vec<Fact> {
 }
 
 fn floats(bindings: &Bindings) -> Vec<FloatFact> {
-    let fact = |f: &Floats| {
-        let [least, greatest] = f.ends().map(|x| format!("{x:?}"));
+    let fact = |f: &Numbers| {
+        let (least, greatest) = f.ends();
+        let [least, greatest] = [least, greatest].map(|x| format!("{x:?}"));
         FloatFact {
             array: f.array.0,
             least,
             greatest,
         }
     };
-    bindings.facts.floats().iter().map(fact).collect()
+    bindings.facts.numbers().iter().map(fact).collect()
 }
 
 /// The reading of a constant that an assumption is, by the one form in which it is written.

@@ -17,7 +17,7 @@ use super::limits::LIMITS;
 use super::shadow::Element;
 
 /// Runs of each instruction.
-const TRIES: u64 = 2;
+const TRIES: u64 = 4;
 
 /// Shares below this are not told.
 const LEAST: f64 = 0.02;

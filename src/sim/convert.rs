@@ -130,6 +130,7 @@ impl Machine<'_> {
                     }
                     if let Val::Conc(b) = v
                         && self.values.numbers
+                        && !self.values.is_unfolded()
                         && let Some(x) = self.cvt_number(op, b)
                     {
                         self.set(w, *dst, lane, x);

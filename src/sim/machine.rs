@@ -225,9 +225,12 @@ impl<'k> Machine<'k> {
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
         let mut values = Values::default();
         values.store.facts = bindings.facts.clone();
+        if let Some(premises) = &bindings.premises {
+            values.store.import_below(premises, &[]);
+        }
         values.trees = launch.trees;
         values.numbers = launch.numbers || launch.words.is_some();
-        let words = |number| Box::new(super::words::Words::new(kernel, number));
+        let words = |n| Box::new(super::words::Words::new(kernel, n, launch.unfolded));
         values.words = launch.words.map(words);
         values.wobble = launch.wobbling.map(super::wobble::Wobble::new);
         values.store.as_written = launch.as_written;

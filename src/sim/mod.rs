@@ -25,6 +25,7 @@ mod branch;
 mod bulk;
 mod by_value;
 mod choices;
+mod chosen;
 pub mod clock;
 mod cluster;
 mod collective;

@@ -106,7 +106,7 @@ impl Machine<'_> {
             return 0;
         };
         // What the manual leaves to the device is known to no word.
-        if mods.approx && self.values.words.is_some() {
+        if self.values.is_unfolded() || mods.approx && self.values.words.is_some() {
             return 0;
         }
         let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
@@ -226,6 +226,11 @@ impl Values {
         }
     }
 
+    /// True if floats are words, and so is what rounds known ones.
+    pub(super) fn is_unfolded(&self) -> bool {
+        self.words.as_ref().is_some_and(|w| w.unfolded)
+    }
+
     /// A float of known bits rounded to a narrow format, and packed floats of one to those of another.
     pub(super) fn narrow_number(
         &self,
@@ -234,7 +239,7 @@ impl Values {
         v: Val,
     ) -> Option<u64> {
         match v {
-            Val::Conc(bits) if self.numbers => {
+            Val::Conc(bits) if self.numbers && !self.is_unfolded() => {
                 number::float_to_float(from, to, how, low(bits, from.bits()))
             }
             _ => None,

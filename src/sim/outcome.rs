@@ -153,6 +153,8 @@ pub fn merge_finding<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
 pub struct Conditional {
     /// The condition.
     pub cond: TermId,
+    /// Values that are never wrong if no input brings what was never written into them; none if it is more than that.
+    pub values: Vec<TermId>,
     /// The defect if there is such an input.
     pub defect: Finding<DefectKind>,
     /// What is said while it is open.

@@ -31,6 +31,8 @@ pub struct Words {
     joins: Vec<bool>,
     /// The matrix instruction under way, and where it stands.
     matrix: Option<(Does, Fmt, Pc)>,
+    /// What rounds known numbers is a word too.
+    pub(super) unfolded: bool,
     /// True once something asked for a real number.
     pub(super) asked_for_real: bool,
 }
@@ -40,12 +42,13 @@ const KERNELS: u32 = 2;
 
 impl Words {
     /// For a kernel of a pair.
-    pub fn new(kernel: &crate::kernel::Kernel, number: u32) -> Words {
+    pub fn new(kernel: &crate::kernel::Kernel, number: u32, unfolded: bool) -> Words {
         Words {
             kernel: number,
             device: kernel.sm,
             joins: crate::kernel::contraction::joins(kernel),
             matrix: None,
+            unfolded,
             asked_for_real: false,
         }
     }
@@ -73,8 +76,10 @@ impl Values {
             return self.store.word(operation, operands);
         };
         let operation = words.at(pc, operation);
+        let is_kept = words.unfolded && operation.rounds();
         let known: Option<Vec<u64>> = operands.iter().map(|&t| self.store.as_bits(t)).collect();
         if operation.device == 0
+            && !is_kept
             && let Some(bits) = known.and_then(|k| operation.apply(&k))
         {
             return self.store.bits(operation.width(), bits);

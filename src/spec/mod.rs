@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::kernel::{Fmt, GlobalId};
-use crate::term::{ArrayId, Left};
+use crate::term::{ArrayId, Left, TermStore};
 
 mod alias;
 pub mod binding;
@@ -69,6 +69,8 @@ pub struct Launch {
     pub wobbling: Option<(crate::kernel::Pc, u64)>,
     /// Floats are words, of which the same bits are asked; the value tells the code of the pair's kernels apart.
     pub words: Option<u32>,
+    /// Where floats are words: what rounds known numbers is a word too.
+    pub unfolded: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
     /// `%cluster_nctaid`.
@@ -276,6 +278,9 @@ pub struct Bindings {
     pub given: Vec<Given>,
     /// What the launches before left, in a sequence.
     pub left: Option<Arc<Left>>,
+    /// What holds of every input on which the reference is defined, as the premises of a store: none, but where an
+    /// input that was found has to keep them.
+    pub premises: Option<Arc<TermStore>>,
     /// What the user says of the data.
     pub facts: Arc<crate::term::facts::Facts>,
 }
@@ -303,9 +308,11 @@ impl Bindings {
             globals,
             given,
             left,
+            premises,
             facts,
         } = self;
         let memory = (left.is_none() && other.left.is_none())
+            && (premises.is_none() && other.premises.is_none())
             && *given == other.given
             && *facts == other.facts;
         let values = *fields == other.fields && *maps == other.maps && *globals == other.globals;

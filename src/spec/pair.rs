@@ -538,6 +538,7 @@ impl Table {
                     globals: draft.globals,
                     given: Vec::new(),
                     left: None,
+                    premises: None,
                     facts: Arc::default(),
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),

@@ -10,10 +10,8 @@
 //! Not claimed: of elements at places that data choose, anything but their range: two places may be one.
 
 use super::bits::sext;
+pub use super::fact_numbers::Numbers;
 use super::gather::distance;
-use crate::kernel::Fmt;
-use crate::number;
-
 use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
 
 /// What is said of the integers that an array holds.
@@ -41,40 +39,9 @@ pub struct Elements {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     elements: Vec<Elements>,
-    floats: Vec<Floats>,
+    numbers: Vec<Numbers>,
     /// No float that depends on data overflows or is rounded across a test: the reals decide every test.
     pub reals_decide: bool,
-}
-
-/// What is said of the floats that an array holds: finite ones from a number to another, ends included.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Floats {
-    /// The array.
-    pub array: ArrayId,
-    /// Their format.
-    pub fmt: Fmt,
-    /// The bits of the least and the greatest double.
-    ends: [u64; 2],
-}
-
-impl Floats {
-    /// Floats between two numbers.
-    pub fn new(array: ArrayId, fmt: Fmt, [lo, hi]: [f64; 2]) -> Floats {
-        let ends = [lo, hi].map(f64::to_bits);
-        Floats { array, fmt, ends }
-    }
-
-    /// The least and the greatest number.
-    pub fn ends(&self) -> [f64; 2] {
-        self.ends.map(f64::from_bits)
-    }
-
-    /// Whether a float is such.
-    pub fn allow(&self, bits: u64) -> bool {
-        let [lo, hi] = self.ends();
-        let x = number::to_double(self.fmt, bits);
-        lo <= x && x <= hi
-    }
 }
 
 impl Elements {
@@ -203,38 +170,35 @@ impl Facts {
         self.elements.iter().find(|r| r.array == array)
     }
 
-    /// All that is said.
+    /// All that is said of integers.
     pub fn all(&self) -> &[Elements] {
         &self.elements
     }
 
-    /// Adds what is said of floats; false if nothing is left of what was said before.
-    pub fn about_floats(&mut self, new: Floats) -> bool {
-        let Some(known) = self.floats.iter_mut().find(|f| f.array == new.array) else {
-            self.floats.push(new);
-            return true;
-        };
-        let ([a, b], [c, d]) = (known.ends(), new.ends());
-        let (lo, hi) = (a.max(c), b.min(d));
-        *known = Floats::new(known.array, known.fmt, [lo, hi]);
-        lo <= hi
+    /// Adds a range of floats; false if it leaves none with what is said of them already.
+    pub fn add_numbers(&mut self, new: Numbers) -> bool {
+        match self.numbers.iter_mut().find(|n| n.array == new.array) {
+            Some(old) => old.meet(new),
+            None => {
+                self.numbers.push(new);
+                true
+            }
+        }
     }
 
-    /// What is said of floats.
-    pub fn floats(&self) -> &[Floats] {
-        &self.floats
+    /// What is said of the floats of an array.
+    pub fn numbers_of(&self, array: ArrayId) -> Option<&Numbers> {
+        self.numbers.iter().find(|n| n.array == array)
     }
 
-    /// The range of the floats of an array.
-    pub fn float(&self, array: ArrayId) -> Option<(f64, f64)> {
-        let found = self.floats.iter().find(|f| f.array == array)?;
-        let [lo, hi] = found.ends();
-        Some((lo, hi))
+    /// All that is said of floats.
+    pub fn numbers(&self) -> &[Numbers] {
+        &self.numbers
     }
 
     /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty() && self.floats.is_empty()
+        self.elements.is_empty() && self.numbers.is_empty()
     }
 }
 
@@ -384,20 +348,24 @@ impl TermStore {
     }
 
     fn by_ranges(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
-        let (x, y) = (self.integer_range(a), self.integer_range(b));
-        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
-        if is_unsigned && (x.0 < 0 || y.0 < 0) {
-            return None;
-        }
-        match op {
-            ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
-            ICmp::Eq => None,
-            ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
-            ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
-            ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
-            ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
-            ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
-        }
+        compared(op, self.integer_range(a), self.integer_range(b))
+    }
+}
+
+/// What a comparison is of all integers of two ranges, as two's complement.
+pub(super) fn compared(op: ICmp, x: (i128, i128), y: (i128, i128)) -> Option<bool> {
+    let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
+    if is_unsigned && (x.0 < 0 || y.0 < 0) {
+        return None;
+    }
+    match op {
+        ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
+        ICmp::Eq => None,
+        ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
+        ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
+        ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
+        ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
+        ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
     }
 }
 

@@ -30,7 +30,7 @@ impl Random {
 
 /// One operation on registers of f32 before number `n`, which it writes; some go through f16 and bf16.
 fn operation(random: &mut Random, n: u64) -> String {
-    let mut any = |r: &mut Random| format!("%f{}", r.below(n));
+    let any = |r: &mut Random| format!("%f{}", r.below(n));
     let (a, b, c) = (any(random), any(random), any(random));
     let ftz = random.pick(&["", ".ftz"]);
     let rnd = random.pick(&[".rn", ".rz", ".rm", ".rp"]);
