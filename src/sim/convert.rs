@@ -131,7 +131,7 @@ impl Machine<'_> {
                     if let Val::Conc(b) = v
                         && self.values.numbers
                         && !self.values.is_unfolded()
-                        && let Some(x) = self.cvt_number(op, b)
+                        && let Some(x) = self.cvt_number(pc, op, b)
                     {
                         self.set(w, *dst, lane, x);
                         continue;

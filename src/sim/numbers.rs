@@ -134,7 +134,7 @@ impl Machine<'_> {
     }
 
     /// A conversion of known bits, as the destination register holds it.
-    pub(super) fn cvt_number(&self, op: &Op, bits: u64) -> Option<Val> {
+    pub(super) fn cvt_number(&mut self, pc: Pc, op: &Op, bits: u64) -> Option<Val> {
         let Op::Cvt {
             from,
             to,
@@ -149,8 +149,17 @@ impl Machine<'_> {
         else {
             return None;
         };
+        let wobble = self.values.wobble.as_mut().filter(|w| w.is_at(pc));
+        let up = wobble
+            .filter(|_| wobble::is_narrowing(op))
+            .map(|w| w.coin());
+        let rnd = match up {
+            Some(true) => Rnd::Rp,
+            Some(false) => Rnd::Rm,
+            None => *rnd,
+        };
         let how = Narrowing {
-            rnd: *rnd,
+            rnd,
             sat: *sat,
             satfinite: *satfinite,
             relu: *relu,

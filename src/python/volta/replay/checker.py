@@ -53,12 +53,14 @@ Elsewhere = tuple[Callable[[Fraction, random.Random], Fraction], bool]
 ELSEWHERE: list[Elsewhere] = [
     (_near, False),
     (lambda q, rng: Fraction(rng.randrange(-1, 3)), False),
+    (lambda q, rng: Fraction(rng.randrange(2)), False),
+    (lambda q, rng: Fraction(0), False),
     (_large(-1), False),
     (_large(1), False),
     (_of_all_sizes, False),
     *[(_near, True)] * 4,
 ]
-"""Inputs that are in no sample: near one, many numbers equal, all of them large, of all sizes, and with other integers."""
+"""Inputs that are in no sample: near one, many numbers equal, all of them 0 or large, of all sizes, with other integers."""
 
 POLES = "where the reference divides by 0 it is an infinity"
 """How the one assumption begins that excuses an element which is no number where the reference is infinite."""
