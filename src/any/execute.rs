@@ -5,9 +5,7 @@ use super::memory::Named;
 use super::state::{Barrier, Does, Duty, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
-use crate::kernel::{
-    Access as Modifiers, Addr, BarKind, Op, Pc, RegId, Sem, Space, Special, Src, operands,
-};
+use crate::kernel::{Access as Modifiers, Addr, BarKind, Op, Pc, RegId, Sem, Space, Special, Src};
 use crate::term::BitsOp;
 
 impl Walk<'_> {

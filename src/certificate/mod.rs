@@ -341,8 +341,8 @@ fn facts(bindings: &Bindings) -> Vec<Fact> {
 
 fn floats(bindings: &Bindings) -> Vec<FloatFact> {
     let fact = |f: &Numbers| {
-        let (lo, hi) = f.ends();
-        let [least, greatest] = [lo, hi].map(|x| format!("{x:?}"));
+        let (least, greatest) = f.ends();
+        let [least, greatest] = [least, greatest].map(|x| format!("{x:?}"));
         FloatFact {
             array: f.array.0,
             least,

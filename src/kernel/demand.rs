@@ -9,7 +9,7 @@
 //! without a rule depends on all bits of its operands.
 
 use super::awaits::is_pure;
-use super::operands::{defs, uses};
+use super::operands::uses;
 use super::{Cmp, Inst, IntOp, Kernel, NumTy, Op, RegId, Src};
 
 /// Sweeps over the code; where more would be needed, all bits matter.
@@ -45,7 +45,7 @@ fn sweep(inst: &Inst, of: &mut [u64], changed: &mut bool) {
         need(g.reg, u64::MAX);
     }
     match (&inst.op, bits_of(&inst.op, made)) {
-        (op, Some(bits)) => super::op.uses(&mut |r| need(r, bits)),
+        (op, Some(bits)) => op.uses(&mut |r| need(r, bits)),
         (_, None) => uses(inst, |r| need(r, u64::MAX)),
     }
 }

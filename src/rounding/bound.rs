@@ -55,6 +55,7 @@ pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bound>> 
                 run: None,
                 of: subjects.len() as u32,
             });
+            resolved.launch.unfolded = true;
             resolved
         })
         .collect();
@@ -329,12 +330,9 @@ impl Sweep<'_> {
                 }
                 let own = self.arrays.0.get(array.0 as usize)?.elem;
                 (self.store.sort(t) == Sort::Bits(fmt.bits() as u8)).then_some(())?;
-                let said = self
-                    .facts
-                    .numbers_of(array)
-                    .map(|n| n.ends())
-                    .filter(|_| own == Some(ElemTy::Float(fmt)));
-                let range = said.map(|(lo, hi)| Range { lo, hi, off: 0.0 }.widened());
+                let said = self.facts.numbers_of(array);
+                let said = said.filter(|n| n.fmt == fmt && own == Some(ElemTy::Float(fmt)));
+                let range = said.map(|n| Range::of(&[n.ends().0, n.ends().1], 0.0).widened());
                 Some(known(range))
             }
             // A bf16 above 16 zeros is that number.
@@ -363,20 +361,11 @@ fn result(operation: &Operation, operands: &[Known], tie: Tie) -> Option<Known> 
     let (precision, _) = number::precision(operation.fmt);
     let half = f64::exp2(-f64::from(precision));
     let rounds = match operation.does {
-        Does::Float(
-            FloatOp::Neg
-            | FloatOp::Abs
-            | FloatOp::Min
-            | FloatOp::Max
-            | FloatOp::Min3
-            | FloatOp::Max3,
-        ) => false,
         Does::Float(FloatOp::Copysign) => return None,
-        Does::Convert => number::precision(operation.src).0 > precision,
-        Does::Float(_) => true,
         Does::ToInt(_) | Does::OfInt(_) | Does::Compare(_) | Does::Test(_) | Does::Product(..) => {
             return None;
         }
+        Does::Float(_) | Does::Convert => operation.rounds(),
     };
     let unit = match m.rnd {
         _ if !rounds => 0.0,

@@ -402,10 +402,14 @@ fn one(fmt: Fmt, word: Option<u64>, real: &Real, tally: &mut Tally) -> Option<f6
         number::Value::Zero | number::Value::Finite { .. } => {}
     }
     let distance = real.distance(fmt, bits)?;
-    let error = distance / ulp(fmt, exact);
     let s = &mut tally.spread;
-    s.ulps = s.ulps.max(error);
     s.absolute = s.absolute.max(distance);
+    // Beside a zero that cancellation leaves, every unit is too small to say anything.
+    if exact == 0.0 && distance > 0.0 {
+        return None;
+    }
+    let error = distance / ulp(fmt, exact);
+    s.ulps = s.ulps.max(error);
     if exact != 0.0 {
         s.relative = s.relative.max(distance / exact.abs());
     }

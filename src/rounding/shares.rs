@@ -2,7 +2,7 @@
 //!
 //! Each instruction on floats rounds at random in a run of its own ([`crate::sim`], `wobble`), and what it moves at the
 //! element, by what all of them move, is its share. First order: roundings that act on each other are counted apart.
-//! Matrix instructions, conversions and packed pairs are not among them.
+//! Matrix instructions and packed pairs are not among them.
 
 use crate::answer::Site;
 use crate::answer::rounding::Share;
@@ -10,6 +10,7 @@ use crate::grid::Subject;
 use crate::kernel::{Op, Pc};
 use crate::number;
 use crate::report::source_line;
+use crate::sim::wobble::is_narrowing;
 use crate::spec::Resolved;
 
 use super::execute::{Bits, execute};
@@ -17,7 +18,7 @@ use super::limits::LIMITS;
 use super::shadow::Element;
 
 /// Runs of each instruction.
-const TRIES: u64 = 2;
+const TRIES: u64 = 4;
 
 /// Shares below this are not told.
 const LEAST: f64 = 0.02;
@@ -32,8 +33,8 @@ pub(super) fn shares(subject: &Subject<'_>, e: &Element, input: &[Bits]) -> Vec<
     let outcome = &ran.covered.outcome;
     let executed = |i: usize| outcome.executed.get(i).is_none_or(|&n| n > 0);
     let insts = subject.kernel.insts.iter().enumerate();
-    let floats =
-        insts.filter(|(i, inst)| matches!(inst.op, Op::Float { lanes: 1, .. }) && executed(*i));
+    let rounds = |op: &Op| matches!(op, Op::Float { lanes: 1, .. }) || is_narrowing(op);
+    let floats = insts.filter(|(i, inst)| rounds(&inst.op) && executed(*i));
     let floats: Vec<Pc> = floats.map(|(i, _)| Pc(i as u32)).collect();
     let cost = outcome.stats.thread_instructions * TRIES * floats.len() as u64;
     let Some(there) = ran

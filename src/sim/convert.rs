@@ -130,7 +130,8 @@ impl Machine<'_> {
                     }
                     if let Val::Conc(b) = v
                         && self.values.numbers
-                        && let Some(x) = self.cvt_number(op, b)
+                        && !self.values.is_unfolded()
+                        && let Some(x) = self.cvt_number(pc, op, b)
                     {
                         self.set(w, *dst, lane, x);
                         continue;

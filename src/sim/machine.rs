@@ -232,7 +232,7 @@ impl<'k> Machine<'k> {
         }
         values.trees = launch.trees;
         values.numbers = launch.numbers || launch.words.is_some();
-        let words = |number| Box::new(super::words::Words::new(kernel, number));
+        let words = |n| Box::new(super::words::Words::new(kernel, n, launch.unfolded));
         values.words = launch.words.map(words);
         values.wobble = launch.wobbling.map(super::wobble::Wobble::new);
         values.store.as_written = launch.as_written;

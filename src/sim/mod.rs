@@ -94,7 +94,7 @@ pub mod warp;
 mod warpgroup;
 mod wgmma;
 mod wmma;
-mod wobble;
+pub(crate) mod wobble;
 mod words;
 mod written;
 

@@ -107,7 +107,7 @@ impl Machine<'_> {
         };
         // What the manual leaves to the device is known to no word, nor a product that a compiler may join.
         let words = self.values.words.as_ref();
-        if words.is_some_and(|w| mods.approx || w.may_join(*op)) {
+        if words.is_some_and(|w| w.unfolded || mods.approx || w.may_join(*op)) {
             return 0;
         }
         let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
@@ -135,7 +135,7 @@ impl Machine<'_> {
     }
 
     /// A conversion of known bits, as the destination register holds it.
-    pub(super) fn cvt_number(&self, op: &Op, bits: u64) -> Option<Val> {
+    pub(super) fn cvt_number(&mut self, pc: Pc, op: &Op, bits: u64) -> Option<Val> {
         let Op::Cvt {
             from,
             to,
@@ -150,8 +150,17 @@ impl Machine<'_> {
         else {
             return None;
         };
+        let wobble = self.values.wobble.as_mut().filter(|w| w.is_at(pc));
+        let up = wobble
+            .filter(|_| wobble::is_narrowing(op))
+            .map(|w| w.coin());
+        let rnd = match up {
+            Some(true) => Rnd::Rp,
+            Some(false) => Rnd::Rm,
+            None => *rnd,
+        };
         let how = Narrowing {
-            rnd: *rnd,
+            rnd,
             sat: *sat,
             satfinite: *satfinite,
             relu: *relu,
@@ -227,6 +236,11 @@ impl Values {
         }
     }
 
+    /// True if floats are words, and so is what rounds known ones.
+    pub(super) fn is_unfolded(&self) -> bool {
+        self.words.as_ref().is_some_and(|w| w.unfolded)
+    }
+
     /// A float of known bits rounded to a narrow format, and packed floats of one to those of another.
     pub(super) fn narrow_number(
         &self,
@@ -235,7 +249,7 @@ impl Values {
         v: Val,
     ) -> Option<u64> {
         match v {
-            Val::Conc(bits) if self.numbers => {
+            Val::Conc(bits) if self.numbers && !self.is_unfolded() => {
                 number::float_to_float(from, to, how, low(bits, from.bits()))
             }
             _ => None,

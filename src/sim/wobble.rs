@@ -5,7 +5,7 @@
 //! part. Source: D. S. Parker, "Monte Carlo Arithmetic" (1997). A result that is exact stays; an approximation moves by a
 //! unit in its last place.
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, Pc, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, NumTy, Op, Pc, Rnd};
 use crate::number;
 
 /// The instruction, and where the random numbers are.
@@ -34,6 +34,21 @@ impl Wobble {
         self.state ^= self.state >> 27;
         self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 63 == 1
     }
+}
+
+/// True of a conversion of one float to a format that holds less of it.
+pub fn is_narrowing(op: &Op) -> bool {
+    let Op::Cvt {
+        from: NumTy::Float(from),
+        to: NumTy::Float(to),
+        rnd,
+        ..
+    } = op
+    else {
+        return false;
+    };
+    let to_integer = matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi);
+    !to_integer && number::precision(*from).0 > number::precision(*to).0
 }
 
 /// Modifiers that round an operation up or down; `None` for operations that are not rounded by a modifier.

@@ -34,13 +34,15 @@ pub struct Words {
     has_joins: bool,
     /// The matrix instruction under way, and where it stands.
     matrix: Option<(Does, Fmt, Pc)>,
+    /// What rounds known numbers is a word too.
+    pub(super) unfolded: bool,
     /// True once something asked for a real number.
     pub(super) asked_for_real: bool,
 }
 
 impl Words {
     /// For one of some kernels.
-    pub fn new(kernel: &crate::kernel::Kernel, number: Numbered) -> Words {
+    pub fn new(kernel: &crate::kernel::Kernel, number: Numbered, unfolded: bool) -> Words {
         let places = kernel.insts.len() as u64 * u64::from(number.of);
         let joins = crate::kernel::contraction::joins(kernel);
         Words {
@@ -49,6 +51,7 @@ impl Words {
             has_joins: joins.contains(&true),
             joins,
             matrix: None,
+            unfolded,
             // Nothing is said where places would run out of numbers.
             asked_for_real: places >= u64::from(u32::MAX >> 1),
         }
@@ -83,9 +86,11 @@ impl Values {
         };
         let operation = words.at(pc, operation);
         let may_join = matches!(operation.does, Does::Float(op) if words.may_join(op));
+        let is_kept = words.unfolded && operation.rounds();
         let known: Option<Vec<u64>> = operands.iter().map(|&t| self.store.as_bits(t)).collect();
         // A known product that is rounded has another value where it is joined with a sum, and is kept as what it is.
-        let foldable = |k: &[u64]| operation.device == 0 && (!may_join || operation.is_exact(k));
+        let foldable =
+            |k: &[u64]| operation.device == 0 && !is_kept && (!may_join || operation.is_exact(k));
         if let Some(bits) = known
             .filter(|k| foldable(k))
             .and_then(|k| operation.apply(&k))

@@ -115,6 +115,7 @@ impl LaunchSpec {
             numbers: false,
             wobbling: None,
             words: None,
+            unfolded: false,
             as_written: false,
             cluster: cluster.unwrap_or([1; 3]),
             clustered: cluster.is_some(),

@@ -69,6 +69,8 @@ pub struct Launch {
     pub wobbling: Option<(crate::kernel::Pc, u64)>,
     /// Floats are words, of which the same bits are asked.
     pub words: Option<Numbered>,
+    /// Where floats are words: what rounds known numbers is a word too.
+    pub unfolded: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
     /// `%cluster_nctaid`.

@@ -126,6 +126,24 @@ impl Operation {
         }
     }
 
+    /// True if the result may be another number than the exact one.
+    pub fn rounds(&self) -> bool {
+        match self.does {
+            Does::Float(
+                FloatOp::Neg
+                | FloatOp::Abs
+                | FloatOp::Copysign
+                | FloatOp::Min
+                | FloatOp::Max
+                | FloatOp::Min3
+                | FloatOp::Max3,
+            ) => false,
+            Does::Convert => number::precision(self.src).0 > number::precision(self.fmt).0,
+            Does::Float(_) | Does::OfInt(_) | Does::Product(..) => true,
+            Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => false,
+        }
+    }
+
     /// What it makes of known bits; `None` where nothing says.
     pub fn apply(&self, operands: &[u64]) -> Option<u64> {
         let m = &self.mods;

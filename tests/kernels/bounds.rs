@@ -151,3 +151,69 @@ fn kernels_have_bounds() {
     let (all, bounded) = judged(&gate(&folder("kernel_bounds"), &manifest, true));
     assert_eq!((all, bounded), (list.len(), list.len()));
 }
+
+/// Errors of both kernels in ulps on inputs of one kind, as they are in a report: the largest, the mean, and how many are
+/// NaN.
+struct Errors {
+    largest: [f64; 2],
+    mean: [f64; 2],
+    nans: [f64; 2],
+    passes: bool,
+}
+
+fn errors(report: &Value, entry: &str, kind: &str) -> Errors {
+    let entries = report["entries"].as_array().expect("entries");
+    let entry = entries.iter().find(|e| e["name"] == entry).expect("it ran");
+    let kinds = entry["result"]["rounding"]["outputs"][0]["inputs"].as_array();
+    let kinds = kinds.expect("it was measured");
+    let kind = kinds.iter().find(|k| k["name"] == kind).expect("a kind");
+    let sides = ["reference", "optimized"].map(|s| &kind["errors"][s]);
+    let of = |name: &str| sides.map(|s| s[name].as_f64().expect("a number"));
+    Errors {
+        largest: of("ulps"),
+        mean: of("mean_ulps"),
+        nans: of("nans"),
+        passes: kind["close"]["passes"] == true,
+    }
+}
+
+/// Sums, variances, softmax and products, with and without care: the tables say what Higham's book does.
+#[test]
+fn tables_say_what_is_known_of_summation() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rounding");
+    let pair = |reference: &str, optimized: &str, n: u32, threads: u32| {
+        let [a, b] = [reference, optimized].map(|k| kernels.join(k).with_extension("ptx"));
+        format!(
+            "[[check]]\nname = \"{optimized}\"\nreference = {a:?}\noptimized = {b:?}\nthreads = {threads}\nrounding = 60\n\
+             args = {{ \"0\" = \"in:f32[{n}]\", \"1\" = \"out:f32[{threads}]\" }}\n"
+        )
+    };
+    let manifest = [
+        pair("sum_serial", "sum_tree", 32, 1),
+        pair("sum_serial", "sum_half", 32, 1),
+        pair("sum_serial", "sum_kahan", 32, 1),
+        pair("variance_two_passes", "variance_welford", 32, 1),
+        pair("variance_two_passes", "variance_moments", 32, 1),
+        pair("softmax_plain", "softmax_maximum", 8, 8),
+        pair("product_single", "product_bf16", 32, 1),
+        pair("product_single", "product_bf16x3", 32, 1),
+    ];
+    let text = gate(&folder("summation"), &manifest, true);
+    let report: Value = serde_json::from_str(&text).expect("a report");
+    let of = |entry: &str, kind: &str| errors(&report, entry, kind);
+
+    let tree = of("sum_tree", "uniform");
+    assert!(tree.mean[1] < tree.mean[0] && tree.passes);
+    let half = of("sum_half", "uniform");
+    assert!(half.largest[1] > 1000.0 * half.largest[0] && !half.passes);
+    let kahan = of("sum_kahan", "all equal");
+    assert!(kahan.largest[0] >= 2.0 && kahan.largest[1] <= 0.5);
+    let welford = of("variance_welford", "far from 0");
+    let moments = of("variance_moments", "far from 0");
+    assert!(welford.largest[0] < 4.0 && welford.largest[1] < 2000.0);
+    assert!(moments.largest[1] > 100.0 * welford.largest[1] && !moments.passes);
+    let softmax = of("softmax_maximum", "far from 0");
+    assert!(softmax.nans[0] > 0.0 && softmax.nans[1] == 0.0);
+    let [one, three] = ["product_bf16", "product_bf16x3"].map(|n| of(n, "normal"));
+    assert!(!one.passes && one.mean[1] > 20.0 * three.mean[1] && three.mean[1] > three.mean[0]);
+}

@@ -53,12 +53,14 @@ Elsewhere = tuple[Callable[[Fraction, random.Random], Fraction], bool]
 ELSEWHERE: list[Elsewhere] = [
     (_near, False),
     (lambda q, rng: Fraction(rng.randrange(-1, 3)), False),
+    (lambda q, rng: Fraction(rng.randrange(2)), False),
+    (lambda q, rng: Fraction(0), False),
     (_large(-1), False),
     (_large(1), False),
     (_of_all_sizes, False),
     *[(_near, True)] * 4,
 ]
-"""Inputs that are in no sample: near one, many numbers equal, all of them large, of all sizes, and with other integers."""
+"""Inputs that are in no sample: near one, many numbers equal, all of them 0 or large, of all sizes, with other integers."""
 
 POLES = "where the reference divides by 0 it is an infinity"
 """How the one assumption begins that excuses an element which is no number where the reference is infinite."""
@@ -90,8 +92,8 @@ class Inputs:
                 self.given[array, at] = (values["type"], int(bits, 16))
                 at += size
         self.facts = {f["array"]: f for f in certificate["facts"]}
-        ends = {f["array"]: (Fraction(f["least"]), Fraction(f["greatest"])) for f in certificate.get("floats", [])}
-        self.ends: dict[int, tuple[Fraction, Fraction]] = ends
+        ends = certificate.get("floats", [])
+        self.ends = {f["array"]: (_end(f["least"]), _end(f["greatest"])) for f in ends}
 
     def read(self, array: int, off: int, n: int, type: str) -> Any:
         entry = self.arrays[array]
@@ -161,8 +163,14 @@ class Inputs:
         else:
             q = self.changed(q, self.rng)
         low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
+        low, high = max(low, -LARGEST[kind]), min(high, LARGEST[kind])
         # What lies outside comes back into the range, to a place of its own.
         return q if low <= q <= high else low + (high - low) * abs(rational(self.rng))
+
+
+def _end(text: str) -> Fraction:
+    """An end of a range; an infinite one as a number that no type holds."""
+    return Fraction(text) if "inf" not in text else Fraction(-(1 << 2000) if text[0] == "-" else 1 << 2000)
 
 
 LARGEST = {kind: Fraction(2) ** (1 << (FORMATS[kind][0] - 1)) * (1 - Fraction(1, 2 << FORMATS[kind][1])) for kind in FORMATS}
