@@ -1,4 +1,4 @@
-"""The declared launches themselves, as far as they can be looked at: their first and last CTAs, and every launch by `any`.
+"""The declared launches themselves, as far as they can be looked at: first, middle and last CTAs, and every launch by `any`.
 
 At the declared shapes nothing is proved equal, but memory errors show there that smaller sizes never have: an index that leaves 32
 bits, an extent that no guard covers. A CTA is run alone, on arrays of the declared extents with any contents; no other launch
@@ -63,7 +63,7 @@ def _asked(kernel: Kernel, timeout: float, **options: Any) -> Result | None:
 
 @dataclass
 class Corners:
-    """What first and last CTAs of the declared launches did: a memory error, and the places that went one way in all of them."""
+    """What three CTAs of each declared launch did: a memory error, and the places that went one way in all of them."""
 
     error: str | None = None
     one_way: frozenset[coverage.Place] = frozenset()
@@ -73,9 +73,9 @@ def corners(seen: Seen, timeout: float) -> Corners:
     """Runs them."""
     out = Corners()
     for event, kernel in _launches(seen):
-        last = [int(n) - 1 for n in event["grid"]]
+        middle, last = [int(n) // 2 for n in event["grid"]], [int(n) - 1 for n in event["grid"]]
         sides = []
-        for cta in ([0, 0, 0], last):
+        for cta in ([0, 0, 0], middle, last):
             result = _asked(kernel, min(timeout, 10), cta=cta)
             if result is None or result.verdict == "unknown":
                 break
@@ -84,8 +84,8 @@ def corners(seen: Seen, timeout: float) -> Corners:
                 out.error = f"at the declared shapes CTA {tuple(cta)} of {event['kernel']}: {found['message']}"
                 return out
             sides.append(frozenset(coverage.places(result, [kernel])))
-        if len(sides) == 2:
-            out.one_way |= sides[0] & sides[1]
+        if len(sides) == 3:
+            out.one_way |= frozenset.intersection(*sides)
     return out
 
 

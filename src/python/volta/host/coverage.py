@@ -7,7 +7,7 @@ declared sizes do and one that divides otherwise:
    sizes at all of them, the declared ones among them (`relations`): what a host cuts short is seen;
 2. each integer test of a kernel goes no way at the declared launch that it could not go at one of the proved ones (`caps`);
 3. each loop ran twice somewhere, and each guard that the program calls one-sided is compared with no number above the sizes proved;
-   what is one-sided in the first and last CTAs of the declared launch as well (`corners`) need not be more at the smaller ones.
+   what is one-sided in three CTAs of the declared launch as well (`corners`) need not be more at the smaller ones.
 
 A loop over the grid (`i += gridDim.x * blockDim.x`) runs once where the grid covers the data: then the launch is proved again with
 a third of its grid, which also stands for a grid that the host cuts at a limit of the device.

@@ -218,7 +218,7 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
 
 
 def _in_bounds(run: _Run, declared: coverage.Seen) -> frozenset[coverage.Place]:
-    """The first and last CTAs of the declared launches stay in their arrays; the places at which all of them go one way."""
+    """The first, middle and last CTAs of the declared launches stay in their arrays; the places at which all of them go one way."""
     started = time.monotonic()
     found = corners.corners(declared, run.timeout)
     if run.any_launch:
