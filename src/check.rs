@@ -12,8 +12,8 @@ use std::time::Instant;
 use crate::alone::bound;
 use crate::answer::coverage::Looked;
 use crate::answer::{
-    self, Assumption, Command, DefectKind, ErrorKind, Finding, Outputs, Part, UnknownKind, Values,
-    WarningKind,
+    self, Assumption, Command, DefectKind, Determinism, ErrorKind, Finding, Outputs, Part, Sides,
+    UnknownKind, Values, WarningKind,
 };
 use crate::bits;
 use crate::certificate::{self, Draft};
@@ -30,10 +30,11 @@ use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::rounding::confirm::{Confirmed, confirm};
 use crate::rounding::measure::measure;
 use crate::rounding::range::range;
+use crate::rounding::schedules::of_pair;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{Arrays, KernelSpec, Layers, Limits, Options, Resolved, Setup, Which};
+use crate::spec::{Arrays, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
 use crate::{cases, trial};
 
@@ -47,6 +48,25 @@ pub fn check_prepared(
     layers: Layers,
     files: &Files,
     prepared: Option<&Runs>,
+) -> Result<Report, Failure> {
+    check_among(layers, files, prepared, None)
+}
+
+/// Which two of some kernels a pair is, each of which is run once for all pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct Among {
+    /// Their numbers.
+    pub pair: [u32; 2],
+    /// How many kernels there are.
+    pub of: u32,
+}
+
+/// The same of two of several kernels that are compared by their bits.
+pub fn check_among(
+    layers: Layers,
+    files: &Files,
+    prepared: Option<&Runs>,
+    among: Option<Among>,
 ) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
@@ -78,6 +98,12 @@ pub fn check_prepared(
     }
 
     let (lowered, mut setup) = bound(&specs, &options.map, files)?;
+    let says_of_floats = |k: &Resolved| !k.bindings.facts.numbers().is_empty();
+    if options.certificate && setup.kernels.iter().any(says_of_floats) {
+        let message =
+            "a certificate does not hold ranges of floats: leave the fact of --assume out";
+        return Err(Failure::new(ErrorKind::Usage, message));
+    }
     let parsed = Instant::now();
 
     if options.bits {
@@ -88,7 +114,12 @@ pub fn check_prepared(
         }
         one_launch_each(&specs, "--bits")?;
         for (i, k) in setup.kernels.iter_mut().enumerate() {
-            k.launch.words = Some(if same { 0 } else { i as u32 });
+            let pair = among.map_or([0, 1], |a| a.pair);
+            k.launch.words = Some(Numbered {
+                code: if same { pair[0].min(pair[1]) } else { pair[i] },
+                run: among.map(|a| a.pair[i]),
+                of: among.map_or(2, |a| a.of),
+            });
         }
     }
     let asked = Asked {
@@ -164,8 +195,14 @@ struct Simulated {
 
 impl Simulated {
     /// Measures what rounding does to the outputs.
-    fn measure(&mut self, subjects: &[Subject<'_>], shadow: &Shadow, options: &Options) {
-        let rounding = measure(subjects, shadow, (options.rounding, options.seed));
+    fn measure(
+        &mut self,
+        subjects: &[Subject<'_>],
+        (shadow, deterministic): (&Shadow, Sides<Determinism>),
+        options: &Options,
+    ) {
+        let mut rounding = measure(subjects, shadow, (options.rounding, options.seed));
+        rounding.deterministic = deterministic;
         self.found.warnings.extend(warnings(&rounding));
         self.rounding = Some(rounding);
     }
@@ -250,8 +287,10 @@ impl Asked<'_> {
                     simulated.found.add_sites(d.sites);
                     (Some(d.decision), None)
                 } else {
-                    let shadow =
-                        (self.options.rounding > 0).then(|| Shadow::new(&reference, &setup.arrays));
+                    let shadow = (self.options.rounding > 0).then(|| {
+                        let shadow = Shadow::new(&reference, &setup.arrays);
+                        (shadow, of_pair(&subjects, [&reference, &optimized]))
+                    });
                     draft = self
                         .options
                         .certificate
@@ -263,8 +302,8 @@ impl Asked<'_> {
                     if proved && !self.is_sequence() && self.limits.reached().is_none() {
                         simulated.found.warnings.extend(range(&subjects, &stats));
                     }
-                    if let Some(shadow) = shadow.filter(|_| d.counterexample.is_none()) {
-                        simulated.measure(&subjects, &shadow, self.options);
+                    if let Some((shadow, bits)) = shadow.filter(|_| d.counterexample.is_none()) {
+                        simulated.measure(&subjects, (&shadow, bits), self.options);
                     }
                     let tried = self.tried_again(&sides, optimized_ran, &simulated, &d);
                     (Some(d), tried)

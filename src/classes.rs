@@ -2,7 +2,7 @@
 //!
 //! Problem: a tuner may choose any configuration of a class without changing a bit. Each kernel is compared, as `check
 //! --bits` does, with the first one of each class so far; what is the same joins it, and having the same bits is
-//! transitive. What joins none opens a class, with what showed that it differs from each other one, or with
+//! transitive. Each kernel is run once, whatever it is compared with. What joins none opens a class, with what showed that it differs from each other one, or with
 //! nothing where that stayed open.
 //!
 //! Sound: a class is proved member by member. That two classes differ is claimed only where an input shows it.
@@ -12,7 +12,8 @@ use std::time::Instant;
 use indexmap::IndexMap;
 
 use crate::answer::{self, Class, Command, ErrorKind, Part, UnknownKind};
-use crate::check::check;
+use crate::check::{Among, check_among};
+use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::report::{self, Failure, Report, Verdict};
 use crate::spec::{Layers, Settings};
@@ -22,6 +23,12 @@ const FEWEST: usize = 2;
 
 /// Sorts kernels into classes of the same bits.
 pub fn classes(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    let memory = layers.options()?.memory_limit;
+    classes_of(layers, files, &Runs::within(memory))
+}
+
+/// The same with the runs of the kernels, each of which is run once.
+fn classes_of(layers: Layers, files: &Files, runs: &Runs) -> Result<Report, Failure> {
     let start = Instant::now();
     let mut options = layers.options()?;
     options.bits = true;
@@ -40,7 +47,11 @@ pub fn classes(layers: Layers, files: &Files) -> Result<Report, Failure> {
         };
         let mut all: Vec<&Settings> = layers.0.to_vec();
         all.push(&pair);
-        check(Layers(&all), files)
+        let among = Among {
+            pair: [a as u32, b as u32],
+            of: kernels.len() as u32,
+        };
+        check_among(Layers(&all), files, Some(runs), Some(among))
     };
     let mut report = report::begin(Command::Classes, Vec::new(), &options);
     let mut sorted: Vec<Class> = vec![Class::of(0)];

@@ -151,10 +151,8 @@ impl Looked<'_> {
         };
         let deciding = self.deciding();
         let subjects = self.subjects(setup, &deciding);
-        let determinism = subjects.first().zip(ran.first());
-        let determinism = determinism.filter(|_| options.deterministic);
-        let determinism =
-            determinism.map(|(subject, ran)| same_bits(subject, *ran, &side.outcome, verdict));
+        let determinism = subjects.first().filter(|_| options.deterministic);
+        let determinism = determinism.map(|subject| same_bits(subject, &side.outcome, verdict));
         let rounds = [Rounds::of(&ran, &side)];
         let described = vec![launches::describe(&ran, &side)];
         let mut report = Report {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Sides, Site, Value};
+use super::{Determinism, Sides, Site, Value};
 
 /// The measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub struct Rounding {
     pub left_out: Option<String>,
     /// By output of a float type.
     pub outputs: Vec<Measured>,
+    /// Whether the bits of the outputs are the same for every schedule, or why not.
+    #[serde(default)]
+    pub deterministic: Sides<Determinism>,
 }
 
 /// One output.
@@ -66,6 +69,22 @@ pub struct Error {
     pub worst: Option<Worst>,
     /// Instructions whose rounding moves the outputs, by their share in it, the largest first.
     pub operations: Vec<Share>,
+    /// What holds for all inputs; null where nothing was shown.
+    #[serde(default)]
+    pub bound: Option<Bound>,
+}
+
+/// Bounds of the error of every element against the exact value of the operations that make it, in their order, with each
+/// constant as its bits say and `expf` as the exponential.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bound {
+    /// Roundings one after the other on the longest way from an input to an element.
+    pub roundings: u32,
+    /// The error as a part of the sum of the magnitudes of the terms of which the element is the sum, for all inputs on
+    /// which nothing underflows on the way; null where it is not made by sums, differences and products alone.
+    pub of_terms: Option<f64>,
+    /// The error for all inputs in the ranges that --assume gives, underflow included; null where they do not bound it.
+    pub absolute: Option<f64>,
 }
 
 /// The largest error.

@@ -380,7 +380,6 @@ fn question(
     let own = [vec![a.guard, a.offset], left.to_vec(), both.to_vec()].concat();
     conditions.extend(p.implications(&own));
     conditions.extend(known);
-    conditions.extend(p.always.clone());
     let object = p.w.out.objects[a.object as usize];
     let width = if object.is_shared() { 32 } else { 64 };
     let (x, y) = (
@@ -389,6 +388,7 @@ fn question(
     );
     let overlap = meets(&mut p.w.e, (x, u64::from(a.bytes)), (y, u64::from(b.bytes)));
     let mut bits = conditions.clone();
+    bits.extend(&p.w.plain);
     bits.push(overlap);
     let Holds::Perhaps(model) = together(&p.w.e, &bits, object.is_shared(), p.subject.limits)
     else {
@@ -404,6 +404,7 @@ fn question(
     };
     let parts = apart(meeting, &mut integers);
     let mut digits = conditions;
+    digits.extend(&p.w.plain);
     for part in &parts {
         digits.push(radix::condition(part, &mut p.w.e));
     }

@@ -203,7 +203,7 @@ impl Walk<'_> {
     pub(super) fn unknowns(&mut self, op: &Op) -> Vec<(RegId, Id)> {
         let of = self.open.last().map(|o| o.index);
         let mut written = Vec::new();
-        operands::defs(op, |r| written.push(r));
+        op.defs(&mut |r| written.push(r));
         written
             .into_iter()
             .map(|r| unknown(&mut self.e, self.kernel, r, of))

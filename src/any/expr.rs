@@ -64,6 +64,8 @@ pub(super) struct Symbol {
     pub of: Option<usize>,
     /// Bounds, unsigned.
     pub range: (u64, u64),
+    /// Low bits that are zero in every value.
+    pub zeros: u8,
 }
 
 /// All nodes and symbols.
@@ -134,11 +136,8 @@ impl Exprs {
             Node::Word(BitsOp::And, a, b) => of(a).max(of(b)),
             Node::Choose(_, a, b) => of(a).min(of(b)),
             Node::Wide(a) | Node::Signed(a) | Node::Low(a) => of(a),
-            Node::Word(..)
-            | Node::Symbol(_)
-            | Node::Base(_)
-            | Node::Compare(..)
-            | Node::Function(..) => 0,
+            Node::Symbol(s) => self.symbols[*s as usize].zeros,
+            Node::Word(..) | Node::Base(_) | Node::Compare(..) | Node::Function(..) => 0,
         };
         known.min(width)
     }
@@ -157,6 +156,11 @@ impl Exprs {
 
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Low bits that are zero whatever the symbols are.
+    pub(super) fn zeros(&self, id: Id) -> u8 {
+        self.zeros[id.0 as usize]
     }
 
     pub(super) fn value(&self, id: Id) -> Option<u64> {
@@ -194,6 +198,7 @@ impl Exprs {
             level,
             of,
             range: (0, mask(width)),
+            zeros: 0,
         })
     }
 
@@ -492,6 +497,28 @@ impl Exprs {
         }
         out.sort_unstable();
         out
+    }
+
+    /// Whether a product or quotient of two words that are no constants is in it, which gates only spell out at length.
+    pub(super) fn has_product(&self, id: Id) -> bool {
+        let (mut stack, mut seen) = (vec![id], rustc_hash::FxHashSet::default());
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let node = self.node(id);
+            if let Node::Word(
+                BitsOp::Mul | BitsOp::UDiv | BitsOp::URem | BitsOp::SDiv | BitsOp::SRem,
+                _,
+                b,
+            ) = node
+                && self.value(*b).is_none()
+            {
+                return true;
+            }
+            operands(node, |o| stack.push(o));
+        }
+        false
     }
 
     /// The conditions that together are this one.

@@ -111,6 +111,8 @@ impl Gates<'_> {
         let bits = (64 - hi.leading_zeros() as usize).min(width);
         let mut word = self.words.inputs(bits.max(1))?;
         word.resize(width, Lit::FALSE);
+        let zeros = usize::from(self.e.symbols[s as usize].zeros).min(width);
+        word[..zeros].fill(Lit::FALSE);
         if hi != u64::MAX && (hi + 1) & hi != 0 {
             let above = self.words.less(&constant(width, hi), &word, false)?;
             self.bounds.push(!above);

@@ -352,11 +352,7 @@ impl<'a> Integers<'a> {
 
     /// Whether two words have no bit in common: one ends in zeros where the other is small.
     fn disjoint(&self, a: Id, b: Id) -> bool {
-        let zeros = |id: Id| match *self.e.node(id) {
-            Node::Const(v) => v.trailing_zeros(),
-            Node::Word(BitsOp::Mul, _, k) => self.e.value(k).map_or(0, u64::trailing_zeros),
-            _ => 0,
-        };
+        let zeros = |id: Id| u32::from(self.e.zeros(id));
         let size = |id: Id| match *self.e.node(id) {
             Node::Const(v) => 64 - v.leading_zeros(),
             Node::Symbol(s) => 64 - self.e.symbols[s as usize].range.1.leading_zeros(),

@@ -16,6 +16,9 @@ pub(super) const WRITTEN_LAUNCHES: Duration = Duration::from_secs(2);
 /// Threads of a launch that is tried.
 pub(super) const MAX_TRIED: u64 = 4096;
 
+/// Threads of a grid: the scope that every answer names.
+pub(super) const MAX_GRID_THREADS: u64 = (1 << 31) - 1;
+
 /// Instructions, nodes of expressions, accesses and pairs of them of a kernel that is looked at.
 pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
 pub(super) const MAX_NODES: usize = 400_000;
@@ -35,6 +38,9 @@ pub(super) const MAX_ROUNDS: usize = 12;
 pub(super) const MAX_CONSTRAINTS: usize = 260;
 pub(super) const MAX_DEGREE: usize = 4;
 pub(super) const MAX_TERMS: usize = 60;
+
+/// Low bits that are followed through loops: an access has 16 bytes, a swizzled row of shared memory 128.
+pub(super) const MAX_ZEROS: u8 = 7;
 
 /// Clauses that the solver learns about one question, and gates of it are those of the Boolean back end.
 pub(super) const MAX_LEARNT: u64 = 6_000;

@@ -4,7 +4,7 @@
 //! tells what the next iteration begins with. A register that comes back as it was is its value before the loop. One that
 //! a fixed step is added to is a counter. A register that is uniform before the loop, and that an iteration of uniform
 //! registers leaves uniform, is uniform: assumed first, and the body read again without those for which it fails (the
-//! greatest fixed point, as Houdini does: Flanagan, Leino, FME 2001). A condition of going on that speaks of the values of
+//! greatest fixed point, as Houdini does: Flanagan, Leino, FME 2001); so is that its low bits are zero. A condition of going on that speaks of the values of
 //! the next iteration holds at the header of each but the first, and of all if it holds before the loop.
 //!
 //! Not claimed: that a loop ends; [`super::proof`] asks that of each.
@@ -14,8 +14,9 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Symbol};
+use super::limits::MAX_ZEROS;
 use super::state::{Counter, Known, Open, Registers, Summary, Walk};
-use crate::kernel::{RegId, operands};
+use crate::kernel::RegId;
 
 impl Walk<'_> {
     /// Opens a loop: each register that it writes becomes a symbol.
@@ -36,7 +37,9 @@ impl Walk<'_> {
         let it = &self.flow.loops[l];
         for &b in &self.flow.order[it.first..it.end] {
             for pc in self.blocks.range(b) {
-                operands::defs(&self.kernel.insts[pc as usize].op, |r| written.push(r));
+                self.kernel.insts[pc as usize]
+                    .op
+                    .defs(&mut |r| written.push(r));
             }
         }
         written.sort_unstable();
@@ -55,7 +58,16 @@ impl Walk<'_> {
                 false => self.e.level(from).max(Level::Cta),
             };
             let width = self.e.width(init);
-            let h = self.e.fresh(width, level, Some(l));
+            let loosened = self.loosened.get(&l).and_then(|s| s.get(&r));
+            let zeros = loosened.copied().unwrap_or(self.e.zeros(from));
+            let h = self.e.symbol(Symbol {
+                width,
+                level,
+                of: Some(l),
+                range: (0, u64::MAX >> (64 - u32::from(width))),
+                // All bits of a zero are zero; a value that differs is met by the iteration that is read.
+                zeros: zeros.min(width - 1).min(MAX_ZEROS),
+            });
             open.symbols.push((r, h, object.map(|(o, _)| o)));
         }
         self.open.push(open);
@@ -112,8 +124,15 @@ impl Walk<'_> {
                 (Some(_), _) => None,
             };
             match b {
-                Some(b) if self.e.level(b) <= self.e.level(h) => nexts.push((r, h, b)),
-                Some(_) => again |= self.raised.entry(l).or_default().insert(r),
+                Some(b) if self.e.level(b) > self.e.level(h) => {
+                    again |= self.raised.entry(l).or_default().insert(r);
+                }
+                Some(b) if self.e.zeros(b) < self.e.zeros(h) => {
+                    let left = self.e.zeros(b);
+                    self.loosened.entry(l).or_default().insert(r, left);
+                    again = true;
+                }
+                Some(b) => nexts.push((r, h, b)),
                 None => again |= self.scattered.entry(l).or_default().insert(r),
             }
         }
@@ -225,23 +244,17 @@ impl Walk<'_> {
         let parent = self.open.last().map(|o| o.index);
         let mut map: FxHashMap<Id, Id> = FxHashMap::default();
         for &s in &summary.born.clone() {
-            let Symbol {
-                width,
-                level,
-                range,
-                ..
-            } = self.e.symbols[s as usize].clone();
+            let symbol = self.e.symbols[s as usize].clone();
             let old = self.symbol_id(s);
             let level = if summary.uniform {
-                level
+                symbol.level
             } else {
                 Level::Thread
             };
             let new = self.e.symbol(Symbol {
-                width,
                 level,
                 of: parent,
-                range,
+                ..symbol
             });
             map.insert(old, new);
         }

@@ -319,7 +319,12 @@ impl<'a> Question<'a> {
             }
         }
         match f.grid {
-            [Some(x), Some(y), Some(z)] => parts.push(format!("grid {x},{y},{z}")),
+            [Some(x), Some(y), Some(z)] if f.block.iter().all(Option::is_some) => {
+                parts.push(format!("grid {x},{y},{z}"));
+            }
+            [Some(x), Some(y), Some(z)] => {
+                parts.push(format!("grid {x},{y},{z} of fewer than 2^31 threads"));
+            }
             g => parts.push(format!("all grids {} of fewer than 2^31 threads", show(&g))),
         }
         if !f.ints.is_empty() {

@@ -44,6 +44,8 @@ pub(super) fn prove(subject: &Subject) -> Proof {
         .with_written(written.clone());
         always = launch_conditions(&mut walk, f);
         walk.always = always.clone();
+        let plain = always.iter().filter(|c| !walk.e.has_product(**c));
+        walk.plain = plain.copied().collect();
         walk.limits = Some(*subject.limits);
         walk.run();
         let writes = walk.writes();

@@ -6,6 +6,7 @@ use super::expr::{Id, Level};
 use super::gates::{Holds, Model, together};
 use super::integers::Integers;
 use super::launches::{Concrete, Freedom};
+use super::limits::MAX_GRID_THREADS;
 use super::state::{Counter, Walk};
 use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::{Kernel, Pc};
@@ -152,18 +153,23 @@ impl Prover<'_, '_> {
             .map(|(i, sign)| (self.w.out.counters[*i], *sign))
             .chain(self.theirs.iter().copied())
             .collect();
-        let block = s.ntid.to_vec();
-        let whole = [s.ntid, s.nctaid].concat();
-        let products = vec![
-            (block, i128::from(self.subject.freedom.most)),
-            (whole, (1 << 31) - 1),
+        let products = [
+            (s.ntid.to_vec(), self.subject.freedom.most),
+            ([s.ntid, s.nctaid].concat(), MAX_GRID_THREADS),
         ];
+        // What is fixed leaves less for the product of the rest.
+        let products = products.map(|(sizes, most)| {
+            let taken = sizes.iter().filter_map(|id| self.w.e.value(*id));
+            let taken = taken.fold(1, u64::saturating_mul).max(1);
+            (sizes, i128::from(most / taken.min(most)))
+        });
         let literals: Vec<Id> = conditions
             .iter()
+            .chain(&self.always)
             .flat_map(|c| self.w.e.literals(*c))
             .collect();
         let always = self.always.clone();
-        let mut out = Integers::new(&mut self.w.e, products, *self.subject.limits);
+        let mut out = Integers::new(&mut self.w.e, products.to_vec(), *self.subject.limits);
         for (c, sign) in counters {
             out.counter(c.symbol, (c.start, c.step, c.count), sign);
         }
@@ -182,7 +188,7 @@ impl Prover<'_, '_> {
     pub(super) fn never(&mut self, conditions: &[Id]) -> Result<(), Option<Model>> {
         let mut all = conditions.to_vec();
         all.extend(self.implications(conditions));
-        all.extend(&self.always);
+        all.extend(&self.w.plain);
         match together(&self.w.e, &all, true, self.subject.limits) {
             Holds::Never => Ok(()),
             Holds::Perhaps(model) => Err(model),

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::expr::{Exprs, Id, Level, Symbol};
 use super::flow::Flow;
 use super::gates::{Holds, together};
+use super::limits::MAX_GRID_THREADS;
 use crate::answer::UnknownKind;
 use crate::kernel::structured::Blocks;
 use crate::kernel::{AtomOp, Kernel, Pc, RegId};
@@ -154,13 +155,17 @@ pub(super) struct Walk<'a> {
     /// Registers of a loop whose symbol has the level of a thread, or is no offset.
     pub raised: FxHashMap<usize, FxHashSet<RegId>>,
     pub scattered: FxHashMap<usize, FxHashSet<RegId>>,
+    /// Low bits that are still zero at the header, of registers that an iteration gives fewer of than they began with.
+    pub loosened: FxHashMap<usize, FxHashMap<RegId, u8>>,
     pub sizes: Sizes,
     pub scalars: FxHashMap<(u32, u32), Id>,
     /// Arrays that the launch writes.
     pub written: FxHashSet<u32>,
     pub rounds: usize,
-    /// Conditions that hold of every launch.
+    /// Conditions that hold of every launch, and those of them that gates are given: a product of sizes is for whole
+    /// numbers alone.
     pub always: Vec<Id>,
+    pub plain: Vec<Id>,
     pub limits: Option<Limits>,
 }
 
@@ -183,17 +188,27 @@ impl Sizes {
     ) -> Sizes {
         let z = [1024, 1024, 64];
         let g = [0x7fff_ffff, 0xffff, 0xffff];
+        // What is fixed leaves less for the rest.
+        let room = |all: u64, fixed: &[Option<u32>]| {
+            let taken = fixed.iter().flatten().map(|&v| u64::from(v.max(1)));
+            all / taken.fold(1u64, u64::saturating_mul).min(all.max(1))
+        };
+        let (threads, ctas) = (
+            room(most, &block),
+            room(MAX_GRID_THREADS, &[block, grid].concat()),
+        );
         let mut size = |fixed: Option<u32>, hi: u64| match fixed {
             Some(v) => e.constant(u64::from(v), 32),
             None => e.symbol(Symbol {
                 width: 32,
                 level: Level::Grid,
                 of: None,
-                range: (1, hi),
+                range: (1, hi.max(1)),
+                zeros: 0,
             }),
         };
-        let ntid = [0, 1, 2].map(|i| size(block[i], most.min(z[i])));
-        let nctaid = [0, 1, 2].map(|i| size(grid[i], g[i]));
+        let ntid = [0, 1, 2].map(|i| size(block[i], threads.min(z[i])));
+        let nctaid = [0, 1, 2].map(|i| size(grid[i], ctas.min(g[i])));
         let mut index = |fixed: Option<u32>, hi: u64, level| match fixed {
             Some(1) => e.constant(0, 32),
             fixed => e.symbol(Symbol {
@@ -201,10 +216,11 @@ impl Sizes {
                 level,
                 of: None,
                 range: (0, fixed.map_or(hi, u64::from) - 1),
+                zeros: 0,
             }),
         };
-        let tid = [0, 1, 2].map(|i| index(block[i], most.min(z[i]), Level::Thread));
-        let ctaid = [0, 1, 2].map(|i| index(grid[i], g[i], Level::Cta));
+        let tid = [0, 1, 2].map(|i| index(block[i], threads.min(z[i]).max(1), Level::Thread));
+        let ctaid = [0, 1, 2].map(|i| index(grid[i], ctas.min(g[i]).max(1), Level::Cta));
         Sizes {
             tid,
             ntid,
@@ -276,11 +292,13 @@ impl<'a> Walk<'a> {
             incoming: FxHashMap::default(),
             raised: FxHashMap::default(),
             scattered: FxHashMap::default(),
+            loosened: FxHashMap::default(),
             sizes,
             scalars: FxHashMap::default(),
             written: FxHashSet::default(),
             rounds: 0,
             always: Vec::new(),
+            plain: Vec::new(),
             limits: None,
         }
     }
@@ -326,7 +344,7 @@ impl<'a> Walk<'a> {
         };
         let not = self.e.not(goal);
         let mut all = vec![given, not];
-        all.extend(&self.always);
+        all.extend(&self.plain);
         let given = self.e.literals(premise);
         for k in &self.out.known {
             if self.e.literals(k.premise).iter().all(|c| given.contains(c)) {

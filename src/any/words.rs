@@ -6,9 +6,7 @@
 //! looked at here.
 
 use super::expr::{Exprs, Id, Level, Order};
-use crate::kernel::{
-    BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src, operands,
-};
+use crate::kernel::{BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src};
 use crate::term::BitsOp;
 
 /// What reads operands that only the walk knows: addresses of variables.
@@ -150,7 +148,7 @@ impl<P: Places> Reader<'_, P> {
     /// Every register that the instruction writes, as a function of those that it reads.
     pub(super) fn opaque(&mut self, pc: Pc, op: &Op) -> Vec<(RegId, Id)> {
         let mut written = Vec::new();
-        operands::defs(op, |r| written.push(r));
+        op.defs(&mut |r| written.push(r));
         let values = written.iter().enumerate().map(|(i, r)| {
             let width = self.kernel.reg_width[r.0 as usize];
             (*r, self.function(pc, op, width, i as u64))
@@ -160,7 +158,7 @@ impl<P: Places> Reader<'_, P> {
 
     fn function(&mut self, pc: Pc, op: &Op, width: u8, part: u64) -> Id {
         let mut of = Vec::new();
-        operands::op_uses(op, &mut |r| of.push(self.regs[r.0 as usize]));
+        op.uses(&mut |r| of.push(self.regs[r.0 as usize]));
         self.e.function(u64::from(pc.0) << 8 | part, of, width)
     }
 

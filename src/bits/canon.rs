@@ -13,7 +13,7 @@
 //!
 //! Not claimed: anything of terms over the reals, which no run by words leaves.
 
-use crate::kernel::{FloatOp, Fmt};
+use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::rebuild::copy;
 use crate::term::word::{Does, Operation};
 use crate::term::{Sort, Term, TermId, TermStore};
@@ -34,6 +34,10 @@ const FLOAT: u8 = 1;
 const BITS: u8 = 2;
 /// A step of a maximum that only further steps read.
 const STEP: u8 = 4;
+
+/// The place of all sums that are joined everywhere or nowhere, and of the marks on what they may be joined with.
+const ALIKE: u32 = u32::MAX;
+const FREE: u32 = u32::MAX - 1;
 
 /// No image: nobody needs it.
 pub const NONE: TermId = TermId(u32::MAX);
@@ -59,6 +63,8 @@ pub struct Canon {
 #[derive(Debug)]
 pub struct Images {
     of: Vec<[TermId; 2]>,
+    /// What may be joined with a sum.
+    free: Vec<bool>,
 }
 
 impl Images {
@@ -74,6 +80,7 @@ impl Canon {
         let needs = needs(from, roots);
         let mut images = Images {
             of: vec![[NONE; 2]; from.len()],
+            free: free(from),
         };
         for (i, &need) in needs.iter().enumerate() {
             let t = TermId(i as u32);
@@ -90,14 +97,35 @@ impl Canon {
         images
     }
 
+    /// An operand that may be joined, which is not the same as one that is not, though both are one number.
+    fn free(&mut self, fmt: Fmt, t: TermId) -> TermId {
+        let plain = FloatMods::default();
+        let negation = Operation::new(Does::Float(FloatOp::Neg), (fmt, fmt), plain);
+        let negated = self
+            .store
+            .as_word(t)
+            .filter(|w| w.operation(&self.store) == negation);
+        let inner = negated.and_then(|w| w.operands().next());
+        let mark = Operation {
+            place: FREE,
+            ..Operation::new(Does::Convert, (fmt, fmt), plain)
+        };
+        let marked = self.store.word(mark, &[inner.unwrap_or(t)]);
+        match inner {
+            Some(_) => self.store.word(negation, &[marked]),
+            None => marked,
+        }
+    }
+
     fn image(&mut self, from: &TermStore, t: TermId, reader: Reader, images: &Images) -> TermId {
         match (from.get(t), reader) {
             (Term::Word(word), _) => {
                 let mut operation = word.operation(from);
-                if self.contracts_alike {
-                    operation.place = 0;
+                let may_join = operation.place != 0;
+                if may_join && self.contracts_alike {
+                    operation.place = ALIKE;
                 }
-                self.has_places |= operation.place != 0;
+                self.has_places |= may_join && !self.contracts_alike;
                 let operands: Vec<TermId> = match (reader, chained(&operation)) {
                     (Reader::Float, true) => leaves(from, t, &operation)
                         .into_iter()
@@ -105,7 +133,13 @@ impl Canon {
                         .collect(),
                     _ => {
                         let reads = reads(&operation, reader);
-                        word.operands().map(|c| images.get(c, reads)).collect()
+                        let image = |c| match images.get(c, reads) {
+                            t if may_join && images.free[c.0 as usize] => {
+                                self.free(operation.fmt, t)
+                            }
+                            t => t,
+                        };
+                        word.operands().map(image).collect()
                     }
                 };
                 if reader == Reader::Bits && operation.float().is_some() {
@@ -124,6 +158,50 @@ impl Canon {
             _ => copy(from, t, &mut self.store, |c| images.get(c, Reader::Bits)),
         }
     }
+}
+
+/// For each term of a run, whether it may be a product that a compiler joins with a sum that reads it.
+///
+/// A product with its rounding written is the same number, and is never joined.
+fn free(from: &TermStore) -> Vec<bool> {
+    let mut free = vec![false; from.len()];
+    // Children are older than their parents.
+    for i in 0..free.len() {
+        let of = |t: TermId| free[t.0 as usize];
+        free[i] = match from.get(TermId(i as u32)) {
+            Term::Word(word) => {
+                let operation = word.operation(from);
+                let any = || word.operands().any(of);
+                match operation.does {
+                    Does::Float(FloatOp::Mul) => operation.mods.rnd == Rnd::None || any(),
+                    Does::Float(FloatOp::Div | FloatOp::Rcp) => operation.mods.approx,
+                    Does::Float(
+                        FloatOp::Neg
+                        | FloatOp::Abs
+                        | FloatOp::Copysign
+                        | FloatOp::Min
+                        | FloatOp::Max
+                        | FloatOp::Min3
+                        | FloatOp::Max3,
+                    ) => any(),
+                    Does::Convert => operation.src == operation.fmt && any(),
+                    Does::Float(_)
+                    | Does::ToInt(_)
+                    | Does::OfInt(_)
+                    | Does::Compare(_)
+                    | Does::Test(_)
+                    | Does::Product(..) => false,
+                }
+            }
+            Term::Bytes { .. } | Term::BitsConst { .. } => false,
+            _ => {
+                let mut any = false;
+                from.children(TermId(i as u32), |c| any |= of(c));
+                any
+            }
+        };
+    }
+    free
 }
 
 /// How an operation reads its operands, given how its result is read.

@@ -203,6 +203,10 @@ fn joined(
         place: 0,
         ..*sum
     };
+    let reciprocal = Operation {
+        does: Does::Float(FloatOp::Rcp),
+        ..fma
+    };
     let sign = 1u64 << (sum.fmt.bits() - 1);
     for (t, rest, flip_product, flip_rest) in [(a, b, false, minus), (b, a, minus, false)] {
         let product = match product(store, t) {
@@ -210,12 +214,16 @@ fn joined(
             Product::Hidden => return Values::new(),
             Product::Of(product) => product,
         };
-        let (x, y, negated) = product;
-        let flip = flip_product != negated;
+        let [x, y] = product.of;
+        let flip = flip_product != product.negated;
         let more = each(&[of(x), of(y), of(rest)], |v| {
             let x = if flip { v[0] ^ sign } else { v[0] };
+            let y = match product.divides {
+                true => applied(&reciprocal, &v[1..2])?,
+                false => v[1],
+            };
             let z = if flip_rest { v[2] ^ sign } else { v[2] };
-            applied(&fma, &[x, v[1], z])
+            applied(&fma, &[x, y, z])
         });
         if more.is_empty() {
             return more;
@@ -236,10 +244,18 @@ fn joined(
 enum Product {
     /// None that a compiler joins.
     None,
-    /// Perhaps one, behind a choice or a change of bits.
+    /// Perhaps one, behind a choice, a change of bits or what is the identity for some operands.
     Hidden,
-    /// Its factors, and whether it is negated.
-    Of((TermId, TermId, bool)),
+    /// Its factors.
+    Of(Factors),
+}
+
+/// The factors of a product.
+struct Factors {
+    of: [TermId; 2],
+    /// It is a quotient: the second factor is the reciprocal of the second operand.
+    divides: bool,
+    negated: bool,
 }
 
 fn product(store: &TermStore, mut t: TermId) -> Product {
@@ -253,16 +269,56 @@ fn product(store: &TermStore, mut t: TermId) -> Product {
         };
         let operation = word.operation(store);
         let operands: SmallVec<[TermId; 3]> = word.operands().collect();
-        match (operation.does, &operands[..]) {
-            (Does::Float(FloatOp::Mul), &[x, y]) if operation.mods.rnd == Rnd::None => {
-                return Product::Of((x, y, negated));
+        let op = match operation.does {
+            Does::Float(op) => op,
+            Does::Convert if operation.src == operation.fmt => return Product::Hidden,
+            Does::Convert
+            | Does::ToInt(_)
+            | Does::OfInt(_)
+            | Does::Compare(_)
+            | Does::Test(_)
+            | Does::Product(..) => return Product::None,
+        };
+        match (op, &operands[..]) {
+            (FloatOp::Mul | FloatOp::Div, &[x, y]) => {
+                let divides = op == FloatOp::Div;
+                // Of two singles at once the rounding that is written does not tell.
+                let is_one = operation.mods.rnd == Rnd::None || operation.fmt == Fmt::F32;
+                return match divides {
+                    true if !operation.mods.approx => Product::None,
+                    false if !is_one => Product::None,
+                    false if [x, y].iter().any(|&f| is_unit(store, &operation, f)) => {
+                        Product::Hidden
+                    }
+                    true | false => Product::Of(Factors {
+                        of: [x, y],
+                        divides,
+                        negated,
+                    }),
+                };
             }
-            (Does::Float(FloatOp::Neg), &[x]) => {
+            (FloatOp::Neg, &[x]) => {
                 negated = !negated;
                 t = x;
             }
-            (Does::Float(FloatOp::Abs | FloatOp::Copysign), _) => return Product::Hidden,
+            (FloatOp::Rcp, _) if operation.mods.approx => return Product::Hidden,
+            (
+                FloatOp::Abs
+                | FloatOp::Copysign
+                | FloatOp::Min
+                | FloatOp::Max
+                | FloatOp::Min3
+                | FloatOp::Max3,
+                _,
+            ) => return Product::Hidden,
             _ => return Product::None,
         }
     }
+}
+
+/// True for a known 1 or -1, a product with which is its other factor.
+fn is_unit(store: &TermStore, o: &Operation, t: TermId) -> bool {
+    let one = number::Exact::new(false, 1, 0).round(o.fmt, Rnd::Rn);
+    let sign = 1u64 << (o.fmt.bits() - 1);
+    store.as_bits(t).map(|b| b & !sign) == one
 }

@@ -22,6 +22,8 @@ use super::value::{Inputs, Values, evaluate, quiet};
 /// Inputs that are tried, and terms that are evaluated for one pair at most.
 const TRIES: u32 = 600;
 const STEPS: u64 = 20_000_000;
+/// Part of the larger of two numbers by which they differ beyond what approximations may do.
+const FAR: f64 = 1.0 / 64.0;
 /// Elements that are set to zero, one after the other, to make an input simpler.
 const SIMPLER: usize = 96;
 
@@ -151,6 +153,12 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
         },
         // Zeros of both signs.
         5 => number::zero(fmt, negative),
+        // Around the least normal number.
+        6 => {
+            let (digits, least) = number::precision(fmt);
+            let place = least + digits as i32 - 26 + dice.below(4) as i32;
+            of(dice.next() >> 40 | 1, place, negative)
+        }
         _ => any(dice),
     };
     // Inputs are finite.
@@ -161,26 +169,14 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
 }
 
 /// Number of kinds of inputs.
-const KINDS: u64 = 7;
+const KINDS: u64 = 8;
 
 /// The functions of which only a device knows the values.
-fn functions(store: &TermStore, cone: &[TermId]) -> (FxHashSet<Operation>, FxHashSet<u32>) {
-    let (mut products, mut devices) = (FxHashSet::default(), FxHashSet::default());
-    for &t in cone {
-        let Some(operation) = store.as_word(t).map(|w| w.operation(store)) else {
-            continue;
-        };
-        match operation.does {
-            Does::Product(..) => {
-                products.insert(operation);
-            }
-            _ if operation.device != 0 => {
-                devices.insert(operation.device);
-            }
-            _ => {}
-        }
-    }
-    (products, devices)
+fn functions(store: &TermStore, cone: &[TermId]) -> FxHashSet<Operation> {
+    let words = cone.iter().filter_map(|&t| store.as_word(t));
+    let all = words.map(|w| w.operation(store));
+    all.filter(|o| o.device != 0 || matches!(o.does, Does::Product(..)))
+        .collect()
 }
 
 /// Searches for an input on which an element differs.
@@ -194,11 +190,15 @@ pub fn search(q: &Question<'_>) -> Option<Witness> {
     }
     let cones = [0, 1].map(|i| q.stores[i].reachable(&[q.terms[i]]));
     let [a, b] = [0, 1].map(|i| functions(q.stores[i], &cones[i]));
-    let one_device = a.1.len() <= 1 && b.1.len() <= 1;
-    let alike = a.1.is_empty() || b.1.is_empty() || a.1 == b.1;
-    if a.0 != b.0 || !one_device || !alike {
+    let products = |all: &FxHashSet<Operation>| -> FxHashSet<Operation> {
+        let is_product = |o: &&Operation| matches!(o.does, Does::Product(..));
+        all.iter().filter(is_product).copied().collect()
+    };
+    let devices = a.union(&b).map(|o| o.device).collect::<FxHashSet<u32>>();
+    if products(&a) != products(&b) || devices.len() > 1 {
         return None;
     }
+    let alike = a == b;
     let size = (cones[0].len() + cones[1].len()) as u64;
     let tries = (STEPS / size.max(1)).clamp(8, TRIES.into());
     for n in 0..tries {
@@ -212,11 +212,22 @@ pub fn search(q: &Question<'_>) -> Option<Witness> {
             cells: FxHashMap::default(),
             order: Vec::new(),
         };
-        if different(q, &cones, &mut drawn).is_some() {
-            return Some(simpler(q, &cones, drawn));
+        if different(q, &cones, &mut drawn).is_some_and(|v| alike || is_far(q.fmt, v)) {
+            return Some(simpler(q, &cones, drawn, alike));
         }
     }
     None
+}
+
+/// True for numbers that no approximation takes for each other.
+///
+/// An approximation that one side has alone may be what the other makes of several operations (ptxas makes a quotient
+/// as a product), so that a difference of some last bits between them shows nothing.
+fn is_far(fmt: Option<Fmt>, [a, b]: [u64; 2]) -> bool {
+    let Some(fmt) = fmt else { return false };
+    let [a, b] = [a, b].map(|v| number::to_double(fmt, v));
+    let far = (a - b).abs() > FAR * a.abs().max(b.abs());
+    far && a.is_finite() && b.is_finite()
 }
 
 /// Both values on an input, if they differ for sure.
@@ -240,14 +251,22 @@ fn different(
 }
 
 /// An input with as many zeros as can be.
-fn simpler(q: &Question<'_>, cones: &[Vec<TermId>; 2], mut drawn: Drawn<'_>) -> Witness {
+fn simpler(
+    q: &Question<'_>,
+    cones: &[Vec<TermId>; 2],
+    mut drawn: Drawn<'_>,
+    alike: bool,
+) -> Witness {
+    let shows = |drawn: &mut Drawn<'_>| {
+        different(q, cones, drawn).is_some_and(|v| alike || is_far(q.fmt, v))
+    };
     let order = drawn.order.clone();
     for &cell in order.iter().take(SIMPLER) {
         if q.limits.reached().is_some() {
             break;
         }
         let old = drawn.cells.insert(cell, 0);
-        if different(q, cones, &mut drawn).is_none()
+        if !shows(&mut drawn)
             && let Some(old) = old
         {
             drawn.cells.insert(cell, old);

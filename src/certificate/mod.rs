@@ -23,7 +23,7 @@ use crate::kernel::{GlobalVar, Kernel};
 use crate::sim::Outcome;
 use crate::spec::{self, Array, Arrays, Bindings, Origin, Resolved, Role, Setup};
 use crate::term::ArrayId;
-use crate::term::facts::Elements;
+use crate::term::facts::{Elements, Numbers};
 
 mod regions;
 
@@ -43,6 +43,7 @@ struct Certificate<'a> {
     optimized: Side<'a>,
     arrays: Vec<ArrayEntry<'a>>,
     facts: Vec<Fact>,
+    floats: Vec<FloatFact>,
     readings: Vec<ReadAs>,
     assumptions: &'a [answer::Assumption],
     warnings: Vec<Excused>,
@@ -129,6 +130,14 @@ struct Fact {
     pow2: bool,
 }
 
+/// In which range the floats of an array lie, ends included.
+#[derive(Clone, Debug, Serialize)]
+struct FloatFact {
+    array: u32,
+    least: String,
+    greatest: String,
+}
+
 /// A constant and the number that it is read as.
 #[derive(Clone, Debug, Serialize)]
 struct ReadAs {
@@ -211,6 +220,7 @@ impl Draft {
             optimized,
             arrays: arrays.collect(),
             facts: facts(&setup.kernels[0].bindings),
+            floats: floats(&setup.kernels[0].bindings),
             readings: report.assumptions.iter().filter_map(reading).collect(),
             assumptions: &report.assumptions,
             warnings: excused(report),
@@ -327,6 +337,19 @@ fn facts(bindings: &Bindings) -> Vec<Fact> {
         pow2: e.pow2,
     };
     bindings.facts.all().iter().map(fact).collect()
+}
+
+fn floats(bindings: &Bindings) -> Vec<FloatFact> {
+    let fact = |f: &Numbers| {
+        let (lo, hi) = f.ends();
+        let [least, greatest] = [lo, hi].map(|x| format!("{x:?}"));
+        FloatFact {
+            array: f.array.0,
+            least,
+            greatest,
+        }
+    };
+    bindings.facts.numbers().iter().map(fact).collect()
 }
 
 /// The reading of a constant that an assumption is, by the one form in which it is written.

@@ -109,18 +109,21 @@ impl Regions {
         let mut pool: Vec<(Vec<u64>, String)> = Vec::new();
         let mut seen = vec![[false; 2]; tests.len()];
         let (mut left, cost) = (LIMITS.work, cone.size().max(1));
-        for values in self.candidates(&cone, &cells) {
-            let complete = seen.iter().all(|s| s[0] && s[1]) && !pool.is_empty();
-            if complete || left < cost || pool.len() >= LIMITS.samples {
-                break;
-            }
-            left -= cost;
-            let tried = values.and_then(|v| Some((search.outcomes(&cells, &v)?, v)));
-            let Some((outcomes, values)) = tried else {
-                continue;
-            };
-            if news(&outcomes, &mut seen) > 0 || pool.is_empty() {
-                pool.push((values, outcomes));
+        // Masks leave outputs infinite: such inputs are taken for outcomes that no other input has.
+        for is_finite in [true, false] {
+            for values in self.candidates(&cone, &cells) {
+                let complete = seen.iter().all(|s| s[0] && s[1]) && !pool.is_empty();
+                if complete || left < cost || pool.len() >= LIMITS.samples {
+                    break;
+                }
+                left -= cost;
+                let tried = values.and_then(|v| Some((search.outcomes(&cells, &v, is_finite)?, v)));
+                let Some((outcomes, values)) = tried else {
+                    continue;
+                };
+                if news(&outcomes, &mut seen) > 0 || pool.is_empty() {
+                    pool.push((values, outcomes));
+                }
             }
         }
         let mut kept = cover(pool, tests.len());
@@ -222,8 +225,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The outcome of each test at an input; `None` if some output is no number there, or beyond doubles.
-    fn outcomes(&mut self, cells: &[Cell], values: &[u64]) -> Option<String> {
+    /// The outcome of each test at an input; `None` if some output is no number there, or infinite where all have to
+    /// be finite.
+    fn outcomes(&mut self, cells: &[Cell], values: &[u64], is_finite: bool) -> Option<String> {
         let known = inputs(cells, values);
         let roots = self
             .cone
@@ -236,7 +240,7 @@ impl Search<'_> {
             .iter()
             .zip(&roots)
             .filter(|(i, _)| is_real(i));
-        if !outputs.all(|(_, v)| v.f.is_finite()) {
+        if !outputs.all(|(_, v)| v.f.is_finite() || !is_finite && v.f.is_infinite()) {
             return None;
         }
         let value = |k: u32| self.scratch[k as usize].f;

@@ -4,6 +4,7 @@
 //! input in its message. Neither: `undecided`, so that the outcome does not become clean.
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::decide::Options;
 use crate::decide::bounds;
@@ -18,6 +19,7 @@ use crate::sim::{Conditional, DefectKind, Finding, Obligation, Otherwise, Outcom
 use crate::sim::{UnknownKind, WarningKind};
 use crate::spec::{Arrays, ElemTy, Origin};
 use crate::term::eval::{Cone, Value};
+use crate::term::rebuild::{Images, rebuild};
 use crate::term::{Term, TermId, TermStore};
 
 /// Obligations that share a scratch.
@@ -112,8 +114,32 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
                 .push_str(&format!("; {happens} with {given}"));
             merge(&mut outcome.defects, defect);
         }
+        None if are_written(store, &c.values) => {}
         None => merge(&mut outcome.unknowns, c.open),
     }
+}
+
+/// True if what was never written reaches none of some values on any input of which the premises hold: none is left
+/// below them once the comparisons are decided that the premises decide.
+fn are_written(store: &mut TermStore, values: &[TermId]) -> bool {
+    if values.is_empty() || store.premises.is_empty() {
+        return false;
+    }
+    let premises = store.premises.clone();
+    let ranges = store.ranges_of(&premises);
+    let known: FxHashMap<TermId, bool> = store
+        .reachable(values)
+        .into_iter()
+        .filter_map(|t| Some((t, store.decided_in(t, &ranges)?)))
+        .collect();
+    let mut scratch = TermStore::new();
+    let decided = |s: &mut TermStore, t: TermId, _: &Images| Some(s.bool(*known.get(&t)?));
+    let roots = rebuild(store, values, &mut scratch, decided);
+    let below = scratch.reachable(&roots);
+    !known.is_empty()
+        && below
+            .into_iter()
+            .all(|t| !matches!(scratch.get(t), Term::Poison { .. }))
 }
 
 /// Whether a condition depends on an integer parameter that has no value.

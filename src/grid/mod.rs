@@ -554,6 +554,7 @@ impl<'a> Whole<'a> {
             None => self.out.outcome.unknowns.push(open),
             Some(cond) => self.out.outcome.conditionals.push(Conditional {
                 cond,
+                values: Vec::new(),
                 defect: Finding {
                     kind: DefectKind::DataRace,
                     message: format!("{what}: nothing orders different CTAs of one launch"),

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::decide;
 use crate::kernel::Kernel;
 use crate::sim::{Side, UnknownKind};
-use crate::spec::{Arrays, Limits, Resolved};
+use crate::spec::{Array, Arrays, Limits, Resolved};
 
 use super::Subject;
 use super::sequence::{self, Ended};
@@ -58,12 +58,29 @@ impl Of {
         let texts = [&self.kernel.source, &s.kernel.source];
         let same_text = Arc::ptr_eq(texts[0], texts[1])
             || texts[0].text == texts[1].text && texts[0].name == texts[1].name;
-        let same_way = self.side == s.side && self.without_values == s.without_values;
+        let same_side = self.side == s.side || is_numbered(s);
+        let same_way = same_side && self.without_values == s.without_values;
         same_text
             && same_way
             && self.kernel.name == s.kernel.name
             && self.resolved.is_same(s.resolved)
     }
+}
+
+/// True for a run that is told apart by its number, and is the same on either side.
+pub(super) fn is_numbered(s: &Subject) -> bool {
+    let words = s.resolved.launch.words;
+    words.is_some_and(|w| w.run.is_some())
+}
+
+/// True for arrays that are the same, apart from what the reference of a pair calls them.
+fn are_alike(a: &Arrays, b: &Arrays) -> bool {
+    let named = |x: &Array, name: &str| Array {
+        name: name.to_string(),
+        ..x.clone()
+    };
+    let mut both = a.0.iter().zip(&b.0);
+    a.0.len() == b.0.len() && both.all(|(x, y)| *x == named(y, &x.name))
 }
 
 /// How obligations are discharged, apart from the time.
@@ -157,7 +174,11 @@ impl Runs {
 impl Run {
     fn is_of(&self, launches: &[Subject]) -> bool {
         let each = self.launches.iter().zip(launches);
-        let together = |s: &Subject| asked(s.deciding) == self.deciding && *s.arrays == self.arrays;
+        let same_arrays = |s: &Subject| match is_numbered(s) {
+            true => are_alike(s.arrays, &self.arrays),
+            false => *s.arrays == self.arrays,
+        };
+        let together = |s: &Subject| asked(s.deciding) == self.deciding && same_arrays(s);
         self.launches.len() == launches.len()
             && each.clone().all(|(of, s)| of.is(s))
             && launches.iter().all(together)

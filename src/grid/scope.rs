@@ -8,14 +8,18 @@
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
-use super::prepared::Runs;
+use std::sync::Arc;
+
+use super::prepared::{Runs, is_numbered};
 use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
 use crate::kernel::{Kernel, Op, Space};
-use crate::sim::Outcome;
+use crate::sim::{Finding, Outcome, UnknownKind};
+use crate::spec::Resolved;
 use crate::spec::launch::Selection;
+use crate::term::TermStore;
 
 /// Both kernels, run where they are compared.
 #[derive(Debug)]
@@ -32,14 +36,66 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
     if let [&[reference], &[optimized]] = sides
         && are_chosen([&reference, &optimized])
     {
-        return chosen(&[reference, optimized]);
+        let first = chosen(&[reference, optimized]);
+        let [ended, found] = &first.kernels;
+        return match given(ended, &[optimized], found).as_deref() {
+            Some([again]) => {
+                let own = Subject {
+                    resolved: again,
+                    ..optimized
+                };
+                chosen(&[reference, own])
+            }
+            _ => first,
+        };
     }
     let [a, b] = sides;
     let reference = || prepared.map_or_else(|| sequence::run(a), |runs| runs.run(a));
-    let (a, b) = rayon::join(reference, || sequence::run(b));
-    let kernels = [a, b];
+    let optimized = || match prepared {
+        Some(runs) if b.iter().all(is_numbered) => runs.run(b),
+        Some(_) | None => sequence::run(b),
+    };
+    let (reference, optimized) = rayon::join(reference, optimized);
+    let optimized = where_defined(&reference, b, optimized);
+    let kernels = [reference, optimized];
     let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
     Scope { kernels, coverage }
+}
+
+/// What the launches of the optimized side are given to be run again: the premises of the reference. `None` where
+/// nothing was found, or the reference is defined on every input.
+///
+/// A defect that some inputs show counts only where one of them is an input on which the reference is defined, and what
+/// that takes is known when the reference has ended. Both sides run at once, since few have such a defect.
+fn given(reference: &Ended, side: &[Subject], found: &Ended) -> Option<Vec<Resolved>> {
+    let of_data = |u: &Finding<UnknownKind>| {
+        matches!(u.kind, UnknownKind::Undefined | UnknownKind::Undecided)
+    };
+    let is_found = !found.outcome.defects.is_empty() || found.outcome.unknowns.iter().any(of_data);
+    if !is_found || reference.outcome.store.premises.is_empty() {
+        return None;
+    }
+    let mut store = TermStore::new();
+    store.import_below(&reference.outcome.store, &[]);
+    let premises = Arc::new(store);
+    let with = |s: &Subject| {
+        let mut resolved = s.resolved.clone();
+        resolved.bindings.premises = Some(premises.clone());
+        resolved
+    };
+    Some(side.iter().map(with).collect())
+}
+
+/// What the optimized side comes to, with every input that a defect rests on one of those on which the reference is defined.
+fn where_defined(reference: &Ended, side: &[Subject], found: Ended) -> Ended {
+    let Some(resolved) = given(reference, side, &found) else {
+        return found;
+    };
+    let again = side.iter().zip(&resolved);
+    let again: Vec<Subject> = again
+        .map(|(s, resolved)| Subject { resolved, ..*s })
+        .collect();
+    sequence::run(&again)
 }
 
 /// Whether some CTAs of a pair of launches are asked for, and not all.
@@ -111,10 +167,10 @@ pub fn against<E>(
         [one] if chosen(one) => one,
         _ => {
             // What is wrong with a formula is known before a kernel is run.
-            let reference = whole(expand(None)?);
-            let kernel = sequence::run(launches);
+            let reference = Ended::from(whole(expand(None)?));
+            let kernel = where_defined(&reference, launches, sequence::run(launches));
             let coverage = [Coverage::WholeGrid, coverage(kernel.whole())];
-            let kernels = [reference.into(), kernel];
+            let kernels = [reference, kernel];
             return Ok(Scope { kernels, coverage });
         }
     };

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::demand::demanded;
-use super::operands::{Next, defs, next, uses};
+use super::operands::{Next, next, uses};
 use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space, Special};
 
 /// Instructions of the longest body.
@@ -145,7 +145,7 @@ fn first_look(
     }
     let result = |pc: u32| {
         let mut out = Vec::new();
-        defs(&kernel.insts[pc as usize].op, |r| out.push(r));
+        kernel.insts[pc as usize].op.defs(&mut |r| out.push(r));
         out
     };
     let is_live = |r: &RegId| own.iter().any(|e| live.before(*e, *r));
@@ -177,7 +177,7 @@ fn on_both_ways(
         return out;
     }
     let mut made: FxHashSet<RegId> = FxHashSet::default();
-    defs(&kernel.insts[pc.0 as usize].op, |r| {
+    kernel.insts[pc.0 as usize].op.defs(&mut |r| {
         made.insert(r);
     });
     loop {
@@ -186,7 +186,7 @@ fn on_both_ways(
             let mut of_it = false;
             uses(inst(at), |r| of_it |= made.contains(&r));
             if of_it {
-                defs(&inst(at).op, |r| {
+                inst(at).op.defs(&mut |r| {
                     made.insert(r);
                 });
             }
@@ -196,13 +196,13 @@ fn on_both_ways(
         }
     }
     for at in &before {
-        defs(&inst(at).op, |r| {
+        inst(at).op.defs(&mut |r| {
             out.insert(r);
         });
     }
     // The loop itself must not write them again.
     for at in inside {
-        defs(&inst(at).op, |r| {
+        inst(at).op.defs(&mut |r| {
             out.remove(&r);
         });
     }
@@ -224,7 +224,7 @@ impl Await {
 fn written(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> FxHashSet<RegId> {
     let mut written: FxHashSet<RegId> = FxHashSet::default();
     for at in body.iter().chain([&pc.0]) {
-        defs(&kernel.insts[*at as usize].op, |r| {
+        kernel.insts[*at as usize].op.defs(&mut |r| {
             written.insert(r);
         });
     }
@@ -347,7 +347,8 @@ fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>)
     out
 }
 
-fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
+/// The instructions that may come after one.
+pub(super) fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
     match next(kernel, pc) {
         Next::Fall => vec![pc.0 + 1],
         Next::Jump { target, fall } => {
@@ -458,12 +459,13 @@ impl Live {
         let inst = &kernel.insts[at as usize];
         let has = |row: &[u64], r: RegId| row[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1;
         let mut needed = !is_pure(&inst.op);
-        defs(&inst.op, |r| needed |= has(row, r));
+        inst.op.defs(&mut |r| needed |= has(row, r));
         if !needed {
             return;
         }
         if inst.guard.is_none() {
-            defs(&inst.op, |r| row[r.0 as usize / 64] &= !(1 << (r.0 % 64)));
+            inst.op
+                .defs(&mut |r| row[r.0 as usize / 64] &= !(1 << (r.0 % 64)));
         }
         uses(inst, |r| row[r.0 as usize / 64] |= 1 << (r.0 % 64));
     }

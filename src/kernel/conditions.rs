@@ -14,7 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::flow::{Flow, Graph, Origin, reach, reach_with_globals};
-use super::operands::{Next, defs, next, op_uses};
+use super::operands::{Next, next};
 use super::usage::{Loads, loads, mark_pointers};
 use super::{Guard, Kernel, NumTy, Op, Pc, RegId, Special, Src};
 
@@ -133,12 +133,12 @@ pub fn made_of(kernel: &Kernel, of: RegId) -> Vec<Pc> {
         at += 1;
         for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
             let mut writes = false;
-            defs(&inst.op, |r| writes |= r == reg);
+            inst.op.defs(&mut |r| writes |= r == reg);
             if !writes || out.contains(&pc) {
                 continue;
             }
             out.push(pc);
-            op_uses(&inst.op, &mut |r| {
+            inst.op.uses(&mut |r| {
                 if kernel.reg_width[r.0 as usize] == 1 && !regs.contains(&r) {
                     regs.push(r);
                 }
@@ -245,9 +245,8 @@ fn loops(kernel: &Kernel) -> Loops {
 fn carried(kernel: &Kernel, loops: &Loops) -> Vec<(RegId, RegId)> {
     let mut writes = vec![0u8; kernel.reg_width.len()];
     for inst in &kernel.insts {
-        defs(&inst.op, |r| {
-            writes[r.0 as usize] = writes[r.0 as usize].saturating_add(1)
-        });
+        inst.op
+            .defs(&mut |r| writes[r.0 as usize] = writes[r.0 as usize].saturating_add(1));
     }
     let mut out = Vec::new();
     for (&(first, last), exits) in loops.bodies.iter().zip(&loops.exits) {
@@ -255,7 +254,7 @@ fn carried(kernel: &Kernel, loops: &Loops) -> Vec<(RegId, RegId)> {
             if !super::flow::passes_sizes(&inst.op) {
                 continue;
             }
-            defs(&inst.op, |r| {
+            inst.op.defs(&mut |r| {
                 if writes[r.0 as usize] > 1 {
                     out.extend(exits.iter().map(|g| (g.reg, r)));
                 }

@@ -37,6 +37,7 @@ impl Lowerer<'_> {
                     space,
                     addr,
                     columns,
+                    pair: sig.has(Mod::CtaGroup2),
                 })
             }
             Opcode::Tcgen05Dealloc => {
@@ -44,12 +45,13 @@ impl Lowerer<'_> {
                 self.expect(2)?;
                 let at = self.src(0, Type::U32)?;
                 let columns = self.src(1, Type::U32)?;
-                self.emit_tensor(TensorOp::Dealloc { at, columns })
+                let pair = sig.has(Mod::CtaGroup2);
+                self.emit_tensor(TensorOp::Dealloc { at, columns, pair })
             }
             Opcode::Tcgen05RelinquishAllocPermit => {
                 sig.only(COLLECTIVE)?;
                 self.expect(0)?;
-                self.emit_tensor(TensorOp::Relinquish)
+                self.emit_tensor(TensorOp::Relinquish(sig.has(Mod::CtaGroup2)))
             }
             Opcode::Tcgen05Ld | Opcode::Tcgen05St => self.decode_tensor_move(sig),
             Opcode::Tcgen05WaitLd | Opcode::Tcgen05WaitSt => {

@@ -9,7 +9,7 @@
 //! without a rule depends on all bits of its operands.
 
 use super::awaits::is_pure;
-use super::operands::{defs, uses};
+use super::operands::uses;
 use super::{Cmp, Inst, IntOp, Kernel, NumTy, Op, RegId, Src};
 
 /// Sweeps over the code; where more would be needed, all bits matter.
@@ -32,7 +32,7 @@ pub fn demanded(kernel: &Kernel) -> Vec<u64> {
 
 fn sweep(inst: &Inst, of: &mut [u64], changed: &mut bool) {
     let mut made = 0;
-    defs(&inst.op, |r| made |= of[r.0 as usize]);
+    inst.op.defs(&mut |r| made |= of[r.0 as usize]);
     if is_pure(&inst.op) && made == 0 {
         return;
     }
@@ -45,7 +45,7 @@ fn sweep(inst: &Inst, of: &mut [u64], changed: &mut bool) {
         need(g.reg, u64::MAX);
     }
     match (&inst.op, bits_of(&inst.op, made)) {
-        (op, Some(bits)) => super::operands::op_uses(op, &mut |r| need(r, bits)),
+        (op, Some(bits)) => op.uses(&mut |r| need(r, bits)),
         (_, None) => uses(inst, |r| need(r, u64::MAX)),
     }
 }

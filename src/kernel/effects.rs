@@ -1,14 +1,14 @@
 //! One row for each operation: what it does beside writing its results.
 //!
 //! Problem: who waits at an instruction, what the schedule, a data-dependent guard or a missing value do to it, and what it
-//! orders, are questions of many analyses. Each is a column here, so that an operation is described at one place, and one
-//! that is added does not compile before it has its row. Operands are [`operands`](super::operands).
+//! orders, are questions of many analyses. Each is a column here, and the [table of operations](super::op) has a row of them
+//! for each operation, so that one that is added does not compile before it has its row.
 //!
 //! Sound: an analysis asks a column for what it may leave out, and each column is documented by what it allows; the rows of
 //! operations that nothing is known of allow nothing.
 
 use super::schedule_use::{self, ScheduleUse};
-use super::{AtomOp, BarKind, NumTy, Op, Special};
+use super::{AtomOp, BarKind, NumTy};
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub enum Omitted {
 }
 
 /// Nothing is allowed: the row of what is not modelled, and what most rows say of most columns.
-const OTHER: Effects = Effects {
+pub(super) const OTHER: Effects = Effects {
     results: Results::Other,
     is_selectable: false,
     accesses: false,
@@ -91,7 +91,7 @@ const OTHER: Effects = Effects {
     omitted: Omitted::No,
 };
 
-const ARITHMETIC: Effects = Effects {
+pub(super) const ARITHMETIC: Effects = Effects {
     results: Results::Arithmetic,
     is_selectable: true,
     decides: Decides::Results,
@@ -100,41 +100,41 @@ const ARITHMETIC: Effects = Effects {
 };
 
 /// Arithmetic on numbers, of which unknown ones are left out as absent ones are.
-const NUMBERS: Effects = Effects {
+pub(super) const NUMBERS: Effects = Effects {
     omitted: Omitted::Open,
     ..ARITHMETIC
 };
 
-const HELD: Effects = Effects {
+pub(super) const HELD: Effects = Effects {
     results: Results::Held,
     omitted: Omitted::No,
     ..ARITHMETIC
 };
 
-const MEMORY: Effects = Effects {
+pub(super) const MEMORY: Effects = Effects {
     is_selectable: true,
     accesses: true,
     decides: Decides::Address,
     ..OTHER
 };
 
-const COLLECTIVE: Effects = Effects {
+pub(super) const COLLECTIVE: Effects = Effects {
     gathers: true,
     decides: Decides::All,
     ..OTHER
 };
 
-const EXCHANGE: Effects = Effects {
+pub(super) const EXCHANGE: Effects = Effects {
     decides: Decides::Exchange,
     ..COLLECTIVE
 };
 
-const ALL: Effects = Effects {
+pub(super) const ALL: Effects = Effects {
     decides: Decides::All,
     ..OTHER
 };
 
-const fn only(name: &'static str) -> Effects {
+pub(super) const fn only(name: &'static str) -> Effects {
     Effects {
         orders: Orders::Only(name),
         ..OTHER
@@ -142,131 +142,46 @@ const fn only(name: &'static str) -> Effects {
 }
 
 /// The row of arithmetic on operands of a type.
-fn on(ty: NumTy) -> Effects {
+pub(super) fn on(ty: NumTy) -> Effects {
     match ty {
         NumTy::Float(_) => NUMBERS,
         NumTy::Int(_) => ARITHMETIC,
     }
 }
 
-/// The row of an operation.
-#[inline]
-pub fn effects(op: &Op) -> Effects {
-    match op {
-        Op::Mov { .. } => Effects {
-            omitted: Omitted::Absent,
-            ..HELD
+/// The row of a conversion.
+pub(super) fn convert(from: NumTy, to: NumTy) -> Effects {
+    match from {
+        NumTy::Float(_) => NUMBERS,
+        NumTy::Int(_) => on(to),
+    }
+}
+
+/// The row of an update of memory, whose old value may be read.
+pub(super) fn atomic(op: AtomOp, ty: NumTy, is_read: bool) -> Effects {
+    Effects {
+        schedule: match is_read {
+            false => schedule_use::update(op, Some(ty)),
+            true => ScheduleUse::Order,
         },
-        Op::Special { special, .. } => Effects {
-            schedule: match *special == Special::Volatile {
-                true => ScheduleUse::Volatile,
-                false => ScheduleUse::Free,
-            },
-            ..HELD
+        decides: match op {
+            AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch => Decides::Address,
+            AtomOp::And | AtomOp::Or | AtomOp::Xor | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec => {
+                Decides::All
+            }
         },
-        Op::Cvta { .. } => HELD,
-        Op::IsSpace { .. } => Effects {
-            decides: Decides::All,
-            ..HELD
+        ..MEMORY
+    }
+}
+
+/// The row of a barrier of the CTA.
+pub(super) fn barrier(kind: BarKind) -> Effects {
+    Effects {
+        orders: match kind {
+            BarKind::Sync => Orders::Only("bar.sync"),
+            BarKind::Arrive => Orders::Only("bar.arrive"),
+            BarKind::RedPopc { .. } | BarKind::RedBool { .. } => Orders::WithResult("bar.red"),
         },
-        Op::Pack { .. }
-        | Op::Unpack { .. }
-        | Op::Int { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Lop3Bool { .. }
-        | Op::CvtUnpack2 { .. }
-        | Op::CvtPackSat { .. } => ARITHMETIC,
-        Op::Float { .. } | Op::Testp { .. } | Op::CvtNarrow { .. } => NUMBERS,
-        Op::Setp { ty, .. } | Op::Set { ty, .. } => on(*ty),
-        Op::Cvt { from, to, .. } => match from {
-            NumTy::Float(_) => NUMBERS,
-            NumTy::Int(_) => on(*to),
-        },
-        Op::Ld { .. } => Effects {
-            omitted: Omitted::Absent,
-            ..MEMORY
-        },
-        Op::St { .. } => MEMORY,
-        Op::Atom {
-            op,
-            access,
-            dsts,
-            cas,
-            ..
-        } => Effects {
-            schedule: match (cas, dsts.is_empty()) {
-                (None, true) => schedule_use::update(*op, Some(access.ty)),
-                (Some(_), _) | (None, false) => ScheduleUse::Order,
-            },
-            decides: match op {
-                AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch => Decides::Address,
-                AtomOp::And
-                | AtomOp::Or
-                | AtomOp::Xor
-                | AtomOp::Cas
-                | AtomOp::Inc
-                | AtomOp::Dec => Decides::All,
-            },
-            ..MEMORY
-        },
-        Op::CpAsync { .. } => Effects {
-            decides: Decides::All,
-            ..MEMORY
-        },
-        Op::Fence { .. } => only("fence"),
-        Op::CpAsyncCommit => only("cp.async.commit_group"),
-        Op::CpAsyncWait { .. } => only("cp.async.wait_group"),
-        Op::Bar { kind, .. } => Effects {
-            orders: match kind {
-                BarKind::Sync => Orders::Only("bar.sync"),
-                BarKind::Arrive => Orders::Only("bar.arrive"),
-                BarKind::RedPopc { .. } | BarKind::RedBool { .. } => Orders::WithResult("bar.red"),
-            },
-            ..COLLECTIVE
-        },
-        Op::WarpSync { .. } => Effects {
-            orders: Orders::Only("bar.warp.sync"),
-            ..COLLECTIVE
-        },
-        Op::Shfl { .. } | Op::Vote { .. } => EXCHANGE,
-        Op::Match { .. } | Op::Redux { .. } | Op::Elect { .. } => COLLECTIVE,
-        Op::Mma(_) => Effects {
-            decides: Decides::Results,
-            omitted: Omitted::Absent,
-            ..COLLECTIVE
-        },
-        Op::Ldmatrix { .. } => Effects {
-            accesses: true,
-            decides: Decides::Address,
-            ..COLLECTIVE
-        },
-        Op::Stmatrix { .. } => Effects {
-            accesses: true,
-            ..COLLECTIVE
-        },
-        Op::Movmatrix { .. } => COLLECTIVE,
-        Op::ActiveMask { .. } => Effects {
-            schedule: ScheduleUse::Volatile,
-            ..OTHER
-        },
-        Op::Async(op) => Effects {
-            gathers: op.gathers(),
-            schedule: schedule_use::asynchronous(op),
-            ..ALL
-        },
-        Op::Brx { .. } => ALL,
-        Op::Nop => Effects {
-            is_selectable: true,
-            ..OTHER
-        },
-        Op::Bra { .. }
-        | Op::Exit
-        | Op::Trap
-        | Op::Brkpt
-        | Op::AssertFail
-        | Op::Printf { .. }
-        | Op::CallDepth
-        | Op::Unsupported(_) => OTHER,
+        ..COLLECTIVE
     }
 }

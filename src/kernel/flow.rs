@@ -14,7 +14,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::operands::{defs, uses};
+use super::operands::uses;
 use super::{
     Addr, AsyncOp, ClusterOp, GlobalId, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src,
 };
@@ -193,11 +193,11 @@ impl Graph {
                 }
                 (op, Flow::Any) => {
                     let edges = &mut graph.edges;
-                    defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
+                    op.defs(&mut |to| uses(inst, |from| edges.push((from.0, to.0))));
                 }
                 (op, Flow::Sizes) if passes_sizes(op) => {
                     let edges = &mut graph.edges;
-                    defs(op, |to| uses(inst, |from| edges.push((from.0, to.0))));
+                    op.defs(&mut |to| uses(inst, |from| edges.push((from.0, to.0))));
                 }
                 (_, Flow::Sizes) => {}
             }
@@ -321,7 +321,7 @@ impl Known {
         let regs = kernel.reg_width.len();
         let mut written = vec![0u8; regs];
         for inst in &kernel.insts {
-            defs(&inst.op, |reg| {
+            inst.op.defs(&mut |reg| {
                 let count = &mut written[reg.0 as usize];
                 *count = count.saturating_add(1);
             });

@@ -122,6 +122,23 @@ pub enum IntOp {
     Dp2aHi(bool, bool),
 }
 
+impl IntOp {
+    /// Number of sources that it reads.
+    pub fn arity(self) -> usize {
+        use IntOp::*;
+        match self {
+            Abs | Neg | Not | Cnot | Popc | Clz | Brev | Bfind | BfindShift => 1,
+            Add | AddSat | Sub | SubSat | MulLo | MulHi | MulWide | Mul24Lo | Mul24Hi | Div
+            | Rem | Min | Max | MinRelu | MaxRelu | And | Or | Xor | Shl | Shr | SzextClamp
+            | SzextWrap | BmskClamp | BmskWrap => 2,
+            MadLo | MadHi | MadHiSat | MadWide | Mad24Lo | Mad24Hi | Mad24HiSat | AddCarry
+            | SubBorrow | Sad | ShfLClamp | ShfLWrap | ShfRClamp | ShfRWrap | Lop3(_) | Prmt
+            | PrmtMode(_) | Bfe | Fns | Dp4a(..) | Dp2aLo(..) | Dp2aHi(..) => 3,
+            MadLoCarry | MadHiCarry | Bfi => 4,
+        }
+    }
+}
+
 /// Special modes of `prmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrmtMode {

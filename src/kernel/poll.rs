@@ -99,7 +99,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
             Some(None) => None,
             _ => evaluate(&inst.op, &known),
         };
-        operands::defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             written.insert(r);
             known.remove(&r);
         });
@@ -114,7 +114,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
             return None;
         }
         for p in &onward[..met - 1] {
-            operands::defs(&kernel.insts.get(*p as usize)?.op, |r| {
+            kernel.insts.get(*p as usize)?.op.defs(&mut |r| {
                 written.insert(r);
             });
         }
@@ -173,7 +173,7 @@ fn onward(kernel: &Kernel, pc: Pc, dst: RegId) -> Vec<u32> {
             _ if !guard => at + 1,
             _ if quiet(&inst.op) => {
                 let value = evaluate(&inst.op, &known);
-                operands::defs(&inst.op, |r| {
+                inst.op.defs(&mut |r| {
                     known.remove(&r);
                 });
                 known.extend(value);

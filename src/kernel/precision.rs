@@ -15,7 +15,7 @@
 //! arithmetic than [`cuts`] know; formats of 32 bits and more; the format of an accumulator in tensor memory where its
 //! descriptor is no constant; what is lost when a product is added inside of a tensor core to f32.
 
-use super::operands::{defs, op_uses, uses};
+use super::operands::uses;
 use super::{
     AsyncOp, AtomOp, BulkOp, FloatOp, Fmt, IntOp, Kernel, MatTy, NumTy, Op, Pc, RegId, Space, Src,
     TensorKind, TensorOp,
@@ -281,7 +281,7 @@ fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
     };
     let mut written = kernel.insts.iter().filter(|inst| {
         let mut own = false;
-        defs(&inst.op, |r| own |= r == reg);
+        inst.op.defs(&mut |r| own |= r == reg);
         own
     });
     match (written.next().map(|i| &i.op), written.next()) {
@@ -310,7 +310,7 @@ fn uses_of(kernel: &Kernel, ways: &Ways, slice: &[bool], found: &mut [Rounding])
     // Everything from which something is computed that matters.
     let mut seeds = Vec::new();
     for pc in all().filter(|pc| in_use(*pc) && computes(op(*pc))) {
-        op_uses(op(pc), &mut |r| seeds.push(Seed::Register(r, pc)));
+        op(pc).uses(&mut |r| seeds.push(Seed::Register(r, pc)));
         seeds.push(Seed::Memory(pc));
     }
     let computed = ways.closure(&seeds, Order::Program, copies);
@@ -344,7 +344,7 @@ fn uses_of(kernel: &Kernel, ways: &Ways, slice: &[bool], found: &mut [Rounding])
         let converts = |r: &Rounding| r.fmt == fmt && r.kind == Narrowing::Conversion;
         let mut seeds = Vec::new();
         for r in found.iter().filter(|r| converts(r)) {
-            op_uses(op(r.pc), &mut |a| seeds.push(Seed::Register(a, r.pc)));
+            op(r.pc).uses(&mut |a| seeds.push(Seed::Register(a, r.pc)));
         }
         let converted = ways.closure(&seeds, Order::Program, copies);
         let mut seeds = Vec::new();
@@ -365,7 +365,7 @@ fn uses_of(kernel: &Kernel, ways: &Ways, slice: &[bool], found: &mut [Rounding])
 fn of_sum(kernel: &Kernel, ways: &Ways, pc: Pc) -> bool {
     let op = |pc: Pc| &kernel.insts[pc.0 as usize].op;
     let mut seeds = Vec::new();
-    op_uses(op(pc), &mut |a| seeds.push(Seed::Register(a, pc)));
+    op(pc).uses(&mut |a| seeds.push(Seed::Register(a, pc)));
     let from = ways.closure(&seeds, Order::Program, |pc| match op(pc) {
         // Sums come in registers.
         Op::Ld { .. } => Reads::default(),
@@ -448,9 +448,9 @@ fn copied(op: &Op) -> Reads {
             from: NumTy::Float(_),
             to: NumTy::Float(_),
             ..
-        } => op_uses(op, &mut |r| reads.registers.push(r)),
-        Op::Float { op: f, .. } if exact(*f) => op_uses(op, &mut |r| reads.registers.push(r)),
-        Op::Int { op: f, .. } if moves_bits(*f) => op_uses(op, &mut |r| reads.registers.push(r)),
+        } => op.uses(&mut |r| reads.registers.push(r)),
+        Op::Float { op: f, .. } if exact(*f) => op.uses(&mut |r| reads.registers.push(r)),
+        Op::Int { op: f, .. } if moves_bits(*f) => op.uses(&mut |r| reads.registers.push(r)),
         Op::Async(a) => match &**a {
             AsyncOp::WmmaLoad(_) => reads.memory = true,
             AsyncOp::WmmaStore(m) => reads.registers.extend(&m.regs),

@@ -5,9 +5,10 @@
 //! typed field, registers by their PTX names, and the line of the PTX it comes from. The format
 //! is for reading; nothing parses it back.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Kernel, Pc};
+use super::field::Text;
+use super::{Inst, Kernel, Pc, RegId, Src};
 
 /// Displays a kernel as a listing.
 pub struct Listing<'a> {
@@ -55,7 +56,7 @@ impl Display for Listing<'_> {
         let mut text = String::new();
         for (pc, inst) in k.insts.iter().enumerate() {
             text.clear();
-            self.inst(&mut text, pc, inst)?;
+            self.inst(&mut text, inst)?;
             let span = k.spans.get(pc).copied().unwrap_or_default();
             let line = k.source.position(span.start).line;
             write!(f, "{pc:5}  {text:<60} ; line {line}")?;
@@ -77,8 +78,50 @@ impl Listing<'_> {
         let mut text = String::new();
         if let Some(inst) = self.kernel.insts.get(pc.0 as usize) {
             // Writing to a string cannot fail.
-            let _ = self.inst(&mut text, pc.0 as usize, inst);
+            let _ = self.inst(&mut text, inst);
         }
         text
+    }
+
+    fn inst(&self, w: &mut String, inst: &Inst) -> fmt::Result {
+        if let Some(g) = inst.guard {
+            write!(w, "@{} ", Text(&g, "", self))?;
+        }
+        inst.op.write(self, w)
+    }
+
+    pub(super) fn reg(&self, r: RegId) -> &str {
+        let name = self.kernel.reg_name.get(r.0 as usize);
+        name.map_or("?", |n| n.as_str())
+    }
+
+    pub(super) fn src(&self, s: Src) -> String {
+        match s {
+            Src::Reg(r) => self.reg(r).to_string(),
+            Src::Imm(v) if v < 10 => v.to_string(),
+            Src::Imm(v) => format!("{v:#x}"),
+            Src::Global(g, 0) => format!("g{}", g.0),
+            Src::Global(g, at) => format!("g{}{at:+}", g.0),
+            Src::Var(_, at, plus) => self.src(Src::Imm(i64::from(at).wrapping_add(plus) as u64)),
+        }
+    }
+
+    /// Sources between commas.
+    pub(super) fn srcs(&self, list: &[Src]) -> String {
+        let texts = list.iter().map(|s| self.src(*s));
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The targets of a table of branches.
+    pub(super) fn targets(&self, table: u32) -> String {
+        let targets = self.kernel.tables.get(table as usize);
+        let texts = targets.into_iter().flatten().map(|t| t.0.to_string());
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What an operation that is not modelled is.
+    pub(super) fn note(&self, text: u32) -> &str {
+        let text = self.kernel.texts.get(text as usize);
+        text.map_or("?", |t| t.as_str())
     }
 }

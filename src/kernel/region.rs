@@ -61,7 +61,7 @@ impl Region {
         let mut defs: Vec<RegId> = Vec::new();
         for &b in &order {
             for pc in blocks.range(b) {
-                operands::defs(&kernel.insts[pc as usize].op, |r| defs.push(r));
+                kernel.insts[pc as usize].op.defs(&mut |r| defs.push(r));
             }
         }
         defs.sort_unstable();
@@ -233,7 +233,7 @@ fn liveness(kernel: &Kernel, blocks: &Blocks, defs: &[RegId]) -> Vec<Set> {
                 }
             });
             if inst.guard.is_none() && !matches!(inst.op, Op::Unsupported(_)) {
-                operands::defs(&inst.op, |r| {
+                inst.op.defs(&mut |r| {
                     if let Some(i) = index(r) {
                         written[b][i / 64] |= 1 << (i % 64);
                     }

@@ -10,7 +10,7 @@
 //! Not claimed: that a used result matters.
 
 use super::flow::{Flow, Graph, Known, Origin, reach};
-use super::operands::{op_uses, uses};
+use super::operands::uses;
 use super::{Addr, Kernel, Op, RegId, Space, Src};
 
 /// For each instruction, whether it is an atomic whose result may be used.
@@ -48,7 +48,7 @@ pub fn results_used(kernel: &Kernel) -> Vec<bool> {
             {
                 base(addr).into_iter().for_each(&mut mark);
             }
-            Op::Atom { .. } | Op::St { .. } => op_uses(&inst.op, &mut mark),
+            Op::Atom { .. } | Op::St { .. } => inst.op.uses(&mut mark),
             _ => uses(inst, &mut mark),
         }
     }

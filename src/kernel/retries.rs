@@ -24,7 +24,6 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::awaits::{Live, is_pure, targets};
-use super::operands::{defs, op_uses};
 use super::rechecked::rechecked;
 use super::{
     Access, Addr, AtomOp, Cmp, FloatMods, FloatOp, Inst, IntOp, Kernel, NumTy, Op, Pc, RegId, Sem,
@@ -82,7 +81,7 @@ fn leave_out(kernel: &Kernel, merged: &mut Kernel, ways: &[Range<u32>]) -> bool 
     };
     let is_dead = |op: &Op, at: u32| {
         let mut dead = true;
-        defs(op, |d| dead &= !live.before(at + 1, d));
+        op.defs(&mut |d| dead &= !live.before(at + 1, d));
         dead
     };
     let on_ways: Vec<u32> = ways.iter().cloned().flatten().collect();
@@ -123,7 +122,7 @@ fn root(kernel: &Kernel, addr: &Addr, mut before: u32) -> Option<(Src, i64)> {
     while let Src::Reg(r) = base {
         let mut makers = (0u32..).zip(&kernel.insts).filter(|(_, i)| {
             let mut found = false;
-            defs(&i.op, |d| found |= d == r);
+            i.op.defs(&mut |d| found |= d == r);
             found
         });
         let (Some((at, maker)), None) = (makers.next(), makers.next()) else {
@@ -240,7 +239,7 @@ impl<'k> Retry<'k> {
     fn maker(&self, r: RegId, before: u32) -> Option<u32> {
         (self.begin..before).rev().find(|at| {
             let mut found = false;
-            defs(self.op(*at), |d| found |= d == r);
+            self.op(*at).defs(&mut |d| found |= d == r);
             found
         })
     }
@@ -378,7 +377,7 @@ impl<'k> Retry<'k> {
         // Registers that a round may have left otherwise than the one before it.
         let mut loose: FxHashSet<RegId> = FxHashSet::default();
         for i in self.back.iter().copied().chain(self.begin..self.branch) {
-            defs(self.op(i), |d| {
+            self.op(i).defs(&mut |d| {
                 loose.insert(d);
             });
         }
@@ -388,14 +387,14 @@ impl<'k> Retry<'k> {
             let mut of_it = expects == Some(i)
                 || matches!(op, Op::Ld { access, .. } if acquires || strong(access));
             let read = if i == at { rest } else { op };
-            op_uses(read, &mut |r| {
+            read.uses(&mut |r| {
                 let given = i == self.swap && (r == self.expected || r == self.new);
                 of_it |= loose.contains(&r) && !given;
             });
             if of_it && (i == at || i == self.swap) {
                 return false;
             }
-            defs(op, |d| match of_it || i == at {
+            op.defs(&mut |d| match of_it || i == at {
                 true => {
                     loose.insert(d);
                 }

@@ -7,7 +7,7 @@
 //! Sound in the direction of "free": every operation has its row of [`effects`](super::effects), and those that update memory
 //! are told apart here.
 
-use super::{AsyncOp, AtomOp, BulkOp, NumTy};
+use super::{AsyncOp, AtomOp, BulkOp, NumTy, Special};
 
 /// How the schedule enters an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,14 @@ pub enum ScheduleUse {
     Order,
     /// The register holds what the schedule or the machine makes of it.
     Volatile,
+}
+
+/// How the schedule enters a special register.
+pub(super) fn register(special: Special) -> ScheduleUse {
+    match special == Special::Volatile {
+        true => ScheduleUse::Volatile,
+        false => ScheduleUse::Free,
+    }
 }
 
 /// How the schedule enters an operation of asynchronous agents.

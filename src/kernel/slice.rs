@@ -12,9 +12,8 @@
 //! asynchronous agent or an instruction without model may hand on what is outside, so that a run has to notice where
 //! it needs a value that it left out.
 
-use super::effects::{Decides, effects};
+use super::effects::Decides;
 use super::flow::{Flow, Graph, Origin, Reach, reach_with_globals};
-use super::operands::{defs, op_uses};
 use super::usage::{is_global, loads};
 use super::{Addr, Inst, Kernel, Op, Pc, RegId, Space, Src};
 
@@ -67,7 +66,7 @@ impl<'k> Slice<'k> {
         let mut writers = vec![Vec::new(); kernel.reg_width.len()];
         let mut stores = Vec::new();
         for (pc, inst) in (0u32..).zip(&kernel.insts) {
-            defs(&inst.op, |r| writers[r.0 as usize].push(Pc(pc)));
+            inst.op.defs(&mut |r| writers[r.0 as usize].push(Pc(pc)));
             if written(&inst.op).is_some() {
                 stores.push(Pc(pc));
             }
@@ -105,7 +104,7 @@ impl<'k> Slice<'k> {
                 }
                 match read(&inst.op) {
                     Some(of) => self.add_stores(of),
-                    None => op_uses(&inst.op, &mut |r| self.add(r)),
+                    None => inst.op.uses(&mut |r| self.add(r)),
                 }
             }
         }
@@ -127,7 +126,7 @@ impl<'k> Slice<'k> {
             if let Some(guard) = inst.guard {
                 self.add(guard.reg);
             }
-            op_uses(&inst.op, &mut |r| self.add(r));
+            inst.op.uses(&mut |r| self.add(r));
         }
     }
 
@@ -164,15 +163,15 @@ fn roots(op: &Op, decides: bool, mut f: impl FnMut(RegId)) {
             f(*r);
         }
     };
-    match effects(op).decides {
-        Decides::Results if decides => op_uses(op, &mut f),
-        Decides::All => op_uses(op, &mut f),
+    match op.effects().decides {
+        Decides::Results if decides => op.uses(&mut f),
+        Decides::All => op.uses(&mut f),
         Decides::Results | Decides::Nothing => {}
         Decides::Address => accessed(op).iter().for_each(|(_, addr)| src(&addr.base)),
         Decides::Exchange => match op {
             Op::Shfl { b, c, mask, .. } => [b, c].into_iter().chain(mask).for_each(src),
             Op::Vote { mask, .. } => mask.iter().for_each(src),
-            _ => op_uses(op, &mut f),
+            _ => op.uses(&mut f),
         },
     }
 }

@@ -4,7 +4,7 @@
 //! computes nothing that anyone reads, but for a wait that says whether it is over: then it is. A barrier that
 //! counts predicates gives a number that nothing else has, so that a kernel without it is another kernel.
 
-use super::effects::{Orders, effects};
+use super::effects::Orders;
 use super::{AsyncOp, BulkOp, Inst, Kernel, Op, Pc, Src, TensorOp};
 
 /// What an operation that orders others is without its order.
@@ -21,7 +21,7 @@ pub fn synchronises(op: &Op) -> Option<(&'static str, Without)> {
     if let Op::Async(op) = op {
         return asynchronous(op);
     }
-    match effects(op).orders {
+    match op.effects().orders {
         Orders::Nothing => None,
         Orders::Only(name) => Some((name, Without::Op(Op::Nop))),
         Orders::WithResult(name) => Some((name, Without::Unknown)),
@@ -46,7 +46,7 @@ fn asynchronous(op: &AsyncOp) -> Option<(&'static str, Without)> {
             }
             TensorOp::Alloc { .. }
             | TensorOp::Dealloc { .. }
-            | TensorOp::Relinquish
+            | TensorOp::Relinquish(_)
             | TensorOp::Load { .. }
             | TensorOp::Store { .. }
             | TensorOp::Copy { .. }

@@ -159,6 +159,8 @@ pub enum TensorOp {
         addr: Addr,
         /// How many.
         columns: Src,
+        /// A warp of each CTA of a pair takes part.
+        pair: bool,
     },
     /// `tcgen05.dealloc`.
     Dealloc {
@@ -166,9 +168,11 @@ pub enum TensorOp {
         at: Src,
         /// How many.
         columns: Src,
+        /// A warp of each CTA of a pair takes part.
+        pair: bool,
     },
-    /// `tcgen05.relinquish_alloc_permit`.
-    Relinquish,
+    /// `tcgen05.relinquish_alloc_permit`; true for that of a pair of CTAs.
+    Relinquish(bool),
     /// `tcgen05.ld`.
     Load {
         /// Which cells.
@@ -221,7 +225,7 @@ impl TensorOp {
         match self {
             TensorOp::Alloc { .. } => "tcgen05.alloc",
             TensorOp::Dealloc { .. } => "tcgen05.dealloc",
-            TensorOp::Relinquish => "tcgen05.relinquish_alloc_permit",
+            TensorOp::Relinquish(_) => "tcgen05.relinquish_alloc_permit",
             TensorOp::Load { .. } => "tcgen05.ld",
             TensorOp::Store { .. } => "tcgen05.st",
             TensorOp::Wait(false) => "tcgen05.wait::ld",
@@ -246,7 +250,7 @@ impl TensorOp {
                 src(&addr.base);
                 src(columns);
             }
-            TensorOp::Dealloc { at, columns } => {
+            TensorOp::Dealloc { at, columns, .. } => {
                 src(at);
                 src(columns);
             }
@@ -278,7 +282,7 @@ impl TensorOp {
                 src(&addr.base);
                 multicast.iter().for_each(src);
             }
-            TensorOp::Relinquish | TensorOp::Wait(_) | TensorOp::Fence(_) => {}
+            TensorOp::Relinquish(_) | TensorOp::Wait(_) | TensorOp::Fence(_) => {}
         }
     }
 

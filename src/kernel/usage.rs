@@ -12,7 +12,6 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::flow::{Flow, Graph, Known, Origin, Reach, reach, reach_with_globals};
-use super::operands::op_uses;
 pub use super::results::results_used;
 use super::value_use::{ValueUse, value_uses};
 use super::{Addr, IntTy, Kernel, NumTy, Op, Pc, RegId, Space, Src};
@@ -92,7 +91,7 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
             decide(guard.reg);
         }
         if matches!(inst.op, Op::Setp { .. } | Op::Set { .. } | Op::Brx { .. }) {
-            op_uses(&inst.op, &mut decide);
+            inst.op.uses(&mut decide);
         }
         accesses(&inst.op, |addr, _, _| addresses.push(addr.base));
     }

@@ -7,7 +7,6 @@
 //!
 //! [`Flow::Copy`]: super::flow::Flow::Copy
 
-use super::operands::op_uses;
 use super::{IntTy, NumTy, Op, RegId, Src};
 
 /// As what a value is taken.
@@ -116,7 +115,7 @@ pub fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
         | Op::Mma(_)
         | Op::Stmatrix { .. }
         | Op::Movmatrix { .. }
-        | Op::Async(_) => op_uses(op, &mut |reg| f(reg, ValueUse::Bits)),
+        | Op::Async(_) => op.uses(&mut |reg| f(reg, ValueUse::Bits)),
         Op::Special { .. }
         | Op::CpAsyncCommit
         | Op::CpAsyncWait { .. }

@@ -29,6 +29,26 @@ impl Normalizer<'_> {
         }
     }
 
+    /// The signs that an input element may have, for all that is said of it.
+    pub(super) fn sign_of_element(&self, t: TermId) -> Sign {
+        let of = |x: &num_rational::BigRational| match (x.is_positive(), x.is_negative()) {
+            (true, _) => Sign::POS,
+            (_, true) => Sign::NEG,
+            _ => Sign::ZERO,
+        };
+        match self.store.element_range(t) {
+            None => Sign::ALL,
+            Some((lo, hi)) => match (of(&lo), of(&hi)) {
+                (Sign::POS, _) => Sign::POS,
+                (_, Sign::NEG) => Sign::NEG,
+                (Sign::ZERO, Sign::ZERO) => Sign::ZERO,
+                (Sign::ZERO, _) => Sign::NONNEG,
+                (_, Sign::ZERO) => Sign::NONPOS,
+                _ => Sign::ALL,
+            },
+        }
+    }
+
     /// True only if the term is not 0 wherever it is defined.
     pub fn prove_nonzero(&mut self, t: TermId) -> bool {
         self.prove(t, |s| !s.may_be_zero())
@@ -170,7 +190,7 @@ impl Normalizer<'_> {
                 array: ArrayId::CONSTANTS,
                 ..
             } => Reach::finite(Sign::POS),
-            Term::Elem { .. } => Reach::finite(Sign::ALL),
+            Term::Elem { .. } => Reach::finite(self.sign_of_element(t)),
             Term::Add(a, b) => two(a, b, &Sign::plus),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => two(a, a, &|x, _| x.negate()),

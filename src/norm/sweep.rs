@@ -191,7 +191,11 @@ impl<'s> Normalizer<'s> {
                 } => Atom::Log2E,
                 _ => Atom::Symbol(t),
             };
-            self.symbols[i] = self.ring.atom_id(atom) + 1;
+            let id = self.ring.atom_id(atom);
+            if self.store.numbers(t).is_some() {
+                self.ring.atom_signs[id as usize] = self.sign_of_element(t);
+            }
+            self.symbols[i] = id + 1;
         }
         self.symbols[i] - 1
     }

@@ -2,7 +2,7 @@
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 
-use super::{Exact, Float, Value, decode, flushed, function, infinity, nan, zero};
+use super::{Exact, Float, Value, decode, flushed, function, half, infinity, nan, zero};
 
 /// The operands of an operation, taken apart, with the format and rounding of the result.
 struct Case {
@@ -56,7 +56,7 @@ pub(super) fn clamped(fmt: Fmt, mods: &FloatMods, bits: u64) -> u64 {
     if mods.sat { bits.min(one) } else { bits }
 }
 
-/// Operations of f32 and f64 that the processor rounds as they are to be.
+/// Operations that the processor rounds as they are to be.
 fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 3]) -> Option<u64> {
     if fmt != src || !matches!(mods.rnd, Rnd::None | Rnd::Rn) {
         return None;
@@ -70,6 +70,7 @@ fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 
                 r.to_bits().into()
             })
         }
+        Fmt::F16 | Fmt::Bf16 => half::operation(op, fmt, [a, b, c]),
         Fmt::F64 if !mods.approx => {
             let r = of_processor(op, [a, b, c].map(f64::from_bits))?;
             Some(if r.is_nan() { nan(fmt) } else { r.to_bits() })

@@ -15,6 +15,7 @@ mod arithmetic;
 mod compare;
 mod convert;
 mod function;
+mod half;
 mod sum;
 
 pub use arithmetic::operation;

@@ -6,7 +6,7 @@ use anstyle::Style;
 use maud::{Markup, html};
 
 use super::human::place;
-use crate::answer::rounding::{Close, Error, Measured, Rounding, Spread};
+use crate::answer::rounding::{Bound, Close, Error, Measured, Rounding, Spread};
 use crate::answer::{CertificateMade, Determinism, Part};
 use crate::diag::visible;
 
@@ -25,6 +25,14 @@ pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
     )?;
     for o in &r.outputs {
         write_output(out, o)?;
+    }
+    for (part, d) in r.deterministic.iter() {
+        write!(
+            out,
+            "  same bits for every schedule of the {}: ",
+            part.name()
+        )?;
+        write_answer(out, d)?;
     }
     if let Some(why) = &r.left_out {
         writeln!(out, "  measured: {why}")?;
@@ -51,12 +59,12 @@ pub fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
 
 /// Writes whether the bits are the same for every schedule.
 pub fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Result {
-    writeln!(
-        out,
-        "\n{BOLD}deterministic{BOLD:#}: {}: {}",
-        d.answer.name(),
-        d.because
-    )?;
+    write!(out, "\n{BOLD}deterministic{BOLD:#}: ")?;
+    write_answer(out, d)
+}
+
+fn write_answer(out: &mut String, d: &Determinism) -> fmt::Result {
+    writeln!(out, "{}: {}", d.answer.name(), d.because)?;
     for s in d.sites.iter().take(SHOWN) {
         writeln!(out, "  {}", place(s))?;
     }
@@ -128,6 +136,9 @@ fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
             w.exact.text
         )?;
     }
+    if let Some(b) = &e.bound {
+        writeln!(out, "    {part}: {}", bound(b))?;
+    }
     for s in e.operations.iter().take(SHOWN) {
         let (file, line) = match &s.site.source {
             Some(source) => source.own(),
@@ -141,6 +152,24 @@ fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// What holds for all inputs.
+fn bound(b: &Bound) -> String {
+    let mut text = format!(
+        "for all inputs: {} roundings one after the other",
+        b.roundings
+    );
+    if let Some(part) = b.of_terms {
+        let _ = write!(
+            text,
+            ", an error of at most {part:.1e} of the sum of the magnitudes of its terms"
+        );
+    }
+    if let Some(most) = b.absolute {
+        let _ = write!(text, "; in the ranges assumed at most {most:.1e}");
+    }
+    text
 }
 
 /// An error as one cell.
@@ -204,7 +233,13 @@ pub fn page(r: &Rounding) -> Markup {
                     }
                 }
             } }
+            @for (part, e) in o.errors.iter() {
+                @if let Some(b) = &e.bound { p.dim { (part.name()) ": " (bound(b)) "." } }
+            }
             (plot(o))
+        }
+        @for (part, d) in r.deterministic.iter() {
+            p { "Same bits for every schedule of the " (part.name()) ": " (d.answer.name()) ": " (d.because) "." }
         }
         @if let Some(why) = &r.left_out { p.dim { "Measured: " (why) "." } }
     }

@@ -22,6 +22,8 @@ pub(crate) struct Table {
     pub evaluated: u64,
     /// Elements of an input that are evaluated with known error because doubles overflow.
     pub beyond_doubles: usize,
+    /// Maxima that are looked through for what a difference is taken from.
+    pub maxima: usize,
     /// Elements that are listed one by one.
     pub listed: usize,
 }
@@ -36,6 +38,7 @@ pub(crate) const LIMITS: Table = Table {
     wide_terms: 1 << 13,
     evaluated: 1 << 26,
     beyond_doubles: 16,
+    maxima: 1 << 10,
     listed: 256,
 };
 

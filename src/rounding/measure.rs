@@ -20,6 +20,7 @@ use crate::number;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::ArrayId;
 
+use super::bound::bounds;
 use super::confirm::shown;
 use super::execute::{Ran, bits, execute};
 use super::limits::LIMITS;
@@ -318,6 +319,7 @@ impl Measuring<'_> {
     /// What was found.
     fn outputs(self) -> Vec<Measured> {
         let first = 2 - self.subjects.len();
+        let bounds = bounds(self.subjects);
         let parts = [Part::Reference, Part::Optimized];
         let all = self.outputs.into_iter().map(|(array, output)| {
             let elements = self.shadow.elements.iter().filter(|e| e.array == array);
@@ -347,12 +349,17 @@ impl Measuring<'_> {
                 });
                 let worst = worst.map(|w| w.worst);
                 let spread = total.spread();
+                let bound = bounds
+                    .get(side - first)
+                    .and_then(|b| b.get(&array))
+                    .copied();
                 errors.put(
                     parts[side],
                     Error {
                         spread,
                         worst,
                         operations,
+                        bound,
                     },
                 );
             }

@@ -4,7 +4,9 @@
 //! the kernels are executed on inputs with the machine's arithmetic: a counterexample is confirmed
 //! ([`confirm`]), and `--rounding` measures the errors of both kernels beside the real values ([`measure`]).
 
+mod bound;
 pub(crate) mod confirm;
+mod enclosure;
 mod execute;
 mod limits;
 pub(crate) mod measure;

@@ -136,7 +136,7 @@ pub(crate) fn draw(
 
 /// True if the facts about the data hold of values, which are changed so that they may.
 fn holds(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
-    facts.all().is_empty() || within_facts(facts, cells, values)
+    facts.is_empty() || within_facts(facts, cells, values)
 }
 
 /// Values near those of an input: some numbers are scaled, turned round, or take the place of others.

@@ -9,13 +9,11 @@
 //! Not claimed: bits across devices or compilers; a multiplication and an addition may be contracted or not.
 
 use crate::answer::determinism::{Determinism, SameBits, Schedules};
-use crate::answer::{Site, Verdict};
+use crate::answer::{Part, Sides, Site, Verdict};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
 use crate::grid::{Subject, numbers};
-use crate::kernel::effects::effects;
 use crate::kernel::{Fmt, Pc, ScheduleUse};
-use crate::report::Ran;
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::ElemTy;
@@ -30,13 +28,19 @@ use super::sample::{LAWS, everywhere, length};
 /// Places that are named.
 const PLACES: usize = 8;
 
+/// Answers for the kernels of a pair, or for the one beside a formula, that ran without a finding.
+pub(crate) fn of_pair(subjects: &[Subject<'_>], runs: [&Outcome; 2]) -> Sides<Determinism> {
+    let mut out = Sides::default();
+    let parts = [Part::Reference, Part::Optimized];
+    let first = parts.len().saturating_sub(subjects.len());
+    for ((part, outcome), subject) in parts.into_iter().zip(runs).skip(first).zip(subjects) {
+        out.put(part, same_bits(subject, outcome, Verdict::Clean));
+    }
+    out
+}
+
 /// Answers for a kernel that was run, with the verdict about it.
-pub(crate) fn same_bits(
-    subject: &Subject<'_>,
-    ran: Ran<'_>,
-    outcome: &Outcome,
-    verdict: Verdict,
-) -> Determinism {
+pub(crate) fn same_bits(subject: &Subject<'_>, outcome: &Outcome, verdict: Verdict) -> Determinism {
     let answer = |answer, because: &str, sites| Determinism {
         answer,
         because: because.to_string(),
@@ -60,8 +64,8 @@ pub(crate) fn same_bits(
     }
     let site = |pc: &Pc| {
         Site::new(
-            &ran.kernel.source,
-            ran.kernel.span(*pc),
+            &subject.kernel.source,
+            subject.kernel.span(*pc),
             "depends on the order",
         )
     };
@@ -91,7 +95,7 @@ fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc
     let insts = subject.kernel.insts.iter().enumerate();
     let ran = |i: usize| outcome.executed.get(i).is_none_or(|&n| n > 0);
     insts
-        .filter(|(i, inst)| ran(*i) && effects(&inst.op).schedule == what)
+        .filter(|(i, inst)| ran(*i) && inst.op.effects().schedule == what)
         .map(|(i, _)| Pc(i as u32))
         .collect()
 }

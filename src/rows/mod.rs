@@ -25,7 +25,7 @@ use crate::grid::{self, Subject};
 use crate::input::Files;
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::Side;
-use crate::spec::{Array, Arrays, Layers, Limits, Options, Role};
+use crate::spec::{Array, Arrays, Layers, Limits, Numbered, Options, Role};
 use crate::term::ArrayId;
 
 use pattern::{Pattern, Rowed};
@@ -111,7 +111,11 @@ impl Instance {
     }
 
     fn run(&mut self, by_values: bool, limits: Limits, side: Side) {
-        self.alone.setup.kernels[0].launch.words = (!by_values).then_some(0);
+        self.alone.setup.kernels[0].launch.words = (!by_values).then_some(Numbered {
+            code: 0,
+            run: None,
+            of: 1,
+        });
         let deciding = decide::Options {
             limits,
             ..decide::Options::default()

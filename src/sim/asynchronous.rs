@@ -45,7 +45,7 @@ impl Machine<'_> {
             AsyncOp::WgmmaCommit => self.wgmma_commit(w),
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),
             AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
-            AsyncOp::Tensor(op) => self.tensor_op(w, exec, pc, op)?,
+            AsyncOp::Tensor(op) => return self.tensor_op(w, exec, pc, op),
             AsyncOp::Bulk(op) => self.bulk_op(w, exec, pc, op)?,
             AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
             AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
@@ -86,6 +86,7 @@ impl Machine<'_> {
                     }
                     return Ok(Flow::Set);
                 }
+                self.issue_together(w, exec);
                 for t in targets {
                     self.object_step(w, t.lane, pc, t.off as u64, op)?;
                 }

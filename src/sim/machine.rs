@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::kernel::{Inst, Kernel, Pc, RegId, Space, Src};
-use crate::spec::{Arrays, Bindings, Launch, Limits, Origin, Value};
+use crate::spec::{Arrays, Bindings, Launch, Limits, Numbered, Origin, Value};
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
@@ -225,6 +225,9 @@ impl<'k> Machine<'k> {
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
         let mut values = Values::default();
         values.store.facts = bindings.facts.clone();
+        if let Some(premises) = &bindings.premises {
+            values.store.import_below(premises, &[]);
+        }
         values.trees = launch.trees;
         values.numbers = launch.numbers || launch.words.is_some();
         let words = |number| Box::new(super::words::Words::new(kernel, number));
@@ -336,7 +339,7 @@ impl<'k> Machine<'k> {
         super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
         regions.iter_mut().for_each(|r| r.take_over(&mut values));
         let before = bindings.left.as_ref().map_or(0, |left| left.fresh);
-        let first_fresh = first_fresh(side) + before;
+        let first_fresh = first_fresh(side, launch.words) + before;
         let n_warps = shape.warps();
         let warps = (0..n_warps)
             .map(|w| {
@@ -642,10 +645,12 @@ impl<'k> Machine<'k> {
 }
 
 /// Where the serials of the fresh symbols of a side start; the bit below is that of flips.
-fn first_fresh(side: Side) -> u32 {
-    match side {
-        Side::Reference => 0,
-        Side::Optimized => 1 << 31,
+fn first_fresh(side: Side, words: Option<Numbered>) -> u32 {
+    let run = words.and_then(|w| Some((w.run?, w.of.div_ceil(2).max(1))));
+    match (run, side) {
+        (Some((run, pairs)), _) => run % 2 << 31 | run / 2 * ((1 << 30) / pairs),
+        (None, Side::Reference) => 0,
+        (None, Side::Optimized) => 1 << 31,
     }
 }
 

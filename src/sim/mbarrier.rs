@@ -34,8 +34,11 @@ use super::{DefectKind, Tid, UnknownKind, WarningKind};
 
 mod end;
 mod learned;
+mod party;
 mod spectator;
 mod wait;
+
+use party::{Issued, Party};
 
 const LIMIT: u64 = (1 << 20) - 1;
 const WORD: NumTy = NumTy::Int(IntTy {
@@ -49,19 +52,6 @@ pub const TOUCH: Kind = Kind::Atomic {
     used: false,
     operand: None,
 };
-
-/// Arrivals or waits of lanes of a warp.
-#[derive(Clone, Copy, Debug)]
-struct Party {
-    base: u32,
-    mask: u32,
-    at: Tick,
-    pc: Pc,
-    /// How many collectives of warps were over.
-    step: usize,
-    /// How many instructions of warps were over.
-    when: u64,
-}
 
 /// One phase.
 #[derive(Clone, Debug)]
@@ -126,6 +116,8 @@ pub struct Objects {
     learned: Vec<(EventId, Vec<Arc<Snapshot>>)>,
     met: learned::Meetings,
     overtaken: Vec<spectator::Overtaken>,
+    /// The operation that lanes execute now.
+    issued: Option<Issued>,
 }
 
 impl Objects {
@@ -474,7 +466,7 @@ impl Machine<'_> {
         stamp: Tick,
     ) -> Result<(), Stop> {
         let early = self.too_early(w, lane, at);
-        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
+        let party = self.party(w, lane, pc, stamp);
         let Some(o) = self.objects.at.get_mut(&at) else {
             return Ok(());
         };
@@ -483,20 +475,7 @@ impl Machine<'_> {
             return Err(self.object_misused(w, lane, pc, at, why));
         }
         o.pending -= n;
-        let base = self.warps[w].first;
-        match o.now.arrivals.last_mut() {
-            Some(p) if (p.base, p.at, p.pc, p.step) == (base, stamp, pc, step) => {
-                p.mask |= 1 << lane;
-            }
-            _ => o.now.arrivals.push(Party {
-                base,
-                mask: 1 << lane,
-                at: stamp,
-                pc,
-                step,
-                when,
-            }),
-        }
+        party.join(&mut o.now.arrivals);
         if let Some((p, relaxed)) = early {
             let why = "nothing orders an arrival after those of the phase before: which phase it \
                        counts for depends on the schedule";
@@ -513,16 +492,9 @@ impl Machine<'_> {
                        delays depends on the schedule";
             return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
         }
-        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
+        let party = self.party(w, lane, pc, stamp);
         if let Some(o) = self.objects.at.get_mut(&at) {
-            o.now.delays.push(Party {
-                base: self.warps[w].first,
-                mask: 1 << lane,
-                at: stamp,
-                pc,
-                step,
-                when,
-            });
+            o.now.delays.push(party);
         }
         Ok(())
     }

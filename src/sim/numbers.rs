@@ -105,8 +105,9 @@ impl Machine<'_> {
         else {
             return 0;
         };
-        // What the manual leaves to the device is known to no word.
-        if mods.approx && self.values.words.is_some() {
+        // What the manual leaves to the device is known to no word, nor a product that a compiler may join.
+        let words = self.values.words.as_ref();
+        if words.is_some_and(|w| mods.approx || w.may_join(*op)) {
             return 0;
         }
         let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));

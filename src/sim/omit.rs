@@ -19,7 +19,7 @@
 //!
 //! Not claimed: what is written. One symbol stands for all that is; where CTAs write the same bytes, they are run again.
 
-use crate::kernel::effects::{Omitted, effects};
+use crate::kernel::effects::Omitted;
 use crate::kernel::slice::control_slice;
 use crate::kernel::{FloatOp, FloatTest, Guard, Inst, IntOp, IntTy, Kernel, Op, Pc, RegId, Src};
 
@@ -71,7 +71,7 @@ fn omitted(op: &Op, narrowed: &[bool]) -> Omitted {
         } => Omitted::No,
         Op::Int { op, ty, src, .. } if !is_expressible(*op, *ty, src) => Omitted::No,
         Op::Mma(m) if m.scale.is_some() || m.sparse.is_some() => Omitted::No,
-        _ => effects(op).omitted,
+        _ => op.effects().omitted,
     }
 }
 
@@ -273,7 +273,7 @@ impl Machine<'_> {
             return false;
         }
         self.look_at_sources(w, u32::MAX, pc);
-        crate::kernel::operands::defs(&inst.op, |r| self.warps[w].set_absent(r, u32::MAX));
+        inst.op.defs(&mut |r| self.warps[w].set_absent(r, u32::MAX));
         true
     }
 

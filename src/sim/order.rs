@@ -503,6 +503,7 @@ impl Machine<'_> {
         let hint = self.synchronisation_hint(r, f.earlier.thread.0, f.later.thread.0);
         self.conditionals.push(Conditional {
             cond: self.values.store.and(a, b),
+            values: Vec::new(),
             defect: Finding {
                 kind: DefectKind::DataRace,
                 message: format!("{what}: nothing orders them; {hint}"),

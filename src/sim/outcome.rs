@@ -58,6 +58,8 @@ pub enum WarningKind {
     UninitializedRead,
     /// A racing read whose value reaches nothing.
     UnusedRead,
+    /// Registers of a load from tensor memory are read before it is waited for.
+    MissingWait,
     /// A fence is missing that shipped kernels leave out.
     MissingFence,
     /// An mbarrier that nobody used was made anew without an end.
@@ -83,6 +85,7 @@ impl WarningKind {
             WarningKind::WriteToInput => answer::WarningKind::WriteToInput,
             WarningKind::UninitializedRead => answer::WarningKind::UninitializedRead,
             WarningKind::UnusedRead => answer::WarningKind::UnusedRead,
+            WarningKind::MissingWait => answer::WarningKind::MissingWait,
             WarningKind::MissingFence => answer::WarningKind::MissingFence,
             WarningKind::MissingInval => answer::WarningKind::MissingInval,
             WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
@@ -153,6 +156,8 @@ pub fn merge_finding<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>) {
 pub struct Conditional {
     /// The condition.
     pub cond: TermId,
+    /// Values that are never wrong if no input brings what was never written into them; none if it is more than that.
+    pub values: Vec<TermId>,
     /// The defect if there is such an input.
     pub defect: Finding<DefectKind>,
     /// What is said while it is open.

@@ -433,6 +433,7 @@ impl Machine<'_> {
         let sites = vec![site];
         self.conditionals.push(Conditional {
             cond,
+            values: Vec::new(),
             open: Finding {
                 kind: UnknownKind::Undecided,
                 message: format!("{message}, if input data says so"),

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::effects::effects;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::{ArrayId, Term, TermId};
@@ -251,14 +250,14 @@ impl Machine<'_> {
                     }
                 }
                 let op = &self.inst(pc).op;
-                let gathers = effects(op).gathers;
+                let gathers = op.effects().gathers;
                 if !released && gathers && self.warps[w].expected(is_aligned(op)) != mask {
                     self.warps[w].jump(mask, pc.0);
                     self.warps[w].parked |= mask;
                     break;
                 }
                 released = false;
-                if effects(op).gathers {
+                if op.effects().gathers {
                     self.warps[w].jump(mask, pc.0);
                 }
                 self.budget -= 1;
@@ -435,6 +434,7 @@ impl Machine<'_> {
                         .wgmma_waits(w)
                         .or_else(|| self.object_waits(w, lane))
                         .or_else(|| self.cluster_waits(w, lane))
+                        .or_else(|| self.tensor_waits(w))
                     {
                         Some(text) => text,
                         None => self

@@ -7,8 +7,8 @@
 //! to know which way to go.
 
 use crate::kernel::conditions::Seen;
-use crate::kernel::effects::{Results, effects};
-use crate::kernel::{Guard, Op, Pc, operands};
+use crate::kernel::effects::Results;
+use crate::kernel::{Guard, Op, Pc};
 use crate::term::TermId;
 
 use super::address::provenance::Prov;
@@ -201,7 +201,7 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         }
         let (mut old, mut carried) = (Vec::new(), Vec::new());
-        operands::defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             for lane in lanes(guards.mask) {
                 old.push((r, lane, self.warps[w].get(r, lane)));
                 carried.push((r, lane, self.warps[w].prov(r, lane)));
@@ -209,7 +209,7 @@ impl Machine<'_> {
         });
         // An operand counts only where the guard is true.
         let (mut whole, mut changed) = (Vec::new(), Vec::new());
-        operands::op_uses(&inst.op, &mut |r| {
+        inst.op.uses(&mut |r| {
             for lane in lanes(guards.mask) {
                 let v = self.warps[w].get(r, lane);
                 let p = self.warps[w].prov(r, lane);
@@ -227,7 +227,7 @@ impl Machine<'_> {
         }
         self.execute(w, mask, exec, pc, under)?;
         let mut written = Vec::new();
-        operands::defs(&inst.op, |r| written.push(r));
+        inst.op.defs(&mut |r| written.push(r));
         for (r, lane, v, p) in whole {
             if !written.contains(&r) {
                 self.set(w, r, lane, v);
@@ -418,17 +418,17 @@ impl Machine<'_> {
 
 /// True if what the operands of an operation carry is followed by its destinations.
 fn is_traced(op: &Op) -> bool {
-    effects(op).results != Results::Other
+    op.effects().results != Results::Other
 }
 
 /// True if an instruction neither accesses memory nor says which comes next.
 #[inline]
 fn computes(op: &Op) -> bool {
-    let effects = effects(op);
+    let effects = op.effects();
     effects.is_selectable && !effects.accesses
 }
 
 /// True if an instruction may run under a data-dependent condition.
 pub fn is_selectable(op: &Op) -> bool {
-    effects(op).is_selectable
+    op.effects().is_selectable
 }

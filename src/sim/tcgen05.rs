@@ -5,12 +5,12 @@
 //! Not claimed: what the decoder refuses.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Addr, Lanes, Pc, Src, TensorOp};
+use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
 
 use super::clock::Actor;
 use super::machine::{Machine, Stop};
 use super::race::Kind;
-use super::step::Under;
+use super::step::{Flow, Under};
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -25,34 +25,11 @@ pub(super) struct Issue {
 
 impl Machine<'_> {
     /// Executes an operation in the lanes `exec` of a warp.
-    pub fn tensor_op(&mut self, w: usize, exec: u32, pc: Pc, op: &TensorOp) -> Result<(), Stop> {
+    pub fn tensor_op(&mut self, w: usize, exec: u32, pc: Pc, op: &TensorOp) -> Result<Flow, Stop> {
         self.note_unset(w, pc);
         match op {
-            TensorOp::Alloc {
-                space,
-                addr,
-                columns,
-            } => {
-                let columns = self.same_word(w, pc, *columns, 0)?;
-                let first = self.tensor_alloc(w, pc, columns)?;
-                let mut to = self.targets(w, 1, pc, *space, *addr, &Under::none())?;
-                self.check(w, pc, &mut to, 4, true);
-                let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false)?;
-                for (_, c) in &conflicts {
-                    self.add_race(c.otherwise, c);
-                }
-                for t in to {
-                    let region = &mut self.regions[t.region.0 as usize];
-                    region.store(&mut self.values, t.off as u64, 4, Val::Conc(first as u64));
-                }
-            }
-            TensorOp::Dealloc { at, columns } => {
-                let at = self.same_word(w, pc, *at, 0)?;
-                let columns = self.same_word(w, pc, *columns, 0)?;
-                self.tensor_free(w, pc, at, columns)?;
-            }
-            TensorOp::Relinquish => {
-                self.tensor.closed.insert(self.team.number(w));
+            TensorOp::Alloc { .. } | TensorOp::Dealloc { .. } | TensorOp::Relinquish(_) => {
+                return self.tensor_columns(w, pc, op);
             }
             TensorOp::Load { lanes, at, dsts } => {
                 let cells = self.tensor_move(w, pc, *lanes, *at, dsts.len(), false)?;
@@ -60,7 +37,8 @@ impl Machine<'_> {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
                     self.set(w, dsts[i / LANES], i % LANES, v);
                 }
-                let loading = dsts.iter().map(|r| (*r, pc));
+                let agents = self.tensor.moving[&(w, false)].last().copied();
+                let loading = dsts.iter().filter_map(|r| Some((*r, (pc, agents?))));
                 self.products.warps[w].loading.extend(loading);
             }
             TensorOp::Store { lanes, at, srcs } => {
@@ -121,6 +99,70 @@ impl Machine<'_> {
                 }
             }
             TensorOp::Fence(after) => self.tensor_fence(w, exec, *after),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Operations that allocate columns, give them back, or say that nobody will allocate any more.
+    fn tensor_columns(&mut self, w: usize, pc: Pc, op: &TensorOp) -> Result<Flow, Stop> {
+        let (TensorOp::Alloc { pair, .. }
+        | TensorOp::Dealloc { pair, .. }
+        | TensorOp::Relinquish(pair)) = op
+        else {
+            return Ok(Flow::Next);
+        };
+        let partner = match pair {
+            true => self.tensor_partner(w, pc)?,
+            false => None,
+        };
+        let (mut given, mut columns) = (None, None);
+        match op {
+            TensorOp::Alloc {
+                space,
+                addr,
+                columns: n,
+                ..
+            } => {
+                let n = self.same_word(w, pc, *n, 0)?;
+                let agents = pair.then(|| self.order.clocks.fork(w as u32));
+                let of_pair = agents.map(|a| (a, self.tensor_given(partner)));
+                let first = self.tensor_alloc(w, pc, n, of_pair)?;
+                self.tensor_tell(w, pc, (*space, *addr), first)?;
+                (given, columns) = (agents.map(|a| (a, first)), Some(n));
+            }
+            TensorOp::Dealloc { at, columns: n, .. } => {
+                let at = self.same_word(w, pc, *at, 0)?;
+                let n = self.same_word(w, pc, *n, 0)?;
+                self.tensor_free(w, pc, at, n)?;
+                columns = Some(n);
+            }
+            _ => {
+                self.tensor.closed.insert(self.team.number(w));
+            }
+        }
+        match pair {
+            true => self.tensor_meet((w, pc), op, columns, given, partner),
+            false => Ok(Flow::Next),
+        }
+    }
+
+    /// Stores the address of what was allocated.
+    fn tensor_tell(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        (space, addr): (Space, Addr),
+        first: usize,
+    ) -> Result<(), Stop> {
+        let mut to = self.targets(w, 1, pc, space, addr, &Under::none())?;
+        self.check(w, pc, &mut to, 4, true);
+        let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false)?;
+        for (_, c) in &conflicts {
+            self.add_race(c.otherwise, c);
+        }
+        for t in to {
+            let region = &mut self.regions[t.region.0 as usize];
+            region.store(&mut self.values, t.off as u64, 4, Val::Conc(first as u64));
         }
         Ok(())
     }

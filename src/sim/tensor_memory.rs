@@ -95,6 +95,8 @@ pub struct TensorMemory {
     held: Vec<Held>,
     /// The same of what was freed, with where that was.
     freed: Vec<Held>,
+    /// Warps that wait in an operation of a pair of CTAs.
+    pub(super) half: Vec<super::tensor_pair::Half>,
     /// CTAs in which nobody may allocate any more.
     pub closed: BTreeSet<usize>,
     /// Loads and stores of each warp that were not waited for.
@@ -138,8 +140,8 @@ impl TensorMemory {
         }
     }
 
-    /// The first of the lowest free columns of a CTA for an allocation.
-    fn room(&self, cta: usize, columns: usize) -> Option<usize> {
+    /// The first of the lowest free columns of a CTA for an allocation, or the given one if those are free.
+    fn room(&self, cta: usize, columns: usize, given: Option<usize>) -> Option<usize> {
         let free = |at: usize| {
             let apart =
                 |h: &Held| h.cta != cta || at + columns <= h.first || h.first + h.columns <= at;
@@ -147,7 +149,7 @@ impl TensorMemory {
         };
         (0..COLUMNS / columns)
             .map(|i| i * columns)
-            .find(|&at| free(at))
+            .find(|&at| free(at) && given.is_none_or(|g| g == at))
     }
 
     fn holds(&self, cta: usize, column: usize) -> bool {
@@ -164,8 +166,15 @@ impl Machine<'_> {
         }
     }
 
-    /// Gives a warp columns; the first of them.
-    pub fn tensor_alloc(&mut self, w: usize, pc: Pc, columns: u64) -> Result<usize, Stop> {
+    /// Gives a warp columns; the first of them. In a pair of CTAs, whose `first` is known from the other one, they are
+    /// those of the agents of the allocation.
+    pub fn tensor_alloc(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        columns: u64,
+        of_pair: Option<(Actor, Option<usize>)>,
+    ) -> Result<usize, Stop> {
         if !columns.is_power_of_two() || !(32..=COLUMNS as u64).contains(&columns) {
             return Err(self.tensor_undefined(
                 w,
@@ -184,7 +193,8 @@ impl Machine<'_> {
             ));
         }
         let columns = columns as usize;
-        let Some(first) = self.tensor.room(cta, columns) else {
+        let given = of_pair.and_then(|p| p.1);
+        let Some(first) = self.tensor.room(cta, columns, given) else {
             self.unsupported(
                 w,
                 u32::MAX,
@@ -204,7 +214,8 @@ impl Machine<'_> {
             AssumptionKind::Machine
                 .says("tcgen05.alloc gives the lowest free columns of tensor memory"),
         );
-        self.tensor_manage(w, pc, first, columns)?;
+        let who = of_pair.map_or(Actor(self.warps[w].first), |p| p.0);
+        self.tensor_manage(w, pc, who, first, columns)?;
         Ok(first)
     }
 
@@ -225,19 +236,26 @@ impl Machine<'_> {
             };
             return Err(self.tensor_lifetime(w, pc, held.copied(), &why));
         };
-        self.tensor_manage(w, pc, at as usize, columns as usize)?;
+        let who = Actor(self.warps[w].first);
+        self.tensor_manage(w, pc, who, at as usize, columns as usize)?;
         let held = self.tensor.held.remove(i);
         self.tensor.freed.push(Held { pc, w, ..held });
         Ok(())
     }
 
-    fn tensor_manage(&mut self, w: usize, pc: Pc, first: usize, n: usize) -> Result<(), Stop> {
+    fn tensor_manage(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        who: Actor,
+        first: usize,
+        n: usize,
+    ) -> Result<(), Stop> {
         let mut cells = Vec::with_capacity(ROWS * n);
         let own = ROWS * self.team.number(w);
         for row in own..own + ROWS {
             cells.extend((first..first + n).map(|c| (row, c)));
         }
-        let who = Actor(self.warps[w].first);
         self.tensor_touch(w, u32::MAX, pc, who, Touch::Manage, true, &cells)?;
         for (row, column) in cells {
             self.tensor.set(row, column, Val::Unset);

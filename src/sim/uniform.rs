@@ -8,8 +8,8 @@
 //! is. Plain integer arithmetic is not looked at: it runs on all lanes at once anyway.
 
 use crate::kernel::conditions::Seen;
-use crate::kernel::effects::{Results, effects};
-use crate::kernel::{Inst, Op, Pc, RegId, operands};
+use crate::kernel::effects::Results;
+use crate::kernel::{Inst, Op, Pc, RegId};
 
 use super::machine::{Machine, Stop};
 use super::warp::{LANES, Warp, lanes};
@@ -24,7 +24,7 @@ pub struct Operands {
 
 /// True if the result in a lane depends on the sources of that lane alone.
 pub fn is_lane_wise(op: &Op) -> bool {
-    effects(op).results == Results::Arithmetic
+    op.effects().results == Results::Arithmetic
 }
 
 impl Operands {
@@ -34,9 +34,9 @@ impl Operands {
         for inst in code {
             let mut middle = o.regs.len() as u32;
             if is_lane_wise(&inst.op) {
-                operands::op_uses(&inst.op, &mut |r| o.regs.push(r));
+                inst.op.uses(&mut |r| o.regs.push(r));
                 middle = o.regs.len() as u32;
-                operands::defs(&inst.op, |r| o.regs.push(r));
+                inst.op.defs(&mut |r| o.regs.push(r));
             }
             o.ends.push([middle, o.regs.len() as u32]);
         }

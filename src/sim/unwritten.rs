@@ -56,6 +56,8 @@ impl Poisons {
             mark.surely |= below.surely;
         });
         match store.get(t) {
+            // The tree of operations keeps choices that the real has decided.
+            Term::Made(made) => self.marks[made.real().0 as usize],
             Term::Poison { .. } => Mark {
                 below: Some(t),
                 surely: true,
@@ -128,6 +130,7 @@ impl Machine<'_> {
             if let Some(c) = known {
                 c.defect.count += 1;
                 c.open.count += 1;
+                c.values.push(t);
                 continue;
             }
             let Some(cond) = self.chosen_poison(t) else {
@@ -136,6 +139,7 @@ impl Machine<'_> {
             };
             self.conditionals.push(Conditional {
                 cond,
+                values: vec![t],
                 defect: Finding {
                     kind: DefectKind::UninitializedRead,
                     message: format!("a value that was never written reaches {place}"),
@@ -175,6 +179,10 @@ impl Machine<'_> {
                 }
                 Term::OfBits { bits, .. } => {
                     work.push((bits, cond));
+                    continue;
+                }
+                Term::Made(made) => {
+                    work.push((made.real(), cond));
                     continue;
                 }
                 _ => {

@@ -15,7 +15,7 @@ use super::memo::{self, Memo};
 use super::open::{OpenSum, OpenSums};
 
 /// Selects within selects that are looked at when a condition is known.
-const MAX_NESTED: usize = 128;
+pub(super) const MAX_NESTED: usize = 128;
 
 /// Sums within sums that are looked through for the constants that they may be.
 const MAX_SUMS: usize = 6;
@@ -421,71 +421,6 @@ impl Values {
         let (x, y) = (self.bits(a, width), self.bits(b, width));
         let t = self.store.select(p, x, y);
         self.of_bits(t)
-    }
-
-    /// match selects, one within the other, by conditions that are known to be true or false
-    /// result the sides that are taken
-    /// because nobody reads the value where the conditions are otherwise.
-    pub fn where_true(&mut self, known: &[TermId], v: Val) -> Val {
-        match self.settled(v) {
-            Val::Real(f, t) => Val::Real(f, self.taken(known, t)),
-            Val::Bits(t) => {
-                let t = self.taken(known, t);
-                self.of_bits(t)
-            }
-            v => v,
-        }
-    }
-
-    fn taken(&mut self, known: &[TermId], root: TermId) -> TermId {
-        let step = |store: &TermStore, mut t: TermId| {
-            while let Term::Select(p, a, b) | Term::BitsSelect(p, a, b) = store.get(t) {
-                if known.contains(&p) {
-                    t = a;
-                } else if known.iter().any(|&k| store.opposite(k, p)) {
-                    t = b;
-                } else {
-                    return (t, Some((p, a, b)));
-                }
-            }
-            (t, None)
-        };
-        // The selects below, parents first.
-        let mut inner = Vec::new();
-        let mut seen = rustc_hash::FxHashMap::default();
-        let mut stack = vec![root];
-        while let Some(t) = stack.pop() {
-            if seen.contains_key(&t) {
-                continue;
-            }
-            let (to, sides) = step(&self.store, t);
-            seen.insert(t, to);
-            if let Some((p, a, b)) = sides {
-                if inner.len() >= MAX_NESTED {
-                    continue;
-                }
-                inner.push((to, p, a, b));
-                stack.extend([a, b]);
-            }
-        }
-        let mut new = rustc_hash::FxHashMap::default();
-        inner.sort_unstable();
-        for (t, p, a, b) in inner {
-            let of = |x: TermId| {
-                let to = seen.get(&x).copied().unwrap_or(x);
-                new.get(&to).copied().unwrap_or(to)
-            };
-            let (x, y) = (of(a), of(b));
-            let changed = (x, y) != (a, b);
-            let rebuilt = if changed {
-                self.store.select(p, x, y)
-            } else {
-                t
-            };
-            new.insert(t, rebuilt);
-        }
-        let to = seen.get(&root).copied().unwrap_or(root);
-        new.get(&to).copied().unwrap_or(to)
     }
 
     /// The constants that a bit term selects among, each with its condition; `None` if it is not

@@ -46,8 +46,8 @@ pub(super) struct Own {
     pub(super) issued: Vec<Alike>,
     /// Registers of products under way: group, written by the product, instruction.
     busy: FxHashMap<RegId, (u32, bool, Pc)>,
-    /// Registers that loads from tensor memory are writing, each with its instruction.
-    pub(super) loading: FxHashMap<RegId, Pc>,
+    /// Registers that loads from tensor memory are writing, each with its instruction and the agents of the load.
+    pub(super) loading: FxHashMap<RegId, (Pc, Actor)>,
     /// Registers of products at the last fence.
     fenced: Option<FxHashMap<RegId, [Val; LANES]>>,
     /// Waits until the group of its warpgroup has come so far.
@@ -114,7 +114,7 @@ impl Machine<'_> {
                 hit = Some((at, "reads"));
             }
         });
-        operands::defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             if let Some(&(_, _, at)) = busy.get(&r) {
                 hit = Some((at, "writes"));
             }
@@ -130,36 +130,6 @@ impl Machine<'_> {
             format!(
                 "an instruction {verb} a register of wgmma.mma_async while that is under way: \
                  wgmma.wait_group is missing before it"
-            )
-        });
-        Err(Stop::Finding)
-    }
-
-    /// The same of loads from tensor memory, whose registers are theirs until `tcgen05.wait::ld`.
-    fn check_loading(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
-        let loading = &self.products.warps[w].loading;
-        if loading.is_empty() {
-            return Ok(());
-        }
-        let inst = self.inst(pc);
-        let mut hit = None;
-        operands::uses(inst, |r| {
-            hit = hit.or(loading.get(&r).map(|at| (*at, "reads")))
-        });
-        operands::defs(&inst.op, |r| {
-            hit = hit.or(loading.get(&r).map(|at| (*at, "writes")))
-        });
-        let Some((at, verb)) = hit else {
-            return Ok(());
-        };
-        let sites = vec![
-            self.site(at, w, mask, "starts the load"),
-            self.site(pc, w, mask, format!("{verb} a register of it")),
-        ];
-        self.defect(DefectKind::DataRace, sites, || {
-            format!(
-                "an instruction {verb} a register of tcgen05.ld while that is under way: \
-                 tcgen05.wait::ld is missing before it"
             )
         });
         Err(Stop::Finding)
@@ -376,7 +346,7 @@ impl Machine<'_> {
                 Op::Mov { .. } => {}
                 op => {
                     let mut writes = false;
-                    operands::defs(op, |d| writes |= d == r);
+                    op.defs(&mut |d| writes |= d == r);
                     if writes {
                         return false;
                     }

@@ -133,7 +133,7 @@ impl Machine<'_> {
         operands::uses(inst, |r| reads |= tags.contains_key(&r));
         if !reads {
             let tags = &mut self.fragments.tags[w];
-            operands::defs(&inst.op, |r| {
+            inst.op.defs(&mut |r| {
                 tags.remove(&r);
             });
             return Ok(());

@@ -12,6 +12,7 @@
 use std::array::from_fn;
 
 use crate::kernel::{Cmp, FloatMods, FloatOp, FloatTest, Fmt, MatTy, NumTy, Op, Pc, Rnd};
+use crate::spec::Numbered;
 use crate::term::word::{Does, Family, Operation};
 use crate::term::{ICmp, TermId};
 
@@ -23,31 +24,39 @@ use super::{UnknownKind, int};
 /// What a run by words knows beside its values.
 #[derive(Clone, Debug)]
 pub struct Words {
-    /// Tells the code of the pair's kernels apart.
-    kernel: u32,
+    /// Tells the code of the kernels apart that are compared.
+    number: Numbered,
     /// The target.
     device: u32,
     /// Additions that a compiler may join with the product before them, by instruction.
     joins: Vec<bool>,
+    /// True if there is one.
+    has_joins: bool,
     /// The matrix instruction under way, and where it stands.
     matrix: Option<(Does, Fmt, Pc)>,
     /// True once something asked for a real number.
     pub(super) asked_for_real: bool,
 }
 
-/// Numbers of kernels of a pair.
-const KERNELS: u32 = 2;
-
 impl Words {
-    /// For a kernel of a pair.
-    pub fn new(kernel: &crate::kernel::Kernel, number: u32) -> Words {
+    /// For one of some kernels.
+    pub fn new(kernel: &crate::kernel::Kernel, number: Numbered) -> Words {
+        let places = kernel.insts.len() as u64 * u64::from(number.of);
+        let joins = crate::kernel::contraction::joins(kernel);
         Words {
-            kernel: number,
+            number,
             device: kernel.sm,
-            joins: crate::kernel::contraction::joins(kernel),
+            has_joins: joins.contains(&true),
+            joins,
             matrix: None,
-            asked_for_real: false,
+            // Nothing is said where places would run out of numbers.
+            asked_for_real: places >= u64::from(u32::MAX >> 1),
         }
+    }
+
+    /// True for a product of a kernel some of which are joined with sums.
+    pub(super) fn may_join(&self, op: FloatOp) -> bool {
+        self.has_joins && op == FloatOp::Mul
     }
 
     /// An operation where it stands.
@@ -58,7 +67,7 @@ impl Words {
         Operation {
             device: if own { self.device } else { 0 },
             place: match joined {
-                true => 1 + pc.0 * KERNELS + self.kernel,
+                true => 1 + pc.0 * self.number.of + self.number.code,
                 false => 0,
             },
             ..operation
@@ -73,9 +82,13 @@ impl Values {
             return self.store.word(operation, operands);
         };
         let operation = words.at(pc, operation);
+        let may_join = matches!(operation.does, Does::Float(op) if words.may_join(op));
         let known: Option<Vec<u64>> = operands.iter().map(|&t| self.store.as_bits(t)).collect();
-        if operation.device == 0
-            && let Some(bits) = known.and_then(|k| operation.apply(&k))
+        // A known product that is rounded has another value where it is joined with a sum, and is kept as what it is.
+        let foldable = |k: &[u64]| operation.device == 0 && (!may_join || operation.is_exact(k));
+        if let Some(bits) = known
+            .filter(|k| foldable(k))
+            .and_then(|k| operation.apply(&k))
         {
             return self.store.bits(operation.width(), bits);
         }

@@ -10,6 +10,7 @@
 
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
+use super::chosen::choice;
 use super::value::{Val, Values};
 
 /// Most selects within each other, terms of the conditions on a path, and comparisons in them.
@@ -24,16 +25,15 @@ impl Values {
     /// reached / because the conditions on the way to it exclude each other.
     pub fn where_written(&mut self, v: Val, kept: Option<ArrayId>) -> Val {
         let v = self.settled(v);
-        let (Val::Bits(t) | Val::Real(_, t)) = v else {
+        let Some(t) = self.choosing(v) else {
             return v;
         };
         if self.store.is_total(t) && kept.is_none() {
             return v;
         }
-        match (self.reached(t, kept, &mut Path::new()), v) {
-            (Some(new), Val::Real(f, _)) => Val::Real(f, new),
-            (Some(new), _) => self.of_bits(new),
-            (None, _) => v,
+        match self.reached(t, kept, &mut Path::new()) {
+            Some(new) => self.with_choices(v, (t, new)),
+            None => v,
         }
     }
 
@@ -44,27 +44,26 @@ impl Values {
             Term::Bytes { array, .. } | Term::Elem { array, .. } => kept == Some(array),
             _ => false,
         };
-        match self.store.get(t) {
-            Term::OfBits { bits, .. }
-                if unwritten(self.store.get(bits)) && !may_hold(&self.store, path) =>
-            {
-                None
-            }
-            leaf if unwritten(leaf) && !may_hold(&self.store, path) => None,
-            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) if path.len() < MAX_DEPTH => {
-                path.push((p, true));
-                let x = self.reached(a, kept, path);
-                path.pop();
-                path.push((p, false));
-                let y = self.reached(b, kept, path);
-                path.pop();
-                match (x, y) {
-                    (Some(x), Some(y)) if (x, y) == (a, b) => Some(t),
-                    (Some(x), Some(y)) => Some(self.store.select(p, x, y)),
-                    (x, y) => x.or(y),
-                }
-            }
-            _ => Some(t),
+        let leaf = match self.store.get(t) {
+            Term::OfBits { bits, .. } => self.store.get(bits),
+            leaf => leaf,
+        };
+        if unwritten(leaf) && !may_hold(&self.store, path) {
+            return None;
+        }
+        let Some((p, a, b)) = choice(&self.store, t).filter(|_| path.len() < MAX_DEPTH) else {
+            return Some(t);
+        };
+        path.push((p, true));
+        let x = self.reached(a, kept, path);
+        path.pop();
+        path.push((p, false));
+        let y = self.reached(b, kept, path);
+        path.pop();
+        match (x, y) {
+            (Some(x), Some(y)) if (x, y) == (a, b) => Some(t),
+            (Some(x), Some(y)) => Some(self.with_sides(t, (p, x, y))),
+            (x, y) => x.or(y),
         }
     }
 }

@@ -8,14 +8,14 @@
 use std::sync::Arc;
 
 use crate::answer::{Assumption, AssumptionKind};
-use crate::kernel::Kernel;
+use crate::kernel::{Fmt, Kernel, ParamKind};
 use crate::term::ArrayId;
-use crate::term::facts::{Elements, Facts};
+use crate::term::facts::{Elements, Facts, Numbers};
 
 use super::binding::Key;
 use super::compare::{Comparison, Known};
 use super::pairing::{find, list_params};
-use super::{ElemTy, Setup, SpecError, Value};
+use super::{Array, ElemTy, Setup, SpecError, Value};
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +35,62 @@ enum What {
     NoOverflow,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Property {
-    /// From the first integer on, below the second.
-    In(i64, i64),
+    /// Between two numbers.
+    In(Ends),
     Distinct,
     Sorted,
     Pow2,
+}
+
+/// The ends of a range. Of integers the second is excluded, of floats it is included.
+#[derive(Clone, Debug, PartialEq)]
+struct Ends {
+    /// As they were written.
+    text: [String; 2],
+    /// Where both are integers.
+    integers: Option<(i64, i64)>,
+    numbers: (f64, f64),
+}
+
+impl Ends {
+    fn parse(text: &str) -> Result<Ends, String> {
+        let Some((a, b)) = text.split_once("..") else {
+            return Err(
+                "a range is `A..B`, its end excluded for integers and included for floats".into(),
+            );
+        };
+        let text = [a, b].map(|s| s.trim().to_string());
+        let number = |s: &String| match s.parse::<f64>() {
+            Ok(v) if !v.is_nan() => Ok(v),
+            _ => Err(format!("`{s}` is no number")),
+        };
+        let numbers = (number(&text[0])?, number(&text[1])?);
+        let integers = text[0].parse().ok().zip(text[1].parse().ok());
+        let is_empty = integers.map_or(numbers.0 > numbers.1, |(a, b): (i64, i64)| a > b);
+        match is_empty {
+            true => Err("nothing lies in this range".into()),
+            false => Ok(Ends {
+                text,
+                integers,
+                numbers,
+            }),
+        }
+    }
+
+    /// The ends of a range of integers.
+    fn integers(&self) -> Result<(i64, i64), String> {
+        match self.integers {
+            Some((a, b)) if a < b => Ok((a, b)),
+            Some(_) => Err("nothing lies in this range".into()),
+            None => {
+                let is_integer = |s: &&String| s.parse::<i64>().is_err();
+                let wrong = self.text.iter().find(is_integer);
+                Err(format!("`{}` is no integer", wrong.map_or("", |s| s)))
+            }
+        }
+    }
 }
 
 /// The forms that a fact may have.
@@ -81,18 +130,7 @@ fn read(text: &str) -> Result<What, String> {
     let text = text.trim();
     let of = |key: &str, p: Property| Ok(What::Of(Key::parse(key.trim())?, p));
     if let Some((key, range)) = text.split_once(" in ") {
-        let Some((a, b)) = range.split_once("..") else {
-            return Err("a range is `A..B`, its end excluded".into());
-        };
-        let number = |s: &str| {
-            let s = s.trim();
-            s.parse::<i64>().map_err(|_| format!("`{s}` is no integer"))
-        };
-        let (a, b) = (number(a)?, number(b)?);
-        if a >= b {
-            return Err("nothing lies in this range".into());
-        }
-        return of(key, Property::In(a, b));
+        return of(key, Property::In(Ends::parse(range)?));
     }
     if let Some(c) = Comparison::parse(text)? {
         return Ok(What::Compare(c));
@@ -117,7 +155,7 @@ pub(super) fn resolve(
     let mut said = Vec::new();
     for f in facts {
         let found = match &f.what {
-            What::Of(key, p) => of_elements(&mut out, (key, *p), kernels, setup),
+            What::Of(key, p) => of_elements(&mut out, (key, p), kernels, setup),
             What::Compare(c) => compared(&mut out, c, kernels, setup),
             What::NoOverflow => {
                 out.reals_decide = true;
@@ -143,7 +181,7 @@ pub(super) fn resolve(
 /// Adds what is said of the elements of an array, or of a parameter that is not bound.
 fn of_elements(
     out: &mut Facts,
-    (key, property): (&Key, Property),
+    (key, property): (&Key, &Property),
     kernels: &[&Kernel],
     setup: &Setup,
 ) -> Result<Assumption, String> {
@@ -172,6 +210,9 @@ fn of_elements(
         Value::Pointer(a, _) | Value::Map(a, _) => (a, "each element of"),
         Value::Symbol(a) => (a, "the parameter"),
         Value::Bits(v) => {
+            if let (Some(fmt), Property::In(ends)) = (float_of(kernels, key), property) {
+                return bound_number((key, property), fmt, (ends, v));
+            }
             // Nothing says whether the number of a parameter has a sign.
             let mut sides = kernels.iter().enumerate();
             let bytes =
@@ -184,11 +225,23 @@ fn of_elements(
         }
     };
     let info = &setup.arrays[array];
+    let said = || {
+        let name = &info.name;
+        let says = sentence(property);
+        AssumptionKind::Fact.says(format!(
+            "{of} {name}{says}, as --assume says of it before the launch"
+        ))
+    };
+    if let (Some(ElemTy::Float(fmt)), Property::In(ends)) = (info.elem, property) {
+        of_numbers(out, (array, fmt), ends, info)?;
+        return Ok(said());
+    }
     let Some((width, signed)) = integers(info.elem, value, info.extent) else {
-        return Err(format!(
-            "{} is not bound as an array of integers",
-            info.name
-        ));
+        let what = match property {
+            Property::In(_) => "integers or floats",
+            _ => "integers",
+        };
+        return Err(format!("{} is not bound as an array of {what}", info.name));
     };
     if let Some(known) = &info.initial {
         let bytes = usize::from(width / 8);
@@ -208,11 +261,64 @@ fn of_elements(
     let count = info.extent.map(|e| e / u64::from(width / 8));
     let e = out.about(Elements::new(array, width, count));
     narrow(e, property, signed)?;
-    Ok(AssumptionKind::Fact.says(format!(
-        "{of} {}{}, as --assume says of it before the launch",
-        info.name,
-        sentence(property)
-    )))
+    Ok(said())
+}
+
+/// Adds a range of floats. Each end is read as the number of the format that is nearest to it.
+fn of_numbers(
+    out: &mut Facts,
+    (array, fmt): (ArrayId, Fmt),
+    ends: &Ends,
+    info: &Array,
+) -> Result<(), String> {
+    let Some(new) = Numbers::new(array, fmt, ends.numbers) else {
+        return Err(format!(
+            "{} is not an array of numbers with a sign and a fraction",
+            info.name
+        ));
+    };
+    if let Some(known) = &info.initial {
+        let bytes = fmt.bits() as usize / 8;
+        let bits = |e: &[u8]| e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
+        let mut all: Vec<u64> = known.chunks(bytes.max(1)).map(bits).collect();
+        // Zeros follow.
+        let rest = info.extent.unwrap_or(0) / bytes.max(1) as u64;
+        all.extend((all.len() as u64..rest).take(1).map(|_| 0));
+        if let Some(i) = all.iter().position(|&b| !new.allows(b)) {
+            let v = crate::number::to_double(fmt, all[i]);
+            return Err(format!("{}[{i}] is {v}", info.name));
+        }
+    }
+    match out.add_numbers(new) {
+        true => Ok(()),
+        false => Err("it contradicts another fact".into()),
+    }
+}
+
+/// The format of a parameter that is declared a float.
+fn float_of(kernels: &[&Kernel], key: &Key) -> Option<Fmt> {
+    kernels
+        .iter()
+        .find_map(|k| match k.params[find(k, key)?].kind {
+            ParamKind::Float(fmt) => Some(fmt),
+            ParamKind::Int { .. } | ParamKind::Bytes => None,
+        })
+}
+
+/// A float that is bound lies in a range, or the fact is wrong.
+fn bound_number(
+    (key, property): (&Key, &Property),
+    fmt: Fmt,
+    (ends, bits): (&Ends, u64),
+) -> Result<Assumption, String> {
+    let range = Numbers::new(ArrayId(0), fmt, ends.numbers);
+    match range.is_some_and(|n| n.allows(bits)) {
+        true => Ok(AssumptionKind::Fact.says(format!("{key}{}", sentence(property)))),
+        false => Err(format!(
+            "it is bound to {}",
+            crate::number::to_double(fmt, bits)
+        )),
+    }
 }
 
 /// The width of integers, and whether they are signed.
@@ -224,9 +330,9 @@ fn integers(elem: Option<ElemTy>, value: Value, extent: Option<u64>) -> Option<(
     }
 }
 
-fn sentence(p: Property) -> String {
+fn sentence(p: &Property) -> String {
     match p {
-        Property::In(a, b) => format!(" is in {a}..{b}"),
+        Property::In(e) => format!(" is in {}..{}", e.text[0], e.text[1]),
         Property::Distinct => " differs from those at other positions".into(),
         Property::Sorted => " is not below the one before it".into(),
         Property::Pow2 => " is a power of two".into(),
@@ -234,12 +340,12 @@ fn sentence(p: Property) -> String {
 }
 
 /// Whether known integers are such; the first that is not, with its position.
-fn holds(values: &[i64], p: Property) -> Result<(), (usize, i64)> {
+fn holds(values: &[i64], p: &Property) -> Result<(), (usize, i64)> {
     let mut seen = std::collections::BTreeSet::new();
     let mut last = i64::MIN;
     for (i, &v) in values.iter().enumerate() {
         let ok = match p {
-            Property::In(a, b) => a <= v && v < b,
+            Property::In(e) => e.integers.is_some_and(|(a, b)| a <= v && v < b),
             Property::Distinct => seen.insert(v),
             Property::Sorted => std::mem::replace(&mut last, v) <= v,
             Property::Pow2 => v > 0 && v & (v - 1) == 0,
@@ -252,11 +358,12 @@ fn holds(values: &[i64], p: Property) -> Result<(), (usize, i64)> {
 }
 
 /// Adds a property to what is said of elements.
-fn narrow(e: &mut Elements, p: Property, signed: bool) -> Result<(), String> {
+fn narrow(e: &mut Elements, p: &Property, signed: bool) -> Result<(), String> {
     let half = 1i128 << (e.width - 1);
     let contradicts = || Err("it contradicts another fact".to_string());
     match p {
-        Property::In(a, b) => {
+        Property::In(ends) => {
+            let (a, b) = ends.integers()?;
             let (a, b) = (i128::from(a), i128::from(b));
             let least = if signed { -half } else { 0 };
             if b <= least || least + 2 * half <= a {

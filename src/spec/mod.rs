@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::kernel::{Fmt, GlobalId};
-use crate::term::{ArrayId, Left};
+use crate::term::{ArrayId, Left, TermStore};
 
 mod alias;
 pub mod binding;
@@ -67,8 +67,8 @@ pub struct Launch {
     pub numbers: bool,
     /// On numbers: an instruction whose results are rounded up or down at random, with the seed of it.
     pub wobbling: Option<(crate::kernel::Pc, u64)>,
-    /// Floats are words, of which the same bits are asked; the value tells the code of the pair's kernels apart.
-    pub words: Option<u32>,
+    /// Floats are words, of which the same bits are asked.
+    pub words: Option<Numbered>,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
     /// `%cluster_nctaid`.
@@ -206,6 +206,17 @@ pub struct Array {
     pub handed_on: bool,
 }
 
+/// Which of several runs by words a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Tells the code of the kernels apart: runs of one kernel have one number.
+    pub code: u32,
+    /// Tells the runs apart, where each is compared with several others; else their sides do.
+    pub run: Option<u32>,
+    /// How many kernels there are.
+    pub of: u32,
+}
+
 impl Array {
     /// True if nothing is in it before the first launch: reading it is an uninitialised read.
     pub fn begins_unset(&self) -> bool {
@@ -276,6 +287,9 @@ pub struct Bindings {
     pub given: Vec<Given>,
     /// What the launches before left, in a sequence.
     pub left: Option<Arc<Left>>,
+    /// What holds of every input on which the reference is defined, as the premises of a store: none, but where an
+    /// input that was found has to keep them.
+    pub premises: Option<Arc<TermStore>>,
     /// What the user says of the data.
     pub facts: Arc<crate::term::facts::Facts>,
 }
@@ -303,9 +317,11 @@ impl Bindings {
             globals,
             given,
             left,
+            premises,
             facts,
         } = self;
         let memory = (left.is_none() && other.left.is_none())
+            && (premises.is_none() && other.premises.is_none())
             && *given == other.given
             && *facts == other.facts;
         let values = *fields == other.fields && *maps == other.maps && *globals == other.globals;

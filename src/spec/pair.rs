@@ -543,6 +543,7 @@ impl Table {
                     globals: draft.globals,
                     given: Vec::new(),
                     left: None,
+                    premises: None,
                     facts: Arc::default(),
                 },
                 arrays: Arrays(views.next().unwrap_or_default()),

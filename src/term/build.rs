@@ -465,6 +465,9 @@ impl TermStore {
         if a == b && self.is_total(a) {
             return self.bool(op != RCmp::Lt);
         }
+        if let Some(v) = self.by_numbers(op, a, b) {
+            return self.bool(v);
+        }
         let (a, b) = if op == RCmp::Eq && a > b {
             (b, a)
         } else {

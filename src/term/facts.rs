@@ -10,6 +10,7 @@
 //! Not claimed: of elements at places that data choose, anything but their range: two places may be one.
 
 use super::bits::sext;
+pub use super::fact_numbers::Numbers;
 use super::gather::distance;
 use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
 
@@ -38,6 +39,7 @@ pub struct Elements {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     elements: Vec<Elements>,
+    numbers: Vec<Numbers>,
     /// No float that depends on data overflows or is rounded across a test: the reals decide every test.
     pub reals_decide: bool,
 }
@@ -168,14 +170,35 @@ impl Facts {
         self.elements.iter().find(|r| r.array == array)
     }
 
-    /// All that is said.
+    /// All that is said of integers.
     pub fn all(&self) -> &[Elements] {
         &self.elements
     }
 
+    /// Adds a range of floats; false if it leaves none with what is said of them already.
+    pub fn add_numbers(&mut self, new: Numbers) -> bool {
+        match self.numbers.iter_mut().find(|n| n.array == new.array) {
+            Some(old) => old.meet(new),
+            None => {
+                self.numbers.push(new);
+                true
+            }
+        }
+    }
+
+    /// What is said of the floats of an array.
+    pub fn numbers_of(&self, array: ArrayId) -> Option<&Numbers> {
+        self.numbers.iter().find(|n| n.array == array)
+    }
+
+    /// All that is said of floats.
+    pub fn numbers(&self) -> &[Numbers] {
+        &self.numbers
+    }
+
     /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+        self.elements.is_empty() && self.numbers.is_empty()
     }
 }
 
@@ -325,20 +348,24 @@ impl TermStore {
     }
 
     fn by_ranges(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
-        let (x, y) = (self.integer_range(a), self.integer_range(b));
-        let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
-        if is_unsigned && (x.0 < 0 || y.0 < 0) {
-            return None;
-        }
-        match op {
-            ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
-            ICmp::Eq => None,
-            ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
-            ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
-            ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
-            ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
-            ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
-        }
+        compared(op, self.integer_range(a), self.integer_range(b))
+    }
+}
+
+/// What a comparison is of all integers of two ranges, as two's complement.
+pub(super) fn compared(op: ICmp, x: (i128, i128), y: (i128, i128)) -> Option<bool> {
+    let is_unsigned = matches!(op, ICmp::ULt | ICmp::ULe);
+    if is_unsigned && (x.0 < 0 || y.0 < 0) {
+        return None;
+    }
+    match op {
+        ICmp::Eq if x.1 < y.0 || y.1 < x.0 => Some(false),
+        ICmp::Eq => None,
+        ICmp::ULt | ICmp::SLt if x.1 < y.0 => Some(true),
+        ICmp::ULt | ICmp::SLt if x.0 >= y.1 => Some(false),
+        ICmp::ULe | ICmp::SLe if x.1 <= y.0 => Some(true),
+        ICmp::ULe | ICmp::SLe if x.0 > y.1 => Some(false),
+        ICmp::ULt | ICmp::SLt | ICmp::ULe | ICmp::SLe => None,
     }
 }
 

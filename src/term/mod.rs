@@ -35,6 +35,7 @@ mod equation;
 pub mod eval;
 #[cfg(test)]
 mod eval_tests;
+mod fact_numbers;
 pub mod facts;
 mod fields;
 pub mod gather;
@@ -48,6 +49,7 @@ mod machine;
 pub mod made;
 pub(crate) mod orders;
 pub(crate) mod overflow;
+pub(crate) mod premised;
 mod products;
 pub mod questions;
 mod range;

@@ -245,7 +245,14 @@ impl TermStore {
             } => PLUS,
             // Integers are beyond a format of small range only.
             Term::OfInt { .. } if narrow.small => FINITE | OVER_POS | OVER_NEG,
-            Term::Elem { .. } | Term::OfInt { .. } => FINITE,
+            Term::Elem { .. } => match self.element_ends(t) {
+                Some((lo, _)) if lo > 0.0 => PLUS,
+                Some((_, hi)) if hi < 0.0 => MINUS,
+                Some((lo, _)) if lo >= 0.0 => PLUS | ZERO,
+                Some((_, hi)) if hi <= 0.0 => MINUS | ZERO,
+                _ => FINITE,
+            },
+            Term::OfInt { .. } => FINITE,
             Term::Add(a, b) => both(a, b, add),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => opposite(of(a)),

@@ -137,6 +137,10 @@ impl TermStore {
                 };
                 Bounds::new(digits(144_269_504_088_896), digits(144_269_504_088_897))
             }
+            Term::Elem { .. } => match self.element_range(t) {
+                Some((lo, hi)) => Bounds::new(lo, hi),
+                None => Bounds::default(),
+            },
             Term::Neg(a) => of(a).negated(),
             Term::Add(a, b) => {
                 let (x, y) = (of(a), of(b));

@@ -88,6 +88,19 @@ fn input(array: ArrayId, off: u64, point: usize) -> f64 {
     }
 }
 
+/// The value of an input of a store at a point.
+fn value(store: &TermStore, array: ArrayId, off: u64, point: usize) -> f64 {
+    allowed(store, array, input(array, off, point))
+}
+
+/// A number in place of another that an array may hold, where something is said of its floats.
+fn allowed(store: &TermStore, array: ArrayId, v: f64) -> f64 {
+    match store.facts.numbers_of(store.array_of(array)) {
+        None => v,
+        Some(n) => crate::number::to_double(n.fmt, n.near(v)),
+    }
+}
+
 impl Samples {
     /// The orders in which two reals were found.
     pub(crate) fn orders(&mut self, store: &TermStore, a: TermId, b: TermId) -> Orders {
@@ -113,7 +126,7 @@ impl Samples {
             for &t in x.iter().chain(&y) {
                 match store.get(t) {
                     Term::Elem { array, fmt, off } if array != ArrayId::CONSTANTS => {
-                        let v = BigRational::from_float(input(array, off, point));
+                        let v = BigRational::from_float(value(store, array, off, point));
                         let bits = v.and_then(|v| encode_exact(fmt, &v));
                         fit &= bits.is_some();
                         values.set(array, off, (fmt.bits() / 8) as u8, bits.unwrap_or(0));
@@ -164,11 +177,11 @@ impl Samples {
             for (point, y) in fixed.into_iter().enumerate() {
                 for scale in SCALES {
                     let x = at(store, &cone, |array, off| {
-                        let v = input(array, off, point);
+                        let v = value(store, array, off, point);
                         if read.contains(&(array, off)) {
                             v
                         } else {
-                            v * scale
+                            allowed(store, array, v * scale)
                         }
                     });
                     out = out.or(if first { order(x, y) } else { order(y, x) });
@@ -203,7 +216,7 @@ impl Samples {
         for t in new {
             let values = std::array::from_fn(|point| {
                 let kid = |c: TermId| self.kept.get(&c).map_or(Open, |k| k[point]);
-                step(store, t, kid, |array, off| input(array, off, point))
+                step(store, t, kid, |array, off| value(store, array, off, point))
             });
             self.kept.insert(t, values);
         }

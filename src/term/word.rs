@@ -180,6 +180,20 @@ impl Operation {
         }
     }
 
+    /// True if the result on known operands is the number that it is over the reals: no rounding and no flush changes it.
+    pub fn is_exact(&self, operands: &[u64]) -> bool {
+        let rounded = |rnd| {
+            let mods = FloatMods {
+                rnd,
+                ftz: false,
+                ..self.mods
+            };
+            Operation { mods, ..*self }.apply(operands)
+        };
+        let (down, up) = (rounded(Rnd::Rm), rounded(Rnd::Rp));
+        down.is_some() && down == up && self.apply(operands) == down
+    }
+
     /// Width in bits of the result.
     pub fn width(&self) -> u8 {
         match self.does {

@@ -2,6 +2,7 @@
 //! the first families that is equivalent must be equivalent to itself.
 
 mod bits;
+mod bounds;
 mod control_slice;
 mod launched;
 mod manifest;

@@ -30,13 +30,14 @@ def judged(task: Path, candidate: Path, timeout: float) -> Json:
     """One row."""
     started = time.monotonic()
     try:
-        r = volta.judge(task, candidate, timeout=timeout)
+        r = volta.judge(task, candidate, timeout=timeout, any_launch=True)
     except volta.Error as e:
         return {"category": "error", "hint": f"{type(e).__name__}: {e}"[:400], "seconds": round(time.monotonic() - started, 1)}
     return {
         "compiled": r.category not in ("compile", "syntax"),
         "recorded": r.recorded > 0,
         "race": "clean" if r.verdict in ("equivalent", "not-equivalent") else r.verdict,
+        "any": r.any,
         "check": r.verdict,
         "category": r.category,
         "fallback": r.fallback,
@@ -44,6 +45,20 @@ def judged(task: Path, candidate: Path, timeout: float) -> Json:
         "stages": {k: round(v, 1) for k, v in r.seconds.items()},
         "hint": r.hint[:400],
     }
+
+
+def labelled(label: Json | None) -> str:
+    """What a run on a GPU said: correct, mismatch, crash (or a launch or call refused), memory (none left), build, or none."""
+    if not label:
+        return "none"
+    if label.get("correctness"):
+        return "correct"
+    said = str(label.get("metadata"))
+    if "mismatch" in said:
+        return "mismatch"
+    if "out of memory" in said:
+        return "memory"
+    return "build" if "compilation_error" in said else "crash"
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -55,31 +70,38 @@ def table(arguments: argparse.Namespace) -> None:
         found = re.search(r"problem_(\d+)", path.name)
         if found is None or int(found[1]) not in only or int(found[1]) not in tasks:
             continue
-        label = labels.get(found[1], {})
         row = {"task": int(found[1]), "candidate": f"{path.parent.name}/{path.name}"}
         row |= judged(tasks[int(found[1])], path, arguments.timeout)
-        row |= {"gpu_compiled": label.get("compiled"), "gpu_correct": label.get("correctness")}
+        row["gpu"] = labelled(labels.get(found[1]))
         print(json.dumps(row), flush=True)
 
 
 def summary(files: list[str]) -> None:
-    """The figures of a table."""
-    rows = [json.loads(line) for f in files for line in Path(f).read_text().splitlines()]
+    """The figures of a table; of a candidate that stands in it twice, the later row."""
+    rows = list({r["candidate"]: r for f in files for r in map(json.loads, Path(f).read_text().splitlines())}.values())
     compiled = [r for r in rows if r["category"] not in ("compile", "syntax", "error")]
     recorded = [r for r in compiled if r.get("recorded")]
-    right = [r for r in recorded if r["gpu_correct"] and r["category"] != "fallback"]
-    wrong = [r for r in recorded if r["gpu_correct"] is False]
     print(f"candidates {len(rows)}, compiled {len(compiled)}, recorded {len(recorded)}")
     print("categories:", dict(Counter(r["category"] for r in rows)))
+    for label in ("correct", "mismatch", "crash", "memory", "build", "none"):
+        here = [r for r in rows if r["gpu"] == label]
+        print(f"GPU {label}: {len(here)}, {dict(Counter(r['category'] for r in here))}")
+    right = [r for r in recorded if r["gpu"] == "correct" and r["category"] != "fallback"]
     safe = [r for r in right if r["check"] in ("equivalent", "not-equivalent")]
-    counts = {c: sum(r["category"] == c for r in right) for c in ("proved", "thin-coverage")}
-    refuted = sum(r["check"] in ("not-equivalent", "defective") for r in right)
-    print(f"correct on a GPU {len(right)}: safe {len(safe)}, {counts}, refuted {refuted}")
-    print(f"mismatch on a GPU {len(wrong)}: proved {sum(r['category'] == 'proved' for r in wrong)}")
-    print("unknown:", dict(Counter(r["hint"].split(":")[0] for r in rows if r["category"] in ("unknown", "limit"))))
-    seconds = sorted(r["seconds"] for r in recorded)
-    if seconds:
-        print(f"seconds: median {statistics.median(seconds)}, 90 % below {seconds[int(0.9 * (len(seconds) - 1))]}")
+    equal = [r for r in right if r["category"] == "proved"]
+    refuted = [r for r in right if r["check"] in ("not-equivalent", "defective")]
+    print(f"recorded, own kernels, correct on a GPU: {len(right)}, safe {len(safe)}, equal {len(equal)}, refuted {len(refuted)}")
+    wrong = [r for r in recorded if r["gpu"] in ("mismatch", "crash")]
+    print(f"mismatch or crash on a GPU: {len(wrong)}, of them proved {sum(r['category'] == 'proved' for r in wrong)}")
+    print("any:", dict(Counter(r.get("any") for r in recorded)))
+    print("unknown:", dict(Counter(r["hint"].split(":")[0] for r in rows if r["category"] in ("unknown", "limit", "unsupported"))))
+    for name, times in (
+        ("with the compiler", [r["seconds"] for r in recorded]),
+        ("without it", [r["seconds"] - r["stages"].get("compile", 0) for r in recorded]),
+    ):
+        times.sort()
+        if times:
+            print(f"seconds {name}: median {statistics.median(times):.1f}, 90 % below {times[int(0.9 * (len(times) - 1))]:.1f}")
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Replays certificates of the `equivalent` entries of the manifests, and of their wrong twins' files put in.
 
     python tests/outside/replay.py --volta target/release/volta [--python PYTHON] [--filter TEXT] [--seconds N] [--jobs N] [--keep FOLDER]
+                                   [--most N] [--only-twins]
 
 For each entry that must be `equivalent`: `volta check --certificate`, then `python -m volta.replay`, which must confirm it.
 For each entry that must be `not-equivalent`, whose reference also stands in an equivalent entry with the same launch: the
@@ -166,6 +167,22 @@ def twin(args: argparse.Namespace, work: Path, folder: Path, entry: dict[str, An
     return entry["name"], word, said.splitlines()[0] if said else "", time.monotonic() - start
 
 
+def cost(folder: Path, entry: dict[str, Any]) -> int:
+    """Instructions of all threads, loops not counted: the small entries come first."""
+    total = 0
+    for key in ("reference", "optimized"):
+        kernel = side(folder, entry.get(key))
+        if not kernel or not Path(kernel["file"]).is_file():
+            return 1 << 62
+        threads = 1
+        for key in ("threads", "block", "grid"):
+            value = kernel.get(key, entry.get(key, 1))
+            for n in value if isinstance(value, list) else [value]:
+                threads *= n if isinstance(n, int) else 1
+        total += threads * Path(kernel["file"]).stat().st_size
+    return total
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--volta", type=Path, required=True)
@@ -175,12 +192,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder of certificates; those that it has are not made again")
     parser.add_argument("--only-twins", action="store_true")
+    parser.add_argument("--most", type=int, default=0, help="replay only so many, the smallest")
     args = parser.parse_args()
     everything = [(f, e) for f, e in entries() if args.filter in e["name"]]
+    everything.sort(key=lambda e: cost(*e))
     right = [(f, e) for f, e in everything if e.get("expect", "equivalent") == "equivalent"]
     wrong = [(f, e) for f, e in everything if e.get("expect") == "not-equivalent"]
     by_launch = {alike(f, e): (f, e) for f, e in reversed(right) if side(f, e.get("reference"))}
     twins = [(f, e, by_launch[alike(f, e)]) for f, e in wrong if side(f, e.get("reference")) and alike(f, e) in by_launch]
+    right = right[: args.most] if args.most else right
     counts: dict[str, int] = collections.Counter()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

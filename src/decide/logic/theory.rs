@@ -52,6 +52,8 @@ struct System<'r> {
     canon: Canon<'r>,
     of: Vec<Option<Constraint<Key>>>,
     facts: BTreeMap<Key, Sign>,
+    /// Input elements that lie in ranges, for the user says so.
+    ranges: Vec<(Key, [BigRational; 2])>,
 }
 
 impl<'r> System<'r> {
@@ -71,12 +73,36 @@ impl<'r> System<'r> {
             canon: Canon::under(&resolved.store, known, limits, None),
             of: Vec::new(),
             facts: BTreeMap::new(),
+            ranges: Vec::new(),
         };
+        system.note_ranges(resolved);
         for s in signs {
             let of = system.constraint(resolved, s, &atoms[s.atom]);
             system.of.push(of);
         }
         system
+    }
+
+    /// The ranges of the elements below the numbers, as those of their monomials.
+    fn note_ranges(&mut self, resolved: &Resolved) {
+        let store = &resolved.store;
+        if store.facts.numbers().is_empty() {
+            return;
+        }
+        let numbers = resolved.differences.values().copied();
+        let mut roots: Vec<TermId> = numbers.chain(resolved.gap).collect();
+        roots.sort_unstable();
+        for t in store.reachable(&roots) {
+            let Some((lo, hi)) = store.element_range(t) else {
+                continue;
+            };
+            let form = self.canon.polynomial(t, MAX_MONOMIALS);
+            if let Some([(key, k, _)]) = form.as_ref().map(|p| &p.terms[..])
+                && k.is_one()
+            {
+                self.ranges.push((key.clone(), [lo, hi]));
+            }
+        }
     }
 
     /// A linear form, whose monomials are kept with their signs.
@@ -115,7 +141,21 @@ impl<'r> System<'r> {
 
     /// What is known of the monomials themselves.
     fn known(&self) -> impl Iterator<Item = Constraint<Key>> {
-        self.facts.iter().filter_map(|(&key, &sign)| {
+        let met = self.ranges.iter().filter(|r| self.facts.contains_key(&r.0));
+        let within = met.flat_map(|&(key, ref ends)| {
+            let [up, down] = [BigRational::one(), -BigRational::one()];
+            [(up, &ends[0]), (down, &ends[1])].map(|(k, end)| {
+                // x - lo and hi - x are not below 0.
+                let form = Linear::variable(key)
+                    .plus(&-BigRational::one(), &Linear::constant(end.clone()));
+                let form = form.times(&k);
+                Constraint {
+                    form,
+                    strict: false,
+                }
+            })
+        });
+        let signs = self.facts.iter().filter_map(|(&key, &sign)| {
             let (up, strict) = match sign {
                 s if s.is_positive() => (true, true),
                 s if s.is_negative() => (false, true),
@@ -132,7 +172,8 @@ impl<'r> System<'r> {
                 },
                 strict,
             })
-        })
+        });
+        signs.chain(within)
     }
 
     /// The places of signs that contradict one another and `more`, of which none can be left out.

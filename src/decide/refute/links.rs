@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use super::cells::{Cell, inputs};
 use crate::spec::ElemTy;
 use crate::term::eval::{Cone, Inputs, Mode, Value};
-use crate::term::facts::{Elements, Facts};
+use crate::term::facts::{Elements, Facts, Numbers};
 use crate::term::{ArrayId, ICmp, Term, TermId, TermStore, gather};
 
 /// The evaluation is of integers: any precision does.
@@ -216,9 +216,10 @@ impl Links {
         });
         let facts: Vec<Elements> = facts.collect();
         settle_facts(&facts, cells, &mut values);
+        self.settle_numbers(cells, &mut values);
         let mut known = inputs(cells, &values);
         if !self.places.is_empty() || !self.facts.is_empty() {
-            let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
+            let mut bytes = Bytes::new();
             for (c, &v) in cells.iter().zip(&values) {
                 if !c.array.is_place() {
                     for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
@@ -243,13 +244,31 @@ impl Links {
                     known.set(c.array, c.off, c.bytes, values[i]);
                 }
             }
-            if !facts.iter().all(|f| allows(f, &bytes)) {
+            let numbers = self.facts.numbers().iter();
+            if !facts.iter().all(|f| allows(f, &bytes))
+                || !numbers.clone().all(|n| allows_numbers(n, &bytes))
+            {
                 return None;
             }
         }
         let holds = self.premises.evaluate(store, &known, MODE);
         let all = holds.iter().all(|v| *v == Value::Bool(true));
         all.then_some(values)
+    }
+
+    /// Floats of which something is said, as ones that are such.
+    fn settle_numbers(&self, cells: &[Cell], values: &mut [u64]) {
+        for n in self.facts.numbers() {
+            let base = |c: &Cell| {
+                let place = self.places.iter().find(|p| p.symbols == c.array);
+                place.map_or(c.array, |p| p.array)
+            };
+            for (c, v) in cells.iter().zip(&mut *values) {
+                if base(c) == n.array && u32::from(c.bytes) * 8 == n.fmt.bits() {
+                    *v = n.settled(*v);
+                }
+            }
+        }
     }
 
     /// Cells as what they stand for, each once: those at places that data choose by the elements there.
@@ -329,41 +348,64 @@ fn settle_facts(facts: &[Elements], cells: &[Cell], values: &mut [u64]) {
     }
 }
 
-/// Whether the elements of an array that are known are such as a fact says. One that is known in part is not.
-fn allows(f: &Elements, bytes: &BTreeMap<(ArrayId, i64), u8>) -> bool {
-    let size = i64::from(f.width) / 8;
-    let mine = bytes.range((f.array, i64::MIN)..=(f.array, i64::MAX));
-    let mut elements: Vec<(u64, i128)> = Vec::new();
+/// Bytes of arrays.
+type Bytes = BTreeMap<(ArrayId, i64), u8>;
+
+/// Whether the elements of an array that are known are such as a fact says.
+fn allows(f: &Elements, bytes: &Bytes) -> bool {
+    let Some(all) = elements(f.array, f.width, bytes) else {
+        return false;
+    };
+    let integer = |(at, bits): (u64, u64)| (at, i128::from(crate::term::sext(bits, f.width)));
+    let all: Vec<(u64, i128)> = all.into_iter().map(integer).collect();
+    f.allow(&all)
+}
+
+/// The same of floats.
+fn allows_numbers(n: &Numbers, bytes: &Bytes) -> bool {
+    let all = elements(n.array, n.fmt.bits() as u8, bytes);
+    all.is_some_and(|all| all.into_iter().all(|(_, bits)| n.allows(bits)))
+}
+
+/// The elements of an array that are known, with their positions; `None` if one is known in part.
+fn elements(array: ArrayId, width: u8, bytes: &Bytes) -> Option<Vec<(u64, u64)>> {
+    let size = i64::from(width) / 8;
+    let mine = bytes.range((array, i64::MIN)..=(array, i64::MAX));
+    let mut elements: Vec<(u64, u64)> = Vec::new();
     let mut mine = mine.map(|(&(_, at), &b)| (at, b)).peekable();
     while let Some(&(first, _)) = mine.peek() {
         let mut bits = 0u64;
         for k in 0..size {
             match mine.next_if(|x| x.0 == first + k) {
                 Some((_, b)) => bits |= u64::from(b) << (8 * k),
-                None => return false,
+                None => return None,
             }
         }
-        let Ok(at) = u64::try_from(first / size) else {
-            return false;
-        };
         if first % size != 0 {
-            return false;
+            return None;
         }
-        elements.push((at, i128::from(crate::term::sext(bits, f.width))));
+        elements.push((u64::try_from(first / size).ok()?, bits));
     }
-    f.allow(&elements)
+    Some(elements)
 }
 
 /// Values of cells as ones of which all facts hold; false if none were found.
 pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
     settle_facts(facts.all(), cells, values);
-    let mut bytes: BTreeMap<(ArrayId, i64), u8> = BTreeMap::new();
+    for (c, v) in cells.iter().zip(&mut *values) {
+        let fact = facts.numbers_of(c.array);
+        if let Some(n) = fact.filter(|n| u32::from(c.bytes) * 8 == n.fmt.bits()) {
+            *v = n.settled(*v);
+        }
+    }
+    let mut bytes = Bytes::new();
     for (c, v) in cells.iter().zip(&*values) {
         for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
             bytes.insert((c.array, c.off as i64 + k as i64), *b);
         }
     }
     facts.all().iter().all(|f| allows(f, &bytes))
+        && facts.numbers().iter().all(|n| allows_numbers(n, &bytes))
 }
 
 fn keep(c: &Cell) -> u64 {

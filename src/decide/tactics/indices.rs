@@ -4,8 +4,9 @@
 //! both read one element; and a chain of selections by ids that differ is a sum of which one summand counts. Canonical
 //! forms see neither. The way: an equality of an integer with a number is chosen, which some selection depends on. Where
 //! it holds, the number takes the integer's place, in places that it chooses too (`term::gather`), and conditions that it
-//! excludes ([`TermStore::excludes`]) fail; where it does not hold, it is false. Each case is a goal for the other tactics,
-//! or is split again.
+//! excludes ([`TermStore::excludes`]) fail; where it does not hold, it is false. Comparisons that the bounds of what is
+//! accessed decide are decided first (`term::premised`). Where no equality is left, an order of an integer and a number
+//! splits likewise. Each case is a goal for the other tactics, or is split again.
 //!
 //! Sound: the cases cover all inputs. One is left out only if no value is left that facts, and the bounds of what is
 //! accessed, allow an integer. That all accesses are inside is taken for granted here, and shown of the optimized kernel
@@ -19,6 +20,8 @@ use crate::decide::limits::TACTICS;
 use crate::decide::prove::{Proof, Proved, Prover};
 use crate::decide::refute::links;
 use crate::decide::tactic::{Attempt, Tactic};
+use crate::term::conditions::Span;
+use crate::term::premised::Ranges;
 use crate::term::rebuild::rebuild;
 use crate::term::{ICmp, Term, TermId, TermStore, sext};
 
@@ -33,6 +36,26 @@ struct Case {
     premises: Vec<TermId>,
     /// Integers, and numbers that they are not.
     not: Vec<(TermId, u64)>,
+    /// Integers, and ranges in which they lie.
+    within: Vec<(TermId, Span)>,
+}
+
+/// A case whose comparisons were looked at.
+enum Decided {
+    /// No input is left.
+    Empty,
+    /// Some were decided.
+    As(Case),
+    /// None was.
+    Open(Case),
+}
+
+/// What a selection depends on.
+enum Question {
+    /// Whether an integer is a number.
+    Equal(TermId, u64),
+    /// Another comparison of an integer with a number.
+    Order(TermId),
 }
 
 impl Tactic for Indices {
@@ -55,6 +78,7 @@ impl Tactic for Indices {
             pair: [roots[0], roots[1]],
             premises: roots[2..].to_vec(),
             not: Vec::new(),
+            within: Vec::new(),
         }];
         let (mut all, mut cases) = (Proved::TERMS, 0);
         while let Some(case) = open.pop() {
@@ -62,8 +86,13 @@ impl Tactic for Indices {
             if cases > TACTICS.index_cases || prover.limits.reached().is_some() {
                 return Attempt::Stuck;
             }
+            let (case, changes) = match case.decided() {
+                Decided::Empty => continue,
+                Decided::As(case) => (case, true),
+                Decided::Open(case) => (case, false),
+            };
             // The first one is what other tactics did not prove.
-            if cases > 1 {
+            if cases > 1 || changes {
                 let mut inner = Prover::new(&case.store, prover.limits);
                 let proof = super::implied(&mut inner, FORMS, case.pair[0], case.pair[1]);
                 if let Proof::Yes(p) = proof {
@@ -71,14 +100,16 @@ impl Tactic for Indices {
                     continue;
                 }
             }
-            let Some((t, v)) = question(&case) else {
-                return Attempt::Stuck;
-            };
-            open.extend(
-                [case.without(t, v), Some(case.with(t, v))]
-                    .into_iter()
-                    .flatten(),
-            );
+            match question(&case) {
+                Some(Question::Equal(t, v)) => {
+                    let both = [case.without(t, v), Some(case.with(t, v))];
+                    open.extend(both.into_iter().flatten());
+                }
+                Some(Question::Order(c)) => {
+                    open.extend([case.under(c, false), case.under(c, true)])
+                }
+                None => return Attempt::Stuck,
+            }
         }
         Attempt::Done(Proof::Yes(all))
     }
@@ -98,10 +129,11 @@ fn changed(
     (into, roots)
 }
 
-/// An integer and a number that it is compared with, on which a selection depends.
-fn question(case: &Case) -> Option<(TermId, u64)> {
+/// A comparison of an integer with a number, on which a selection depends: an equality, if there is one.
+fn question(case: &Case) -> Option<Question> {
     let store = &case.store;
     let mut seen: FxHashSet<TermId> = FxHashSet::default();
+    let mut order = None;
     for t in store.reachable(&case.pair) {
         let p = match store.get(t) {
             Term::Select(p, ..) | Term::BitsSelect(p, ..) | Term::OfBool { p, .. } => p,
@@ -117,35 +149,89 @@ fn question(case: &Case) -> Option<(TermId, u64)> {
             }
             if let Term::ICmp(ICmp::Eq, x, y) = store.get(c) {
                 let known = |x: TermId, y: TermId| Some((x, store.as_bits(y)?));
-                if let Some(found) = known(x, y).or_else(|| known(y, x)) {
-                    return Some(found);
+                if let Some((x, v)) = known(x, y).or_else(|| known(y, x)) {
+                    return Some(Question::Equal(x, v));
                 }
+            }
+            if store.bounded(c).is_some() {
+                order = order.or(Some(Question::Order(c)));
             }
         }
     }
-    None
+    order
 }
 
 impl Case {
     fn roots(&self) -> Vec<TermId> {
         let integers = self.not.iter().map(|n| n.0);
+        let ranged = self.within.iter().map(|n| n.0);
         let all = self.pair.iter().chain(&self.premises).copied();
-        all.chain(integers).collect()
+        all.chain(integers).chain(ranged).collect()
     }
 
     /// The case again, with what its terms became.
     fn of(&self, store: TermStore, roots: &[TermId]) -> Case {
         let n = 2 + self.premises.len();
+        let m = n + self.not.len();
+        let not = roots[n..m].iter().zip(&self.not);
+        let within = roots[m..].iter().zip(&self.within);
         Case {
             store,
             pair: [roots[0], roots[1]],
             premises: roots[2..n].to_vec(),
-            not: roots[n..]
-                .iter()
-                .zip(&self.not)
-                .map(|(&t, n)| (t, n.1))
-                .collect(),
+            not: not.map(|(&t, n)| (t, n.1)).collect(),
+            within: within.map(|(&t, n)| (t, n.1)).collect(),
         }
+    }
+
+    /// The ranges that follow from the premises and from what the case is.
+    fn ranges(&mut self) -> Ranges {
+        let mut out = self.store.ranges_of(&self.premises);
+        for &(t, range) in &self.within {
+            out.add(t, range);
+        }
+        out
+    }
+
+    /// The case with each comparison decided that its ranges decide.
+    fn decided(mut self) -> Decided {
+        let ranges = self.ranges();
+        let is_false = |p: &TermId| self.store.as_bool(*p) == Some(false);
+        if ranges.is_empty(&self.store) || self.premises.iter().any(is_false) {
+            return Decided::Empty;
+        }
+        let mut known: FxHashMap<TermId, bool> = FxHashMap::default();
+        for t in self.store.reachable(&self.pair) {
+            if let Some(is) = self.store.decided_in(t, &ranges) {
+                known.insert(t, is);
+            }
+        }
+        if known.is_empty() {
+            return Decided::Open(self);
+        }
+        let (store, roots) = changed(&self.store, &self.roots(), |into, x, _| {
+            Some(into.bool(*known.get(&x)?))
+        });
+        // Premises stay, for what they say is not said anew.
+        let mut case = self.of(store, &roots);
+        let back: Vec<TermId> = case.store.import_below(&self.store, &self.premises);
+        case.premises = back;
+        Decided::As(case)
+    }
+
+    /// Where a comparison with a number holds, or does not.
+    fn under(&self, cond: TermId, holds: bool) -> Case {
+        let mut from = self.store.clone();
+        let literal = match holds {
+            true => cond,
+            false => from.not(cond),
+        };
+        let mut own = self.of(from, &self.roots());
+        own.within.extend(own.store.bounded(literal));
+        let (store, roots) = changed(&own.store, &own.roots(), |into, x, _| {
+            (x == cond).then(|| into.bool(holds))
+        });
+        own.of(store, &roots)
     }
 
     /// Where the integer is the number.
@@ -186,30 +272,9 @@ impl Case {
     }
 
     /// True if an integer is none of the numbers that it may be.
-    fn is_empty(&self, t: TermId) -> bool {
-        let (mut lo, mut hi) = self.store.integer_range(t);
-        for &p in &self.premises {
-            let Some((first, (least, most))) = self.store.bounded(p) else {
-                continue;
-            };
-            let mut scratch = TermStore::new();
-            let (first, t) = {
-                let roots = rebuild(&self.store, &[first, t], &mut scratch, |_, _, _| None);
-                (roots[0], roots[1])
-            };
-            let Some(index) = scratch.linear(first) else {
-                continue;
-            };
-            // Nothing wraps on the way, and this integer alone decides.
-            if let (&[(x, k)], true) = (&index.linear.terms[..], index.fits.is_empty())
-                && x == t
-                && k > 0
-            {
-                let c = index.linear.constant;
-                lo = lo.max(-(c - least).div_euclid(k));
-                hi = hi.min((most - c).div_euclid(k));
-            }
-        }
+    fn is_empty(&mut self, t: TermId) -> bool {
+        let ranges = self.ranges();
+        let (lo, hi) = ranges.of(&self.store, t);
         let w = self.store.width(t);
         let mut not: FxHashMap<i128, ()> = FxHashMap::default();
         for n in self.not.iter().filter(|n| n.0 == t) {

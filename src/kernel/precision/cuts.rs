@@ -8,7 +8,7 @@
 //! Sound in neither way: a warning rests on it alone. Not claimed: cuts of values that came through memory as bits,
 //! cuts whose mask is no literal number, and cuts of other formats.
 
-use super::super::operands::{defs, op_uses, uses};
+use super::super::operands::uses;
 use super::super::{Fmt, IntOp, Kernel, NumTy, Op, RegId, Src};
 
 /// What is known of the registers of a kernel.
@@ -30,9 +30,8 @@ impl Registers {
         let mut writes = vec![0u8; count];
         for inst in &kernel.insts {
             uses(inst, |r| read[r.0 as usize] = true);
-            defs(&inst.op, |r| {
-                writes[r.0 as usize] = writes[r.0 as usize].saturating_add(1)
-            });
+            inst.op
+                .defs(&mut |r| writes[r.0 as usize] = writes[r.0 as usize].saturating_add(1));
             if let Op::Mov {
                 dst,
                 src: Src::Imm(n),
@@ -73,10 +72,10 @@ fn singles(kernel: &Kernel) -> Vec<bool> {
         for inst in &kernel.insts {
             let mut is_single = makes(&inst.op);
             if moves(&inst.op) {
-                op_uses(&inst.op, &mut |r| is_single |= found[r.0 as usize]);
+                inst.op.uses(&mut |r| is_single |= found[r.0 as usize]);
             }
             if is_single {
-                defs(&inst.op, |r| {
+                inst.op.defs(&mut |r| {
                     let wide = kernel.reg_width[r.0 as usize] == 32;
                     more |= wide && !std::mem::replace(&mut found[r.0 as usize], true);
                 });

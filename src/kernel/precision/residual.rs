@@ -8,7 +8,6 @@
 //!
 //! Not claimed: that a value was rounded on every path; ways through memory are not followed.
 
-use super::super::operands::{defs, op_uses};
 use super::super::{IntOp, Kernel, NumTy, Op, RegId, Src};
 
 /// Low bits that a mask must clear to be a rounding of an f32: those that tf32 lacks.
@@ -23,10 +22,10 @@ pub fn narrowed(kernel: &Kernel) -> Vec<bool> {
             let begins = rounds(&inst.op);
             let mut goes_on = false;
             if moves(&inst.op) {
-                op_uses(&inst.op, &mut |r: RegId| goes_on |= found[r.0 as usize]);
+                inst.op.uses(&mut |r: RegId| goes_on |= found[r.0 as usize]);
             }
             if begins || goes_on {
-                defs(&inst.op, |r| {
+                inst.op.defs(&mut |r| {
                     more |= !std::mem::replace(&mut found[r.0 as usize], true);
                 });
             }

@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::kernel::flow::{Flow, Graph, Known, Origin, Reach, reach_with_globals};
-use crate::kernel::operands::{Next, defs, next};
+use crate::kernel::operands::{Next, next};
 use crate::kernel::usage::{Loads, loads};
 use crate::kernel::{
     Addr, AsyncOp, BulkFar, BulkOp, Kernel, NumTy, Op, Pc, RegId, Space, TensorOp,
@@ -101,7 +101,7 @@ impl<'k> Ways<'k> {
         let mut loads: HashMap<Place, usize, FxBuildHasher> = HashMap::default();
         for (i, inst) in kernel.insts.iter().enumerate() {
             let pc = Pc(i as u32);
-            defs(&inst.op, |r| {
+            inst.op.defs(&mut |r| {
                 if let Some(list) = ways.writers.get_mut(r.0 as usize) {
                     list.push(pc);
                 }

@@ -100,7 +100,7 @@ fn functions_without_a_body() {
          { .param .b64 p; @%p1 call.uni __assertfail, (p); } call other; call (%r1), %rd1, (%r2), c;
          c: .callprototype (.reg .b32 _) _ (.reg .b32 _); ret;",
     );
-    assert_eq!(found[0], "printf -> local 40");
+    assert_eq!(found[0], "printf result 40");
     assert_eq!(found[1], "@%p1 assertfail");
     assert_eq!(found[2], "unsupported: call (`other` has no body here)");
     assert_eq!(found[3], "unsupported: call (an indirect call)");

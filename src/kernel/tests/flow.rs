@@ -33,7 +33,7 @@ fn labels_of_sibling_scopes_are_their_own() {
         "",
         "{ L: bra.uni L; } { bra L; L: @%p1 bra OUT; } OUT: bra L2; L2:",
     );
-    assert_eq!(found, ["bra.uni 0 (back)", "bra 2", "@%p1 bra 3", "bra 4"]);
+    assert_eq!(found, ["bra.uni 0", "bra 2", "@%p1 bra 3", "bra 4"]);
 }
 
 #[test]

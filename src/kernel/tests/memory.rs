@@ -33,7 +33,7 @@ fn loads_and_stores() {
 fn atomics() {
     check_table(
         "atom.global.add.u32 %r1, [%rd1], %r2; => atom Add.global.Relaxed.Gpu.u32 {%r1}, [%rd1], {%r2}
-         atom.acq_rel.cta.shared.cas.b32 %r1, [%r2], %r3, 5; => atom Cas.shared.AcqRel.Cta.b32 {%r1}, [%r2], {%r3}, 5
+         atom.acq_rel.cta.shared.cas.b32 %r1, [%r2], %r3, 5; => atom Cas.shared.AcqRel.Cta.b32 {%r1}, [%r2], {%r3}, cas 5
          red.global.add.f32 [%rd1], %f1; => atom Add.global.Relaxed.Gpu.f32 {}, [%rd1], {%f1}
          atom.add.noftz.f16x2 %r1, [%rd1], %r2; => atom Addx2.generic.Relaxed.Gpu.f16 {%r1}, [%rd1], {%r2}
          red.global.v2.f32.add [%rd1], {%f1, %f2}; => atom Add.global.Relaxed.Gpu.f32 {}, [%rd1], {%f1, %f2}

@@ -88,7 +88,7 @@ pub(crate) fn check(k: &Kernel) {
     let regs = k.reg_width.len() as u32;
     for (pc, inst) in k.insts.iter().enumerate() {
         operands::uses(inst, |r| assert!(r.0 < regs));
-        operands::defs(&inst.op, |r| assert!(r.0 < regs));
+        inst.op.defs(&mut |r| assert!(r.0 < regs));
         match operands::next(k, Pc(pc as u32)) {
             operands::Next::Jump { target, fall } => {
                 assert!((target.0 as usize) < n);

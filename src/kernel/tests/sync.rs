@@ -5,13 +5,13 @@ use super::check_table;
 #[test]
 fn barriers() {
     check_table(
-        "bar.sync 0; => bar.sync.aligned 0
-         bar.sync %r1, 64; => bar.sync.aligned %r1, 0x40
-         bar.arrive 1, 64; => bar.arrive.aligned 1, 0x40
+        "bar.sync 0; => bar.aligned.sync 0
+         bar.sync %r1, 64; => bar.aligned.sync %r1, count 0x40
+         bar.arrive 1, 64; => bar.aligned.arrive 1, count 0x40
          barrier.sync 3; => bar.sync 3
-         barrier.cta.sync.aligned 3, %r1; => bar.sync.aligned 3, %r1
-         bar.red.popc.u32 %r1, 0, !%p1; => bar.red.popc.aligned %r1, !%p1, 0
-         bar.red.and.pred %p1, 0, 64, %p2; => bar.red.and.aligned %p1, %p2, 0, 0x40
+         barrier.cta.sync.aligned 3, %r1; => bar.aligned.sync 3, count %r1
+         bar.red.popc.u32 %r1, 0, !%p1; => bar.aligned.red.popc %r1, !%p1, 0
+         bar.red.and.pred %p1, 0, 64, %p2; => bar.aligned.red.and %p1, %p2, 0, count 0x40
          bar.warp.sync 0xffffffff; => bar.warp.sync 0xffffffff
          membar.gl; => fence Sc Gpu
          fence.acq_rel.cta; => fence AcqRel Cta
@@ -24,13 +24,13 @@ fn warp_collectives() {
     check_table(
         "shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1; => shfl Bfly %r1|%p1, %r2, 0x10, 0x1f, mask 0xffffffff
          shfl.sync.down.b32 %f1, %f2, %r3, 0x1f, %r4; => shfl Down %f1|_, %f2, %r3, 0x1f, mask %r4
-         shfl.up.b32 %r1, %r2, 1, 0; => shfl Up %r1|_, %r2, 1, 0, no mask
+         shfl.up.b32 %r1, %r2, 1, 0; => shfl Up %r1|_, %r2, 1, 0
          vote.sync.ballot.b32 %r1, !%p1, -1; => vote Ballot %r1, !%p1, mask 0xffffffff
          vote.sync.any.pred %p1, 1, -1; => mov.b1 %tmp1, 1 ;; vote Any %p1, %tmp1, mask 0xffffffff
          match.any.sync.b64 %r1, %rd1, %r2; => match.any.b64 %r1|_, %rd1, %r2
          match.all.sync.b32 %r1|%p1, %r3, %r2; => match.all.b32 %r1|%p1, %r3, %r2
          redux.sync.add.s32 %r1, %r2, -1; => redux Add.s32 %r1, %r2, 0xffffffff
-         redux.sync.min.abs.NaN.f32 %f1, %f2, -1; => redux Min.f32.abs.NaN %f1, %f2, 0xffffffff
+         redux.sync.min.abs.NaN.f32 %f1, %f2, -1; => redux Min.f32.abs.nan %f1, %f2, 0xffffffff
          elect.sync %r1|%p1, -1; => elect %r1|%p1, 0xffffffff
          activemask.b32 %r1; => activemask %r1
          nanosleep.u32 20; => nop
@@ -49,10 +49,10 @@ fn matrices_and_copies() {
          ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32 {%r1, %r2}, [%r3]; => ldmatrix.shared.b6 {%r1, %r2}, [%r3]
          stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%r3], {%r1, %r2}; => stmatrix.shared.trans.m16n8 [%r3], {%r1, %r2}
          movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; => movmatrix %r1, %r2
-         cp.async.cg.shared.global [%r1], [%rd1+32], 16, %r2; => cp.async [%r1], [%rd1+32], 16, reads %r2
-         cp.async.ca.shared.global [tile], [%rd1], 4, !%p1; => cp.async [0], [%rd1], 4, zero if !%p1
+         cp.async.cg.shared.global [%r1], [%rd1+32], 16, %r2; => cp.async [%r1], [%rd1+32], 16, read %r2
+         cp.async.ca.shared.global [tile], [%rd1], 4, !%p1; => cp.async [0], [%rd1], 4, ignore !%p1
          cp.async.commit_group; => cp.async.commit
-         cp.async.wait_group 2; => cp.async.wait all but 2
-         cp.async.wait_all; => cp.async.wait all",
+         cp.async.wait_group 2; => cp.async.wait pending 2
+         cp.async.wait_all; => cp.async.wait",
     );
 }

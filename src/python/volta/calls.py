@@ -20,7 +20,7 @@ OPTIONS = frozenset(
     (
         *("strict", "warp_sync", "exact_constants", "probabilistic", "precision", "wmma_layout", "memory_limit"),
         *("alias", "map", "assume", "only", "deny", "buffers", "cluster", "masks_are_infinite", "rounding", "arch", "bits"),
-        *("any", "deterministic", "seed", "names", "rows", "values"),
+        *("any", "cta", "deterministic", "seed", "names", "rows", "values"),
     )
 )
 

@@ -8,7 +8,6 @@
 //! Not claimed: that no other thread has the other value.
 
 use crate::kernel::conditions::{Condition, Seen, Size};
-use crate::kernel::operands::{defs, op_uses};
 use crate::kernel::{BoolOp, Guard, Inst, Kernel, NumTy, Op, Pc, RegId, Space, Special, Src};
 use crate::sim::int;
 use crate::spec::Value;
@@ -40,7 +39,7 @@ pub fn writers(kernel: &Kernel) -> Vec<Option<Pc>> {
     let mut out = vec![None; kernel.reg_width.len()];
     let mut again = vec![false; out.len()];
     for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
-        defs(&inst.op, |r| {
+        inst.op.defs(&mut |r| {
             let first = out[r.0 as usize].replace(pc).is_none();
             again[r.0 as usize] |= !first || inst.guard.is_some();
         });
@@ -78,7 +77,7 @@ impl<'a> Dry<'a> {
             if let Op::Setp { b: Src::Imm(n), .. } = op {
                 out.literals.push(i128::from(*n as i64));
             }
-            op_uses(op, &mut |r| regs.push((r, pc)));
+            op.uses(&mut |r| regs.push((r, pc)));
             if chain.len() > LONGEST {
                 return out;
             }

@@ -9,7 +9,7 @@
 //! true of one layout only.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::operands::{op_uses, uses};
+use crate::kernel::operands::uses;
 use crate::kernel::{
     AsyncOp, BulkOp, ClusterOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
 };
@@ -89,7 +89,7 @@ impl Machine<'_> {
     /// Lanes of `exec` in which some register that an operation reads carries a base.
     fn carrying(&self, w: usize, exec: u32, op: &Op) -> u32 {
         let mut mask = 0;
-        op_uses(op, &mut |r| mask |= self.warps[w].carried(r));
+        op.uses(&mut |r| mask |= self.warps[w].carried(r));
         mask & exec
     }
 
@@ -136,7 +136,7 @@ impl Machine<'_> {
     fn alike(&self, w: usize, lane: usize, among: u32, op: &Op) -> u32 {
         let warp = &self.warps[w];
         let mut same = among;
-        op_uses(op, &mut |r| same &= warp.same_prov(r, lane, same));
+        op.uses(&mut |r| same &= warp.same_prov(r, lane, same));
         same
     }
 
@@ -384,7 +384,7 @@ fn number_uses(op: &Op, f: &mut impl FnMut(RegId)) {
             ignore.iter().for_each(|g| f(g.reg));
         }
         Op::Async(op) => async_numbers(op, f),
-        op => op_uses(op, f),
+        op => op.uses(f),
     }
 }
 

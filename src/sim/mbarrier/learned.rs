@@ -10,9 +10,15 @@
 //! How: each phase that ends keeps what the issuers knew, and each collective is noted. The question
 //! follows them, only where the clocks do not answer it.
 //!
+//! Lanes of a warp that arrive by one instruction, each at the mbarrier of another CTA, as the warps of a pipeline do
+//! that is fed by multicast copies, are not ordered by PTX. Where one of these arrivals is known to have come, a phase
+//! takes those of the other lanes as come too, under a listed assumption about the schedule: what these arrivals
+//! release they still release in the phase that they are counted for, so no order of data rests on it.
+//!
 //! Not claimed: chains of several collectives without a release between them.
 
 use super::*;
+use crate::answer::AssumptionKind;
 
 /// Lanes of a warp that met in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +71,21 @@ impl Machine<'_> {
     }
 
     /// An arrival of the phase before that may come after what a lane does now.
-    pub(super) fn too_early(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+    pub(super) fn too_early(&mut self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
         let me = Tid(self.warps[w].first + lane as u32);
         let found = self.apart(w, lane, at)?;
         let b = self.objects.at.get(&at)?.before.as_ref()?;
-        (!self.executed_before(b, me)).then_some(found)
+        if self.executed_before(b, me, false) {
+            return None;
+        }
+        if self.executed_before(b, me, true) {
+            self.found.assumptions.insert(AssumptionKind::Scheduling.says(
+                "lanes of a warp that arrive at several mbarriers by one instruction have all arrived before what \
+                 one of these arrivals lets others do comes to arrive again",
+            ));
+            return None;
+        }
+        Some(found)
     }
 
     /// The same, as far as the clocks know.
@@ -151,8 +167,9 @@ impl Machine<'_> {
         clocks.known_in(&snaps, t, p.at) || self.met_after(t, p, later)
     }
 
-    /// Whether a phase has ended before what a lane does now.
-    pub(super) fn executed_before(&self, b: &Phase, me: Tid) -> bool {
+    /// Whether a phase has ended before what a lane does now; `together`: lanes that arrive by one instruction
+    /// have all arrived once one of them is known to have.
+    pub(super) fn executed_before(&self, b: &Phase, me: Tid, together: bool) -> bool {
         let clocks = &self.order.clocks;
         let snaps = self.learned(|u, at| u == me || clocks.ordered(u.into(), at, me));
         let known =
@@ -166,7 +183,10 @@ impl Machine<'_> {
                 lanes(p.mask).all(|l| {
                     let t = Tid(p.base + l as u32);
                     let met = |u: Tid, at: Tick, _: usize| u == me || known(u, at);
-                    known(t, p.at) || self.met_after(t, p, met)
+                    let mut beside = lanes(p.with & !p.mask);
+                    known(t, p.at)
+                        || self.met_after(t, p, met)
+                        || together && beside.any(|l| known(Tid(p.base + l as u32), p.began))
                 })
             })
     }

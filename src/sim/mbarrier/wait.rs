@@ -22,8 +22,8 @@ impl Machine<'_> {
         };
         self.set(w, *dst, lane, Val::Conc(1));
         self.warps[w].pc[lane] = pc.0 + 1;
+        let party = self.party(w, lane, pc, self.order.clocks.stamp(w as u32));
         let clocks = &mut self.order.clocks;
-        let (step, when) = (self.objects.met.step(), self.stats.warp_instructions);
         let Some(b) = self.objects.at.get_mut(&at).and_then(|o| o.before.as_mut()) else {
             return;
         };
@@ -36,20 +36,8 @@ impl Machine<'_> {
         } else {
             b.relaxed = true;
         }
-        let (base, stamp) = (self.warps[w].first, clocks.stamp(w as u32));
-        match b.waits.last_mut() {
-            Some(p) if (p.base, p.at, p.pc, p.step) == (base, stamp, pc, step) => {
-                p.mask |= 1 << lane;
-            }
-            _ => b.waits.push(Party {
-                base,
-                mask: 1 << lane,
-                at: stamp,
-                pc,
-                step,
-                when,
-            }),
-        }
+        let at = clocks.stamp(w as u32);
+        Party { at, ..party }.join(&mut b.waits);
     }
 
     /// `mbarrier.test_wait` and `mbarrier.try_wait`.

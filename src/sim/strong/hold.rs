@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::kernel::awaits::{Await, Awaits, awaits, is_pure};
-use crate::kernel::operands::{defs, uses};
+use crate::kernel::operands::uses;
 use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
 
 use super::super::address::provenance::Prov;
@@ -320,7 +320,7 @@ impl Machine<'_> {
         };
         let (from, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
-        defs(&self.inst(pc).op, |r| save(self, r));
+        self.inst(pc).op.defs(&mut |r| save(self, r));
         self.set_result((w, lane), pc, v);
         let mut at = Pc(pc.0 + 1);
         let mut ended = None;
@@ -334,7 +334,7 @@ impl Machine<'_> {
                 ended = Some(at).filter(|_| known);
                 break;
             }
-            defs(&inst.op, |r| save(self, r));
+            inst.op.defs(&mut |r| save(self, r));
             at = match self.step(w, 1 << lane, at) {
                 Ok(Flow::Next) => Pc(at.0 + 1),
                 Ok(Flow::Jump(to)) => to,
@@ -373,7 +373,7 @@ impl Machine<'_> {
         let wait = awaits.by_access.get(&pc)?;
         let mut written: FxHashSet<RegId> = FxHashSet::default();
         for at in wait.body.iter().chain([&pc.0]) {
-            defs(&self.inst(Pc(*at)).op, |r| {
+            self.inst(Pc(*at)).op.defs(&mut |r| {
                 written.insert(r);
             });
         }

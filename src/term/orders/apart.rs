@@ -122,6 +122,10 @@ impl Apart {
                 array: ArrayId::CONSTANTS,
                 ..
             } => Known::between((1.4, false), (1.5, false)),
+            Term::Elem { .. } if store.numbers(t).is_some() => {
+                let (lo, hi) = store.numbers(t).map_or((-INF, INF), |n| n.ends());
+                Known::between((lo, true), (hi, true))
+            }
             Term::Elem { .. } | Term::OfInt { signed: true, .. } => {
                 Known::between((-INF, false), (INF, false))
             }

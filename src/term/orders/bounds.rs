@@ -153,6 +153,7 @@ impl TermStore {
                 array: ArrayId::CONSTANTS,
                 ..
             } => (1.4, 1.5),
+            Term::Elem { .. } => self.element_ends(t).unwrap_or(ANY),
             Term::OfInt { signed: false, .. } => (0.0, f64::INFINITY),
             Term::Add(a, b) => add(of(a), of(b)),
             Term::Sum(list) => {

@@ -2,14 +2,15 @@
 
 Inputs are the task's, by position. Parameters are the reference's where the candidate made the same values under the same seed,
 by name first; then they are arrays of any values, alike on both sides. A parameter that is another than each of the reference's has
-the values that the seed gave, and so have the reference's that are left: a difference is then a real one, and a proof speaks of one
-seed only, so that it counts as none.
+the values that it was made with, and so have the reference's that are left: a difference is then a real one. Where they were drawn,
+a proof speaks of one seed only, so that it counts as none; ones and zeros are what they are under every seed.
 
 What every drawing of the inputs has in common is a fact about them: a triangle of zeros, values that are always the same.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any
 
 from ..arg import Array, View
 from ..kernels import Kernel
-from . import sequence
+from . import sequence, steps
 from .sequence import Unclear
 
 Json = dict[str, Any]
@@ -165,14 +166,17 @@ def _parameters(out: Bound, recorded: Json, reference: Json) -> None:
         same = left.get(p["name"])
         if same is not None and same["digest"] == p["digest"]:
             _alike(out, p, str(left.pop(p["name"])["name"]))
-        else:
+        elif math.prod(p["tensor"]["shape"]):
             others.append(p)
+    own = False
     for p in others:
         alike = next((n for n, q in left.items() if q["digest"] == p["digest"]), None)
         if alike is not None:
             _alike(out, p, str(left.pop(alike)["name"]))
         else:
-            out.seeded = True
+            own = True
+            # Ones and zeros are what they are under every seed.
+            out.seeded = out.seeded or p.get("made") != "known"
             storage = mine[int(p["tensor"]["storage"])]
             array = _array(p["tensor"], "in", f"own_{p['name']}")
             out.inputs[int(p["tensor"]["storage"])] = replace(
@@ -183,7 +187,7 @@ def _parameters(out: Bound, recorded: Json, reference: Json) -> None:
         if name not in used:
             continue
         array = _array(p["tensor"], "in", name)
-        if out.seeded:
+        if own:
             array = replace(
                 array, contents=sequence.known_contents(theirs[int(p["tensor"]["storage"])], array.type, array.elements)
             )
@@ -199,4 +203,12 @@ def named(array: Array) -> Kernel:
 def _alike(out: Bound, p: Json, name: str) -> None:
     number = int(p["tensor"]["storage"])
     if number not in out.inputs:
-        out.inputs[number] = _array(p["tensor"], "in", name)
+        array = _array(p["tensor"], "in", name)
+        out.inputs[number] = _kept(out, array) if p.get("buffer") and array.elements else array
+
+
+def _kept(out: Bound, array: Array) -> Array:
+    """A buffer that a model may move from call to call, as running means are: its own memory, with the reference's contents."""
+    own = replace(array, role="scratch", name=f"{array.name}_own")
+    out.before.append(steps.copy(own, 0, array, 0, array.elements * sequence.width(array.type)))
+    return own

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -37,7 +38,7 @@ _DEVICE_FLAG = re.compile(
     r"|--?expt-(relaxed-constexpr|extended-lambda)|--extended-lambda|-?-maxrregcount=?\d*|--?extra-device-vectorization|-default-stream=\w+"
 )
 _SILENT_FLAG = re.compile(
-    r"-lineinfo|--generate-line-info|-g|-G|-w|-W.*|--?ptxas-options=?.*|-Xptxas=?.*|-Xcompiler=?.*|--compiler-options=?.*|-res-usage|--resource-usage|-l.*|-L.*|-I.*"
+    r"-restrict|--restrict|-lineinfo|--generate-line-info|-g|-G|-w|-W.*|--?ptxas-options=?.*|-Xptxas=?.*|-Xcompiler=?.*|--compiler-options=?.*|-res-usage|--resource-usage|-l.*|-L.*|-I.*"
     r"|--?threads=?\d*|-t=?\d*|-m64|-diag-suppress=?.*|-Xcudafe=?.*|-f[a-z-]+|-march=\S+|-mtune=\S+|-dc|--?verbose|-v|-ccbin.*|--keep|--?(suppress|disable).*|-ldflags.*|-rdc=\w+|-O|\d+"
 )
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?(.*?)\{", re.S)
@@ -147,15 +148,21 @@ def _toolkit() -> tuple[str, str]:
     return compiler, str(Path(compiler).parent.parent)
 
 
+def _torch_version() -> str:
+    """The version of torch, which is not imported for it."""
+    found = importlib.util.find_spec("torch")
+    text = (Path(found.origin).parent / "version.py").read_text() if found is not None and found.origin else ""
+    named = re.search(r"__version__ = '([^']+)'", text)
+    if named is None:
+        raise InputError("host code needs torch in this environment: its operators are what the stand-in offers")
+    return named[1]
+
+
 @functools.cache
 def _stand_in(unconfined: bool) -> Path:
     """The generated headers and the objects that every extension links; made once for each version of torch and of this package."""
     texts = [p.read_bytes() for p in (*sorted(_INCLUDE.rglob("*.*")), _HERE / "standin.py")]
-    version = subprocess.run(
-        [sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    if not version:
-        raise InputError("host code needs torch in this environment: its operators are what the stand-in offers")
+    version = _torch_version()
     compiler, root = _toolkit()
     key = hashlib.sha256(b"\0".join([version.encode(), compiler.encode(), sys.version.encode(), *texts])).hexdigest()[:24]
     folder = cache() / f"standin-{key}"

@@ -181,11 +181,14 @@ def _digest(t: torch.Tensor) -> str:
     return f"{head} {hashlib.sha256(data).hexdigest()}"
 
 
-def _mark(t: torch.Tensor, what: str, name: str) -> None:
+def _mark(t: torch.Tensor, what: str, name: str) -> str:
+    """Makes a tensor an input or a parameter; how it was made before."""
     s = bridge.place(t)
+    made = s.state
     # How it was made is the past: what it holds now is what it starts with.
     s.host, s.state, s.used = False, what, False
     s.name = s.name or name
+    return made
 
 
 def _known(task: dict[str, Any], drawn: list[Any]) -> list[Json]:
@@ -264,9 +267,12 @@ def _model(job: Json, channel: Channel) -> Json:
             given.append(value if isinstance(value, (int, float, bool, str, type(None))) else {"other": str(value)})
     parameters = []
     if isinstance(model, torch.nn.Module):
+        buffers = {name for name, _ in model.named_buffers()}
         for name, t in [*model.named_parameters(), *model.named_buffers()]:
-            _mark(t, "parameter", name)
-            parameters.append({"name": name, "digest": _digest(t), "tensor": bridge.view(t)})
+            made = _mark(t, "parameter", name)
+            parameters.append(
+                {"name": name, "made": made, "buffer": name in buffers, "digest": _digest(t), "tensor": bridge.view(t)}
+            )
     bridge.state.events.clear()
     bridge.state.operations.clear()
     first: Json = {}
@@ -298,9 +304,11 @@ def _operation(event: Json, f: Any, args: Any, named: Any) -> Json:
 
     class Operation(torch.nn.Module):  # type: ignore[misc]
         def forward(self, *tensors: torch.Tensor) -> Any:
-            queue = list(tensors)
+            # What an operation writes in place is a value of its own here: the write becomes what is returned.
+            queue = [tensors[0].clone(), *tensors[1:]] if writes else list(tensors)
+            target = queue[0] if writes else None
             out = f(*replaced(args, queue), **replaced(named, queue))
-            return tensors[0] if writes else out
+            return target if writes else out
 
     outputs = [v["tensor"] for v in _views(event["out"])]
     if writes and (len(outputs) != 1 or outputs[0]["storage"] != views[0]["storage"]):

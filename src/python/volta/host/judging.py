@@ -25,12 +25,10 @@ from .. import api
 from ..errors import InputError
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
-from . import bindings, calls, sequence, shrink, worker
+from . import bindings, calls, corners, coverage, sequence, shrink, worker
 
 Json = dict[str, Any]
 Grade = Literal["whole", "main", "epilogue"]
-#: A file, a line, and which way was not seen there.
-Place = tuple[str, int, str]
 
 _MAIN = (
     "aten.mm.",
@@ -51,17 +49,20 @@ class Judgement(Result):
 
     `fallback` says what was left to torch: everything (`whole`), a product or convolution (`main`), something between or after
     the launches (`epilogue`, judged as the rest), or nothing (None). `seconds` are those of the stages, `recorded` is the number of
-    launches at the declared shapes.
+    launches at the declared shapes, `any` the verdict of `race --any` on its kernels where it was asked for. `open` says what the
+    smaller sizes leave open at the declared ones: where something is, the category of a proof is `thin-coverage`.
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
     recorded: int = 0
+    any: str | None = None
+    open: tuple[str, ...] = ()
 
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
         if self.category == "thin-coverage":
-            return "Proved, at sizes where a loop ran at most once or a guard went one way."
+            return f"Proved, at sizes that leave open what the declared ones do: {'; '.join(self.open[:3])}."
         return super().hint
 
 
@@ -88,6 +89,8 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
     launches: int = 0
     fallback: Grade | None = None
+    any_launch: bool = False
+    any_verdict: str | None = None
 
     def judgement(self, result: Result, category: Category) -> Judgement:
         """A result with what this judgement knows."""
@@ -100,6 +103,7 @@ class _Run:
             self.fallback,
             seconds=self.seconds,
             recorded=self.launches,
+            any=self.any_verdict,
         )
 
     def record(self, what: str, task: str, model: str, *, real: bool, formula: bool = False) -> tuple[Json, worker.Talk]:
@@ -119,14 +123,16 @@ def judge(
     *,
     sizes: Literal["shrunk"] | Sequence[str] = "shrunk",
     timeout: float = 60,
+    any_launch: bool = False,
     allow_unconfined: bool = False,
 ) -> Judgement:
     """Whether a candidate computes what its task's `Model` computes; files or texts in KernelBench's form.
 
     `sizes` are `"shrunk"`, or texts of the task at the sizes to prove. `timeout` bounds each recording and each proof, in seconds.
-    Where the kernel cannot confine foreign code the verdict is `unknown`, unless `allow_unconfined` says to run it all the same.
+    `any_launch` asks `race --any` too, for each kernel, which changes no verdict. Where the kernel cannot confine foreign code the
+    verdict is `unknown`, unless `allow_unconfined` says to run it all the same.
     """
-    run = _Run(_text(task), _text(candidate), timeout, allow_unconfined)
+    run = _Run(_text(task), _text(candidate), timeout, allow_unconfined, any_launch=any_launch)
     try:
         return _judged(run, sizes)
     except worker.Unconfined as e:
@@ -159,7 +165,7 @@ def _made(run: _Run, e: _Ends) -> Judgement:
 
 
 def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
-    declared, _ = run.record("record", run.task, "ModelNew", real=False)
+    declared, talk = run.record("record", run.task, "ModelNew", real=False)
     _stopped(declared, "at the declared shapes")
     _outputs_alike(run, declared, run.task)
     run.launches = sum(1 for e in declared["events"] if e["event"] == "launch")
@@ -172,20 +178,24 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
                 kind="launch",
             )
     _graded(run, declared)
+    seen = coverage.Seen(declared, declared["events"], talk.built)
     # What fails at sizes that divide otherwise than the declared ones says nothing of those.
-    plans = {shrink.shrink(run.task, p): p.awkward for p in shrink.PLANS} if sizes == "shrunk" else dict.fromkeys(sizes, False)
+    given = [(shrink.shrink(run.task, p), p.awkward) for p in shrink.PLANS] if sizes == "shrunk" else [(t, False) for t in sizes]
+    plans = list(dict(given).items())
+    covered = coverage.Coverage(seen, least=min(2, len(plans)), one_way=_in_bounds(run, seen))
     best: Judgement | None = None
-    uncovered: dict[Place, bool] | None = None
-    proofs = 0
+    left: list[str] = []
+    proved: list[str] = []
     too_small = ""
-    for text, awkward in plans.items():
+    while plans:
+        text, awkward = plans.pop(0)
         try:
-            found, thin = _proved(run, text, declared)
+            found = _proved(run, text, covered)
         except _TooSmall as e:
             too_small = str(e)
             continue
         except (_Ends, sequence.Unclear, sequence.Wrong):
-            if not awkward:
+            if not awkward and best is None:
                 raise
             continue
         if found.category != "proved":
@@ -193,14 +203,28 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
                 return found
             continue
         _honest(run.candidate)
-        uncovered = thin if uncovered is None else {p: hard or thin[p] for p, hard in uncovered.items() if p in thin}
         best = found if best is None else best
-        proofs += 1
-        if not uncovered or (proofs > 1 and not any(uncovered.values())):
+        left = covered.gaps()
+        if not left:
             return replace(found, seconds=run.seconds)
+        proved.append(text)
+        if len(proved) == 2 and sizes == "shrunk":
+            plans = [(t, False) for t in covered.larger(run.task, proved)] + plans
     if best is None:
         raise _Ends("unknown", f"the task runs at none of the smaller sizes: {too_small}", "nothing-to-compare")
-    return replace(best, category_="thin-coverage")
+    return replace(best, category_="thin-coverage", open=tuple(left))
+
+
+def _in_bounds(run: _Run, declared: coverage.Seen) -> frozenset[coverage.Place]:
+    """The first and last CTAs of the declared launches stay in their arrays; the places at which all of them go one way."""
+    started = time.monotonic()
+    found = corners.corners(declared, run.timeout)
+    if run.any_launch:
+        run.any_verdict = corners.every_launch(declared, run.timeout)
+    run.seconds["declared"] = time.monotonic() - started
+    if found.error is not None:
+        raise _Ends("memory", found.error, "out-of-bounds", "defective")
+    return found.one_way
 
 
 #: Words by which a candidate could reach the recorder that runs in its process.
@@ -286,39 +310,8 @@ def _graded(run: _Run, recorded: Json) -> None:
         run.fallback = "epilogue"
 
 
-def _kernels(recorded: Json) -> set[tuple[str, tuple[int, ...]]]:
-    return {(e["kernel"], tuple(e["block"])) for e in recorded["events"] if e["event"] == "launch"}
-
-
-def _thin(result: Result, launches: Sequence[Kernel], alike: bool) -> dict[Place, bool]:
-    """The places that these sizes leave uncovered, and whether larger sizes could be another matter.
-
-    They could at a loop that ran at most once, and at a comparison with a number above what these sizes reach. Any other comparison
-    that goes one way at sizes that divide as the declared ones and at awkward ones goes that way because the sizes are large, as
-    the declared ones are. Where other kernels run than at the declared sizes, nothing is covered.
-    """
-    places: dict[Place, bool] = {} if alike else {("", 0, ""): True}
-    reach = 2 * max((v for k in launches for v in k.args.values() if isinstance(v, int)), default=0) + 1
-    for w in result.report.get("warnings", []):
-        # What the host does between launches is judged at these sizes by kernels of our own.
-        sites = [s for s in w["sites"] if str(s["file"]).startswith("volta_")] if w["kind"] == "thin-coverage" else []
-        message = str(w["message"])
-        beyond = any(int(n) > reach for n in re.findall(r"(?<![\w$])\d+", message.partition("try ")[2]))
-        for s in sites:
-            limits = [int(n) for n in re.findall(r"(?<![\w%$])\d+", str(s["text"]).partition(" ")[2])]
-            hard = "comparison" not in message or beyond or any(n > reach for n in limits)
-            places[(str(s["file"]), int(s["line"]), _way(message))] = hard
-    return places
-
-
-def _way(message: str) -> str:
-    """What was never seen: sizes of which one shows each way cover both."""
-    found = re.search(r"never (true|false)", message)
-    return found[1] if found else "again"
-
-
-def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place, bool]]:
-    """The proof at one choice of sizes, and what it left uncovered."""
+def _proved(run: _Run, task: str, covered: coverage.Coverage) -> Judgement:
+    """The proof at one choice of sizes; what it shows of the declared ones is added to what is covered."""
     recorded, talk = run.record("record", task, "ModelNew", real=True)
     if recorded.get("stopped") == "raised":
         raise _Ends("unknown", f"at the shrunk shapes the host code raised {recorded['message']}, at the declared ones it did not")
@@ -326,6 +319,7 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place
     reference = _outputs_alike(run, recorded, task)
     made = reference["formula"]
     bound = bindings.bind(recorded, reference)
+    second = recorded["events"][int((recorded.get("first") or {"events": 0})["events"]) :]
     recorded["events"] = calls.to_judge(recorded, talk.built)
     built = sequence.Builder(recorded, talk.built, bound.inputs, bound.outputs).build()
     if not built.launches:
@@ -351,7 +345,22 @@ def _proved(run: _Run, task: str, declared: Json) -> tuple[Judgement, dict[Place
             "what was made at random is another than the reference's, and was judged for one seed only",
             "nondeterministic-value",
         )
-    return run.judgement(result, result.category), _thin(result, launches, _kernels(recorded) == _kernels(declared))
+    if result.ok:
+        covered.add(coverage.Seen(recorded, second, talk.built), result, launches)
+        _walked(run, bound, launches, covered)
+    return run.judgement(result, result.category)
+
+
+def _walked(run: _Run, bound: bindings.Bound, launches: Sequence[Kernel], covered: coverage.Coverage) -> None:
+    """Kernels that walk over the grid are proved with smaller grids too, so that each walk takes steps."""
+    smaller = None if covered.strided else coverage.with_smaller_grids(launches)
+    if smaller is None:
+        return
+    started = time.monotonic()
+    result = api.check(Formula(bound.formula), smaller, timeout=run.timeout, assume=bound.facts)
+    run.seconds["proof"] += time.monotonic() - started
+    if result.ok:
+        covered.add_strided(result, smaller)
 
 
 __all__ = ["Judgement", "judge"]

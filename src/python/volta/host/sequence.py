@@ -99,11 +99,15 @@ class Builder:
     def build(self) -> Sequence_:
         """The whole sequence."""
         for event in self.events:
-            handler = getattr(self, f"_on_{str(event.get('event')).replace('-', '_')}", None)
-            if handler is None:
-                raise Malformed(f"an event {event.get('event')!r}")
-            handler(event)
+            self.one(event)
         return self.out
+
+    def one(self, event: Json) -> None:
+        """One event."""
+        handler = getattr(self, f"_on_{str(event.get('event')).replace('-', '_')}", None)
+        if handler is None:
+            raise Malformed(f"an event {event.get('event')!r}")
+        handler(event)
 
     def array(self, number: int, kind: str | None = None) -> Array:
         """The buffer of a storage."""
@@ -121,7 +125,7 @@ class Builder:
             return self.inputs[number]
         element = kind if storage["type"] == "u8" and kind else str(storage["type"])
         size = int(storage["size"])
-        count = size // _width(element)
+        count = size // width(element)
         output = self.outputs.get(number)
         origin = storage.get("origin") or storage["state"]
         if origin in ("input", "parameter"):
@@ -307,7 +311,7 @@ def known_contents(storage: Json, element: str, count: int) -> str:
     return f"[{','.join(_number(v) for v in values[:count].tolist())}]"
 
 
-def _width(kind: str) -> int:
+def width(kind: str) -> int:
     return {"8": 1, "16": 2, "32": 4, "64": 8}.get(kind.lstrip("usfbi"), 1)
 
 

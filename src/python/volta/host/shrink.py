@@ -15,7 +15,7 @@ import ast
 import contextlib
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 _WINDOW = re.compile(r"kernel|stride|padding|dilation|pool|alpha|margin|eps|^p$|^k$|^dim$|axis|groups|num_layers", re.I)
@@ -45,6 +45,8 @@ PLANS = (
     Bounds(2, 8, (2048, 64, 32, 16)),
     Bounds(3, 6, (4099, 71, 37, 19), awkward=True),
 )
+#: Small sizes around one that is large.
+NARROW = Bounds(2, 4, (64, 8, 8, 4))
 
 
 def lowered(value: int, most: int, awkward: bool = False) -> int:
@@ -164,17 +166,26 @@ def _flat(arguments: list[ast.expr], values: dict[str, ast.expr]) -> list[ast.ex
     return out
 
 
-def shrink(task: str, bounds: Bounds) -> str:
-    """A task's text with smaller sizes."""
+def sizes(task: str) -> dict[str, int]:
+    """The integers that a task's text assigns to names."""
+    out = {}
+    for name, statement in _assigned(ast.parse(task)):
+        with contextlib.suppress(ValueError):
+            out[name] = _product(statement.value)
+    return out
+
+
+def shrink(task: str, bounds: Bounds, exact: Mapping[str, int] | None = None) -> str:
+    """A task's text with smaller sizes, some of them given by name."""
     tree = ast.parse(task)
     assigned = _assigned(tree)
     count, channels = _ranks(tree, {n: s.value for n, s in assigned})
-    sizes = _Sizes(bounds, bounds.other(count, channels), channels)
+    smaller = _Sizes(bounds, bounds.other(count, channels), channels)
     for name, statement in assigned:
-        sizes.name = name
-        statement.value = sizes.visit(statement.value)
+        smaller.name = name
+        statement.value = ast.Constant(exact[name]) if exact and name in exact else smaller.visit(statement.value)
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and function.name in ("get_inputs", "get_init_inputs"):
-            sizes.name = ""
-            sizes.visit(function)
+            smaller.name = ""
+            smaller.visit(function)
     return ast.unparse(ast.fix_missing_locations(tree))

@@ -30,7 +30,8 @@ from . import compiler, confine
 Json = dict[str, Any]
 #: Bytes of messages that a job may send.
 _TALK = 256 << 20
-_STARTED = 120.0
+#: Seconds that importing torch may take.
+_STARTED = 300.0
 
 
 class Unconfined(Error):
@@ -74,7 +75,10 @@ class Zygote:
         theirs.close()
         self.wire = ours
         self.wire.settimeout(_STARTED)
-        if self._line() != b"ready\n":
+        ready = False
+        with contextlib.suppress(TimeoutError):
+            ready = self._line() == b"ready\n"
+        if not ready:
             self.close()
             raise Error("the process that records could not be started: is torch installed in this environment?")
 

@@ -155,6 +155,8 @@ class Readings:
             if isinstance(bits, Fraction) and (best is None or abs(bits - q) < best[0]):
                 best = (abs(bits - q), key)
         if best is None or best[0] > abs(q) * Fraction(1, 1 << FORMATS[fmt][1]):
+            if len(re.sub(r"e.*|\.|^0\.0*", "", text)) > 15:
+                raise Cannot(f"a constant is read as {text}, of which the last digits are not written")
             return mpmath.mpf(q.numerator) / q.denominator
         if best[1] in self.given and best[1] not in self.reciprocal and "log2" in self.given[best[1]] + "log2":
             return self._value(self.given[best[1]], fmt) if self.given[best[1]] != text else mpmath.mpf(q.numerator) / q.denominator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -12,29 +13,85 @@ from . import ptx
 from .certificate import Readings, ranges
 from .machine import Launch
 from .memory import Memory, Outside, Space
-from .values import WIDTHS, Beyond, Cannot, Field, Half, Known, Pieces, Reals, Refuted, exact, extract, join, parts_of, rational
+from .values import (
+    FORMATS,
+    WIDTHS,
+    Beyond,
+    Cannot,
+    Field,
+    Half,
+    Known,
+    Pieces,
+    Reals,
+    Refuted,
+    exact,
+    extract,
+    join,
+    parts_of,
+    rational,
+)
 
 INTEGERS = {f"{s}{w}": w for s in "us" for w in (8, 16, 32, 64)}
+
+
+def _near(q: Fraction, rng: random.Random) -> Fraction:
+    return q + max(abs(q), Fraction(1, 16)) * 3 * rational(rng)
+
+
+def _large(sign: int) -> Callable[[Fraction, random.Random], Fraction]:
+    """Beyond 2^18, so that a bound which stands for an infinity (-65504, -1e4) shows what it is."""
+    return lambda q, rng: sign * (3 + rational(rng)) * 2**18
+
+
+def _of_all_sizes(q: Fraction, rng: random.Random) -> Fraction:
+    return 2 * rational(rng) * Fraction(2) ** rng.randrange(-24, 25)
+
+
+Elsewhere = tuple[Callable[[Fraction, random.Random], Fraction], bool]
+"""How a number of a sample is changed, and whether integers are others too."""
+
+ELSEWHERE: list[Elsewhere] = [
+    (_near, False),
+    (lambda q, rng: Fraction(rng.randrange(-1, 3)), False),
+    (_large(-1), False),
+    (_large(1), False),
+    (_of_all_sizes, False),
+    *[(_near, True)] * 4,
+]
+"""Inputs that are in no sample: near one, many numbers equal, all of them large, of all sizes, and with other integers."""
+
+POLES = "where the reference divides by 0 it is an infinity"
+"""How the one assumption begins that excuses an element which is no number where the reference is infinite."""
 
 
 class Inputs:
     """What arrays hold before a launch: the same numbers for both kernels."""
 
     def __init__(
-        self, certificate: dict[str, Any], domain: Any, rng: random.Random, sample: dict[str, Any] | None, step: Fraction
+        self,
+        certificate: dict[str, Any],
+        domain: Any,
+        rng: random.Random,
+        sample: dict[str, Any],
+        step: Fraction,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.arrays, self.domain, self.rng, self.step = certificate["arrays"], domain, rng, step
         self.known: dict[tuple[int, int], tuple[int, Any]] = {}
-        self.ties = self.other_integers = False
+        self.changed = elsewhere[0] if elsewhere else None
+        self.other_integers = elsewhere is not None and elsewhere[1]
+        self.may_wrap = all(a["kind"] != "no-wrap" for a in certificate["assumptions"])
         self.given: dict[tuple[int, int], tuple[str, int]] = {}
         self.types = [a["type"] for a in self.arrays]
-        for values in sample["inputs"] if sample else []:
+        for values in sample["inputs"]:
             at, array = values["at"], values["array"]
             size = _size(values["type"])
             for bits in values["bits"].split():
                 self.given[array, at] = (values["type"], int(bits, 16))
                 at += size
         self.facts = {f["array"]: f for f in certificate["facts"]}
+        ends = {f["array"]: (Fraction(f["least"]), Fraction(f["greatest"])) for f in certificate.get("floats", [])}
+        self.ends: dict[int, tuple[Fraction, Fraction]] = ends
 
     def read(self, array: int, off: int, n: int, type: str) -> Any:
         entry = self.arrays[array]
@@ -76,7 +133,8 @@ class Inputs:
         if kind not in WIDTHS:
             width = 8 * _size(kind)
             if self.other_integers and array not in self.facts:
-                bits = self.rng.choice((self.rng.getrandbits(width), self.rng.randrange(8), -1, 1 << (width - 1)))
+                wide = (self.rng.getrandbits(width), 1 << (width - 1)) if self.may_wrap else ()
+                bits = self.rng.choice((*wide, self.rng.randrange(8), -1))
             if bits is None and array in self.facts:
                 f = self.facts[array]
                 if f["distinct"] or f["sorted"] or f["pow2"]:
@@ -90,13 +148,25 @@ class Inputs:
             v = self.domain.number(self.rng.randrange(self.domain.p))
             v.up = 1
         else:
-            q = exact(bits, kind) if bits is not None else 2 * rational(self.rng)
-            if self.ties:
-                q = Fraction(self.rng.randrange(-1, 3))
-            elif isinstance(q, Fraction):
-                q += max(abs(q), Fraction(1, 16)) * self.step * rational(self.rng)
-            v = number(q)
+            v = number(self.rational(array, kind, bits))
         return Half(v, kind) if WIDTHS[kind] == 16 else v
+
+    def rational(self, array: int, kind: str, bits: int | None) -> Fraction | str:
+        """A number of a sample or a random one, moved by the step or changed, and one that the type and the facts allow."""
+        q = exact(bits, kind) if bits is not None else 2 * rational(self.rng)
+        if not isinstance(q, Fraction):
+            return q
+        if self.changed is None:
+            q += max(abs(q), Fraction(1, 16)) * self.step * rational(self.rng)
+        else:
+            q = self.changed(q, self.rng)
+        low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
+        # What lies outside comes back into the range, to a place of its own.
+        return q if low <= q <= high else low + (high - low) * abs(rational(self.rng))
+
+
+LARGEST = {kind: Fraction(2) ** (1 << (FORMATS[kind][0] - 1)) * (1 - Fraction(1, 2 << FORMATS[kind][1])) for kind in FORMATS}
+"""The largest finite number of each format with infinities."""
 
 
 def _size(kind: str) -> int:
@@ -137,6 +207,10 @@ class Checker:
         self.result = Result()
         self.seen: list[dict[int, int]] = [{}, {}]
         self.written: dict[int, set[tuple[tuple[int, int], ...]]] = {}
+        self.has_poles = any(a["message"].startswith(POLES) for a in certificate["assumptions"])
+        self.has_library = any(a["kind"] == "library-function" for a in certificate["assumptions"])
+        self.compared: dict[tuple[int, int], bool] = {}
+        self.is_defined = True
 
     def run(self, domain: Any, inputs: Inputs, as_read: bool) -> Run:
         memories, tests, outcomes, excused, steps = [], [], [], set(), 0
@@ -246,7 +320,10 @@ class Checker:
                     n = min(n, end - at)
                     x, y = a.read(at, n, kind or "b32"), b.read(at, n, kind or "b32")
                     count += 1
-                    if not self.same(domain, x, y, n, kind):
+                    self.is_defined = True
+                    is_same = self.same(domain, x, y, n, kind)
+                    self.compared[array, at] = self.compared.get((array, at), False) or self.is_defined
+                    if not is_same:
                         name = f"byte {at} of {a.name}" if not kind else f"element {at // n} of {a.name}"
                         out[array, at] = (
                             f"{name} is {show(domain, x)} in the reference and {show(domain, y)} in the optimized kernel"
@@ -282,9 +359,13 @@ class Checker:
         if isinstance(domain, Reals):
             first, second = numbers
             # The reference is not defined there, or at a pole of it the other one is no number.
-            if first != first or (first - first != 0 and second != second):
+            if first != first or (self.has_poles and first - first != 0 and second != second):
+                self.is_defined = False
                 return True
-        return bool(domain.equal(*numbers))
+        is_same = bool(domain.equal(*numbers))
+        if not is_same and self.has_library and abs(numbers[0] - numbers[1]) * 10**4 < max(1, abs(numbers[0])):
+            raise Cannot("the code of a library function, which is taken for the function of the reals, is not that near")
+        return is_same
 
     def listed(self, run: Run) -> None:
         """Every byte that is written is listed, and every listed byte is written."""
@@ -325,6 +406,10 @@ class Checker:
         if failing:
             first = min(failing)
             raise Refuted(failing[first] + (f" ({len(failing)} elements differ)" if len(failing) > 1 else ""))
+        open = [at for at, is_defined in sorted(self.compared.items()) if not is_defined]
+        if open:
+            name = self.certificate["arrays"][open[0][0]]["name"]
+            raise Cannot(f"the reference leaves byte {open[0][1]} of {name} undefined on every input that was tried")
         return self.result
 
     def sweep(self, as_read: bool) -> dict[tuple[int, int], str]:
@@ -354,17 +439,13 @@ class Checker:
                 self.result.borders += 1
         if self.result.runs == 0:
             raise Cannot(f"no sample can be replayed: {beyond}")
-        # Elsewhere: other numbers, numbers of which many are equal, and other integers.
-        for k in range(6):
+        for k, elsewhere in enumerate(ELSEWHERE):
             rng = random.Random(f"{self.seed} elsewhere {k}")
-            inputs = Inputs(self.certificate, self.reals, rng, samples[rng.randrange(len(samples))], Fraction(3))
-            inputs.ties, inputs.other_integers = k == 1, k > 1
-            if (
-                k > 1
-                and not any(t in INTEGERS for t in inputs.types)
-                and not any(kind in INTEGERS for kind, _ in inputs.given.values())
-            ):
+            sample = samples[rng.randrange(len(samples))]
+            inputs = Inputs(self.certificate, self.reals, rng, sample, Fraction(0), elsewhere)
+            if inputs.other_integers and not any(t in INTEGERS for t in [*inputs.types, *(t for t, _ in inputs.given.values())]):
                 continue
+            self.reals.keeps_digits = elsewhere[0] is not _near
             try:
                 run = self.run(self.reals, inputs, as_read)
             except (Outside, Cannot) as e:
@@ -375,6 +456,8 @@ class Checker:
             except Beyond:
                 self.result.beyond += 1
                 continue
+            finally:
+                self.reals.keeps_digits = False
             failing.update(self.differing(self.reals, run))
             # Where no test decides an output, there is one region.
             if k == 0 and self.certificate["regions"]["tests"] and not self.result.beyond:

@@ -248,8 +248,6 @@ class Compiler(Floats, Integers):
         id, waits = self.s(operands[0]), "arrive" not in ins.opcode
         count = self.s(operands[1]) if len(operands) > 1 else None
         op = next((o for o in ("popc", "and", "or") if o in ins.opcode), "")
-        if count is not None and operands[0].kind == "int":
-            self.launch.counted.add(operands[0].value)
 
         def barrier(r: list[Any]) -> int:
             t: Thread = r[0]

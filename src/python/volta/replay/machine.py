@@ -45,6 +45,7 @@ class Cta:
         self.shared = Memory("shared memory", 0, launch.shared_bytes, None)
         self.agents = 0
         self.barriers: dict[int, list[Arrival]] = {}
+        self.counts: dict[int, int | None] = {}
         threads = launch.block[0] * launch.block[1] * launch.block[2]
         self.threads = [Thread(self, i, launch.registers(self, i)) for i in range(threads)]
         for t in self.threads:
@@ -69,6 +70,7 @@ class Cta:
 
     def arrive(self, id: int, arrival: Arrival, count: int | None) -> None:
         self.barriers.setdefault(id, []).append(arrival)
+        self.counts[id] = count
         t = arrival.thread
         t.time += 1
         t.state = WAIT if arrival.waits else RUN
@@ -90,7 +92,7 @@ class Cta:
     def finish(self, t: Thread) -> None:
         t.state = DONE
         for id, arrived in list(self.barriers.items()):
-            if arrived and id not in self.launch.counted:
+            if arrived and self.counts[id] is None:
                 self.complete(id, None)
 
 
@@ -141,12 +143,12 @@ class Launch:
         excused: dict[str, set[int]] = {}
         for w in side.get("excused", []):
             excused.setdefault(w["kind"], set()).update(w["lines"])
-        self.races = Races(excused)
+        opcodes = [set(i.opcode) for i in module.entry.code]
+        self.races = Races(excused, any(o & ORDERING or (o & {"atom", "red"} and o & {"cas", "exch"}) for o in opcodes))
         self.tests: dict[int, int] = {}
         self.outcomes: list[int] = []
         self.steps = 0
         self.names: dict[str, int] = {}
-        self.counted: set[int] = set()
         self._variables(side, arrays)
         self.slots: dict[Any, int] = {"thread": 0}
         self.template: list[Any] = [None]
@@ -358,6 +360,8 @@ class Launch:
             return self.params, address & 0xFFFFFFFF
         return self.space.find(address)
 
+
+ORDERING = {"fence", "membar", "acquire", "release", "acq_rel", "relaxed", "volatile", "sc"}
 
 SPECIAL = (
     "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%lanemask", "%clock", "%smid", "%gridid",

@@ -93,9 +93,11 @@ class Memory:
 class Races:
     """Who touched which bytes, and which unordered accesses the certificate excuses."""
 
-    def __init__(self, excused: dict[str, set[int]]) -> None:
+    def __init__(self, excused: dict[str, set[int]], orders_by_memory: bool) -> None:
         self.excused = excused
         self.used: set[str] = set()
+        self.orders_by_memory = orders_by_memory
+        """Fences, releases or locks may order what barriers do not: then an unordered pair is no race yet."""
 
     def access(self, memory: Memory, off: int, n: int, who: Stamp, write: bool, value: Any = None) -> None:
         known, me, now, line, atomic = who.known, who.id, who.time, who.line, who.atomic
@@ -122,6 +124,8 @@ class Races:
             if {first, second} & self.excused.get(k, set()):
                 self.used.add(k)
                 return
+        if self.orders_by_memory:
+            raise Cannot("whether a fence or a lock orders two accesses")
         words = "a write" if write else "a read"
         raise Refuted(f"a data race at byte {byte} of {memory.name}: line {first} and {words} in line {second} are not ordered")
 

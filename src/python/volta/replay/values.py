@@ -134,6 +134,9 @@ class Reals:
         self.ln2 = mpmath.ln2()
         self.inf, self.nan = mpmath.mpf("inf"), mpmath.mpf("nan")
         self.near = mpmath.mpf(10) ** (-DIGITS // 2)
+        self.vanishing = mpmath.mpf(10) ** (-20 * DIGITS)
+        self.keeps_digits = False
+        """A sum in which one number vanishes beside the other is `Beyond`: then a test may see what digits do not hold."""
 
     def number(self, q: Fraction | int | str) -> Any:
         if isinstance(q, str):
@@ -142,10 +145,14 @@ class Reals:
         return mpmath.mpf(q.numerator) / q.denominator
 
     def add(self, a: Any, b: Any) -> Any:
+        if self.keeps_digits and a and b and mpmath.isfinite(a) and mpmath.isfinite(b):
+            apart = mpmath.mag(a) - mpmath.mag(b)
+            if abs(apart) > DIGITS:
+                raise Beyond("a number vanishes beside another")
         return a + b
 
     def sub(self, a: Any, b: Any) -> Any:
-        return a - b
+        return self.add(a, -b)
 
     def mul(self, a: Any, b: Any) -> Any:
         return a * b
@@ -173,6 +180,9 @@ class Reals:
         if a == b:
             return 0
         if mpmath.isfinite(a) and mpmath.isfinite(b) and abs(a - b) <= self.near * max(abs(a), abs(b), self.near):
+            # What cancellation leaves of a zero is not that small: a machine has 0 for this number, and the reals do not.
+            if max(abs(a), abs(b)) < self.vanishing:
+                raise Beyond("a test of numbers that every machine rounds to 0")
             return 0
         return -1 if a < b else 1
 

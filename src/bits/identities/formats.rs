@@ -1,0 +1,135 @@
+//! Identities of conversions between formats.
+
+use super::{Becomes, Known, is_plain, negation};
+use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::number;
+use crate::term::word::{Does, Operation};
+use crate::term::{Sort, Term, TermId, embeds};
+
+/// True for a conversion that is exact and does nothing else.
+fn widens(o: &Operation) -> bool {
+    let m = &o.mods;
+    let whole = matches!(m.rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi | Rnd::Rs);
+    let bare = !(m.sat || m.relu || m.oob || whole);
+    // A subnormal f16 is a normal f32.
+    let flushes = m.ftz && (o.src, o.fmt) != (Fmt::F16, Fmt::F32);
+    o.does == Does::Convert && bare && !flushes && o.src != o.fmt && embeds(o.src, o.fmt)
+}
+
+pub(super) fn narrowed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Convert, &[x]) = (o.does, operands) else {
+        return None;
+    };
+    let m = &o.mods;
+    let whole = matches!(m.rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi | Rnd::Rs);
+    let flushes = m.ftz && (o.fmt, o.src) != (Fmt::F16, Fmt::F32);
+    if m.sat || m.relu || m.oob || whole || flushes {
+        return None;
+    }
+    let widening = |i: &Operation| widens(i) && (i.src, i.fmt) == (o.fmt, o.src);
+    if let Some(inner) = k.under(x, widening) {
+        return Some(Becomes::Term(inner));
+    }
+    match (o.fmt, o.src) {
+        (Fmt::Bf16, Fmt::F32) => upper_half(k, x).map(Becomes::Term),
+        _ => None,
+    }
+}
+
+/// The bf16 whose bits stand above sixteen zeros.
+fn upper_half(k: &Known, t: TermId) -> Option<TermId> {
+    match k.store.get(t) {
+        Term::Concat(&[low, high]) if k.is(TermId(low), 0) => {
+            let high = TermId(high);
+            let halves =
+                k.store.sort(high) == Sort::Bits(16) && k.store.sort(TermId(low)) == Sort::Bits(16);
+            halves.then_some(high)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn widened(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let &[x] = operands else { return None };
+    if !widens(o) {
+        return None;
+    }
+    if (o.src, o.fmt) == (Fmt::Bf16, Fmt::F32) {
+        let zeros = k.store.bits(16, 0);
+        return Some(Becomes::Term(k.store.concat(&[zeros, x])));
+    }
+    let (inner, operand) = match k.word(x) {
+        Some((inner, operands)) if widens(&inner) && inner.fmt == o.src => {
+            (inner, *operands.first()?)
+        }
+        _ => return None,
+    };
+    // What was flushed before or between is not flushed at once.
+    if o.mods.ftz || inner.mods.ftz {
+        return None;
+    }
+    let src = inner.src;
+    Some(Becomes::Operation(Operation { src, ..*o }, vec![operand]))
+}
+
+pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Convert, &[x]) = (o.does, operands) else {
+        return None;
+    };
+    // Of these the wide format has 2p + 2 bits, and every result that the narrow one has as a normal number in it.
+    let pair = matches!((o.fmt, o.src), (Fmt::F32, Fmt::F64) | (Fmt::F16, Fmt::F32));
+    let nearest = FloatMods {
+        rnd: Rnd::Rn,
+        ..FloatMods::default()
+    };
+    if !pair || o.mods != nearest {
+        return None;
+    }
+    let (inner, list) = k.word(x)?;
+    let ring = matches!(inner.does, Does::Float(FloatOp::Add | FloatOp::Mul));
+    if !ring || inner.fmt != o.src || !is_plain(&inner, Rnd::Rn) || inner.place != 0 {
+        return None;
+    }
+    let wide = |i: &Operation| widens(i) && (i.src, i.fmt) == (o.fmt, o.src) && !i.mods.ftz;
+    let exact = FloatMods {
+        rnd: Rnd::Rn,
+        ..FloatMods::default()
+    };
+    let mut narrow = Vec::new();
+    for t in list {
+        // A negated one is the widened negation; a known one may be of the narrow format.
+        let (plain, negative) = match k.under(t, |i| *i == negation(o.src)) {
+            Some(inner) => (inner, true),
+            None => (t, false),
+        };
+        let n = match k.store.as_bits(plain) {
+            Some(bits) => {
+                let cut = number::float_to_float(o.src, o.fmt, &narrowing(&exact), bits)?;
+                let back = number::float_to_float(o.fmt, o.src, &narrowing(&exact), cut)?;
+                (back == bits).then(|| k.store.bits(o.fmt.bits() as u8, cut))?
+            }
+            None => k.under(plain, wide)?,
+        };
+        narrow.push(if negative { k.negated(o.fmt, n) } else { n });
+    }
+    let operation = Operation::new(inner.does, (o.fmt, o.fmt), nearest);
+    Some(Becomes::Operation(operation, narrow))
+}
+
+fn narrowing(m: &FloatMods) -> number::Narrowing {
+    number::Narrowing {
+        rnd: m.rnd,
+        ..number::Narrowing::default()
+    }
+}
+
+pub(super) fn exact(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    if !widens(o) || o.mods == FloatMods::default() {
+        return None;
+    }
+    let mods = FloatMods::default();
+    Some(Becomes::Operation(
+        Operation { mods, ..*o },
+        operands.to_vec(),
+    ))
+}

@@ -1,0 +1,153 @@
+//! Bounds of errors for all inputs, against executions: random programs of every operation that has an enclosure, and
+//! kernels as people write them, run on inputs of the range that is assumed, and no error that is measured there is above
+//! the bound. What is measured comes from the machine's arithmetic and from the evaluator of terms, which the bound shares
+//! nothing with.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::manifest::{folder, gate};
+
+const HEAD: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
+
+/// A generator of Marsaglia's.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+
+    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// One operation on registers of f32 before number `n`, which it writes; some go through f16 and bf16.
+fn operation(random: &mut Random, n: u64) -> String {
+    let any = |r: &mut Random| format!("%f{}", r.below(n));
+    let (a, b, c) = (any(random), any(random), any(random));
+    let ftz = random.pick(&["", ".ftz"]);
+    let rnd = random.pick(&[".rn", ".rz", ".rm", ".rp"]);
+    let half = random.pick(&["f16", "bf16"]);
+    let d = format!("%f{n}");
+    // Roots, logarithms and divisors are kept above 1/2.
+    let above = format!("abs.f32 %t1, {a}; add.f32 %t1, %t1, 0f3F000000;");
+    match random.below(20) {
+        0 | 1 => format!("add{rnd}{ftz}.f32 {d}, {a}, {b};"),
+        2 => format!("sub{rnd}{ftz}.f32 {d}, {a}, {b};"),
+        3 => format!("mul{rnd}{ftz}.f32 {d}, {a}, {b};"),
+        4 | 5 => format!("fma{rnd}{ftz}.f32 {d}, {a}, {b}, {c};"),
+        6 => format!("{above} div.rn.f32 {d}, {b}, %t1;"),
+        7 => format!("{above} div.approx{ftz}.f32 {d}, {b}, %t1;"),
+        8 => format!("{above} rcp.approx{ftz}.f32 {d}, %t1;"),
+        9 => format!("{above} sqrt.rn{ftz}.f32 {d}, %t1;"),
+        10 => format!("{above} rsqrt.approx{ftz}.f32 {d}, %t1;"),
+        11 => format!("ex2.approx{ftz}.f32 {d}, {a};"),
+        12 => format!("{above} lg2.approx{ftz}.f32 {d}, %t1;"),
+        13 => format!("tanh.approx.f32 {d}, {a};"),
+        14 => format!("max{ftz}.f32 {d}, {a}, {b}; sub{ftz}.f32 {d}, {b}, {d};"),
+        15 => format!("min{ftz}.f32 {d}, {a}, {b};"),
+        16 => format!("neg{ftz}.f32 %t1, {a}; abs{ftz}.f32 {d}, %t1;"),
+        17 => format!("add.sat{ftz}.f32 {d}, {a}, {b};"),
+        18 => format!("cvt.rn.{half}.f32 %h1, {a}; cvt.f32.{half} {d}, %h1;"),
+        _ => format!(
+            "cvt.rz.{half}.f32 %h1, {a}; cvt.rn.{half}.f32 %h2, {b}; fma.rn.{half} %h3, %h1, %h2, %h1; cvt.f32.{half} {d}, %h3;"
+        ),
+    }
+}
+
+/// A kernel of operations: each thread reads four elements and writes the last result.
+fn program(random: &mut Random, name: &str) -> String {
+    let mut body = String::new();
+    let last = 5 + random.below(8);
+    for n in 5..=last {
+        writeln!(body, "{}", operation(random, n)).unwrap();
+    }
+    let constant = 0x3e80_0000 + random.below(1 << 25);
+    format!(
+        ".visible .entry {name}(.param .u64 x, .param .u64 y)\n{{\n.reg .b64 %q<6>;\n.reg .b32 %r<3>;\n.reg .f32 %f<20>;\n\
+         .reg .f32 %t<3>;\n.reg .b16 %h<5>;\nld.param.u64 %q1, [x];\nld.param.u64 %q2, [y];\nmov.u32 %r1, %tid.x;\n\
+         mul.wide.u32 %q3, %r1, 16;\nadd.s64 %q1, %q1, %q3;\nmul.wide.u32 %q4, %r1, 4;\nadd.s64 %q2, %q2, %q4;\n\
+         ld.global.v4.f32 {{%f0, %f1, %f2, %f3}}, [%q1];\nmov.f32 %f4, 0f{constant:08X};\n{body}\
+         st.global.f32 [%q2], %f{last};\nret;\n}}\n"
+    )
+}
+
+fn entry(name: &str, file: &str, launch: &str, range: &str) -> String {
+    format!(
+        "[[check]]\nname = \"{name}\"\nreference = {{ file = {file:?}, {launch} }}\n\
+         optimized = {{ file = {file:?}, {launch} }}\nassume = [\"0 in {range}\"]\nrounding = 18\n"
+    )
+}
+
+/// The errors and bounds of every output of a report, which must be right; how many there are, and how many are bounded.
+fn judged(report: &str) -> (usize, usize) {
+    let report: Value = serde_json::from_str(report).expect("a report");
+    let (mut all, mut bounded) = (0, 0);
+    for e in report["entries"].as_array().expect("entries") {
+        for o in e["result"]["rounding"]["outputs"]
+            .as_array()
+            .expect("outputs")
+        {
+            let errors = &o["errors"]["reference"];
+            all += 1;
+            let Some(most) = errors["bound"]["absolute"].as_f64() else {
+                continue;
+            };
+            bounded += 1;
+            let found = errors["absolute"].as_f64().expect("an error");
+            assert!(found <= most, "{}: {found:e} is above {most:e}", e["name"]);
+        }
+    }
+    (all, bounded)
+}
+
+#[test]
+fn no_error_is_above_its_bound() {
+    let folder = folder("bounds");
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut manifest = Vec::new();
+    for k in 0..60 {
+        let name = format!("p{k}");
+        let file = format!("{name}.ptx");
+        let text = format!("{HEAD}{}", program(&mut random, &name));
+        std::fs::write(folder.join(&file), text).expect("a file");
+        let range = ["-1.5..2", "0.25..0.5", "-1e-3..1", "-12..12.5"][k % 4];
+        let launch = "threads = 8, args = { \"0\" = \"in:f32[8,4]\", \"1\" = \"out:f32[8]\" }";
+        manifest.push(entry(&name, &file, launch, range));
+    }
+    let (all, bounded) = judged(&gate(&folder, &manifest, true));
+    assert_eq!(all, 60);
+    assert!(bounded > 40, "{bounded} are bounded");
+}
+
+/// The list is of kernels whose every operation is known to the bound, the compilers' exponential among them.
+#[test]
+fn kernels_have_bounds() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let (four, eight) = ("in:f32[4]", "in:f32[8]");
+    let list = [
+        ("softmax/naive_4.ptx", four),
+        ("softmax/naive_4_ieee.ptx", four),
+        ("softmax/online_4.ptx", four),
+        ("softmax/max_subtracted_4.ptx", four),
+        ("rounding/softmax.ptx", eight),
+        ("rounding/rms.ptx", eight),
+    ];
+    let one = |(file, input): &(&str, &str)| {
+        let n = if *input == four { 4 } else { 8 };
+        let path = kernels.join(file);
+        let launch =
+            format!("threads = {n}, args = {{ \"0\" = \"{input}\", \"1\" = \"out:f32[{n}]\" }}");
+        entry(file, path.to_str().expect("a name"), &launch, "-1..1")
+    };
+    let manifest: Vec<String> = list.iter().map(one).collect();
+    let (all, bounded) = judged(&gate(&folder("kernel_bounds"), &manifest, true));
+    assert_eq!((all, bounded), (list.len(), list.len()));
+}
