@@ -16,7 +16,9 @@ use crate::answer::AssumptionKind;
 use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Choice, Plan};
 use crate::sim::strong::{concerns, waits};
-use crate::sim::{Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind};
+use crate::sim::{
+    DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind,
+};
 use crate::spec::Role;
 use crate::term::{ArrayId, TermId};
 
@@ -46,7 +48,12 @@ pub fn or_alone(
     if !whole || !terms || !concerns(subject.kernel) {
         return alone(subject, ranks);
     }
-    let decided = |c: &Covered| !c.outcome.defects.is_empty() || c.outcome.unknowns.is_empty();
+    // A race may be none where strong accesses, whose order is open, turn out to order it.
+    let firm = |c: &Covered| {
+        let mut defects = c.outcome.defects.iter();
+        defects.any(|d| d.kind != DefectKind::DataRace)
+    };
+    let decided = |c: &Covered| firm(c) || c.outcome.unknowns.is_empty();
     let each = match waits(subject.kernel) {
         true => None,
         false => Some(alone(subject, ranks)),

@@ -95,7 +95,7 @@ pub fn program(p: &Program, apart: usize) -> (String, usize) {
             out,
             "\tmad.lo.u32 %r3, %r1, 128, %r2;\n\tsetp.eq.u32 %p1, %r3, {key};\n\t@%p1 bra T{t};"
         );
-        let _ = writeln!(bodies, "T{t}:");
+        let _ = writeln!(bodies, "T{t}:\n\tmov.u32 %r8, 0;");
         // Each register is kept as soon as it is known.
         let first = kept;
         kept += ops.iter().filter(|o| o.has_register()).count();
