@@ -80,8 +80,8 @@ MODELS: list[tuple[str, Model]] = [
     (r"strassen-", lambda a: {"2": a["0"] @ a["1"]}),
     (r"(triton-)?layernorm-(two|moments|welford|64)", lambda a: {"3": normalized(a["0"]) * a["1"] + a["2"]}),
     (r"rmsnorm-", lambda a: {"2": a["0"] / np.sqrt((a["0"] ** 2).mean() + 1e-6) * a["1"]}),
-    (r"activation-gelu-(tanh|sigmoid)|triton-gelu", lambda a: {"1": gelu_tanh(a["0"])}),
-    (r"activation-gelu-erf", lambda a: {"1": 0.5 * a["0"] * (1 + erf(a["0"] / np.sqrt(2)))}),
+    (r"activation-gelu-(tanh|sigmoid)", lambda a: {"1": gelu_tanh(a["0"])}),
+    (r"activation-gelu-erf|triton-gelu", lambda a: {"1": 0.5 * a["0"] * (1 + erf(a["0"] / np.sqrt(2)))}),
     (r"activation-silu", lambda a: {"1": a["0"] * sigmoid(a["0"])}),
     (r"activation-sigmoid", lambda a: {"1": sigmoid(a["0"])}),
     (r"activation-softplus", lambda a: {"1": np.log1p(np.exp(a["0"]))}),
@@ -105,7 +105,6 @@ MODELS: list[tuple[str, Model]] = [
     (r"form-log-sigmoid", lambda a: {"1": np.log(sigmoid(a["0"]))}),
     (r"triton-product-(32|64)", lambda a: {"2": a["0"] @ a["1"]}),
     (r"(triton-)?attention-(flash|64-sm|64-1|64-stages)", lambda a: {"3": attention(a["0"], a["1"], a["2"], 0.25)}),
-    (r"attention-staged", lambda a: {"3": attention(a["0"], a["1"], a["2"], 8**-0.5)}),
 ]
 
 TYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64} | {
