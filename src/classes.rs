@@ -151,3 +151,31 @@ fn add(report: &mut Report, pair: Report) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels that are all different are compared pair by pair, and each of them is run once.
+    #[test]
+    fn each_kernel_is_run_once() {
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/kernels/configurations/orders_welford.ptx"
+        );
+        let entries = ["welford_1", "welford_2", "welford_1_swapped", "welford_4"];
+        let kernels = entries.map(|e| format!("{{ file = '{file}', entry = '{e}' }}"));
+        let text = format!(
+            "kernels = [{}]\nthreads = 1\nargs = {{ 0 = 'in:f32[16]', 1 = 'out:f32[2]' }}",
+            kernels.join(", ")
+        );
+        let settings: Settings = toml::from_str(&text).expect("settings");
+        let runs = Runs::within(None);
+        let report = classes_of(Layers(&[&settings]), &Files::new(), &runs).expect("classes");
+        let members: Vec<Vec<usize>> = (report.classes.iter().flatten())
+            .map(|c| c.members.clone())
+            .collect();
+        assert_eq!(members, [vec![0, 2], vec![1], vec![3]]);
+        assert_eq!(runs.count(), entries.len());
+    }
+}

@@ -240,7 +240,7 @@ fn every_identity_keeps_every_bit() {
                     (b[0], b[1], [b[2], b[3], b[4]])
                 })
                 .collect();
-            let stride = if fmt == Fmt::F16 && n == 0 { 1 } else { 509 };
+            let stride = if fmt == Fmt::F16 && n < 2 { 1 } else { 509 };
             let of = check(fmt, &steps, (0..0x10000).step_by(stride));
             used.iter_mut().zip(of).for_each(|(all, n)| *all += n);
         }

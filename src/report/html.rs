@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::gate::GateReport;
 use crate::answer::{
     Assumption, Counterexample, Finding, KernelAnswer, Kind, Output, Part, Precision, Report,
-    Seconds, Site, SourceLine, Step,
+    Seconds, Site, Slack, SourceLine, State, Step,
 };
 
 use super::escape::{harmless, plain};
@@ -181,8 +181,31 @@ fn body(r: &Report, files: &mut Files) -> Markup {
         @if !r.assumptions.is_empty() { (assumptions(&r.assumptions)) }
         (precision(&r.precision))
         @if let Some(d) = &r.determinism { h2 { "Same bits" } p { (d.answer.name()) ": " (d.because) } }
+        @if let Some(found) = &r.slack { (slack(found, files)) }
+        @if let Some(all) = &r.classes { h2 { "Classes" } div.wide { pre { (crate::answer::bits::table(all)) } } }
         @if let Some(measured) = &r.rounding { (super::rounding::page(measured)) }
         (times(&r.stats.seconds))
+    }
+}
+
+/// Each place of a synchronising operation, marked in its lines.
+fn slack(found: &Slack, files: &mut Files) -> Markup {
+    let class = |state: State| match state {
+        State::Needed => "bad",
+        State::Spare => "good",
+        State::Unjudged => "open",
+    };
+    html! {
+        h2 { "Synchronisation" }
+        @for (i, place) in found.sync.iter().enumerate() {
+            div.site {
+                code { (place.op) } " " span.(class(place.state)) { (place.state.name()) }
+                @if found.together.contains(&i) { " " span.dim { "(can go at once with the others that say so)" } }
+                @if let Some(breaks) = &place.breaks { p { "without it " (breaks.text()) } }
+                (files.lines((&place.site.file, place.site.line), Some(&place.site.text)))
+            }
+        }
+        p.dim { "This is said of this launch; another size may need what this one does not." }
     }
 }
 

@@ -11,6 +11,7 @@ mod contents;
 mod coverage;
 mod formats;
 mod formulas;
+mod same_bits;
 mod sequences;
 mod serve;
 mod terminal;
