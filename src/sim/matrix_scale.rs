@@ -38,9 +38,9 @@ impl Machine<'_> {
     ) -> Result<(Vec<TermId>, Vec<TermId>), Stop> {
         let chunks = usize::from(scale.chunks);
         if scale.fmt == Fmt::E4m3 {
-            self.found.assumptions.insert(
-                AssumptionKind::Machine.says(POSITIVE),
-            );
+            self.found
+                .assumptions
+                .insert(AssumptionKind::Machine.says(POSITIVE));
         }
         let size = depth / chunks;
         let (byte, pair) = self.selected(w, pc, &scale.a, chunks, 2)?;

@@ -144,7 +144,8 @@ impl Machine<'_> {
         let taken = matches!(op, Collector::Use | Collector::LastUse);
         let held = self.tensor.collected.get(&cta);
         if taken && held.is_none_or(|held| held[..] != *factor) {
-            let why = "the collector buffer does not hold the factor that the product takes from it";
+            let why =
+                "the collector buffer does not hold the factor that the product takes from it";
             return Err(self.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
         }
         match op {
@@ -342,7 +343,10 @@ impl Machine<'_> {
         for (c, &cta) in ctas.iter().enumerate() {
             let at_a = (at[0], about.scales[0], chunks);
             let scales = self.tensor_scales(by, at_a, about.scale, cta, rows)?;
-            for (k, x) in left[c * rows * depth..][..rows * depth].iter_mut().enumerate() {
+            for (k, x) in left[c * rows * depth..][..rows * depth]
+                .iter_mut()
+                .enumerate()
+            {
                 *x = self.values.store.mul(*x, scales[k / size]);
             }
             let at_b = (at[1], about.scales[1], chunks);

@@ -14,12 +14,12 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
 use crate::term::TermId;
 
+use super::super::UnknownKind;
 use super::super::machine::{Machine, SHARED, Stop};
 use super::super::place::Target;
 use super::super::race::Kind;
 use super::super::step::Under;
 use super::super::value::Val;
-use super::super::UnknownKind;
 
 /// Bytes of a response.
 const BYTES: u32 = 16;
@@ -60,7 +60,12 @@ impl Machine<'_> {
             return Ok(());
         };
         if self.launch.together {
-            self.unsupported(w, exec, pc, "a request to cancel a launch where all CTAs run together");
+            self.unsupported(
+                w,
+                exec,
+                pc,
+                "a request to cancel a launch where all CTAs run together",
+            );
             return Err(Stop::Finding);
         }
         self.effects += 1;
@@ -169,7 +174,8 @@ impl Machine<'_> {
         known.ok_or_else(|| {
             let site = self.site(pc, w, 1 << lane, "is executed");
             self.unknown(UnknownKind::Undefined, vec![site], || {
-                "what clusterlaunchcontrol.query_cancel reads is not a response of try_cancel".into()
+                "what clusterlaunchcontrol.query_cancel reads is not a response of try_cancel"
+                    .into()
             });
             Stop::Finding
         })
