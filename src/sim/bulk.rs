@@ -20,7 +20,7 @@ use super::address::provenance::BaseId;
 use super::clock::Actor;
 use super::machine::{Machine, RegionId, SHARED, Stop};
 use super::place::Target;
-use super::race::Kind;
+use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::tensor_box::{CHUNK, Chunk};
 use super::value::Val;
@@ -413,6 +413,12 @@ impl Machine<'_> {
             true => [(far(part.0), part, Kind::Read), (near(0), near_part, write)],
             false => [(near(part.0), part, Kind::Read), (far(part.0), part, write)],
         };
+        // Lanes that execute one copy may store the same bytes, which compilers leave to all lanes of a warp.
+        let alike = |c: &SameWrite| {
+            let once = !how.fill && how.reduce.is_none() && c.current;
+            once && c.earlier.pc == c.later.pc && u32::from(c.size) == unit
+        };
+        let mut compared: Vec<SameWrite> = Vec::new();
         for (t, (from, to), kind) in sides {
             if from == to {
                 continue;
@@ -438,8 +444,11 @@ impl Machine<'_> {
                 self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
             self.order.bulk = false;
             self.order.agent = None;
-            for (_, c) in &found? {
-                self.add_race(c.otherwise, c);
+            for (_, c) in found? {
+                match alike(&c) {
+                    true => compared.push(c),
+                    false => self.add_race(c.otherwise, &c),
+                }
             }
             // What is not visible may not even be ordered, which says more.
             if !fine {
@@ -470,6 +479,9 @@ impl Machine<'_> {
             if let Some((op, ty)) = how.reduce {
                 let old = self.load_one(w, lane, pc, to.region, to.off as u64, ty);
                 v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
+            }
+            for c in compared.iter().filter(|c| c.offset == to.off as u64) {
+                v = self.same_value(to.region, to.off as u64, unit, (v, v), ty, c);
             }
             let region = &mut self.regions[to.region.0 as usize];
             region.store(&mut self.values, to.off as u64, unit, v);
