@@ -100,7 +100,7 @@ impl<'r> System<'r> {
             if let Some([(key, k, _)]) = form.as_ref().map(|p| &p.terms[..])
                 && k.is_one()
             {
-                self.ranges.push((key.clone(), [lo, hi]));
+                self.ranges.push((*key, [lo, hi]));
             }
         }
     }
