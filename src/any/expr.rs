@@ -312,57 +312,6 @@ impl Exprs {
         self.make(Node::Word(op, a, b), w)
     }
 
-    /// Conditions that absorb each other or meet again: `p and q or p and not q` is p.
-    fn condition(&mut self, op: BitsOp, a: Id, b: Id) -> Option<Id> {
-        let not_b = self.not(b);
-        match op {
-            BitsOp::And if a == not_b => return Some(self.truth(false)),
-            BitsOp::Or if a == not_b => return Some(self.truth(true)),
-            BitsOp::And | BitsOp::Or => {}
-            _ => return None,
-        }
-        let parts = |e: &Exprs, id: Id| match *e.node(id) {
-            Node::Word(inner, x, y) => Some((inner, x, y)),
-            _ => None,
-        };
-        let (p, q) = (parts(self, a), parts(self, b));
-        let dual = match op {
-            BitsOp::And => BitsOp::Or,
-            _ => BitsOp::And,
-        };
-        for (whole, other, of) in [(a, b, p), (b, a, q)] {
-            let Some((inner, x, y)) = of else { continue };
-            if inner == op && (x == other || y == other) {
-                return Some(whole);
-            }
-            if inner == dual && (x == other || y == other) {
-                return Some(other);
-            }
-            let not = self.not(other);
-            if inner == op && (x == not || y == not) {
-                return Some(self.truth(op == BitsOp::Or));
-            }
-            if inner == dual && x == not {
-                return Some(self.word(op, y, other));
-            }
-            if inner == dual && y == not {
-                return Some(self.word(op, x, other));
-            }
-        }
-        if let (Some((i, x, y)), Some((j, u, v))) = (p, q)
-            && i == dual
-            && j == dual
-        {
-            for (s, r) in [(x, y), (y, x)] {
-                let not = self.not(r);
-                if s == u && v == not || s == v && u == not {
-                    return Some(s);
-                }
-            }
-        }
-        None
-    }
-
     pub(super) fn not(&mut self, a: Id) -> Id {
         let w = self.width(a);
         let ones = self.constant(mask(w), w);
@@ -553,19 +502,6 @@ impl Exprs {
         false
     }
 
-    /// The conditions that together are this one.
-    pub(super) fn literals(&self, id: Id) -> Vec<Id> {
-        let (mut out, mut stack) = (Vec::new(), vec![id]);
-        while let Some(id) = stack.pop() {
-            match *self.node(id) {
-                Node::Word(BitsOp::And, a, b) if self.width(id) == 1 => stack.extend([b, a]),
-                _ if out.contains(&id) => {}
-                _ => out.push(id),
-            }
-        }
-        out
-    }
-
     /// A word as another one and a constant.
     pub(super) fn displaced(&self, id: Id) -> (Id, i64) {
         match *self.node(id) {
@@ -574,16 +510,6 @@ impl Exprs {
                 None => (id, 0),
             },
             _ => (id, 0),
-        }
-    }
-
-    /// The negated condition, where the node is a negation.
-    pub(super) fn negated(&self, id: Id) -> Option<Id> {
-        match *self.node(id) {
-            Node::Word(BitsOp::Xor, a, b) if self.width(id) == 1 && self.value(b) == Some(1) => {
-                Some(a)
-            }
-            _ => None,
         }
     }
 }

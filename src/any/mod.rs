@@ -23,6 +23,7 @@ use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 
 mod assumed;
 mod barriers;
+mod conditions;
 mod conflicts;
 mod execute;
 mod expr;

@@ -188,11 +188,11 @@ impl Walk<'_> {
                 None => self.e.truth(true),
                 Some(g) => {
                     let v = regs[g.reg.0 as usize];
-                    if g.negated { self.e.not(v) } else { v }
+                    if g.negated { self.e.complement(v) } else { v }
                 }
             };
             let when = self.e.and(path, taken);
-            let not = self.e.not(taken);
+            let not = self.e.complement(taken);
             match &inst.op {
                 Op::Bra { target, .. } => {
                     let to = self
