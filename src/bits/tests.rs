@@ -119,7 +119,14 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
                 let p = s.icmp(ICmp::Eq, bit, one);
                 s.select(p, b, c)
             }
-            14 => word(s, FloatOp::Add, nearest, &[a, a]),
+            14 if mods & 4 == 0 => word(s, FloatOp::Add, nearest, &[a, a]),
+            // Two summands onto a zero, one of which may have had its own.
+            14 => {
+                let zero = s.bits(fmt.bits() as u8, 0);
+                let [x, y] = [a, b].map(|t| word(s, FloatOp::Add, nearest, &[zero, t]));
+                let second = if mods & 8 == 0 { b } else { y };
+                word(s, FloatOp::Add, nearest, &[x, second])
+            }
             // A sum or product in the next wider format.
             _ => {
                 let wide = match fmt {

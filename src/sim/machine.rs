@@ -651,7 +651,7 @@ impl<'k> Machine<'k> {
 fn first_fresh(side: Side, words: Option<Numbered>) -> u32 {
     let run = words.and_then(|w| Some((w.run?, w.of.div_ceil(2).max(1))));
     match (run, side) {
-        (Some((run, pairs)), _) => run % 2 << 31 | run / 2 * ((1 << 30) / pairs),
+        (Some((run, pairs)), _) => ((run % 2) << 31) | (run / 2 * ((1 << 30) / pairs)),
         (None, Side::Reference) => 0,
         (None, Side::Optimized) => 1 << 31,
     }
