@@ -40,7 +40,7 @@ pub(crate) struct Alone {
 
 impl Alone {
     /// Reads what the layers say; `seed` is that of contents that are drawn.
-    pub fn read(layers: Layers, seed: Option<u64>, files: &Files) -> Result<Alone, Failure> {
+    pub(crate) fn read(layers: Layers, seed: Option<u64>, files: &Files) -> Result<Alone, Failure> {
         let spec = input::spec(layers, Which::Kernel, files, seed)?;
         let (mut lowered, setup) = bound(from_ref(&spec), &[], files)?;
         Ok(Alone {
@@ -51,12 +51,12 @@ impl Alone {
     }
 
     /// The launch, for findings.
-    pub fn ran(&self) -> Vec<Ran<'_>> {
+    pub(crate) fn ran(&self) -> Vec<Ran<'_>> {
         ran(from_ref(&self.spec), from_ref(&self.lowered), &self.setup)
     }
 
     /// What is run.
-    pub fn subject<'a>(&'a self, deciding: &'a decide::Options) -> Subject<'a> {
+    pub(crate) fn subject<'a>(&'a self, deciding: &'a decide::Options) -> Subject<'a> {
         Subject {
             kernel: self.lowered.run_by(&self.setup.kernels[0].launch),
             resolved: &self.setup.kernels[0],

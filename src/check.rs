@@ -698,7 +698,7 @@ pub(crate) struct Found {
 
 impl Found {
     /// Adds what is known of the launches of a side beside the findings of their runs.
-    pub fn add_side(&mut self, launches: &[Ran], lowered: &[Lowered], side: &Ended) {
+    pub(crate) fn add_side(&mut self, launches: &[Ran], lowered: &[Lowered], side: &Ended) {
         for ((ran, lowered), covered) in launches.iter().zip(lowered).zip(&side.launches) {
             self.warnings.extend(ran.partial(covered));
             self.warnings.extend(lowered.warnings.iter().cloned());
@@ -706,7 +706,7 @@ impl Found {
     }
 
     /// Adds what the launches of a side were too small to show; the conditions that they came to.
-    pub fn add_looked(&mut self, launches: &[Ran], side: &Ended) -> Vec<Looked> {
+    pub(crate) fn add_looked(&mut self, launches: &[Ran], side: &Ended) -> Vec<Looked> {
         let mut looked = Vec::new();
         let has_ended = side.outcome.defects.is_empty() && side.outcome.unknowns.is_empty();
         for (ran, covered) in launches.iter().zip(&side.launches) {
@@ -719,7 +719,7 @@ impl Found {
     }
 
     /// Adds the findings of the runs of a side.
-    pub fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
+    pub(crate) fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
         use report::launches::{defects, unknowns, warnings};
         self.defects.extend(defects(launches, &outcome.defects));
         self.warnings.extend(warnings(launches, &outcome.warnings));

@@ -22,7 +22,7 @@ mod lift_args;
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
 #[derive(Debug, Parser)]
 #[command(name = "volta", version, about, after_help = EXAMPLES, max_term_width = 120)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -74,7 +74,7 @@ Exit status: 0 every entry got its `expect`, 1 one did not or has something deni
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Are the two kernels equivalent?
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
@@ -126,7 +126,7 @@ pub enum Command {
 
 impl Command {
     /// Its name.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Command::Check(_) => "check",
             Command::Race(_) => "race",
@@ -148,7 +148,7 @@ impl Command {
     }
 
     /// Number of threads that it works with, if that was said; a server leaves the work to others.
-    pub fn threads(&self) -> Option<u16> {
+    pub(crate) fn threads(&self) -> Option<u16> {
         match self {
             Command::Serve(_) => Some(1),
             Command::ServeWorker(a) => a.jobs,
@@ -157,7 +157,7 @@ impl Command {
     }
 
     /// What it asks about kernels, if that is one question.
-    pub fn question(&self) -> Option<Question<'_>> {
+    pub(crate) fn question(&self) -> Option<Question<'_>> {
         let (settings, bind, files) = match self {
             Command::Check(a) => {
                 let files = a.files.iter().map(PathBuf::as_path);
@@ -190,7 +190,7 @@ impl Command {
     }
 
     /// Where and how its result goes.
-    pub fn output(&self) -> Option<&OutputArgs> {
+    pub(crate) fn output(&self) -> Option<&OutputArgs> {
         match self {
             Command::Check(a) => Some(&a.output),
             Command::Race(a) | Command::Slack(a) => Some(&a.output),
@@ -205,7 +205,7 @@ impl Command {
 }
 
 /// A question about kernels.
-pub struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The flags as a layer of settings.
     pub settings: Result<Settings, String>,
     /// The file of settings below the flags.
@@ -216,7 +216,7 @@ pub struct Question<'a> {
 
 /// `volta check`.
 #[derive(Debug, Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// PTX of the reference and of the optimized kernel; with --formula of the optimized kernel alone.
     #[arg(required = true, num_args = 1..=2, value_names = ["REF.ptx", "OPT.ptx"])]
     pub files: Vec<PathBuf>,
@@ -239,7 +239,7 @@ pub struct CheckArgs {
 
 /// `volta race`.
 #[derive(Debug, Args)]
-pub struct RaceArgs {
+pub(crate) struct RaceArgs {
     /// PTX of the kernel.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
@@ -260,7 +260,7 @@ pub struct RaceArgs {
 
 /// `volta run`.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// PTX of the kernel.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
@@ -282,7 +282,7 @@ pub struct RunArgs {
 
 /// `volta gate`.
 #[derive(Debug, Args)]
-pub struct GateArgs {
+pub(crate) struct GateArgs {
     /// The manifest.
     pub manifest: PathBuf,
     /// Only entries whose name holds this text.
@@ -309,7 +309,7 @@ pub struct GateArgs {
 
 /// `volta serve`.
 #[derive(Debug, Args)]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Number of requests that run side by side.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -320,7 +320,7 @@ pub struct ServeArgs {
 
 /// `volta init`.
 #[derive(Debug, Args)]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// PTX files.
     #[arg(required = true)]
     pub kernels: Vec<PathBuf>,
@@ -328,7 +328,7 @@ pub struct InitArgs {
 
 /// `volta dump`.
 #[derive(Debug, Args)]
-pub struct DumpArgs {
+pub(crate) struct DumpArgs {
     /// PTX files.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
@@ -346,7 +346,7 @@ pub struct DumpArgs {
 
 /// Stages that can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The syntax tree, as PTX.
     Ast,
     /// The executable form.
@@ -362,7 +362,7 @@ pub enum Stage {
 /// Launch flags of one kernel or both.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Launch")]
-pub struct LaunchArgs {
+pub(crate) struct LaunchArgs {
     /// Block (N, 1, 1).
     #[arg(long, value_name = "N", conflicts_with = "block")]
     pub threads: Option<u32>,
@@ -398,7 +398,7 @@ pub struct LaunchArgs {
 /// Bindings.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
-pub struct BindArgs {
+pub(crate) struct BindArgs {
     /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
@@ -434,7 +434,7 @@ pub struct BindArgs {
 /// Flags of one kernel of a pair.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "One kernel of the pair")]
-pub struct PairArgs {
+pub(crate) struct PairArgs {
     /// Entry function of the reference.
     #[arg(long, value_name = "NAME")]
     pub ref_entry: Option<String>,
@@ -482,7 +482,7 @@ pub struct PairArgs {
 /// Where and how the result goes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// Format of the report.
     #[arg(long, default_value = "human", value_name = "FORMAT")]
     format: Format,
@@ -511,14 +511,14 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     /// The format that was asked for.
-    pub fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }
 
 /// Formats of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// Text for people.
     #[default]
     Human,
@@ -534,13 +534,13 @@ pub enum Format {
 
 impl Format {
     /// The format of a word.
-    pub fn parse(word: &str) -> Result<Format, String> {
+    pub(crate) fn parse(word: &str) -> Result<Format, String> {
         Format::from_str(word, false)
     }
 }
 
 /// `FORMAT=FILE`.
-pub fn also(text: &str) -> Result<(Format, PathBuf), String> {
+pub(crate) fn also(text: &str) -> Result<(Format, PathBuf), String> {
     match text.split_once('=') {
         Some((format, file)) if !file.is_empty() => {
             let formats = "human, json, sarif, junit or html";
@@ -624,7 +624,7 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
 
 impl CheckArgs {
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         let p = &self.pair;
         let (mut reference, mut optimized) = match (&self.formula, self.files.as_slice()) {
             (None, [a, b]) => (Side::path(a), Side::path(b)),
@@ -682,7 +682,7 @@ impl PairArgs {
 
 impl RaceArgs {
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
@@ -695,7 +695,7 @@ impl RaceArgs {
 
 impl RunArgs {
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
@@ -707,7 +707,7 @@ impl RunArgs {
 
 impl DumpArgs {
     /// The flags as a layer of settings for one file.
-    pub fn settings(&self, file: &PathBuf) -> Result<Settings, String> {
+    pub(crate) fn settings(&self, file: &PathBuf) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(file)),
             entry: self.entry.clone(),
@@ -717,7 +717,7 @@ impl DumpArgs {
 }
 
 /// What the flags that every command has say.
-pub fn settings(
+pub(crate) fn settings(
     launch: &LaunchArgs,
     bind: &BindArgs,
     output: Option<&OutputArgs>,

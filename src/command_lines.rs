@@ -15,7 +15,7 @@ use volta::spec_file::SpecFile;
 use super::cli::Cli;
 
 /// One instance of a command.
-pub struct Line {
+pub(crate) struct Line {
     /// What the names of sizes stand for; empty for a command without lists.
     pub sizes: Sizes,
     /// Its command line.
@@ -23,7 +23,7 @@ pub struct Line {
 }
 
 /// The instances of a command line, at least one.
-pub fn read(argv: &[OsString]) -> Result<Vec<Line>, Error> {
+pub(crate) fn read(argv: &[OsString]) -> Result<Vec<Line>, Error> {
     let refuse = |why: String| Cli::command().error(ErrorKind::ValueValidation, why);
     let flags = values(argv, "--for");
     let flags = flags.iter().map(|&i| value(&argv[i], "--for"));

@@ -11,7 +11,7 @@ use volta::report::Failure;
 /// Flags of `check`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "On numbers")]
-pub struct NumberArgs {
+pub(crate) struct NumberArgs {
     /// Execute both kernels on inputs beside their real values, and measure what rounding does.
     #[arg(long, value_name = "SAMPLES", num_args = 0..=1, require_equals = true, default_missing_value = "48",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -23,7 +23,7 @@ pub struct NumberArgs {
 
 impl NumberArgs {
     /// Writes the certificate of a report, if one was asked for and there is one.
-    pub fn write_certificate(&self, report: &mut Report) -> Result<(), Failure> {
+    pub(crate) fn write_certificate(&self, report: &mut Report) -> Result<(), Failure> {
         let (Some(path), Some(made)) = (&self.certificate, &mut report.certificate) else {
             return Ok(());
         };
@@ -40,7 +40,7 @@ impl NumberArgs {
 }
 
 /// An error where two instances of a command would write one certificate.
-pub fn apart<'a>(all: impl Iterator<Item = &'a NumberArgs>) -> Result<(), Failure> {
+pub(crate) fn apart<'a>(all: impl Iterator<Item = &'a NumberArgs>) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     for path in all.filter_map(|a| a.certificate.as_ref()) {
         if !seen.insert(path) {

@@ -10,7 +10,7 @@ use crate::cli::{BindArgs, LaunchArgs, OutputArgs, settings};
 
 /// How bits are compared.
 #[derive(Debug, Args)]
-pub struct BitsArgs {
+pub(crate) struct BitsArgs {
     /// Compare bits: equivalent if both kernels write the same ones, by the same operations.
     #[arg(long, conflicts_with = "formula")]
     pub bits: bool,
@@ -21,7 +21,7 @@ pub struct BitsArgs {
 
 /// `volta classes`.
 #[derive(Debug, Args)]
-pub struct ClassesArgs {
+pub(crate) struct ClassesArgs {
     /// PTX of two kernels or more, or one manifest whose [[classes]] are run.
     #[arg(required = true, value_names = ["KERNEL.ptx... | volta.toml"])]
     pub files: Vec<PathBuf>,
@@ -38,7 +38,7 @@ pub struct ClassesArgs {
 
 /// `volta rows`.
 #[derive(Debug, Args)]
-pub struct RowsArgs {
+pub(crate) struct RowsArgs {
     /// PTX of the kernel.
     pub kernel: PathBuf,
     /// Which rows of outputs are made of which rows of inputs, e.g. 'y[i,*] of x[i,*], r[i]'.
@@ -60,7 +60,7 @@ pub struct RowsArgs {
 
 impl ClassesArgs {
     /// The manifest, if that is what is named.
-    pub fn manifest(&self) -> Option<&Path> {
+    pub(crate) fn manifest(&self) -> Option<&Path> {
         match &self.files[..] {
             [only] if only.extension().is_some_and(|e| e == "toml") => Some(only),
             _ => None,
@@ -68,7 +68,7 @@ impl ClassesArgs {
     }
 
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernels: self.files.iter().map(Side::path).collect(),
             entry: self.entry.clone(),
@@ -80,7 +80,7 @@ impl ClassesArgs {
 
 impl RowsArgs {
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),

@@ -184,7 +184,7 @@ pub(crate) fn of(
 
 impl Draft {
     /// Keeps it.
-    pub fn new(runs: [&Outcome; 2], arrays: &Arrays) -> Draft {
+    pub(crate) fn new(runs: [&Outcome; 2], arrays: &Arrays) -> Draft {
         Draft {
             matched: matched(runs, arrays),
             regions: Regions::new(runs, arrays),
@@ -192,7 +192,12 @@ impl Draft {
     }
 
     /// The certificate of a report, if there is one.
-    pub fn finish(self, report: &Report, setup: &Setup, kernels: &[&Kernel]) -> CertificateMade {
+    pub(crate) fn finish(
+        self,
+        report: &Report,
+        setup: &Setup,
+        kernels: &[&Kernel],
+    ) -> CertificateMade {
         let why = match report.verdict {
             Verdict::Equivalent if report.probabilistic.is_some() => "the proof is a probable one",
             Verdict::Equivalent if setup.kernels.len() != 2 => "it is of one launch of two kernels",

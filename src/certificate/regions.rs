@@ -58,7 +58,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.samples.len()
     }
 }
@@ -82,7 +82,7 @@ struct Values {
 
 impl Regions {
     /// The outputs of two runs.
-    pub fn new(runs: [&Outcome; 2], arrays: &Arrays) -> Regions {
+    pub(crate) fn new(runs: [&Outcome; 2], arrays: &Arrays) -> Regions {
         let mut store = TermStore::new();
         let mut roots = Vec::new();
         for run in runs {
@@ -94,7 +94,7 @@ impl Regions {
     }
 
     /// The regions that inputs of many kinds reach.
-    pub fn found(&self, arrays: &Arrays) -> Found {
+    pub(crate) fn found(&self, arrays: &Arrays) -> Found {
         let store = &self.store;
         let cone = Cone::new(store, &self.roots);
         let tests = tests(store, &cone);

@@ -7,7 +7,7 @@ use volta::spec::manifest::{Settings, Side};
 
 use super::{BindArgs, LaunchArgs, OutputArgs, settings};
 
-pub const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   volta lift softmax.ptx --threads 32 --name 0=x --name 1=y --arg x=in:f32[4,32] --arg y=out:f32[4,32]
   volta lift matmul.ptx --block 16,16 --for n=16,32,48 --arg 0=in:f32[{n},{n}] --arg 1=in:f32[{n},{n}] --arg 2=out:f32[{n},{n}]
@@ -16,7 +16,7 @@ Exit status: 0 lifted, 1 defective or denied, 2 input error, 3 unknown";
 
 /// `volta lift`.
 #[derive(Debug, Args)]
-pub struct LiftArgs {
+pub(crate) struct LiftArgs {
     /// PTX of the kernel.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
@@ -32,7 +32,7 @@ pub struct LiftArgs {
 
 impl LiftArgs {
     /// The flags as a layer of settings.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),

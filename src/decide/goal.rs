@@ -59,7 +59,7 @@ pub(crate) struct Condition {
 
 impl Condition {
     /// Number of elements for which it stands, its own with them.
-    pub fn elements(&self) -> u64 {
+    pub(crate) fn elements(&self) -> u64 {
         1 + self.alike
     }
 }

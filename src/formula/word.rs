@@ -30,7 +30,7 @@ fn width(lo: i128, hi: i128) -> Option<u8> {
 
 impl Word {
     /// An element of a type; `None` for unsigned integers of 64 bits.
-    pub fn element(s: &mut TermStore, bits: TermId, of: u8, signed: bool) -> Option<Word> {
+    pub(super) fn element(s: &mut TermStore, bits: TermId, of: u8, signed: bool) -> Option<Word> {
         let (lo, hi) = super::range(of, signed);
         let width = width(lo, hi)?;
         let bits = match signed {
@@ -46,7 +46,7 @@ impl Word {
     }
 
     /// The same where more is known of its range.
-    pub fn within(self, lo: i128, hi: i128) -> Word {
+    pub(super) fn within(self, lo: i128, hi: i128) -> Word {
         let (lo, hi) = (self.lo.max(lo), self.hi.min(hi));
         match lo <= hi {
             true => Word { lo, hi, ..self },
@@ -55,7 +55,7 @@ impl Word {
     }
 
     /// A known integer.
-    pub fn known(s: &mut TermStore, v: i64) -> Word {
+    pub(super) fn known(s: &mut TermStore, v: i64) -> Word {
         let (lo, hi) = (v.into(), v.into());
         let width = width(lo, hi).unwrap_or(64);
         Word {
@@ -67,12 +67,12 @@ impl Word {
     }
 
     /// The real that it is.
-    pub fn real(self, s: &mut TermStore) -> TermId {
+    pub(super) fn real(self, s: &mut TermStore) -> TermId {
         s.of_int(true, self.bits)
     }
 
     /// Its bits in more of them.
-    pub fn widened(self, s: &mut TermStore, width: u8) -> TermId {
+    pub(super) fn widened(self, s: &mut TermStore, width: u8) -> TermId {
         s.sign_extend(self.bits, width)
     }
 
@@ -90,7 +90,7 @@ impl Word {
 
     /// The result of an operation; `None` where 64 bits may not hold it, or for a division by what may not be
     /// positive.
-    pub fn combine(s: &mut TermStore, a: Word, b: Word, op: Op) -> Option<Word> {
+    pub(super) fn combine(s: &mut TermStore, a: Word, b: Word, op: Op) -> Option<Word> {
         let corners = |f: fn(i128, i128) -> i128| {
             let all = [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)];
             let lo = all.iter().copied().min().unwrap_or(0);
@@ -135,7 +135,7 @@ impl Word {
     }
 
     /// One of two, by a condition.
-    pub fn select(s: &mut TermStore, p: TermId, a: Word, b: Word) -> Word {
+    pub(super) fn select(s: &mut TermStore, p: TermId, a: Word, b: Word) -> Word {
         let width = a.width.max(b.width);
         let (x, y) = (a.widened(s, width), b.widened(s, width));
         Word {
@@ -147,7 +147,7 @@ impl Word {
     }
 
     /// Whether a comparison holds.
-    pub fn compare(s: &mut TermStore, a: Word, b: Word, sign: Cmp) -> TermId {
+    pub(super) fn compare(s: &mut TermStore, a: Word, b: Word, sign: Cmp) -> TermId {
         let width = a.width.max(b.width);
         let (x, y) = (a.widened(s, width), b.widened(s, width));
         match sign {
@@ -164,7 +164,7 @@ impl Word {
     }
 
     /// The bits of an integer type, with the nearest value of the type where it is beyond; true if it may be.
-    pub fn stored(self, s: &mut TermStore, of: u8, signed: bool) -> (TermId, bool) {
+    pub(super) fn stored(self, s: &mut TermStore, of: u8, signed: bool) -> (TermId, bool) {
         let (lo, hi) = super::range(of, signed);
         if lo <= self.lo && self.hi <= hi {
             let bits = s.sign_extend(self.bits, of);

@@ -35,7 +35,7 @@ mod file {
     use super::{ACCEPTED, LENGTH};
 
     /// The secret in a folder of settings; it is made if there is none.
-    pub fn secret(dir: &Path) -> Option<Vec<u8>> {
+    pub(super) fn secret(dir: &Path) -> Option<Vec<u8>> {
         let path = dir.join("cache.key");
         if let Some(known) = read(&path) {
             return Some(known);

@@ -22,7 +22,7 @@ use crate::spec::{Entry, Manifest, Settings};
 const MOST: usize = 1000;
 
 /// A manifest and what it includes.
-pub struct Plan {
+pub(super) struct Plan {
     files: Vec<Read>,
 }
 
@@ -33,7 +33,7 @@ struct Read {
 }
 
 /// One entry.
-pub struct Job<'a> {
+pub(super) struct Job<'a> {
     /// Its name; no other has it.
     pub name: String,
     /// The verdict that it must get.
@@ -58,7 +58,7 @@ struct Wanted {
 
 impl Plan {
     /// Reads a manifest and those that it includes: depth first, in the order of their names.
-    pub fn read(path: &Path) -> Result<Plan, Failure> {
+    pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
         let mut files = Vec::new();
         let mut seen: HashMap<PathBuf, String> = HashMap::new();
         let mut wanted = vec![Wanted {
@@ -120,7 +120,7 @@ impl Plan {
     }
 
     /// Every entry of every manifest. One that is wrong is refused by itself, so that the others still run.
-    pub fn jobs(&self) -> Vec<Job<'_>> {
+    pub(super) fn jobs(&self) -> Vec<Job<'_>> {
         let mut out = Vec::new();
         let mut places: HashMap<String, String> = HashMap::new();
         for read in &self.files {

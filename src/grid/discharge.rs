@@ -14,7 +14,7 @@ use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::{self, Budget, Found, minimise};
 use crate::decide::tactics::{self, FORMS};
 use crate::explain::{reason, text};
-pub use crate::sim::merge_finding as merge;
+pub(super) use crate::sim::merge_finding as merge;
 use crate::sim::{Conditional, DefectKind, Finding, Obligation, Otherwise, Outcome};
 use crate::sim::{UnknownKind, WarningKind};
 use crate::spec::{Arrays, ElemTy, Origin};

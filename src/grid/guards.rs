@@ -22,14 +22,14 @@ const MOST: u64 = 1 << 20;
 
 /// The conditions of accesses, by array and first byte.
 #[derive(Debug, Default)]
-pub struct Guards {
+pub(super) struct Guards {
     of: BTreeMap<(ArrayId, u64), Vec<Guard>>,
     pairs: u64,
 }
 
 impl Guards {
     /// The conditions of one CTA; terms become what `m` says.
-    pub fn new(guards: Vec<Guard>, m: impl Fn(TermId) -> TermId) -> Guards {
+    pub(super) fn new(guards: Vec<Guard>, m: impl Fn(TermId) -> TermId) -> Guards {
         let mut out = Guards::default();
         for mut g in guards {
             g.cond = m(g.cond);
@@ -39,7 +39,7 @@ impl Guards {
     }
 
     /// Adds those of another CTA.
-    pub fn extend(&mut self, other: Guards) {
+    pub(super) fn extend(&mut self, other: Guards) {
         for (at, list) in other.of {
             let own = self.of.entry(at).or_default();
             for g in list {
@@ -58,14 +58,14 @@ impl Guards {
     }
 
     /// The conditions under which `start..end` is written; `None` if some write is of a part of it.
-    pub fn writes(&self, array: ArrayId, start: u64, end: u64) -> Option<Vec<TermId>> {
+    pub(super) fn writes(&self, array: ArrayId, start: u64, end: u64) -> Option<Vec<TermId>> {
         let all = self.touching(array, start, end).filter(|g| g.writes);
         all.map(|g| g.covers(start, end).then_some(g.cond))
             .collect()
     }
 
     /// Accesses of both that some input may make meet in `start..end`, of which one writes.
-    pub fn meet(
+    pub(super) fn meet(
         &mut self,
         other: &Guards,
         store: &TermStore,

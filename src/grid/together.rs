@@ -37,7 +37,7 @@ const PROGRESS: &str =
     "every thread of the grid goes on while others wait for it: all CTAs are resident";
 
 /// Runs the CTAs of these ranks together, where that is needed and they are the whole grid, else `alone`.
-pub fn or_alone(
+pub(super) fn or_alone(
     subject: &Subject,
     ranks: &[u64],
     alone: impl Fn(&Subject, &[u64]) -> Covered,

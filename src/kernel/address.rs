@@ -18,7 +18,7 @@ use crate::ptx::{
 
 /// A value that `mov` and `cvta` can take the address of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressOf {
+pub(super) struct AddressOf {
     /// The variable.
     pub place: Place,
     /// Bytes added.
@@ -264,7 +264,7 @@ impl Lowerer<'_> {
 
 /// An expression `symbol + constant`.
 #[derive(Clone, Copy, Debug)]
-pub struct SymbolSum {
+pub(super) struct SymbolSum {
     /// The symbol.
     pub name: Name,
     /// The sum of the constants.
@@ -277,7 +277,7 @@ pub struct SymbolSum {
 
 /// Reads an expression of the form `symbol + constant`.
 /// The chain is walked with a loop, so its length does not matter.
-pub fn symbol_plus(low: &Lowerer<'_>, mut id: Id<Expr>) -> Option<SymbolSum> {
+pub(super) fn symbol_plus(low: &Lowerer<'_>, mut id: Id<Expr>) -> Option<SymbolSum> {
     let m = low.m;
     let int = |id| match evaluate(m, id) {
         Ok(Value::Int(int)) => Some(int.value()),

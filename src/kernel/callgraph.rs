@@ -20,7 +20,7 @@ const MAX_EXPANDED: u64 = 1 << 17;
 
 /// The functions that an entry reaches.
 #[derive(Debug)]
-pub struct CallGraph {
+pub(super) struct CallGraph {
     /// Functions by name, aliases included; a definition is preferred to a declaration.
     by_name: FxHashMap<Name, Id<Function>>,
     /// The functions that are reached and have a body, the entry first, in order of first call.
@@ -31,7 +31,7 @@ pub struct CallGraph {
 
 impl CallGraph {
     /// Walks the calls from an entry.
-    pub fn new(m: &Module, entry: Id<Function>) -> CallGraph {
+    pub(super) fn new(m: &Module, entry: Id<Function>) -> CallGraph {
         let by_name = functions_by_name(m);
         let mut reached = vec![entry];
         let mut known: FxHashMap<usize, usize> = FxHashMap::default();
@@ -76,12 +76,12 @@ impl CallGraph {
     }
 
     /// The function with this name.
-    pub fn function(&self, name: Name) -> Option<Id<Function>> {
+    pub(super) fn function(&self, name: Name) -> Option<Id<Function>> {
         self.by_name.get(&name).copied()
     }
 
     /// Which of the given names the reached functions mention.
-    pub fn mentioned(&self, m: &Module, names: &FxHashSet<Name>) -> FxHashSet<Name> {
+    pub(super) fn mentioned(&self, m: &Module, names: &FxHashSet<Name>) -> FxHashSet<Name> {
         let mut found = FxHashSet::default();
         if names.is_empty() {
             return found;
@@ -104,7 +104,7 @@ impl CallGraph {
 }
 
 /// The function that a call names: its first operand that is a bare name.
-pub fn target(operands: &[Operand]) -> Option<Name> {
+pub(super) fn target(operands: &[Operand]) -> Option<Name> {
     operands.iter().find_map(|o| match o.kind {
         OperandKind::Name(name) => Some(name),
         _ => None,
@@ -172,7 +172,7 @@ fn names_in(m: &Module, operands: &[Operand], f: &mut impl FnMut(Name)) {
 }
 
 /// Calls `f` with each symbol of a constant expression.
-pub fn symbols_in(m: &Module, root: Id<Expr>, f: &mut impl FnMut(Name)) {
+pub(super) fn symbols_in(m: &Module, root: Id<Expr>, f: &mut impl FnMut(Name)) {
     let mut stack = vec![root];
     while let Some(id) = stack.pop() {
         match m[id].kind {

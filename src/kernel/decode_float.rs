@@ -83,7 +83,7 @@ fn find(op: Opcode) -> Option<Row> {
 }
 
 /// The rounding of a float result.
-pub const ROUNDINGS: &[(Mod, Rnd)] = &[
+pub(super) const ROUNDINGS: &[(Mod, Rnd)] = &[
     (Mod::Rn, Rnd::Rn),
     (Mod::Rz, Rnd::Rz),
     (Mod::Rm, Rnd::Rm),

@@ -14,7 +14,7 @@ use crate::ptx;
 use crate::ptx::{Mod, Operand, OperandKind, Type, TypeClass};
 
 /// The words of memory scopes.
-pub const SCOPES: &[(Mod, Scope)] = &[
+pub(super) const SCOPES: &[(Mod, Scope)] = &[
     (Mod::Cta, Scope::Cta),
     (Mod::Cluster, Scope::Cluster),
     (Mod::Gpu, Scope::Gpu),

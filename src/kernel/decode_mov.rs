@@ -15,7 +15,7 @@ use crate::ptx;
 use crate::ptx::{Mod, Operand, OperandKind, Type, TypeClass};
 
 /// The space that an instruction names, as the simulator tells them apart.
-pub fn space(written: ptx::Space) -> Option<Space> {
+pub(super) fn space(written: ptx::Space) -> Option<Space> {
     Some(match written {
         ptx::Space::Global => Space::Global,
         ptx::Space::Shared | ptx::Space::SharedCta => Space::Shared,

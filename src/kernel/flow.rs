@@ -113,7 +113,7 @@ impl Reach {
     }
 
     /// What can flow into an operand.
-    pub fn origins(&self, src: Src) -> &[Origin] {
+    pub(super) fn origins(&self, src: Src) -> &[Origin] {
         self.sets.list(self.src(src))
     }
 }
@@ -135,7 +135,7 @@ pub(super) struct Graph {
 
 impl Graph {
     /// The flow of a kernel.
-    pub fn new(kernel: &Kernel, flow: Flow) -> Graph {
+    pub(super) fn new(kernel: &Kernel, flow: Flow) -> Graph {
         let regs = kernel.reg_width.len() as u32;
         let mut graph = Graph {
             regs,
@@ -207,7 +207,7 @@ impl Graph {
     }
 
     /// Adds flow from registers to registers.
-    pub fn extend(&mut self, edges: Vec<(RegId, RegId)>) {
+    pub(super) fn extend(&mut self, edges: Vec<(RegId, RegId)>) {
         let edges = edges.into_iter().map(|(from, to)| (from.0, to.0));
         self.edges.extend(edges);
         self.edges.sort_unstable();
@@ -317,7 +317,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Finds them.
-    pub fn new(kernel: &Kernel) -> Known {
+    pub(super) fn new(kernel: &Kernel) -> Known {
         let regs = kernel.reg_width.len();
         let mut written = vec![0u8; regs];
         for inst in &kernel.insts {
@@ -373,7 +373,13 @@ impl Known {
     }
 
     /// Space and address of the i-th element of an access, as far as they are known.
-    pub fn element(&self, space: Space, addr: &Addr, i: usize, ty: NumTy) -> (Space, Option<i64>) {
+    pub(super) fn element(
+        &self,
+        space: Space,
+        addr: &Addr,
+        i: usize,
+        ty: NumTy,
+    ) -> (Space, Option<i64>) {
         let at = |base: i64| {
             let start = base.checked_add(addr.offset)?;
             start.checked_add(i as i64 * i64::from(ty.bits() / 8))

@@ -32,7 +32,7 @@ const MAX_GLOBAL: u64 = 1 << 47;
 
 /// Variables that exist once for the whole kernel.
 #[derive(Debug, Default)]
-pub struct Statics {
+pub(super) struct Statics {
     /// Shared variables by the index of their declarator.
     shared: FxHashMap<usize, Place>,
     /// Module-scope variables by name.
@@ -45,7 +45,7 @@ pub struct Statics {
 
 /// Size and alignment of a variable in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub(super) struct Extent {
     /// One element, vectors included.
     pub elem: u32,
     /// All of it.
@@ -56,7 +56,7 @@ pub struct Extent {
 
 /// What a declaration says about a variable's size.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(super) struct Shape {
     /// Element type.
     pub ty: Type,
     /// `.v2` 2, `.v4` 4.

@@ -181,31 +181,31 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Records an error, once for each place: a callee is lowered anew at each call site.
-    pub fn error(&mut self, error: LowerError) {
+    pub(super) fn error(&mut self, error: LowerError) {
         if error.span().is_none_or(|span| self.reported.insert(span)) {
             self.errors.push(error);
         }
     }
 
     /// True when so many errors were found that more would not help.
-    pub fn gave_up(&self) -> bool {
+    pub(super) fn gave_up(&self) -> bool {
         self.errors.len() >= MAX_ERRORS
     }
 
     /// Appends an instruction under the guard of the one being decoded.
-    pub fn emit(&mut self, op: Op) {
+    pub(super) fn emit(&mut self, op: Op) {
         self.emit_guarded(self.guard, op);
     }
 
     /// Appends an instruction under a guard of its own.
-    pub fn emit_guarded(&mut self, guard: Option<Guard>, op: Op) {
+    pub(super) fn emit_guarded(&mut self, guard: Option<Guard>, op: Op) {
         self.k.insts.push(Inst { guard, op });
         self.k.spans.push(self.span);
         self.k.loc_of.push(self.loc);
     }
 
     /// A new register; a 128-bit one takes two ids.
-    pub fn new_reg(&mut self, ty: Type, name: String) -> RegId {
+    pub(super) fn new_reg(&mut self, ty: Type, name: String) -> RegId {
         let id = RegId(self.k.reg_width.len() as u32);
         if ty.bits() > 64 {
             self.k.reg_name.push(format!("{name}.lo"));
@@ -221,12 +221,12 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A hidden register.
-    pub fn temp(&mut self, ty: Type) -> RegId {
+    pub(super) fn temp(&mut self, ty: Type) -> RegId {
         self.new_reg(ty, format!("%tmp{}", self.k.reg_width.len()))
     }
 
     /// The hidden carry flag.
-    pub fn carry(&mut self) -> RegId {
+    pub(super) fn carry(&mut self) -> RegId {
         match self.carry {
             Some(reg) => reg,
             None => {
@@ -238,20 +238,20 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A label that has no place yet.
-    pub fn new_label(&mut self) -> Label {
+    pub(super) fn new_label(&mut self) -> Label {
         self.labels.push(u32::MAX);
         Label(self.labels.len() as u32 - 1)
     }
 
     /// Puts a label at the next instruction.
-    pub fn place(&mut self, label: Label) {
+    pub(super) fn place(&mut self, label: Label) {
         if let Some(pc) = self.labels.get_mut(label.0 as usize) {
             *pc = self.k.insts.len() as u32;
         }
     }
 
     /// What a name stands for here: in the function instance, else in the module.
-    pub fn lookup(&mut self, name: Name) -> Option<Binding> {
+    pub(super) fn lookup(&mut self, name: Name) -> Option<Binding> {
         if let Some(binding) = self.frame.get(name) {
             return Some(binding);
         }
@@ -285,7 +285,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Declares a name in the innermost scope.
-    pub fn declare(&mut self, name: Name, binding: Binding, span: Span) {
+    pub(super) fn declare(&mut self, name: Name, binding: Binding, span: Span) {
         if let Err(first) = self.frame.declare(self.m, name, binding, span) {
             let name = self.m.text(name).to_string();
             self.error(LowerError::Redeclared { name, span, first });
@@ -293,7 +293,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Declares a register or a range of them.
-    pub fn declare_reg(
+    pub(super) fn declare_reg(
         &mut self,
         name: Name,
         count: Option<u32>,
@@ -327,7 +327,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Lowers the statements of a function in the current frame.
-    pub fn body(&mut self, function: Id<Function>) {
+    pub(super) fn body(&mut self, function: Id<Function>) {
         let m = self.m;
         let Some(body) = m[function].body else { return };
         let stmts = &m[body];
@@ -396,7 +396,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A read of a volatile special register, for results that nothing determines.
-    pub fn emit_unspecified(&mut self, dst: RegId) {
+    pub(super) fn emit_unspecified(&mut self, dst: RegId) {
         self.emit(Op::Special {
             dst,
             special: Special::Volatile,
@@ -404,7 +404,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A half of the address of the grid's workspace, a variable that no module declares.
-    pub fn emit_workspace(&mut self, dst: RegId, upper: bool) {
+    pub(super) fn emit_workspace(&mut self, dst: RegId, upper: bool) {
         let known = self.k.globals.iter().position(|g| g.name == WORKSPACE);
         let global = known.unwrap_or(self.k.globals.len());
         if known.is_none() {
@@ -481,7 +481,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Appends a kernel parameter.
-    pub fn push_param(&mut self, param: Param) {
+    pub(super) fn push_param(&mut self, param: Param) {
         self.k.param_bytes = self.k.param_bytes.max(param.offset + param.bytes);
         self.k.params.push(param);
     }

@@ -18,7 +18,7 @@ use crate::ptx::{
 
 /// How wide a register may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub(super) enum Fit {
     /// As wide as the type.
     Exact,
     /// As wide or wider.
@@ -353,7 +353,7 @@ impl<'a> Lowerer<'a> {
 }
 
 /// An integer cut to the width of a type; for predicates, whether it is not zero.
-pub fn truncate(bits: u64, ty: Type) -> u64 {
+pub(super) fn truncate(bits: u64, ty: Type) -> u64 {
     match ty.bits() {
         1 => u64::from(bits != 0),
         width @ 2..64 => bits & ((1 << width) - 1),

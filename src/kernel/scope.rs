@@ -17,11 +17,11 @@ use crate::ptx::{Function, Id, Module, Name, Type};
 
 /// Index of a label of the whole kernel; becomes a program counter at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label(pub u32);
+pub(super) struct Label(pub u32);
 
 /// Where a variable lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub(super) enum At {
     /// At an offset of its space.
     Offset(u32),
     /// In global or constant memory.
@@ -30,7 +30,7 @@ pub enum At {
 
 /// A variable in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(super) struct Place {
     /// Its space.
     pub space: Space,
     /// Where in it.
@@ -43,7 +43,7 @@ pub struct Place {
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
+pub(super) enum Binding {
     /// A register, or the first of a vector of `vector` registers.
     Reg {
         /// The first register.
@@ -69,7 +69,7 @@ pub enum Binding {
 
 impl Binding {
     /// What it is, for messages.
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
             Binding::Reg {
                 ty: Type::Pred,
@@ -90,7 +90,7 @@ impl Binding {
 
 /// A declaration `%r<10>`.
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
+pub(super) struct Range {
     /// Number of members.
     pub count: u32,
     /// Element type.
@@ -116,7 +116,7 @@ enum Undo {
 
 /// The names that one function instance sees.
 #[derive(Debug)]
-pub struct Frame {
+pub(super) struct Frame {
     names: FxHashMap<Name, Entry>,
     ranges: FxHashMap<Name, Vec<Range>>,
     scopes: Vec<Vec<Undo>>,
@@ -126,7 +126,7 @@ pub struct Frame {
 
 impl Frame {
     /// A frame with its outermost scope open.
-    pub fn new(suffix: String) -> Frame {
+    pub(super) fn new(suffix: String) -> Frame {
         Frame {
             names: FxHashMap::default(),
             ranges: FxHashMap::default(),
@@ -136,12 +136,12 @@ impl Frame {
     }
 
     /// Opens a scope.
-    pub fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         self.scopes.push(Vec::new());
     }
 
     /// Closes the innermost scope.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let undo = self.scopes.pop().unwrap_or_default();
         for step in undo.into_iter().rev() {
             match step {
@@ -165,7 +165,7 @@ impl Frame {
     }
 
     /// Binds a name in the innermost scope; if it is already declared there, says where.
-    pub fn declare(
+    pub(super) fn declare(
         &mut self,
         module: &Module,
         name: Name,
@@ -201,7 +201,7 @@ impl Frame {
     /// Declares a range in the innermost scope; says where if it is already declared there, else
     /// which visible names its members shadow: the caller binds them anew with
     /// [`Frame::bind_member`].
-    pub fn declare_range(
+    pub(super) fn declare_range(
         &mut self,
         module: &Module,
         prefix: Name,
@@ -252,7 +252,7 @@ impl Frame {
     }
 
     /// The declared range that a name is a member of, and its prefix.
-    pub fn range_of(&self, module: &Module, name: Name) -> Option<(Range, Name)> {
+    pub(super) fn range_of(&self, module: &Module, name: Name) -> Option<(Range, Name)> {
         if self.ranges.is_empty() {
             return None;
         }
@@ -275,17 +275,17 @@ impl Frame {
     }
 
     /// Binds a member of a range, in the scope of the range.
-    pub fn bind_member(&mut self, name: Name, range: Range, binding: Binding) {
+    pub(super) fn bind_member(&mut self, name: Name, range: Range, binding: Binding) {
         self.bind(name, binding, range.depth, range.span);
     }
 
     /// What a name stands for, members of ranges that have not been bound left out.
-    pub fn get(&self, name: Name) -> Option<Binding> {
+    pub(super) fn get(&self, name: Name) -> Option<Binding> {
         self.names.get(&name).map(|entry| entry.binding)
     }
 
     /// The visible name that is nearest to an unknown one, or what to say about its range.
-    pub fn suggest(&self, module: &Module, name: Name, labels: bool) -> Option<String> {
+    pub(super) fn suggest(&self, module: &Module, name: Name, labels: bool) -> Option<String> {
         let text = module.text(name);
         let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
         if let Some(prefix) = module.names.find(head)

@@ -15,7 +15,7 @@ use super::{Fmt, IntTy, NumTy};
 
 /// Why an instruction was not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The input is wrong; the error is recorded already.
     Error,
     /// The instruction is not modelled; the text says what of it.
@@ -23,23 +23,23 @@ pub enum Stop {
 }
 
 /// Result of a decoder.
-pub type Decoded<T> = Result<T, Stop>;
+pub(super) type Decoded<T> = Result<T, Stop>;
 
 /// Stops at something that is not modelled.
-pub fn unsupported<T>(why: impl Into<String>) -> Decoded<T> {
+pub(super) fn unsupported<T>(why: impl Into<String>) -> Decoded<T> {
     Err(Stop::Unsupported(why.into()))
 }
 
 /// A set of modifier words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModSet([u64; 6]);
+pub(super) struct ModSet([u64; 6]);
 
 // Every word has a bit.
 const _: () = assert!(Mod::ALL.len() <= 6 * 64);
 
 impl ModSet {
     /// The set of these words.
-    pub const fn of(list: &[Mod]) -> ModSet {
+    pub(super) const fn of(list: &[Mod]) -> ModSet {
         let mut bits = [0; 6];
         let mut i = 0;
         while i < list.len() {
@@ -51,7 +51,7 @@ impl ModSet {
     }
 
     /// The words of either set.
-    pub const fn or(self, other: ModSet) -> ModSet {
+    pub(super) const fn or(self, other: ModSet) -> ModSet {
         let mut bits = self.0;
         let mut i = 0;
         while i < bits.len() {
@@ -62,13 +62,13 @@ impl ModSet {
     }
 
     /// Is the word in the set?
-    pub const fn has(self, word: Mod) -> bool {
+    pub(super) const fn has(self, word: Mod) -> bool {
         let n = word as usize;
         self.0[n / 64] >> (n % 64) & 1 == 1
     }
 
     /// The first word of this set that is not in the other.
-    pub fn first_outside(self, other: ModSet) -> Option<Mod> {
+    pub(super) fn first_outside(self, other: ModSet) -> Option<Mod> {
         let left = (0..6).find(|i| self.0[*i] & !other.0[*i] != 0)?;
         let bit = (self.0[left] & !other.0[left]).trailing_zeros() as usize;
         Mod::ALL.get(left * 64 + bit).copied()
@@ -77,13 +77,13 @@ impl ModSet {
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TypeSet(u64);
+pub(super) struct TypeSet(u64);
 
 const _: () = assert!(Type::ALL.len() <= 64);
 
 impl TypeSet {
     /// The set of these types.
-    pub const fn of(list: &[Type]) -> TypeSet {
+    pub(super) const fn of(list: &[Type]) -> TypeSet {
         let mut bits = 0;
         let mut i = 0;
         while i < list.len() {
@@ -94,13 +94,13 @@ impl TypeSet {
     }
 
     /// Is the type in the set?
-    pub const fn has(self, ty: Type) -> bool {
+    pub(super) const fn has(self, ty: Type) -> bool {
         self.0 >> ty as usize & 1 == 1
     }
 }
 
 /// Words that change speed only: cache operators, eviction priorities, prefetch sizes.
-pub const HINTS: ModSet = ModSet::of(&[
+pub(super) const HINTS: ModSet = ModSet::of(&[
     Mod::Ca,
     Mod::Cg,
     Mod::Cs,
@@ -127,7 +127,7 @@ const MAX_TYPES: usize = 6;
 
 /// The opcode and modifiers of one instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Sig {
+pub(super) struct Sig {
     /// The opcode.
     pub op: Op,
     /// The words.
@@ -184,7 +184,7 @@ fn two_spaces(op: Op) -> bool {
 impl Sig {
     /// Reads the modifiers of an instruction. `Err` names one that no decoder of this form
     /// handles: an unknown word, a matrix shape, a word that stands twice.
-    pub fn new(module: &Module, op: Op, instr: &Instr) -> Decoded<Sig> {
+    pub(super) fn new(module: &Module, op: Op, instr: &Instr) -> Decoded<Sig> {
         let mut sig = Sig {
             op,
             mods: ModSet::of(&[]),
@@ -237,17 +237,17 @@ impl Sig {
     }
 
     /// Is the word written?
-    pub fn has(&self, word: Mod) -> bool {
+    pub(super) fn has(&self, word: Mod) -> bool {
         self.mods.has(word)
     }
 
     /// The types in source order.
-    pub fn types(&self) -> &[Type] {
+    pub(super) fn types(&self) -> &[Type] {
         &self.types[..self.count]
     }
 
     /// Stops unless every word is in the set.
-    pub fn only(&self, known: ModSet) -> Decoded<()> {
+    pub(super) fn only(&self, known: ModSet) -> Decoded<()> {
         match self.mods.first_outside(known) {
             None => Ok(()),
             Some(word) => unsupported(format!("modifier `.{word}`")),
@@ -255,7 +255,7 @@ impl Sig {
     }
 
     /// Stops if a state space is written.
-    pub fn no_space(&self) -> Decoded<()> {
+    pub(super) fn no_space(&self) -> Decoded<()> {
         match self.space {
             None => Ok(()),
             Some(space) => unsupported(format!("state space `.{space}`")),
@@ -263,7 +263,7 @@ impl Sig {
     }
 
     /// The one type.
-    pub fn ty(&self) -> Decoded<Type> {
+    pub(super) fn ty(&self) -> Decoded<Type> {
         match *self.types() {
             [ty] => Ok(ty),
             _ => unsupported("it must have one type"),
@@ -271,7 +271,7 @@ impl Sig {
     }
 
     /// The two types.
-    pub fn two_types(&self) -> Decoded<(Type, Type)> {
+    pub(super) fn two_types(&self) -> Decoded<(Type, Type)> {
         match *self.types() {
             [a, b] => Ok((a, b)),
             _ => unsupported("it must have two types"),
@@ -279,7 +279,7 @@ impl Sig {
     }
 
     /// Which of the alternatives is written; `None` if none is. Stops if two are.
-    pub fn pick<T: Copy>(&self, choices: &[(Mod, T)]) -> Decoded<Option<T>> {
+    pub(super) fn pick<T: Copy>(&self, choices: &[(Mod, T)]) -> Decoded<Option<T>> {
         let mut found = None;
         for &(word, meaning) in choices {
             if self.has(word) {
@@ -293,7 +293,7 @@ impl Sig {
     }
 
     /// The alternative that is written; stops if none is.
-    pub fn need<T: Copy>(&self, choices: &[(Mod, T)], what: &str) -> Decoded<T> {
+    pub(super) fn need<T: Copy>(&self, choices: &[(Mod, T)], what: &str) -> Decoded<T> {
         match self.pick(choices)? {
             Some(meaning) => Ok(meaning),
             None => unsupported(format!("it lacks {what}")),
@@ -302,7 +302,7 @@ impl Sig {
 }
 
 /// An integer, bit or predicate type with its number of packed lanes.
-pub fn int_type(ty: Type) -> Option<(IntTy, u8)> {
+pub(super) fn int_type(ty: Type) -> Option<(IntTy, u8)> {
     let (width, signed, lanes) = match ty {
         Type::Pred => (1, false, 1),
         Type::B8 | Type::U8 => (8, false, 1),
@@ -321,7 +321,7 @@ pub fn int_type(ty: Type) -> Option<(IntTy, u8)> {
 }
 
 /// A float type with its number of packed lanes.
-pub fn float_type(ty: Type) -> Option<(Fmt, u8)> {
+pub(super) fn float_type(ty: Type) -> Option<(Fmt, u8)> {
     Some(match ty {
         Type::F16 => (Fmt::F16, 1),
         Type::F16x2 => (Fmt::F16, 2),
@@ -344,7 +344,7 @@ pub fn float_type(ty: Type) -> Option<(Fmt, u8)> {
 }
 
 /// A number type with its number of packed lanes.
-pub fn num_type(ty: Type) -> Option<(NumTy, u8)> {
+pub(super) fn num_type(ty: Type) -> Option<(NumTy, u8)> {
     match int_type(ty) {
         Some((int, lanes)) => Some((NumTy::Int(int), lanes)),
         None => float_type(ty).map(|(fmt, lanes)| (NumTy::Float(fmt), lanes)),

@@ -8,7 +8,7 @@ use crate::ptx::Type;
 
 /// What reading a special register gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub(super) enum Reading {
     /// The register.
     Special(Special),
     /// A constant (`%tid.w`).
@@ -22,7 +22,7 @@ pub enum Reading {
 
 /// The special register with this name and component, and its type. A vector without a component
 /// is `None`; see [`vector`].
-pub fn special(name: &str, component: Option<u8>) -> Option<(Reading, Type)> {
+pub(super) fn special(name: &str, component: Option<u8>) -> Option<(Reading, Type)> {
     let name = name.strip_prefix('%')?;
     if let Some(make) = vector_of(name) {
         return Some(match component? {
@@ -65,7 +65,7 @@ pub fn special(name: &str, component: Option<u8>) -> Option<(Reading, Type)> {
 }
 
 /// The constructor of a vector special register with this name (with its `%`).
-pub fn vector(name: &str) -> Option<fn(u8) -> Special> {
+pub(super) fn vector(name: &str) -> Option<fn(u8) -> Special> {
     vector_of(name.strip_prefix('%')?)
 }
 

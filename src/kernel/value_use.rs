@@ -23,7 +23,7 @@ pub enum ValueUse {
 
 /// Calls `f` with each register that an operation takes as something; the copies that
 /// `Flow::Copy` follows are left out.
-pub fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
+pub(super) fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
     let mut put = |src: &Src, what: ValueUse| {
         if let Src::Reg(reg) = src {
             f(*reg, what);

@@ -25,13 +25,13 @@ const MAX_DEPTH: u32 = 40;
 const MAX_SUMMANDS: usize = 1 << 14;
 
 /// Where bytes of an array stand: the number of the array and the indices.
-pub type Places<'a> = &'a dyn Fn(ArrayId, u64) -> Option<(u32, Vec<i64>)>;
+pub(super) type Places<'a> = &'a dyn Fn(ArrayId, u64) -> Option<(u32, Vec<i64>)>;
 
 /// Multiples of products.
 type Poly = BTreeMap<Id, Q>;
 
 /// Makes trees of the forms of one store.
-pub struct Importer<'a, 's> {
+pub(super) struct Importer<'a, 's> {
     /// The scratch of the forms.
     pub norm: Normalizer<'s>,
     /// The store of their terms.
@@ -63,7 +63,7 @@ struct Part {
 
 impl Importer<'_, '_> {
     /// The tree of a real term.
-    pub fn term(&mut self, t: TermId) -> Result<Id, String> {
+    pub(super) fn term(&mut self, t: TermId) -> Result<Id, String> {
         let form = self.norm.real(t).map_err(|e| e.to_string())?;
         self.form(form, 0)
     }

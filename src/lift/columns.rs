@@ -10,10 +10,10 @@ use num_integer::Integer;
 type Row = Vec<(i64, i64)>;
 
 /// The least and the greatest index at each place, for each part of each member.
-pub type Rows = [Vec<Vec<(i64, i64)>>];
+pub(super) type Rows = [Vec<Vec<(i64, i64)>>];
 
 /// The values of the chosen columns, for each part of each member.
-pub fn tuples(rows: &Rows, places: usize) -> Result<Vec<Vec<Vec<i64>>>, String> {
+pub(super) fn tuples(rows: &Rows, places: usize) -> Result<Vec<Vec<Vec<i64>>>, String> {
     let columns = Column::all(rows, places);
     let mut chosen: Vec<&Column> = Vec::new();
     let mut kinds = 0;

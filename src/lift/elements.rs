@@ -30,7 +30,7 @@ const SAMPLE: usize = 1 << 10;
 const WORK: u64 = 1 << 24;
 
 /// An output of one launch.
-pub struct Output {
+pub(super) struct Output {
     /// The array.
     pub array: ArrayId,
     /// Indices of elements with their values.
@@ -38,10 +38,10 @@ pub struct Output {
 }
 
 /// Why an output has no trees.
-pub type Resisting = Vec<(ArrayId, String)>;
+pub(super) type Resisting = Vec<(ArrayId, String)>;
 
 /// The trees of the elements of each output.
-pub fn outputs(
+pub(super) fn outputs(
     outcome: Outcome,
     arrays: &Arrays,
     limits: &Limits,

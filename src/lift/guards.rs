@@ -12,7 +12,7 @@ const MAX_SHAPES: usize = 6;
 
 impl Unifier<'_> {
     /// The expression of a family of which some members may have another shape, by guards.
-    pub fn guarded(&mut self, family: &Family) -> Result<Expr, String> {
+    pub(super) fn guarded(&mut self, family: &Family) -> Result<Expr, String> {
         let mut classes = Vec::new();
         for class in self.classes(family) {
             match self.tree(&class) {
@@ -65,7 +65,7 @@ impl Unifier<'_> {
     }
 
     /// The members by their shapes, the largest class last.
-    pub fn classes(&self, family: &Family) -> Vec<Family> {
+    pub(super) fn classes(&self, family: &Family) -> Vec<Family> {
         let mut classes: BTreeMap<Shape, Family> = BTreeMap::new();
         for (env, id) in family {
             let class = classes.entry(self.forest.shape(*id)).or_default();

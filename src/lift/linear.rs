@@ -97,11 +97,11 @@ impl Linear {
 }
 
 /// The values that an expression must have: those of the variables in scope, and its own.
-pub type Rows<'a> = [(&'a [i64], i64)];
+pub(super) type Rows<'a> = [(&'a [i64], i64)];
 
 /// What expressions may be made of.
 #[derive(Clone, Debug, Default)]
-pub struct Material {
+pub(super) struct Material {
     /// Variables that may take part, those that explain more first.
     pub vars: Vec<usize>,
     /// Those of them that are sizes.
@@ -112,7 +112,7 @@ pub struct Material {
 
 impl Material {
     /// An expression with these values.
-    pub fn fit(&self, rows: &Rows) -> Option<Linear> {
+    pub(super) fn fit(&self, rows: &Rows) -> Option<Linear> {
         let mut found = None;
         self.candidates(&mut |features| {
             let Some((numbers, 1)) = solve(features, rows) else {
@@ -125,7 +125,7 @@ impl Material {
     }
 
     /// Multiples with a common divisor that have these values; only of variables.
-    pub fn fit_fraction(&self, rows: &Rows) -> Option<(Linear, i64)> {
+    pub(super) fn fit_fraction(&self, rows: &Rows) -> Option<(Linear, i64)> {
         let features: Vec<Feature> = self.vars.iter().map(|&v| Feature::Var(v)).collect();
         let (numbers, over) = solve(&features, rows)?;
         Some((assembled(&features, &numbers)?, i64::try_from(over).ok()?))

@@ -11,12 +11,12 @@ use super::tree::Q;
 const MAX_ROOT_BITS: u64 = 256;
 
 /// A power.
-pub fn power_of(q: &Q, n: i32) -> Q {
+pub(super) fn power_of(q: &Q, n: i32) -> Q {
     num_traits::Pow::pow(q, n)
 }
 
 /// A number as the square of one times the rest.
-pub fn root_of(q: &Q) -> (Q, Q) {
+pub(super) fn root_of(q: &Q) -> (Q, Q) {
     let root = |n: &BigInt| -> BigInt {
         if n.bits() > MAX_ROOT_BITS {
             return BigInt::one();
@@ -47,7 +47,7 @@ fn small_root(n: &BigInt) -> BigInt {
 }
 
 /// A constant of a kernel as the shortest decimal that a float of its format stands for.
-pub fn decimal(q: &BigRational) -> BigRational {
+pub(super) fn decimal(q: &BigRational) -> BigRational {
     let shortest = |text: String| -> Option<BigRational> {
         let (mantissa, exponent) = text.split_once('e')?;
         let exponent: i32 = exponent.parse().ok()?;

@@ -15,7 +15,7 @@ const DIGITS: usize = 20;
 
 /// What the names are.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     /// Of arrays, by number.
     pub arrays: Vec<String>,
     /// Of variables, by place in the scope; those beyond have names of their own.
@@ -44,7 +44,7 @@ enum Level {
 }
 
 /// A name as formulas have it.
-pub fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars
         .next()
@@ -95,7 +95,7 @@ fn number(q: &Q) -> (String, Option<String>) {
 
 impl Names {
     /// The name of a variable.
-    pub fn var(&self, v: usize) -> String {
+    pub(super) fn var(&self, v: usize) -> String {
         if let Some(n) = self.vars.get(v) {
             return name(n);
         }
@@ -109,7 +109,7 @@ impl Names {
     }
 
     /// The definition of an output.
-    pub fn definition(&self, output: &str, indices: &[usize], value: &Expr) -> String {
+    pub(super) fn definition(&self, output: &str, indices: &[usize], value: &Expr) -> String {
         let indices: Vec<String> = indices.iter().map(|&v| self.var(v)).collect();
         let value = self.text(value, self.vars.len(), Level::Open);
         format!("{}[{}] = {value}", name(output), indices.join(","))
@@ -470,7 +470,7 @@ fn function(f: Call) -> &'static str {
 }
 
 /// True for a number that is written as it is: small, or a fraction of few bits.
-pub fn is_plain(q: &Q) -> bool {
+pub(super) fn is_plain(q: &Q) -> bool {
     const BITS: u64 = 12;
     q.is_zero()
         || q.numer().bits() <= BITS && q.denom().bits() <= BITS

@@ -12,7 +12,7 @@ use super::expr::Bounds;
 use super::linear::{Feature, Linear, Material};
 
 /// Values of the variables in scope.
-pub type Env = Rc<[i64]>;
+pub(super) type Env = Rc<[i64]>;
 
 /// Tuples of a box that are looked at.
 const MAX_BOX: usize = 1 << 17;
@@ -21,7 +21,7 @@ const MAX_BOX: usize = 1 << 17;
 const MAX_BOUNDS: usize = 4;
 
 /// Sets of tuples, one for each member, over variables that follow those of its environment.
-pub struct Sets<'a> {
+pub(super) struct Sets<'a> {
     /// The members.
     pub members: &'a [(Env, Vec<Vec<i64>>)],
     /// Number of values of a tuple.
@@ -31,16 +31,16 @@ pub struct Sets<'a> {
 }
 
 /// Ranges, first and one after the last, and bounds.
-pub type Region = (Vec<(Linear, Linear)>, Vec<Bounds>);
+pub(super) type Region = (Vec<(Linear, Linear)>, Vec<Bounds>);
 
 /// An environment with more values.
-pub fn extended(env: &Env, more: &[i64]) -> Env {
+pub(super) fn extended(env: &Env, more: &[i64]) -> Env {
     env.iter().chain(more).copied().collect()
 }
 
 impl Sets<'_> {
     /// Ranges that describe the sets.
-    pub fn nested(&self, material: &Material) -> Option<Vec<(Linear, Linear)>> {
+    pub(super) fn nested(&self, material: &Material) -> Option<Vec<(Linear, Linear)>> {
         let mut out = Vec::new();
         let mut material = material.clone();
         for d in 0..self.width {
@@ -73,7 +73,11 @@ impl Sets<'_> {
 
     /// The smallest box with bounds that describe the sets; `subscripts` are expressions that index arrays, with the
     /// extents there.
-    pub fn bounded(&self, material: &Material, subscripts: &[(Linear, Linear)]) -> Option<Region> {
+    pub(super) fn bounded(
+        &self,
+        material: &Material,
+        subscripts: &[(Linear, Linear)],
+    ) -> Option<Region> {
         let ranges = self.hull(material)?;
         let mut missing: Vec<Env> = Vec::new();
         for (env, tuples) in self.members {
@@ -153,7 +157,7 @@ impl Sets<'_> {
 }
 
 /// Sums and differences of at most three variables, the first of which is one of `own`.
-pub fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Vec<Linear> {
+pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Vec<Linear> {
     let term = |k: i64, v: usize| (k, Feature::Var(v));
     let mut out = Vec::new();
     for &v in own {
@@ -197,7 +201,7 @@ pub fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Vec<Linea
 }
 
 /// Bounds that hold where the present ones are and exclude all that are missing.
-pub fn exclude(
+pub(super) fn exclude(
     material: &Material,
     directions: Vec<Linear>,
     subscripts: &[(Linear, Linear)],

@@ -13,15 +13,15 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 type Spread = (Place, i64, i64);
 
 /// A rational.
-pub type Q = BigRational;
+pub(super) type Q = BigRational;
 
 /// A tree of a [`Forest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(pub u32);
+pub(super) struct Id(pub u32);
 
 /// A shape of a [`Forest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Shape(u32);
+pub(super) struct Shape(u32);
 
 /// Functions of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ pub enum Call {
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tree {
+pub(super) enum Tree {
     /// An infinity, true for minus.
     Infinity(bool),
     /// An element of an array, by the number of the array.
@@ -76,11 +76,11 @@ pub enum Tree {
 }
 
 /// A place in a tree that reads have, whatever is read: a hash of the shapes on the way, and the dimension.
-pub type Place = (u64, u8);
+pub(super) type Place = (u64, u8);
 
 /// All trees.
 #[derive(Debug, Default)]
-pub struct Forest {
+pub(super) struct Forest {
     trees: IndexSet<Tree, FxBuildHasher>,
     shapes: IndexSet<Vec<u64>, FxBuildHasher>,
     shape_of: Vec<Shape>,
@@ -89,7 +89,7 @@ pub struct Forest {
 
 impl Forest {
     /// The number of a tree.
-    pub fn put(&mut self, tree: Tree) -> Id {
+    pub(super) fn put(&mut self, tree: Tree) -> Id {
         if let Some(i) = self.trees.get_index_of(&tree) {
             return Id(i as u32);
         }
@@ -100,38 +100,38 @@ impl Forest {
     }
 
     /// A tree by its number.
-    pub fn get(&self, id: Id) -> &Tree {
+    pub(super) fn get(&self, id: Id) -> &Tree {
         &self.trees[id.0 as usize]
     }
 
     /// The shape of a tree.
-    pub fn shape(&self, id: Id) -> Shape {
+    pub(super) fn shape(&self, id: Id) -> Shape {
         self.shape_of[id.0 as usize]
     }
 
     /// The sum of multiples of products; those of one product are to be added up before.
-    pub fn sum(&mut self, parts: impl IntoIterator<Item = (Id, Q)>) -> Id {
+    pub(super) fn sum(&mut self, parts: impl IntoIterator<Item = (Id, Q)>) -> Id {
         let mut list: Vec<(Q, Id)> = parts.into_iter().map(|(p, q)| (q, p)).collect();
         list.sort_by_key(|p| p.1);
         self.put(Tree::Sum(list.into()))
     }
 
     /// The product of powers of trees, each of which stands there once; powers of 0 are left out.
-    pub fn product(&mut self, parts: impl IntoIterator<Item = (Id, i32)>) -> Id {
+    pub(super) fn product(&mut self, parts: impl IntoIterator<Item = (Id, i32)>) -> Id {
         let mut list: Vec<(Id, i32)> = parts.into_iter().filter(|p| p.1 != 0).collect();
         list.sort_unstable();
         self.put(Tree::Product(list.into()))
     }
 
     /// A number as a sum.
-    pub fn number(&mut self, q: Q) -> Id {
+    pub(super) fn number(&mut self, q: Q) -> Id {
         let one = self.product([]);
         let zero = q == Q::default();
         self.sum((!zero).then_some((one, q)))
     }
 
     /// A single factor as a sum.
-    pub fn alone(&mut self, factor: Id) -> Id {
+    pub(super) fn alone(&mut self, factor: Id) -> Id {
         let product = self.product([(factor, 1)]);
         self.sum([(product, Q::one())])
     }
@@ -161,7 +161,7 @@ impl Forest {
     }
 
     /// The least and the greatest index at each place of a tree.
-    pub fn places(&mut self, id: Id) -> std::rc::Rc<[(Place, i64, i64)]> {
+    pub(super) fn places(&mut self, id: Id) -> std::rc::Rc<[(Place, i64, i64)]> {
         if let Some(known) = self.places.get(&id) {
             return known.clone();
         }

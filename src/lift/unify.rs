@@ -26,7 +26,7 @@ use super::tree::{Forest, Id, Q, Shape, Tree};
 type Member = (Env, Vec<Vec<i64>>);
 
 /// Trees, each with the values of the variables in scope.
-pub type Family = Vec<(Env, Id)>;
+pub(super) type Family = Vec<(Env, Id)>;
 
 /// Parts of one shape that each member has, with their coefficients.
 type Parts = Vec<(Env, Vec<(Q, Id)>)>;
@@ -38,7 +38,7 @@ const FEW: usize = 3;
 const MAX_MEMBERS: usize = 1 << 18;
 
 /// What is known beside the trees.
-pub struct Unifier<'a> {
+pub(super) struct Unifier<'a> {
     /// The trees.
     pub forest: &'a mut Forest,
     /// Variables that indices may be made of.
@@ -53,7 +53,7 @@ pub struct Unifier<'a> {
 
 impl Unifier<'_> {
     /// The expression of trees of one shape.
-    pub fn tree(&mut self, family: &Family) -> Result<Expr, String> {
+    pub(super) fn tree(&mut self, family: &Family) -> Result<Expr, String> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };

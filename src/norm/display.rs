@@ -38,7 +38,7 @@ const MAX_TERMS: usize = 24;
 const MAX_DEPTH: u32 = 8;
 
 /// Names the bytes of an array from an offset on: array, offset, number of bytes.
-pub type Names<'n> = dyn Fn(ArrayId, u64, u64) -> String + 'n;
+pub(super) type Names<'n> = dyn Fn(ArrayId, u64, u64) -> String + 'n;
 
 /// How much of a form is printed.
 #[derive(Clone, Copy, Debug)]

@@ -24,11 +24,11 @@ use super::value::Val;
 
 /// An interned exponent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ExpId(pub(super) u32);
+pub(super) struct ExpId(pub(super) u32);
 
 impl ExpId {
     /// The exponent 0.
-    pub const ZERO: ExpId = ExpId(0);
+    pub(super) const ZERO: ExpId = ExpId(0);
 }
 
 /// The exponents of one scratch.

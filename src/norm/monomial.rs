@@ -16,56 +16,56 @@ const MASK: u64 = (1 << FIELD) - 1;
 const INTERNED: u64 = 1 << 63;
 
 /// Properties of an atom or of what is made of atoms, as bits.
-pub mod flag {
+pub(super) mod flag {
     /// Holds the inverse of a polynomial.
-    pub const INV: u8 = 1;
+    pub(crate) const INV: u8 = 1;
     /// Holds a power of an atom that rewrites to something else.
-    pub const REDUCIBLE: u8 = 2;
+    pub(crate) const REDUCIBLE: u8 = 2;
     /// Is not defined for all inputs.
-    pub const PARTIAL: u8 = 4;
+    pub(crate) const PARTIAL: u8 = 4;
     /// Holds a square root, or a sine, whose square is rewritten likewise.
-    pub const SQRT: u8 = 8;
+    pub(crate) const SQRT: u8 = 8;
     /// Holds a maximum or a choice.
-    pub const CHOICE: u8 = 16;
+    pub(crate) const CHOICE: u8 = 16;
     /// Stands for a polynomial that is expanded later.
-    pub const LET: u8 = 32;
+    pub(crate) const LET: u8 = 32;
     /// Holds an exponential (polynomials only).
-    pub const EXP: u8 = 64;
+    pub(crate) const EXP: u8 = 64;
     /// Holds a negative coefficient (polynomials only).
-    pub const NEG: u8 = 128;
+    pub(crate) const NEG: u8 = 128;
 }
 
 /// A monomial of a [`Monomials`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Mono(u64);
+pub(super) struct Mono(u64);
 
 /// Atoms with their powers, ascending by atom, powers not zero.
-pub type Powers = SmallVec<[(u32, i32); 4]>;
+pub(super) type Powers = SmallVec<[(u32, i32); 4]>;
 
 impl Mono {
     /// The empty product.
-    pub const ONE: Mono = Mono(0);
+    pub(super) const ONE: Mono = Mono(0);
 
     /// The word.
-    pub fn word(self) -> u64 {
+    pub(super) fn word(self) -> u64 {
         self.0
     }
 
     /// The single atom with power 1, if it is that and packed.
-    pub fn as_atom(self) -> Option<u32> {
+    pub(super) fn as_atom(self) -> Option<u32> {
         let id = self.0 >> (2 * FIELD);
         let single = self.0 & ((1 << (2 * FIELD)) - 1) == 0;
         (self.0 & INTERNED == 0 && id != 0 && single).then(|| id as u32 - 1)
     }
 
     /// The number of its atoms with their powers, if it is packed.
-    pub fn packed_degree(self) -> Option<u32> {
+    pub(super) fn packed_degree(self) -> Option<u32> {
         (self.0 & INTERNED == 0).then(|| self.degree())
     }
 
     /// Its atoms, each as often as its power says, if it is packed.
     #[inline]
-    pub fn packed(self) -> Option<[Option<u32>; 3]> {
+    pub(super) fn packed(self) -> Option<[Option<u32>; 3]> {
         let atom = |shift: u32| ((self.0 >> shift & MASK) as u32).checked_sub(1);
         (self.0 & INTERNED == 0).then(|| [atom(2 * FIELD), atom(FIELD), atom(0)])
     }
@@ -82,7 +82,7 @@ impl Mono {
 
     /// The product of two atoms, if both identifiers can be packed.
     #[inline]
-    pub fn pair(a: u32, b: u32) -> Option<Mono> {
+    pub(super) fn pair(a: u32, b: u32) -> Option<Mono> {
         let (x, y) = (a.min(b) as u64 + 1, a.max(b) as u64 + 1);
         (y <= MASK).then_some(Mono(x << (2 * FIELD) | y << FIELD))
     }
@@ -90,14 +90,14 @@ impl Mono {
 
 /// The interned monomials of one scratch.
 #[derive(Debug, Default)]
-pub struct Monomials {
+pub(super) struct Monomials {
     table: IndexSet<Box<[(u32, i32)]>, FxBuildHasher>,
     flags: Vec<u8>,
 }
 
 impl Monomials {
     /// The powers of a monomial.
-    pub fn powers(&self, m: Mono) -> Powers {
+    pub(super) fn powers(&self, m: Mono) -> Powers {
         if m.0 & INTERNED != 0 {
             return Powers::from_slice(&self.table[(m.0 ^ INTERNED) as usize]);
         }
@@ -118,7 +118,7 @@ impl Monomials {
 
     /// The monomial of powers that ascend by atom; zero powers are dropped. `flags` are those of
     /// each atom.
-    pub fn of(&mut self, powers: &[(u32, i32)], flags: &[u8]) -> Mono {
+    pub(super) fn of(&mut self, powers: &[(u32, i32)], flags: &[u8]) -> Mono {
         let degree: i64 = powers.iter().map(|p| p.1 as i64).sum();
         let fits = powers
             .iter()
@@ -154,13 +154,13 @@ impl Monomials {
     }
 
     /// A single atom.
-    pub fn atom(&mut self, a: u32, flags: &[u8]) -> Mono {
+    pub(super) fn atom(&mut self, a: u32, flags: &[u8]) -> Mono {
         self.of(&[(a, 1)], flags)
     }
 
     /// The product.
     #[inline]
-    pub fn mul(&mut self, a: Mono, b: Mono, flags: &[u8]) -> Mono {
+    pub(super) fn mul(&mut self, a: Mono, b: Mono, flags: &[u8]) -> Mono {
         if a.0 == 0 {
             return b;
         }
@@ -208,7 +208,7 @@ impl Monomials {
     }
 
     /// The inverse.
-    pub fn inverse(&mut self, m: Mono, flags: &[u8]) -> Mono {
+    pub(super) fn inverse(&mut self, m: Mono, flags: &[u8]) -> Mono {
         let mut p = self.powers(m);
         for e in &mut p {
             e.1 = e.1.saturating_neg();
@@ -218,7 +218,7 @@ impl Monomials {
 
     /// The union of the properties of the atoms, and whether some power rewrites.
     #[inline]
-    pub fn flags(&self, m: Mono, flags: &[u8]) -> u8 {
+    pub(super) fn flags(&self, m: Mono, flags: &[u8]) -> u8 {
         if m.0 & INTERNED != 0 {
             return self.flags[(m.0 ^ INTERNED) as usize];
         }

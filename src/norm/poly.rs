@@ -24,13 +24,13 @@ use super::ring::{Fail, Ring};
 
 /// A hash-consed polynomial of a scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PolyId(pub(super) u32);
+pub(super) struct PolyId(pub(super) u32);
 
 impl PolyId {
     /// The polynomial 0.
-    pub const ZERO: PolyId = PolyId(0);
+    pub(super) const ZERO: PolyId = PolyId(0);
     /// The polynomial 1.
-    pub const ONE: PolyId = PolyId(1);
+    pub(super) const ONE: PolyId = PolyId(1);
     /// Plus infinity: no polynomial, has no terms, never an operand of arithmetic.
     pub(super) const POS_INF: PolyId = PolyId(2);
     /// Minus infinity, likewise.
@@ -43,7 +43,7 @@ impl PolyId {
 
 /// coefficient * monomial * 2^exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PTerm {
+pub(super) struct PTerm {
     pub(super) mono: Mono,
     pub(super) exp: ExpId,
     pub(super) coef: Coef,

@@ -29,7 +29,7 @@ const MAX_KNOWN: usize = 1 << 14;
 /// `Big` is used only where `Small` cannot hold the value, so derived equality is equality of
 /// numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rat {
+pub(super) enum Rat {
     /// Numerator (never `i64::MIN`) and positive denominator without common divisor.
     Small(i64, i64),
     /// Anything larger.
@@ -49,15 +49,15 @@ impl Hash for Rat {
 
 impl Rat {
     /// The number 1.
-    pub const ONE: Rat = Rat::Small(1, 1);
+    pub(super) const ONE: Rat = Rat::Small(1, 1);
 
     /// An integer.
-    pub fn int(n: i64) -> Rat {
+    pub(super) fn int(n: i64) -> Rat {
         Rat::from_wide(n as i128, 1)
     }
 
     /// A rational of any size.
-    pub fn from_big(r: &BigRational) -> Rat {
+    pub(super) fn from_big(r: &BigRational) -> Rat {
         match (r.numer().to_i64(), r.denom().to_i64()) {
             (Some(n), Some(d)) if n != i64::MIN => Rat::Small(n, d),
             _ => Rat::Big(Box::new(r.clone())),
@@ -93,7 +93,7 @@ impl Rat {
     }
 
     /// The same number as a `BigRational`.
-    pub fn to_big(&self) -> BigRational {
+    pub(super) fn to_big(&self) -> BigRational {
         match self {
             Rat::Small(n, d) => BigRational::new_raw(BigInt::from(*n), BigInt::from(*d)),
             Rat::Big(b) => (**b).clone(),
@@ -101,7 +101,7 @@ impl Rat {
     }
 
     /// The sum.
-    pub fn add(&self, o: &Rat) -> Rat {
+    pub(super) fn add(&self, o: &Rat) -> Rat {
         match (self, o) {
             (Rat::Small(a, 1), Rat::Small(b, 1)) => Rat::from_wide(*a as i128 + *b as i128, 1),
             (Rat::Small(a, b), Rat::Small(c, d)) => {
@@ -113,7 +113,7 @@ impl Rat {
     }
 
     /// The product.
-    pub fn mul(&self, o: &Rat) -> Rat {
+    pub(super) fn mul(&self, o: &Rat) -> Rat {
         match (self, o) {
             (Rat::Small(a, b), Rat::Small(c, d)) => {
                 Rat::from_wide(*a as i128 * *c as i128, *b as i128 * *d as i128)
@@ -123,7 +123,7 @@ impl Rat {
     }
 
     /// The negation.
-    pub fn neg(&self) -> Rat {
+    pub(super) fn neg(&self) -> Rat {
         match self {
             Rat::Small(n, d) => Rat::Small(-n, *d),
             Rat::Big(b) => Rat::from_big(&-(**b).clone()),
@@ -131,7 +131,7 @@ impl Rat {
     }
 
     /// 1 / self; `None` for zero.
-    pub fn recip(&self) -> Option<Rat> {
+    pub(super) fn recip(&self) -> Option<Rat> {
         match self {
             Rat::Small(0, _) => None,
             Rat::Small(n, d) => Some(Rat::Small(d * n.signum(), n.abs())),
@@ -140,7 +140,7 @@ impl Rat {
     }
 
     /// True below 0.
-    pub fn is_negative(&self) -> bool {
+    pub(super) fn is_negative(&self) -> bool {
         match self {
             Rat::Small(n, _) => *n < 0,
             Rat::Big(b) => b.is_negative(),
@@ -148,7 +148,7 @@ impl Rat {
     }
 
     /// The absolute value.
-    pub fn abs(&self) -> Rat {
+    pub(super) fn abs(&self) -> Rat {
         if self.is_negative() {
             self.neg()
         } else {
@@ -157,7 +157,7 @@ impl Rat {
     }
 
     /// The value if it is an integer that fits.
-    pub fn as_integer(&self) -> Option<i64> {
+    pub(super) fn as_integer(&self) -> Option<i64> {
         match self {
             Rat::Small(n, 1) => Some(*n),
             _ => None,
@@ -165,7 +165,7 @@ impl Rat {
     }
 
     /// The largest integer that is not above, if it fits.
-    pub fn floor(&self) -> Option<i64> {
+    pub(super) fn floor(&self) -> Option<i64> {
         match self {
             Rat::Small(n, d) => Some(n.div_euclid(*d)),
             Rat::Big(b) => b.floor().to_integer().to_i64(),
@@ -194,15 +194,15 @@ impl Ord for Rat {
 ///
 /// The low bit tells which. Equal handles of one table are equal numbers and the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Coef(u32);
+pub(super) struct Coef(u32);
 
 impl Coef {
     /// The number 0.
-    pub const ZERO: Coef = Coef(1);
+    pub(super) const ZERO: Coef = Coef(1);
     /// The number 1.
-    pub const ONE: Coef = Coef(3);
+    pub(super) const ONE: Coef = Coef(3);
     /// The number -1.
-    pub const MINUS_ONE: Coef = Coef(u32::MAX);
+    pub(super) const MINUS_ONE: Coef = Coef(u32::MAX);
 
     fn inline(n: i64) -> Option<Coef> {
         (-(1 << 30)..1 << 30)
@@ -211,19 +211,19 @@ impl Coef {
     }
 
     /// The handle as a word.
-    pub fn word(self) -> u32 {
+    pub(super) fn word(self) -> u32 {
         self.0
     }
 
     /// The value if it is written in the handle.
-    pub fn small(self) -> Option<i64> {
+    pub(super) fn small(self) -> Option<i64> {
         (self.0 & 1 == 1).then_some((self.0 as i32 >> 1) as i64)
     }
 }
 
 /// The coefficients of one scratch.
 #[derive(Debug)]
-pub struct Coefs {
+pub(super) struct Coefs {
     table: IndexSet<Rat, FxBuildHasher>,
     /// Sums and (true) products of long numbers: the terms of a polynomial have few coefficients, and each
     /// meets each of another's.
@@ -251,7 +251,7 @@ impl Default for Coefs {
 
 impl Coefs {
     /// The handle of a number.
-    pub fn of(&mut self, r: Rat) -> Coef {
+    pub(super) fn of(&mut self, r: Rat) -> Coef {
         if let Some(n) = r.as_integer()
             && let Some(c) = Coef::inline(n)
         {
@@ -261,7 +261,7 @@ impl Coefs {
     }
 
     /// The number of a handle.
-    pub fn get(&self, c: Coef) -> Rat {
+    pub(super) fn get(&self, c: Coef) -> Rat {
         match c.small() {
             Some(n) => Rat::Small(n, 1),
             None => self.table[(c.0 >> 1) as usize].clone(),
@@ -269,7 +269,7 @@ impl Coefs {
     }
 
     /// The sum.
-    pub fn add(&mut self, a: Coef, b: Coef) -> Coef {
+    pub(super) fn add(&mut self, a: Coef, b: Coef) -> Coef {
         if let (Some(x), Some(y)) = (a.small(), b.small())
             && let Some(c) = Coef::inline(x + y)
         {
@@ -279,7 +279,7 @@ impl Coefs {
     }
 
     /// The product.
-    pub fn mul(&mut self, a: Coef, b: Coef) -> Coef {
+    pub(super) fn mul(&mut self, a: Coef, b: Coef) -> Coef {
         if a == Coef::ONE {
             return b;
         }
@@ -337,12 +337,12 @@ impl Coefs {
     }
 
     /// The negation.
-    pub fn neg(&mut self, a: Coef) -> Coef {
+    pub(super) fn neg(&mut self, a: Coef) -> Coef {
         self.mul(a, Coef::MINUS_ONE)
     }
 
     /// 1 / a; `None` for zero.
-    pub fn recip(&mut self, a: Coef) -> Option<Coef> {
+    pub(super) fn recip(&mut self, a: Coef) -> Option<Coef> {
         if a == Coef::ONE || a == Coef::MINUS_ONE {
             return Some(a);
         }
@@ -351,7 +351,7 @@ impl Coefs {
     }
 
     /// True below 0.
-    pub fn is_negative(&self, a: Coef) -> bool {
+    pub(super) fn is_negative(&self, a: Coef) -> bool {
         match a.small() {
             Some(n) => n < 0,
             None => self.table[(a.0 >> 1) as usize].is_negative(),
@@ -359,7 +359,7 @@ impl Coefs {
     }
 
     /// The order of the numbers.
-    pub fn cmp(&self, a: Coef, b: Coef) -> Ordering {
+    pub(super) fn cmp(&self, a: Coef, b: Coef) -> Ordering {
         match (a.small(), b.small()) {
             (Some(x), Some(y)) => x.cmp(&y),
             _ => self.get(a).cmp(&self.get(b)),
@@ -367,7 +367,7 @@ impl Coefs {
     }
 
     /// Two to the power `k`.
-    pub fn pow2(&mut self, k: i64) -> Coef {
+    pub(super) fn pow2(&mut self, k: i64) -> Coef {
         if (0..30).contains(&k) {
             return Coef::inline(1 << k).unwrap_or(Coef::ONE);
         }
@@ -375,7 +375,7 @@ impl Coefs {
     }
 
     /// The handle of a rational of any size.
-    pub fn of_big(&mut self, r: &BigRational) -> Coef {
+    pub(super) fn of_big(&mut self, r: &BigRational) -> Coef {
         if r.is_zero() {
             return Coef::ZERO;
         }

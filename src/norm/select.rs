@@ -22,7 +22,7 @@ use crate::term::{ICmp, RCmp};
 
 /// An interned predicate with a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lit(pub(super) u32);
+pub(super) struct Lit(pub(super) u32);
 
 impl Lit {
     pub(super) const TRUE: Lit = Lit(0);

@@ -21,7 +21,7 @@ const PRECISIONS: [u32; 3] = [96, 192, 400];
 const SCALE: i32 = 192;
 
 /// A function of a number of a format with fewer bits than double precision.
-pub fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
+pub(super) fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
     if fmt == Fmt::F64 {
         return None;
     }
@@ -91,7 +91,7 @@ pub(super) fn scaled(negative: bool, magnitude: &BigUint, exponent: i64) -> Opti
 }
 
 /// One by the square root of a positive number of at most 64 bits.
-pub fn inverse_root(x: Exact) -> Exact {
+pub(super) fn inverse_root(x: Exact) -> Exact {
     let odd = x.exponent & 1;
     let m = BigUint::from(x.mantissa) << odd as usize;
     let one = BigUint::one() << SCALE as usize;

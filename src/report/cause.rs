@@ -19,7 +19,11 @@ use crate::sim::Finding;
 type Root = (u32, u32);
 
 /// The cause of each defect of a run; none for one that shares its root with no other.
-pub fn causes(kernel: &Kernel, part: Part, found: &[Finding<DefectKind>]) -> Vec<Option<String>> {
+pub(super) fn causes(
+    kernel: &Kernel,
+    part: Part,
+    found: &[Finding<DefectKind>],
+) -> Vec<Option<String>> {
     let stretches = stretches(kernel);
     let of = |pc: Pc| stretches.get(pc.0 as usize).copied().unwrap_or(0);
     let race = |f: &Finding<DefectKind>| -> Option<Root> {

@@ -16,7 +16,7 @@ const BOLD: Style = Style::new().bold();
 const SHOWN: usize = 4;
 
 /// Writes the table.
-pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
+pub(super) fn write(out: &mut String, r: &Rounding) -> fmt::Result {
     let inputs = if r.samples == 1 { "input" } else { "inputs" };
     writeln!(
         out,
@@ -41,7 +41,7 @@ pub fn write(out: &mut String, r: &Rounding) -> fmt::Result {
 }
 
 /// Writes where the certificate is, or why there is none.
-pub fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
+pub(super) fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
     let (file, none) = (c.file.as_deref(), c.none.as_deref());
     match (file, c.regions) {
         (Some(file), Some(regions)) => writeln!(
@@ -58,7 +58,7 @@ pub fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::Result {
 }
 
 /// Writes whether the bits are the same for every schedule.
-pub fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Result {
+pub(super) fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Result {
     write!(out, "\n{BOLD}deterministic{BOLD:#}: ")?;
     write_answer(out, d)
 }
@@ -214,7 +214,7 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;
 
 /// The tables and plots of a page.
-pub fn page(r: &Rounding) -> Markup {
+pub(super) fn page(r: &Rounding) -> Markup {
     html! {
         h2 { "Rounding" }
         p { "Errors against the real value in ulps, the largest and the root of the mean square, on " (r.samples) " inputs." }

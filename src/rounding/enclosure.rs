@@ -32,7 +32,7 @@ pub(super) struct Range {
 
 impl Range {
     /// One number that the machine has too.
-    pub fn known(x: f64) -> Range {
+    pub(super) fn known(x: f64) -> Range {
         Range {
             lo: x,
             hi: x,
@@ -41,14 +41,14 @@ impl Range {
     }
 
     /// A hull of values, at most so far off.
-    pub fn of(values: &[f64], off: f64) -> Range {
+    pub(super) fn of(values: &[f64], off: f64) -> Range {
         let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
         let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Range { lo, hi, off }
     }
 
     /// The largest magnitude of the real value.
-    pub fn largest(self) -> f64 {
+    pub(super) fn largest(self) -> f64 {
         self.lo.abs().max(self.hi.abs())
     }
 
@@ -66,7 +66,7 @@ impl Range {
     }
 
     /// The same, no narrower than exact arithmetic would have it.
-    pub fn widened(self) -> Range {
+    pub(super) fn widened(self) -> Range {
         if self.is_infinite() {
             return self;
         }
@@ -134,7 +134,8 @@ pub(super) fn result(
     let off = exact.off + part * reach + flat + lost;
     let largest = number::to_double(operation.fmt, number::largest(operation.fmt, false));
     // The machine's number is rounded from one that is no larger than this.
-    if !(reach + off < largest) {
+    let fits = reach + off < largest;
+    if !fits {
         return None;
     }
     Some(clamped(m, Range { off, ..exact }).widened())
@@ -205,7 +206,8 @@ fn mul(a: Range, b: Range) -> Range {
 
 fn div(a: Range, b: Range) -> Option<Range> {
     let least = b.least() - b.off;
-    if !(least > 0.0) {
+    let is_apart_from_zero = least > 0.0;
+    if !is_apart_from_zero {
         return None;
     }
     let corners = [a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi];

@@ -107,7 +107,7 @@ pub(crate) fn execute(subject: &Subject<'_>, input: &[Bits], whole: bool) -> Opt
 
 impl Ran {
     /// True if the run ended with every value known; values that depend on an order are those of one schedule.
-    pub fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         let outcome: &Outcome = &self.covered.outcome;
         let order = |k| k == UnknownKind::NondeterministicValue;
         let open = outcome
@@ -118,7 +118,7 @@ impl Ran {
     }
 
     /// The bits of an element of at most 8 bytes, if something was written or known there.
-    pub fn element(&self, array: ArrayId, off: u64, bytes: u64) -> Option<u64> {
+    pub(super) fn element(&self, array: ArrayId, off: u64, bytes: u64) -> Option<u64> {
         self.memory.as_ref()?.word(array, off, bytes)
     }
 }

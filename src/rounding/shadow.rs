@@ -56,7 +56,7 @@ pub(crate) enum Real {
 
 impl Shadow {
     /// The elements of floats that a run wrote; of too many some, evenly spread.
-    pub fn new(reference: &Outcome, arrays: &Arrays) -> Shadow {
+    pub(crate) fn new(reference: &Outcome, arrays: &Arrays) -> Shadow {
         let mut store = reference.store.clone();
         let mut elements = Vec::new();
         for (&array, writes) in &reference.writes {
@@ -104,12 +104,12 @@ impl Shadow {
     }
 
     /// Terms and edges that an input costs.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.cone.size() as u64
     }
 
     /// The cells with their values, as evaluation reads them.
-    pub fn inputs(&self, values: &[u64]) -> Inputs {
+    pub(crate) fn inputs(&self, values: &[u64]) -> Inputs {
         let mut out = Inputs::default();
         for (c, v) in self.cells.iter().zip(values) {
             out.set(c.array, c.off, c.bytes, *v);
@@ -118,7 +118,7 @@ impl Shadow {
     }
 
     /// The values of all elements.
-    pub fn values(&self, inputs: &Inputs) -> Vec<Real> {
+    pub(crate) fn values(&self, inputs: &Inputs) -> Vec<Real> {
         if self.elements.iter().any(|e| e.fmt == Fmt::F64) {
             let all = self
                 .cone
@@ -143,7 +143,7 @@ impl Shadow {
     }
 
     /// The value of one element, with known error.
-    pub fn exactly(&self, e: &Element, inputs: &Inputs) -> (Real, Value) {
+    pub(crate) fn exactly(&self, e: &Element, inputs: &Inputs) -> (Real, Value) {
         let cone = Cone::new(&self.store, &[e.term]);
         let mut all = cone.evaluate(&self.store, inputs, Mode::exact(PRECISION));
         let value = all.pop().unwrap_or(Value::Undecided);
@@ -203,7 +203,7 @@ fn real(v: &Value) -> Real {
 
 impl Real {
     /// The nearest double, if it is a number.
-    pub fn near(&self) -> Option<f64> {
+    pub(crate) fn near(&self) -> Option<f64> {
         match self {
             Real::Near(x) => Some(*x),
             Real::Between(lo, _) => lo.to_f64().filter(|x| x.is_finite()),
@@ -212,7 +212,7 @@ impl Real {
     }
 
     /// How far a finite number of the machine is from it, at least.
-    pub fn distance(&self, fmt: Fmt, bits: u64) -> Option<f64> {
+    pub(crate) fn distance(&self, fmt: Fmt, bits: u64) -> Option<f64> {
         match self {
             Real::Near(y) => Some((number::to_double(fmt, bits) - y).abs()),
             Real::Between(lo, hi) => {

@@ -7,30 +7,30 @@ use crate::report::{self, Answer, Failure, Report};
 use crate::spec::Options;
 
 /// An answer to a request that cannot be understood or carried out.
-pub fn refused(id: &Value, failure: &Failure) -> String {
+pub(super) fn refused(id: &Value, failure: &Failure) -> String {
     let object = report::json::failure(None, failure);
     json!({"id": id, "ok": false, "error": object.error}).to_string()
 }
 
 /// An error of a request itself.
-pub fn usage(why: impl Into<String>) -> Failure {
+pub(super) fn usage(why: impl Into<String>) -> Failure {
     Failure::new(ErrorKind::Usage, why)
 }
 
 /// An answer without a verdict to a request that something ended.
-pub fn ended_early(id: &Value, why: &str) -> String {
+pub(super) fn ended_early(id: &Value, why: &str) -> String {
     refused(id, &Failure::new(ErrorKind::Limit, why))
 }
 
 /// The answer to `version`.
-pub fn version(id: &Value) -> String {
+pub(super) fn version(id: &Value) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let result = json!({"volta": version, "schema": Schema::V2});
     json!({"id": id, "ok": true, "version": version, "result": result}).to_string()
 }
 
 /// The answer to `explain`.
-pub fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
+pub(super) fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
     let text = match kind {
         Some(word) => report::explain::kind(word)?,
         None => report::explain::list(),
@@ -39,7 +39,7 @@ pub fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
 }
 
 /// An answer with a result, and with the texts that were asked for.
-pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<String, Failure> {
+pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<String, Failure> {
     let mut texts = Map::new();
     for format in formats {
         let text = match format.as_str() {
@@ -63,7 +63,7 @@ pub fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Result<Strin
 }
 
 /// The report of a run that something ended from outside.
-pub fn ended(command: Command, why: String) -> Report {
+pub(super) fn ended(command: Command, why: String) -> Report {
     let part = match command {
         Command::Check | Command::Classes => Part::Pair,
         Command::Race | Command::Run | Command::Lift | Command::Slack | Command::Rows => {
@@ -76,7 +76,7 @@ pub fn ended(command: Command, why: String) -> Report {
 }
 
 /// True for an answer that carries what was asked for.
-pub fn is_ok(line: &str) -> bool {
+pub(super) fn is_ok(line: &str) -> bool {
     let object: Result<Value, _> = serde_json::from_str(line);
     object.is_ok_and(|o| o["ok"] == true)
 }

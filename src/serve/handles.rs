@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 256 << 20;
 
 /// A reference with its text as it was when it was prepared.
 #[derive(Debug)]
-pub struct Prepared {
+pub(super) struct Prepared {
     /// Its name.
     pub handle: String,
     /// Its text.
@@ -29,7 +29,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Reads a reference.
-    pub fn new(handle: String, p: &Prepare) -> Result<Prepared, Failure> {
+    pub(super) fn new(handle: String, p: &Prepare) -> Result<Prepared, Failure> {
         let (reference, bytes) = p.reference.held("reference")?;
         if bytes > MOST_BYTES {
             let why = format!("a reference of {bytes} bytes is too long to be held");
@@ -46,7 +46,7 @@ impl Prepared {
 
 /// All of them, the least recently used first.
 #[derive(Debug, Default)]
-pub struct Handles {
+pub(super) struct Handles {
     held: VecDeque<Arc<Prepared>>,
     bytes: usize,
     named: u64,
@@ -54,13 +54,13 @@ pub struct Handles {
 
 impl Handles {
     /// A new name.
-    pub fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         self.named += 1;
         format!("h{}", self.named)
     }
 
     /// Holds a reference, and drops others for it.
-    pub fn keep(&mut self, prepared: Arc<Prepared>) {
+    pub(super) fn keep(&mut self, prepared: Arc<Prepared>) {
         self.bytes += prepared.bytes;
         self.held.push_back(prepared);
         while self.held.len() > MOST || self.bytes > MOST_BYTES {
@@ -72,14 +72,14 @@ impl Handles {
     }
 
     /// The reference of a name.
-    pub fn get(&mut self, handle: &str) -> Result<Arc<Prepared>, Failure> {
+    pub(super) fn get(&mut self, handle: &str) -> Result<Arc<Prepared>, Failure> {
         let prepared = self.remove(handle)?;
         self.held.push_back(prepared.clone());
         Ok(prepared)
     }
 
     /// Drops a reference.
-    pub fn release(&mut self, handle: &str) -> Result<(), Failure> {
+    pub(super) fn release(&mut self, handle: &str) -> Result<(), Failure> {
         let prepared = self.remove(handle)?;
         self.bytes -= prepared.bytes;
         Ok(())

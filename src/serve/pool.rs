@@ -34,7 +34,7 @@ fn grace(limit: Duration) -> Duration {
 }
 
 /// A place for one worker at a time.
-pub struct Slot<'a> {
+pub(super) struct Slot<'a> {
     options: &'a Options,
     worker: Option<Worker>,
 }
@@ -143,7 +143,7 @@ impl Worker {
 
 impl<'a> Slot<'a> {
     /// A place without a worker.
-    pub fn new(options: &'a Options) -> Slot<'a> {
+    pub(super) fn new(options: &'a Options) -> Slot<'a> {
         Slot {
             options,
             worker: None,
@@ -151,7 +151,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Runs a request in a worker; the answer as a line.
-    pub fn run(&mut self, work: &Work, prepared: Option<&Arc<Prepared>>) -> String {
+    pub(super) fn run(&mut self, work: &Work, prepared: Option<&Arc<Prepared>>) -> String {
         let Some((command, how)) = work.request.how() else {
             return answer::refused(&work.id, &answer::usage("no worker does this"));
         };

@@ -15,7 +15,7 @@ use super::handles::{Handles, Prepared};
 use super::subject::Subject;
 
 /// A line that was read: its id, and the request or what is wrong with it.
-pub struct Line {
+pub(super) struct Line {
     /// A number or a string; null where the line gives none.
     pub id: Value,
     /// The request.
@@ -25,7 +25,7 @@ pub struct Line {
 /// A request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-pub enum Request {
+pub(super) enum Request {
     /// Reads a reference, for many checks.
     Prepare(Box<Prepare>),
     /// Compares two kernels.
@@ -62,12 +62,12 @@ pub enum Request {
 }
 
 /// Keys of a manifest.
-pub type Launch = Map<String, Value>;
+pub(super) type Launch = Map<String, Value>;
 
 /// `prepare`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prepare {
+pub(super) struct Prepare {
     /// The reference.
     pub reference: Subject,
     /// Its launch, and whatever holds for every check against it.
@@ -80,7 +80,7 @@ pub struct Prepare {
 /// `check`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Check {
+pub(super) struct Check {
     /// A prepared reference.
     pub handle: Option<String>,
     /// Or the reference itself.
@@ -102,7 +102,7 @@ pub struct Check {
 /// `race` or `run`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Alone {
+pub(super) struct Alone {
     /// The kernel.
     pub kernel: Subject,
     /// Launch and bindings.
@@ -120,7 +120,7 @@ pub struct Alone {
 /// `rows`: the launch says which rows, as `rows` and `values` of a manifest.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rows {
+pub(super) struct Rows {
     /// The kernel.
     pub kernel: Subject,
     /// Launch and bindings.
@@ -140,7 +140,7 @@ pub struct Rows {
 /// The smallest launch of `rows`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Smallest {
+pub(super) struct Smallest {
     /// The kernel.
     pub kernel: Subject,
     /// Launch and bindings.
@@ -151,7 +151,7 @@ pub struct Smallest {
 /// `classes`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Classes {
+pub(super) struct Classes {
     /// The kernels, each with the keys of its own table of a manifest beside it.
     pub kernels: Subject,
     /// Launch and bindings of all of them.
@@ -247,7 +247,7 @@ impl Kernel {
 
 impl Line {
     /// Reads a line.
-    pub fn parse(line: &[u8]) -> Line {
+    pub(super) fn parse(line: &[u8]) -> Line {
         let refuse = |id, why: String| Line {
             id,
             request: Err(answer::usage(why)),
@@ -273,7 +273,7 @@ impl Line {
 
 impl Check {
     /// The reference that its handle names, if it names one.
-    pub fn prepared(&self, handles: &mut Handles) -> Result<Option<Arc<Prepared>>, Failure> {
+    pub(super) fn prepared(&self, handles: &mut Handles) -> Result<Option<Arc<Prepared>>, Failure> {
         match (&self.handle, &self.reference) {
             (Some(handle), None) => handles.get(handle).map(Some),
             (None, Some(_)) => Ok(None),
@@ -287,7 +287,7 @@ impl Check {
 
 impl Request {
     /// Its word, and what it says of the answer; `None` for what no worker does.
-    pub fn how(&self) -> Option<(&'static str, How)> {
+    pub(super) fn how(&self) -> Option<(&'static str, How)> {
         let how = |timeout, budget, formats: &[String]| How {
             timeout,
             budget,
@@ -310,7 +310,7 @@ impl Request {
     }
 
     /// What it says of the launch.
-    pub fn launch(&self) -> Option<&Launch> {
+    pub(super) fn launch(&self) -> Option<&Launch> {
         match self {
             Request::Prepare(p) => Some(&p.launch),
             Request::Check(c) => Some(&c.launch),

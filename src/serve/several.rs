@@ -11,7 +11,7 @@ use super::subject::Subject;
 use super::worker::{self, Job};
 
 /// Compares the rows of a launch with row 0 of the smallest one.
-pub fn rows(job: &Job, files: &Files) -> Result<Answer, Failure> {
+pub(super) fn rows(job: &Job, files: &Files) -> Result<Answer, Failure> {
     let here = kernel(job, job.kernel.as_ref(), &job.launch, "kernel", files)?;
     let small = match &job.reference {
         Some(small) => kernel(job, small.kernel.as_ref(), &small.launch, "smallest", files)?,
@@ -22,7 +22,7 @@ pub fn rows(job: &Job, files: &Files) -> Result<Answer, Failure> {
 }
 
 /// Sorts kernels into classes of the same bits.
-pub fn classes(job: &Job, files: &Files) -> Result<Answer, Failure> {
+pub(super) fn classes(job: &Job, files: &Files) -> Result<Answer, Failure> {
     let role = "kernel";
     let mut own = base(job, &job.launch)?;
     if let Some(kernels) = &job.kernel {

@@ -18,7 +18,7 @@ use super::{Change, DefectKind, UnknownKind};
 
 impl Machine<'_> {
     /// Tells the order of accesses about them, region by region; conflicts come back by target.
-    pub fn order_accesses(
+    pub(super) fn order_accesses(
         &mut self,
         w: usize,
         pc: Pc,
@@ -58,7 +58,7 @@ impl Machine<'_> {
 
     /// Tells the order of accesses about lanes that go to one region.
     #[allow(clippy::too_many_arguments)]
-    pub fn order_batch(
+    pub(super) fn order_batch(
         &mut self,
         region: RegionId,
         w: usize,
@@ -129,7 +129,7 @@ impl Machine<'_> {
 
     /// `ld`.
     #[allow(clippy::too_many_arguments)]
-    pub fn load(
+    pub(super) fn load(
         &mut self,
         w: usize,
         exec: u32,
@@ -279,7 +279,12 @@ impl Machine<'_> {
     }
 
     /// What a value that is loaded from memory into a register of a width carries.
-    pub fn loaded_prov(&mut self, (region, off): (RegionId, u64), ty: NumTy, width: u8) -> Prov {
+    pub(super) fn loaded_prov(
+        &mut self,
+        (region, off): (RegionId, u64),
+        ty: NumTy,
+        width: u8,
+    ) -> Prov {
         if !self.regions[region.0 as usize].has_carried() {
             return Prov::NONE;
         }
@@ -298,7 +303,7 @@ impl Machine<'_> {
     }
 
     /// Lets a register carry what the memory that was loaded into it does.
-    pub fn load_carried(
+    pub(super) fn load_carried(
         &mut self,
         w: usize,
         d: RegId,
@@ -311,7 +316,7 @@ impl Machine<'_> {
     }
 
     /// A value that is loaded as a number: it must not depend on a base.
-    pub fn load_one(
+    pub(super) fn load_one(
         &mut self,
         w: usize,
         lane: usize,
@@ -328,7 +333,7 @@ impl Machine<'_> {
 
     /// A value that is loaded; what it carries is for the caller to follow.
     #[inline]
-    pub fn load_value(
+    pub(super) fn load_value(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         region: RegionId,
@@ -364,7 +369,7 @@ impl Machine<'_> {
     }
 
     /// What a load gives of values at several places, of which the one is read whose condition holds.
-    pub fn one_of(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
+    pub(super) fn one_of(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
         if let &[(cond, v)] = options {
             return self.where_executed(v, cond);
         }
@@ -416,7 +421,7 @@ impl Machine<'_> {
     }
 
     /// A poison value decides something: a defect at its use, naming the read.
-    pub fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
+    pub(super) fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
         let mut sites = vec![self.site(pc, w, mask, format!("uses it as {what}"))];
         if let Some(read) = self.poison_source(t) {
             sites.insert(0, read);
@@ -427,7 +432,7 @@ impl Machine<'_> {
     }
 
     /// Records an instruction whose effect has no model.
-    pub fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
+    pub(super) fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
         let site = self.site(pc, w, mask, "is executed");
         self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
             format!("{what} is not supported")
@@ -436,6 +441,6 @@ impl Machine<'_> {
 }
 
 /// The lane of the later write of a pair.
-pub fn later_lane(c: &SameWrite) -> usize {
+pub(super) fn later_lane(c: &SameWrite) -> usize {
     c.later.thread.0 as usize % LANES
 }

@@ -16,7 +16,7 @@ use super::value::{
 use super::warp::{LANES, lanes};
 
 /// True for a plain addition, or one with a product.
-pub fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
+pub(super) fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
     matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Fma)
         && !(m.sat || m.relu || m.abs || m.oob || m.xorsign_abs)
 }
@@ -72,7 +72,7 @@ impl Values {
 impl Machine<'_> {
     /// The lanes in which `dst = a * b + c` was executed: those where `c` is an open sum of the
     /// format and the factors are reals of it.
-    pub fn accumulate_lanes(
+    pub(super) fn accumulate_lanes(
         &mut self,
         w: usize,
         exec: u32,
@@ -244,7 +244,7 @@ impl Machine<'_> {
     /// The lanes in which `dst = a * b + c`, or `dst = a + b` with one of the two a product, was
     /// executed on integers: those where the addend is an open sum and the factors are bits of its
     /// width.
-    pub fn accumulate_bits(
+    pub(super) fn accumulate_bits(
         &mut self,
         w: usize,
         exec: u32,

@@ -14,7 +14,7 @@ use super::step::{Flow, Under};
 
 impl Machine<'_> {
     /// An operation of an asynchronous agent.
-    pub fn asynchronous(
+    pub(super) fn asynchronous(
         &mut self,
         w: usize,
         mask: u32,
@@ -96,7 +96,7 @@ impl Machine<'_> {
     }
 
     /// A collective that takes all lanes of a warp.
-    pub fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         if exec == u32::MAX {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl Machine<'_> {
     }
 
     /// Operations on mbarriers access them; those of an agent are its own.
-    pub fn touch_object(
+    pub(super) fn touch_object(
         &mut self,
         w: usize,
         pc: Pc,

@@ -29,7 +29,13 @@ use super::warp::lanes;
 
 impl Machine<'_> {
     /// `atom` and `red`, one lane after the other.
-    pub fn atomic(&mut self, w: usize, exec: u32, pc: Pc, under: &Under) -> Result<(), Stop> {
+    pub(super) fn atomic(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<(), Stop> {
         let Op::Atom {
             access,
             op,
@@ -206,7 +212,7 @@ impl Machine<'_> {
     }
 
     /// What memory holds after an atomic.
-    pub fn atomic_value(
+    pub(super) fn atomic_value(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         (op, ty, packed): (AtomOp, NumTy, u8),

@@ -25,7 +25,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Kernel, MatrixForm, Op, Pc};
 
 /// Listed where a load and a store of one fragment meet.
-pub const SAME_LANE: &str = "a load and a store of one fragment (ldmatrix and stmatrix of the same rows, wmma \
+pub(super) const SAME_LANE: &str = "a load and a store of one fragment (ldmatrix and stmatrix of the same rows, wmma \
                              of the same matrix) access each element of it by the same lane";
 
 /// Which attribution is followed.
@@ -41,7 +41,7 @@ pub enum View {
 }
 
 /// Shared memory where each lane accesses what it holds.
-pub struct Held {
+pub(super) struct Held {
     shadow: Shadow,
     /// What it has found.
     pub report: Report,
@@ -49,7 +49,7 @@ pub struct Held {
 
 impl Held {
     /// Nothing has been accessed; `None` for a kernel without collectives on rows.
-    pub fn new(kernel: &Kernel, clocks: &Clocks) -> Option<Held> {
+    pub(super) fn new(kernel: &Kernel, clocks: &Clocks) -> Option<Held> {
         let rows = |op: &Op| matches!(op, Op::Ldmatrix { .. } | Op::Stmatrix { .. });
         let any = kernel.insts.iter().any(|i| rows(&i.op));
         any.then(|| Held {
@@ -59,7 +59,7 @@ impl Held {
     }
 
     /// Records an access, of which the other shadow gave these writes to compare.
-    pub fn access(
+    pub(super) fn access(
         &mut self,
         clocks: &Clocks,
         access: &WarpAccess,
@@ -110,7 +110,7 @@ impl SameWrite {
 }
 
 /// What both views together say.
-pub fn settle(giver: &Report, holder: Option<&Report>) -> Vec<Finding> {
+pub(super) fn settle(giver: &Report, holder: Option<&Report>) -> Vec<Finding> {
     let Some(holder) = holder else {
         return giver.findings().cloned().collect();
     };
@@ -148,7 +148,7 @@ type Fragment = (MatrixForm, Vec<i64>);
 
 /// The rows that warps loaded and stored.
 #[derive(Clone, Debug, Default)]
-pub struct Rows {
+pub(super) struct Rows {
     /// True for a kernel that loads and stores rows.
     on: bool,
     /// When a warp last loaded a fragment, and stored it.
@@ -157,7 +157,7 @@ pub struct Rows {
 
 impl Rows {
     /// Nothing has been loaded.
-    pub fn new(kernel: &Kernel) -> Rows {
+    pub(super) fn new(kernel: &Kernel) -> Rows {
         let any = |of: fn(&Op) -> bool| kernel.insts.iter().any(|i| of(&i.op));
         Rows {
             on: any(|op| matches!(op, Op::Ldmatrix { .. }))

@@ -12,7 +12,7 @@ use super::{DefectKind, Site, UnknownKind};
 
 impl Machine<'_> {
     /// Lanes `exec` execute the barrier instruction at `pc`.
-    pub fn barrier(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn barrier(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         let Op::Bar {
             kind,
             id,
@@ -97,7 +97,13 @@ impl Machine<'_> {
         Ok((id, count.map(known).transpose()?))
     }
 
-    pub fn unaligned(&mut self, w: usize, here: u32, elsewhere: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn unaligned(
+        &mut self,
+        w: usize,
+        here: u32,
+        elsewhere: u32,
+        pc: Pc,
+    ) -> Result<(), Stop> {
         let mut sites = vec![self.site(pc, w, here, "execute the barrier")];
         let mut rest = elsewhere;
         while rest != 0 {
@@ -197,7 +203,7 @@ impl Machine<'_> {
     }
 
     /// Lanes have exited: barriers that waited only for them let the others go.
-    pub fn exit_barriers(&mut self, w: usize) -> Result<(), Stop> {
+    pub(super) fn exit_barriers(&mut self, w: usize) -> Result<(), Stop> {
         let mut wake = Vec::new();
         let clocks = &mut self.order.clocks;
         let own = &mut self.barriers[self.team.number(w)];
@@ -208,7 +214,7 @@ impl Machine<'_> {
     }
 
     /// All threads have exited: arrivals that nobody will complete.
-    pub fn pending_barriers(&mut self) -> Result<(), Stop> {
+    pub(super) fn pending_barriers(&mut self) -> Result<(), Stop> {
         let pending: Vec<Misuse> = self.barriers.iter().flat_map(|b| b.pending()).collect();
         for m in pending {
             let _ = self.misused(m);
@@ -217,7 +223,7 @@ impl Machine<'_> {
     }
 
     /// What a blocked lane waits for.
-    pub fn barrier_wait(&self, pc: Pc) -> String {
+    pub(super) fn barrier_wait(&self, pc: Pc) -> String {
         match &self.inst(pc).op {
             Op::Bar {
                 id: Src::Imm(id), ..
@@ -228,7 +234,7 @@ impl Machine<'_> {
     }
 
     /// For each barrier with threads blocked: who is missing and where those are.
-    pub fn barrier_absentees(&self) -> Vec<String> {
+    pub(super) fn barrier_absentees(&self) -> Vec<String> {
         let mut out = Vec::new();
         let clocks = &self.order.clocks;
         for b in self.barriers.iter().flat_map(|b| b.blocked(clocks)) {
@@ -252,7 +258,7 @@ impl Machine<'_> {
     }
 
     /// True if a deadlock hangs on a question that the manual leaves open.
-    pub fn deadlock_is_unclear(&self) -> bool {
+    pub(super) fn deadlock_is_unclear(&self) -> bool {
         let clocks = &self.order.clocks;
         let mut blocked = self.barriers.iter().flat_map(|b| b.blocked(clocks));
         blocked.any(|b| b.unclear)

@@ -33,7 +33,7 @@ const MAX_LITERALS: usize = 1 << 8;
 
 /// The regions of branches that were taken both ways so far.
 #[derive(Debug, Default)]
-pub struct Regions {
+pub(super) struct Regions {
     blocks: Option<Rc<Blocks>>,
     known: rustc_hash::FxHashMap<u32, Option<Rc<Region>>>,
 }
@@ -79,7 +79,7 @@ impl From<Stop> for End {
 
 impl Machine<'_> {
     /// A conditional branch in lanes `mask`: `yes` take it, those of `under` may.
-    pub fn branch_on_data(
+    pub(super) fn branch_on_data(
         &mut self,
         w: usize,
         mask: u32,
@@ -539,7 +539,7 @@ impl Machine<'_> {
 }
 
 /// True for an operation that anyone can execute without more coming of it than values in registers.
-pub fn is_harmless(pc: Pc, op: &Op) -> bool {
+pub(super) fn is_harmless(pc: Pc, op: &Op) -> bool {
     match op {
         Op::Bra { target, .. } => *target > pc,
         Op::Int { op, ty, src, .. } => {

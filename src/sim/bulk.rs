@@ -39,7 +39,7 @@ struct Issued {
 
 /// The copies of a warp to global memory.
 #[derive(Clone, Debug)]
-pub struct Bulk {
+pub(super) struct Bulk {
     issued: Vec<Issued>,
     committed: [u32; LANES],
 }
@@ -78,7 +78,7 @@ struct How {
 
 impl Machine<'_> {
     /// An operation on bulk copies or tensor maps.
-    pub fn bulk_op(&mut self, w: usize, exec: u32, pc: Pc, op: &BulkOp) -> Result<(), Stop> {
+    pub(super) fn bulk_op(&mut self, w: usize, exec: u32, pc: Pc, op: &BulkOp) -> Result<(), Stop> {
         match op {
             BulkOp::Copy(copy) => self.bulk_copy(w, exec, pc, copy)?,
             BulkOp::Commit => {
@@ -552,7 +552,7 @@ impl Machine<'_> {
     }
 
     /// When all threads have exited: copies that still read or write shared memory.
-    pub fn check_bulk(&mut self) {
+    pub(super) fn check_bulk(&mut self) {
         let fine = self.found.defects.is_empty() && self.order.finds_nothing();
         if fine && let Some((at, phase)) = self.unseen_bytes() {
             let place = self.place(SHARED, at, 8);

@@ -49,7 +49,7 @@ struct Read {
 
 /// What a run keeps.
 #[derive(Clone, Debug, Default)]
-pub struct ByValue {
+pub(super) struct ByValue {
     /// The loads that raced, by instruction.
     loads: FxHashMap<Pc, FxHashSet<Tid>>,
     threads: FxHashSet<Tid>,
@@ -65,7 +65,7 @@ pub struct ByValue {
 
 impl ByValue {
     /// For loads that raced.
-    pub fn new(racing: &FxHashSet<(Pc, Tid)>) -> ByValue {
+    pub(super) fn new(racing: &FxHashSet<(Pc, Tid)>) -> ByValue {
         let mut out = ByValue::default();
         for &(pc, thread) in racing {
             out.loads.entry(pc).or_default().insert(thread);
@@ -76,23 +76,23 @@ impl ByValue {
 
     /// True if loads are looked at.
     #[inline]
-    pub fn on(&self) -> bool {
+    pub(super) fn on(&self) -> bool {
         !self.loads.is_empty()
     }
 
     /// True if some thread races by this instruction.
     #[inline]
-    pub fn has(&self, pc: Pc) -> bool {
+    pub(super) fn has(&self, pc: Pc) -> bool {
         self.loads.contains_key(&pc)
     }
 
     /// The instructions of the loads.
-    pub fn instructions(&self) -> impl Iterator<Item = Pc> {
+    pub(super) fn instructions(&self) -> impl Iterator<Item = Pc> {
         self.loads.keys().copied()
     }
 
     /// True if all went as it must.
-    pub fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         !self.failed && self.waiting.is_empty()
     }
 
@@ -140,7 +140,7 @@ impl ByValue {
 
 impl Machine<'_> {
     /// Looks at the loads of a trial.
-    pub fn take_by_value(&mut self, by_value: ByValue) {
+    pub(super) fn take_by_value(&mut self, by_value: ByValue) {
         for pc in by_value.instructions() {
             self.classes[pc.0 as usize] = super::plain::Class::General;
         }

@@ -193,7 +193,7 @@ fn is_leaf(s: &TermStore, t: TermId) -> bool {
 
 /// The values that a bit term may have where `cond` holds, each with its condition; `None` if
 /// they are more than `cap`, or it depends on more than a few bits.
-pub fn choices(
+pub(super) fn choices(
     s: &mut TermStore,
     t: TermId,
     cond: Option<TermId>,

@@ -19,7 +19,7 @@ use super::{DefectKind, UnknownKind};
 
 /// The lanes of a warp that wait in a collective.
 #[derive(Clone, Debug)]
-pub struct Meeting {
+pub(super) struct Meeting {
     keys: [Option<Key>; LANES],
 }
 
@@ -60,7 +60,7 @@ fn kind_of(op: &Op) -> Option<(u32, &'static str, Option<Src>)> {
 
 impl Machine<'_> {
     /// Lanes `exec` arrive at a collective.
-    pub fn meet_lanes(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn meet_lanes(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         let Some((kind, name, mask)) = kind_of(&self.inst(pc).op) else {
             return Ok(());
         };
@@ -101,7 +101,7 @@ impl Machine<'_> {
     }
 
     /// Carries out the collectives of a warp for which nobody is missing any more.
-    pub fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
+    pub(super) fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
         let mut rest = self.waiting_lanes(w);
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
@@ -130,7 +130,7 @@ impl Machine<'_> {
     }
 
     /// Lanes of a warp that wait in collectives.
-    pub fn waiting_lanes(&self, w: usize) -> u32 {
+    pub(super) fn waiting_lanes(&self, w: usize) -> u32 {
         let mut m = 0;
         for (l, k) in self.meetings[w].keys.iter().enumerate() {
             m |= (k.is_some() as u32) << l;
@@ -139,7 +139,7 @@ impl Machine<'_> {
     }
 
     /// What a waiting lane waits for: the name of the collective and the lanes that are missing.
-    pub fn missing_lanes(&self, w: usize, lane: usize) -> Option<(&'static str, u32)> {
+    pub(super) fn missing_lanes(&self, w: usize, lane: usize) -> Option<(&'static str, u32)> {
         let key = self.meetings[w].keys[lane]?;
         let mut missing = 0;
         for l in lanes(key.mask & self.warps[w].live) {

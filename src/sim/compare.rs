@@ -32,7 +32,7 @@ pub(super) struct Number {
 
 impl Machine<'_> {
     /// `setp`, `set`, `testp`.
-    pub fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+    pub(super) fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
             Op::Setp {
                 cmp,
@@ -239,7 +239,7 @@ impl Machine<'_> {
     }
 
     /// p op q.
-    pub fn combine(&mut self, op: BoolOp, p: TermId, q: TermId) -> TermId {
+    pub(super) fn combine(&mut self, op: BoolOp, p: TermId, q: TermId) -> TermId {
         let s = &mut self.values.store;
         match op {
             BoolOp::And => s.and(p, q),
@@ -249,7 +249,7 @@ impl Machine<'_> {
     }
 
     /// A comparison as a truth term.
-    pub fn comparison(
+    pub(super) fn comparison(
         &mut self,
         at: (usize, usize, Pc),
         cmp: Cmp,
@@ -512,7 +512,7 @@ impl Machine<'_> {
     }
 
     /// `slct`.
-    pub fn slct(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+    pub(super) fn slct(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         let Op::Slct {
             width,
             cty,

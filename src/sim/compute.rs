@@ -16,11 +16,11 @@ use super::warp::{LANES, lanes};
 use super::{UnknownKind, int, int_sym};
 
 /// Largest number of known values that a data-dependent integer may select among.
-pub const MAX_CHOICES: usize = 32;
+pub(super) const MAX_CHOICES: usize = 32;
 
 impl Machine<'_> {
     /// Executes a lane-wise operation.
-    pub fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+    pub(super) fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
         match op {
             Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
             Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),
@@ -238,7 +238,7 @@ impl Machine<'_> {
 
     /// Integer arithmetic.
     #[allow(clippy::too_many_arguments)]
-    pub fn int(
+    pub(super) fn int(
         &mut self,
         w: usize,
         exec: u32,
@@ -410,7 +410,7 @@ impl Machine<'_> {
     }
 
     /// An integer operation in a lane with a symbolic operand.
-    pub fn int_lane(
+    pub(super) fn int_lane(
         &mut self,
         w: usize,
         lane: usize,
@@ -425,7 +425,7 @@ impl Machine<'_> {
     }
 
     /// An integer operation on values.
-    pub fn int_values(
+    pub(super) fn int_values(
         &mut self,
         w: usize,
         lane: usize,
@@ -459,7 +459,7 @@ impl Machine<'_> {
 
     /// The same, but values that are selects among few known ones are not tried out: counts that
     /// grow under conditions are sums.
-    pub fn int_values_as_they_are(
+    pub(super) fn int_values_as_they_are(
         &mut self,
         w: usize,
         lane: usize,
@@ -568,7 +568,7 @@ impl Machine<'_> {
 }
 
 /// Width in bits of an operation's result.
-pub fn result_width(op: IntOp, ty: IntTy) -> u8 {
+pub(super) fn result_width(op: IntOp, ty: IntTy) -> u8 {
     match op {
         IntOp::MulWide | IntOp::MadWide => ty.width * 2,
         IntOp::Popc | IntOp::Clz | IntOp::Bfind | IntOp::BfindShift => 32,
@@ -577,7 +577,7 @@ pub fn result_width(op: IntOp, ty: IntTy) -> u8 {
 }
 
 /// Width in bits of an operation's operand.
-pub fn operand_width(op: IntOp, ty: IntTy, i: usize) -> u8 {
+pub(super) fn operand_width(op: IntOp, ty: IntTy, i: usize) -> u8 {
     match (op, i) {
         (IntOp::MadWide, 2) => ty.width * 2,
         (IntOp::Shl | IntOp::Shr, 1) | (IntOp::Bfe, 1 | 2) | (IntOp::Bfi, 2 | 3) => 32,

@@ -17,7 +17,7 @@ use super::warp::lanes;
 use super::{UnknownKind, int, int_sym};
 
 /// Why the integer or truth value that comes of a number is open.
-pub const BY_ROUNDING: &str = "whether this number is above or below a whole or another one depends on how \
+pub(super) const BY_ROUNDING: &str = "whether this number is above or below a whole or another one depends on how \
      the machine rounds constants";
 
 /// Why the bits of a known number are open.
@@ -104,7 +104,7 @@ fn conversion(rnd: Rnd, [sat, satfinite, relu]: [bool; 3]) -> FloatMods {
 
 impl Machine<'_> {
     /// `cvt`.
-    pub fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+    pub(super) fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
             Op::Cvt {
                 from,
@@ -292,7 +292,7 @@ impl Machine<'_> {
 
     /// A value as an integer instruction finds it: a known number that roundings have touched is
     /// what the machine makes of it, if the real has an encoding that it could be taken for.
-    pub fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
+    pub(super) fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
         let Val::Real(f, t) = v else { return v };
         let Some((values, _)) = self.values.store.held(t) else {
             return v;
@@ -405,7 +405,7 @@ impl Machine<'_> {
     }
 
     /// `cvta` and `isspacep`.
-    pub fn window(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+    pub(super) fn window(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
         match op {
             Op::Cvta {
                 space,

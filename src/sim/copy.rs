@@ -47,14 +47,14 @@ struct Issued {
 
 /// The copies of a warp that are under way.
 #[derive(Clone, Debug)]
-pub struct Copies {
+pub(super) struct Copies {
     issued: Vec<Issued>,
     committed: [u32; LANES],
 }
 
 impl Copies {
     /// The blocks of agents that a lane issued and did not wait for.
-    pub fn under_way(&self, lane: usize) -> Vec<Actor> {
+    pub(super) fn under_way(&self, lane: usize) -> Vec<Actor> {
         let mine = self.issued.iter().filter(|i| i.mask >> lane & 1 == 1);
         mine.map(|i| i.agents).collect()
     }
@@ -71,7 +71,13 @@ impl Default for Copies {
 
 impl Machine<'_> {
     /// `cp.async`.
-    pub fn copy_async(&mut self, w: usize, exec: u32, pc: Pc, under: &Under) -> Result<(), Stop> {
+    pub(super) fn copy_async(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<(), Stop> {
         let Op::CpAsync {
             bytes,
             read,
@@ -350,7 +356,7 @@ impl Machine<'_> {
     }
 
     /// `cp.async.commit_group`: closes the open group of each lane.
-    pub fn commit_copies(&mut self, w: usize, exec: u32) {
+    pub(super) fn commit_copies(&mut self, w: usize, exec: u32) {
         for lane in lanes(exec) {
             self.copies[w].committed[lane] += 1;
         }
@@ -358,7 +364,7 @@ impl Machine<'_> {
 
     /// `cp.async.wait_group`: each lane observes its copies, but for those of its `pending` newest
     /// groups.
-    pub fn wait_copies(&mut self, w: usize, exec: u32, pending: Option<u32>) {
+    pub(super) fn wait_copies(&mut self, w: usize, exec: u32, pending: Option<u32>) {
         let Copies { issued, committed } = &mut self.copies[w];
         let clocks = &mut self.order.clocks;
         issued.retain_mut(|copy| {

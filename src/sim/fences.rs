@@ -31,7 +31,7 @@ const MOST: usize = 64;
 
 /// What fences and flags have published.
 #[derive(Debug, Default)]
-pub struct Fences {
+pub(super) struct Fences {
     /// False for a kernel without fences: nothing is recorded.
     pub present: bool,
     /// What each thread had done at its last fence.
@@ -48,7 +48,7 @@ fn orders(sem: Sem) -> bool {
 
 impl Fences {
     /// Nothing published yet.
-    pub fn new(kernel: &Kernel) -> Fences {
+    pub(super) fn new(kernel: &Kernel) -> Fences {
         let fences = |op: &Op| match op {
             Op::Fence { .. } => true,
             Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
@@ -63,7 +63,7 @@ impl Fences {
     }
 
     /// What a load or store is to the race rule.
-    pub fn kind(&self, access: &Access, write: bool) -> Kind {
+    pub(super) fn kind(&self, access: &Access, write: bool) -> Kind {
         let strong = access.sem != Sem::Weak || self.present && access.volatile;
         match (strong, write) {
             (false, false) => Kind::Read,
@@ -74,7 +74,7 @@ impl Fences {
     }
 
     /// A thread executes a fence.
-    pub fn fence(&mut self, clocks: &mut Clocks, t: Tid) {
+    pub(super) fn fence(&mut self, clocks: &mut Clocks, t: Tid) {
         self.acquire_seen(clocks, t);
         let snap = clocks.publish(t);
         self.last.insert(t, snap);
@@ -88,7 +88,7 @@ impl Fences {
 
     /// A strong access of the words from `off` on; `used` says that an atomic's old value is.
     #[allow(clippy::too_many_arguments)]
-    pub fn access(
+    pub(super) fn access(
         &mut self,
         clocks: &mut Clocks,
         t: Tid,

@@ -26,7 +26,7 @@ use super::{UnknownKind, WarningKind, idiom};
 /// A known operand of an instruction with `.ftz`: a subnormal number is zero of its sign.
 ///
 /// Of numbers that are not known, which are real numbers here, nothing is flushed.
-pub fn flush(v: Val) -> Val {
+pub(super) fn flush(v: Val) -> Val {
     match v {
         Val::Conc(b) if b & 0x7f80_0000 == 0 => Val::Conc(b & 0x8000_0000),
         v => v,
@@ -35,7 +35,7 @@ pub fn flush(v: Val) -> Val {
 
 impl Machine<'_> {
     /// `Op::Float`.
-    pub fn float(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+    pub(super) fn float(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
         let Op::Float {
             op,
             fmt,
@@ -149,7 +149,7 @@ impl Machine<'_> {
         self.values.note_sum(t, a, b);
     }
 
-    pub fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
+    pub(super) fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
         match v {
             Val::Conc(b) => decode(fmt, b) == Err(NotFinite::Nan),
             _ => false,
@@ -248,7 +248,7 @@ impl Machine<'_> {
     }
 
     /// `.sat` clamps to [0, 1], a NaN to 0; `.relu` clamps below at 0 and keeps a NaN.
-    pub fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
+    pub(super) fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
         let s = &mut self.values.store;
         if !sat && !relu {
             return t;
@@ -265,7 +265,7 @@ impl Machine<'_> {
     /// The larger or smaller of some numbers; with `.NaN`, what is not a number where one of them is.
     ///
     /// Where only an overflow could make one of them no number, the maximum without it is taken.
-    pub fn extremum(&mut self, op: FloatOp, nan: bool, operands: &[TermId]) -> TermId {
+    pub(super) fn extremum(&mut self, op: FloatOp, nan: bool, operands: &[TermId]) -> TermId {
         let Values {
             store: s, narrow, ..
         } = &mut self.values;
@@ -391,7 +391,7 @@ impl Machine<'_> {
     }
 
     /// A real about which nothing is known, and the reason.
-    pub fn opaque(&mut self, w: usize, lane: usize, pc: Pc, why: &str) -> TermId {
+    pub(super) fn opaque(&mut self, w: usize, lane: usize, pc: Pc, why: &str) -> TermId {
         let site = self.site(pc, w, 1 << lane, "computes");
         self.unknown(UnknownKind::Undecided, vec![site], || why.into());
         let bits = self.fresh_bits(32);
@@ -399,13 +399,13 @@ impl Machine<'_> {
     }
 
     /// a = b for bit terms.
-    pub fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
+    pub(super) fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
         self.values.store.icmp(ICmp::Eq, a, b)
     }
 }
 
 /// True for formats of less range than 32 bits.
-pub fn is_small(fmt: Fmt) -> bool {
+pub(super) fn is_small(fmt: Fmt) -> bool {
     !matches!(fmt, Fmt::F32 | Fmt::Tf32 | Fmt::F64 | Fmt::Bf16)
 }
 

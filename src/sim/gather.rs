@@ -37,7 +37,7 @@ pub enum Object {
 
 /// An address of a lane that data choose.
 #[derive(Clone, Copy, Debug)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// The lane.
     pub lane: usize,
     /// The access happens only if this holds; `None` is always.
@@ -92,7 +92,7 @@ impl Gather {
 
 /// The gathers of a run, in the order in which they came.
 #[derive(Debug, Default)]
-pub struct Gathers {
+pub(crate) struct Gathers {
     list: Vec<Gather>,
     known: FxHashMap<(Object, TermId, Option<TermId>), usize>,
     usable: FxHashMap<TermId, bool>,
@@ -100,20 +100,20 @@ pub struct Gathers {
 
 impl Gathers {
     /// What was accessed.
-    pub fn into_list(self) -> Vec<Gather> {
+    pub(crate) fn into_list(self) -> Vec<Gather> {
         self.list
     }
 }
 
 /// Where a lane reads: the array's symbols, the distance of the first byte from the place.
-pub struct Found {
+pub(crate) struct Found {
     symbols: ArrayId,
     distance: i64,
 }
 
 impl Machine<'_> {
     /// Gives the lanes of which data choose an address what they load; the lanes that got something.
-    pub fn load_chosen(
+    pub(super) fn load_chosen(
         &mut self,
         (w, pc): (usize, Pc),
         (chosen, targets): (&[Chosen], &mut Vec<Target>),
@@ -167,7 +167,7 @@ impl Machine<'_> {
     }
 
     /// The value at a distance from what was found.
-    pub fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+    pub(super) fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
         let store = &mut self.values.store;
         // The distance was checked for the whole access.
         let off = gather::offset(f.distance + byte).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Machine<'_> {
     }
 
     /// The function of the place that an address is, if its array is read only; notes the access.
-    pub fn find_chosen(
+    pub(super) fn find_chosen(
         &mut self,
         (w, pc): (usize, Pc),
         c: &Chosen,
@@ -212,7 +212,7 @@ impl Machine<'_> {
     }
 
     /// Notes an access of some bytes of an object, at a place that is these bits from its first byte on.
-    pub fn note_chosen(
+    pub(super) fn note_chosen(
         &mut self,
         (w, pc): (usize, Pc),
         c: &Chosen,
@@ -246,7 +246,7 @@ impl Machine<'_> {
     }
 
     /// The array of a region that no thread writes and of which nothing is known.
-    pub fn readable(&self, region: RegionId) -> Option<ArrayId> {
+    pub(super) fn readable(&self, region: RegionId) -> Option<ArrayId> {
         let r = &self.regions[region.0 as usize];
         let RegionKind::Array(a) = r.kind else {
             return None;
@@ -261,7 +261,7 @@ impl Machine<'_> {
 
 impl Gathers {
     /// Takes note of accesses; those at distances from one place, under one condition, are one entry.
-    pub fn note(&mut self, g: Gather) {
+    pub(crate) fn note(&mut self, g: Gather) {
         let key = (g.object.clone(), g.raw, g.cond);
         match self.known.get(&key) {
             Some(&i) => {
@@ -283,7 +283,7 @@ impl Gathers {
 
     /// True if nothing below an address is uninitialised, a parameter without a value, or the bits of a number that
     /// was rounded.
-    pub fn is_usable(
+    pub(crate) fn is_usable(
         &mut self,
         store: &crate::term::TermStore,
         t: TermId,

@@ -79,7 +79,7 @@ impl Guard {
 
 /// What is remembered of accesses under conditions.
 #[derive(Debug, Default)]
-pub struct Guarded {
+pub(crate) struct Guarded {
     seen: FxHashMap<Key, Seen>,
     /// True once something was not remembered.
     full: bool,
@@ -133,12 +133,12 @@ impl Guarded {
     }
 
     /// Further examples, each with its conditions.
-    pub fn take_more(&mut self) -> Vec<(Finding, (TermId, TermId))> {
+    pub(crate) fn take_more(&mut self) -> Vec<(Finding, (TermId, TermId))> {
         std::mem::take(&mut self.more)
     }
 
     /// The conditions of the example of a finding, as they were when it was found.
-    pub fn of(&self, f: &Finding) -> Option<(TermId, TermId)> {
+    pub(crate) fn of(&self, f: &Finding) -> Option<(TermId, TermId)> {
         self.conds
             .get(&(f.earlier.pc, f.later.pc))
             .copied()
@@ -148,7 +148,7 @@ impl Guarded {
 
 impl Machine<'_> {
     /// All accesses to arrays under conditions; `None` if some were not remembered.
-    pub fn guards(&self) -> Option<Vec<Guard>> {
+    pub(super) fn guards(&self) -> Option<Vec<Guard>> {
         if self.guarded.full {
             return None;
         }
@@ -170,7 +170,7 @@ impl Machine<'_> {
     }
 
     /// Remembers the accesses of an instruction that happen under a condition.
-    pub fn note_conditions(&mut self, w: usize, pc: Pc, targets: &[Target], bytes: u32) {
+    pub(super) fn note_conditions(&mut self, w: usize, pc: Pc, targets: &[Target], bytes: u32) {
         if targets.iter().all(|t| t.cond.is_none()) {
             return;
         }
@@ -219,7 +219,7 @@ impl Machine<'_> {
     }
 
     /// Of the pairs that were just met, adds those of which both accesses may happen.
-    pub fn keep_possible(&mut self) {
+    pub(super) fn keep_possible(&mut self) {
         let held = self.order.held.as_mut().map(|h| &mut h.report);
         let mut found: Vec<(bool, Finding)> = Vec::new();
         for (of_held, r) in [(false, Some(&mut self.order.report)), (true, held)] {
@@ -247,7 +247,7 @@ impl Machine<'_> {
     }
 
     /// True if no input makes both accesses of a pair happen, whatever access of those threads at that place it is.
-    pub fn excluded(&mut self, (a, b): (&Party, &Party), region: RegionId, at: u64) -> bool {
+    pub(super) fn excluded(&mut self, (a, b): (&Party, &Party), region: RegionId, at: u64) -> bool {
         if !self.order.report.each || !a.conditional && !b.conditional {
             return false;
         }
@@ -261,7 +261,7 @@ impl Machine<'_> {
     }
 
     /// Remembers what a store of one element under a condition wrote.
-    pub fn note_guarded_value(&mut self, w: usize, pc: Pc, t: &Target, bits: u8, v: Val) {
+    pub(super) fn note_guarded_value(&mut self, w: usize, pc: Pc, t: &Target, bits: u8, v: Val) {
         // In a run without values a write that meets another is a finding.
         if v == Val::Absent {
             return;
@@ -280,7 +280,7 @@ impl Machine<'_> {
     }
 
     /// Looks up the conditions of pairs that were just found.
-    pub fn keep_conditions(&mut self) {
+    pub(super) fn keep_conditions(&mut self) {
         let yes = self.values.store.bool(true);
         let guarded = &mut self.guarded;
         for f in self.order.report.findings() {
@@ -298,7 +298,7 @@ impl Machine<'_> {
     /// Two writes that nothing orders and of which input data decides one at least: `memory` is what
     /// was there before the later one, `v` what that writes. The same value is a warning, whatever
     /// the conditions; others are a race where both happen and they differ.
-    pub fn guarded_same_value(
+    pub(super) fn guarded_same_value(
         &mut self,
         c: &SameWrite,
         memory: TermId,

@@ -20,7 +20,7 @@ use super::machine::Machine;
 use super::value::{Val, Values};
 
 /// Intervals of the sums made so far, by what a lane holds of them, which hold for every input.
-pub type Intervals = FxHashMap<u64, (i64, i64)>;
+pub(super) type Intervals = FxHashMap<u64, (i64, i64)>;
 
 const WORD: IntTy = IntTy {
     width: 32,
@@ -107,7 +107,7 @@ impl Values {
 
 impl Machine<'_> {
     /// What an integer matrix instruction makes of one element.
-    pub fn integer_sum(
+    pub(super) fn integer_sum(
         &mut self,
         c: Val,
         products: &[(TermId, TermId)],

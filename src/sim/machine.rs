@@ -20,16 +20,16 @@ use super::{DefectKind, Finding, Side, Site, Stats, Tid, UnknownKind, WarningKin
 pub struct RegionId(pub u32);
 
 /// Shared memory.
-pub const SHARED: RegionId = RegionId(0);
+pub(super) const SHARED: RegionId = RegionId(0);
 /// Local memory.
-pub const LOCAL: RegionId = RegionId(1);
+pub(super) const LOCAL: RegionId = RegionId(1);
 /// The parameter block.
-pub const PARAM: RegionId = RegionId(2);
+pub(super) const PARAM: RegionId = RegionId(2);
 const FIRST_ARRAY: u32 = 3;
 
 /// Why a run ends before its threads do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(super) enum Stop {
     /// A finding that leaves no way on was recorded.
     Finding,
     /// An array was written whose reads were not tracked so far: run again with them tracked.
@@ -37,7 +37,7 @@ pub enum Stop {
 }
 
 /// The state of a run.
-pub struct Machine<'k> {
+pub(super) struct Machine<'k> {
     /// The code.
     pub kernel: &'k Kernel,
     /// The launch.
@@ -166,7 +166,7 @@ pub struct Machine<'k> {
 
 /// Findings, grouped by kind and places.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(super) struct Found {
     /// Defects.
     pub defects: BTreeMap<(DefectKind, Vec<Pc>), Finding<DefectKind>>,
     /// Warnings.
@@ -213,7 +213,7 @@ fn record_with<K: Copy + Ord>(
 impl<'k> Machine<'k> {
     /// A machine with memory laid out and all threads at the first instruction; `None` if the
     /// block has more threads than a CTA can have.
-    pub fn new(
+    pub(super) fn new(
         kernel: &'k Kernel,
         launch: &'k Launch,
         bindings: &'k Bindings,
@@ -439,13 +439,13 @@ impl<'k> Machine<'k> {
 
     /// The instruction at a pc.
     #[inline]
-    pub fn inst(&self, pc: Pc) -> &'k Inst {
+    pub(super) fn inst(&self, pc: Pc) -> &'k Inst {
         &self.kernel.insts[pc.0 as usize]
     }
 
     /// The value of a source operand in a lane.
     #[inline]
-    pub fn src(&self, w: usize, s: Src, lane: usize) -> Val {
+    pub(super) fn src(&self, w: usize, s: Src, lane: usize) -> Val {
         match s {
             Src::Reg(r) => self.warps[w].get(r, lane),
             Src::Imm(v) => Val::Conc(v),
@@ -464,7 +464,7 @@ impl<'k> Machine<'k> {
 
     /// Lanes of `mask` in which a source is symbolic.
     #[inline]
-    pub fn symbolic(&self, w: usize, s: Src) -> u32 {
+    pub(super) fn symbolic(&self, w: usize, s: Src) -> u32 {
         match s {
             Src::Reg(r) => self.warps[w].symbolic(r),
             _ => 0,
@@ -473,7 +473,7 @@ impl<'k> Machine<'k> {
 
     /// The lane words of a source that is plain bits in every lane that matters.
     #[inline]
-    pub fn words(&self, w: usize, s: Src) -> [u64; LANES] {
+    pub(super) fn words(&self, w: usize, s: Src) -> [u64; LANES] {
         match s {
             Src::Reg(r) => *self.warps[w].words(r),
             Src::Imm(v) => [v; LANES],
@@ -486,13 +486,13 @@ impl<'k> Machine<'k> {
 
     /// Width of a register in bits.
     #[inline]
-    pub fn width(&self, r: RegId) -> u8 {
+    pub(super) fn width(&self, r: RegId) -> u8 {
         self.kernel.reg_width[r.0 as usize]
     }
 
     /// Writes a lane of a register; plain bits are cut to its width.
     #[inline]
-    pub fn set(&mut self, w: usize, r: RegId, lane: usize, v: Val) {
+    pub(super) fn set(&mut self, w: usize, r: RegId, lane: usize, v: Val) {
         let v = match v {
             Val::Conc(b) => Val::Conc(b & (u64::MAX >> (64 - self.width(r) as u32))),
             _ => v,
@@ -501,14 +501,14 @@ impl<'k> Machine<'k> {
     }
 
     /// Threads of the lanes of a warp.
-    pub fn tids(&self, w: usize, mask: u32) -> Vec<Tid> {
+    pub(super) fn tids(&self, w: usize, mask: u32) -> Vec<Tid> {
         lanes(mask)
             .map(|l| Tid(self.warps[w].first + l as u32))
             .collect()
     }
 
     /// A site of lanes of a warp.
-    pub fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
+    pub(super) fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
         Site {
             around: Vec::new(),
             launch: 0,
@@ -520,14 +520,19 @@ impl<'k> Machine<'k> {
     }
 
     /// Records a defect that is seen when its threads are at its sites.
-    pub fn defect(&mut self, kind: DefectKind, sites: Vec<Site>, message: impl FnOnce() -> String) {
+    pub(super) fn defect(
+        &mut self,
+        kind: DefectKind,
+        sites: Vec<Site>,
+        message: impl FnOnce() -> String,
+    ) {
         let (trails, now) = (&self.trails, self.stats.warp_instructions);
         let found = &mut self.found.defects;
         record_with(found, kind, 1, sites, message, |s| trails.before(s, now));
     }
 
     /// Records a defect that happened several times.
-    pub fn defect_counted(
+    pub(super) fn defect_counted(
         &mut self,
         kind: DefectKind,
         count: u64,
@@ -538,12 +543,17 @@ impl<'k> Machine<'k> {
     }
 
     /// Records a warning.
-    pub fn warn(&mut self, kind: WarningKind, sites: Vec<Site>, message: impl FnOnce() -> String) {
+    pub(super) fn warn(
+        &mut self,
+        kind: WarningKind,
+        sites: Vec<Site>,
+        message: impl FnOnce() -> String,
+    ) {
         record(&mut self.found.warnings, kind, 1, sites, message);
     }
 
     /// Records a reason of `unknown`.
-    pub fn unknown(
+    pub(super) fn unknown(
         &mut self,
         kind: UnknownKind,
         sites: Vec<Site>,
@@ -553,7 +563,7 @@ impl<'k> Machine<'k> {
     }
 
     /// A symbol that nothing else equals, and the reason recorded for when it matters.
-    pub fn fresh_bits(&mut self, width: u8) -> TermId {
+    pub(super) fn fresh_bits(&mut self, width: u8) -> TermId {
         let serial = self.fresh;
         self.fresh += 1;
         self.values.store.fresh(width, serial)
@@ -570,18 +580,18 @@ impl<'k> Machine<'k> {
     }
 
     /// A symbol whose value depends on the schedule or the machine.
-    pub fn volatile_bits(&mut self, width: u8, site: Site) -> TermId {
+    pub(super) fn volatile_bits(&mut self, width: u8, site: Site) -> TermId {
         self.fresh_sites.insert(self.fresh, site);
         self.fresh_bits(width)
     }
 
     /// The region of a variable.
-    pub fn global_region(&self, g: crate::kernel::GlobalId) -> RegionId {
+    pub(super) fn global_region(&self, g: crate::kernel::GlobalId) -> RegionId {
         self.global_regions[g.0 as usize]
     }
 
     /// The region of an array.
-    pub fn region_of(&self, a: ArrayId) -> RegionId {
+    pub(super) fn region_of(&self, a: ArrayId) -> RegionId {
         region_of(a)
     }
 
@@ -628,7 +638,7 @@ impl<'k> Machine<'k> {
     }
 
     /// An element of a region as text: `s[3]`, `a[2] (byte 8)`.
-    pub fn place(&self, r: RegionId, off: u64, bytes: u32) -> String {
+    pub(super) fn place(&self, r: RegionId, off: u64, bytes: u32) -> String {
         let region = &self.regions[r.0 as usize];
         match region.kind {
             RegionKind::Shared => self.shared_place(off, bytes),
@@ -666,12 +676,12 @@ fn element(name: &str, off: u64, size: u64) -> String {
 }
 
 /// The region of an array.
-pub fn region_of(a: ArrayId) -> RegionId {
+pub(super) fn region_of(a: ArrayId) -> RegionId {
     RegionId(a.0 + FIRST_ARRAY)
 }
 
 /// The generic address of a region's first byte. Offsets up to half a window on either side of
 /// it still belong to the region, so that an access before the first element is told as such.
-pub fn base(r: RegionId) -> u64 {
+pub(super) fn base(r: RegionId) -> u64 {
     (r.0 as u64 + 1) << WINDOW_BITS
 }

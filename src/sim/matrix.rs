@@ -47,7 +47,7 @@ fn place_c(lane: usize, i: usize) -> (usize, usize) {
 
 impl Machine<'_> {
     /// Executes a matrix instruction in the lanes `exec`, which must be the whole warp.
-    pub fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         self.whole_warp(w, exec, pc)?;
         self.note_unset(w, pc);
         self.note_meeting(w, exec);
@@ -76,7 +76,7 @@ impl Machine<'_> {
     }
 
     /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
-    pub fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
+    pub(super) fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
         let v = self.values.matrix_bits(v, ty);
         let (first, wide) = ty.field();
         match ty {
@@ -97,7 +97,7 @@ impl Machine<'_> {
     }
 
     /// The elements of an operand by row and column: reals, or 32-bit integers.
-    pub fn fragment(
+    pub(super) fn fragment(
         &mut self,
         w: usize,
         ty: MatTy,
@@ -215,7 +215,7 @@ impl Machine<'_> {
     }
 
     /// Element i of c in a lane.
-    pub fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
+    pub(super) fn accumulator(&mut self, w: usize, lane: usize, i: usize, m: &Mma) -> TermId {
         match m.c_ty {
             NumTy::Float(f) if f.bits() == 16 => {
                 let v = self.src(w, m.c[i / 2], lane);

@@ -46,7 +46,7 @@ const WORD: NumTy = NumTy::Int(IntTy {
     signed: false,
 });
 /// Operations on an object never race with each other, and do with plain accesses of it.
-pub const TOUCH: Kind = Kind::Atomic {
+pub(super) const TOUCH: Kind = Kind::Atomic {
     op: AtomOp::Add,
     ty: WORD,
     used: false,
@@ -105,7 +105,7 @@ struct Waiter {
 
 /// All objects of a CTA.
 #[derive(Clone, Debug, Default)]
-pub struct Objects {
+pub(super) struct Objects {
     at: FxHashMap<u64, Object>,
     /// Where objects were that were invalidated.
     ended: rustc_hash::FxHashSet<u64>,
@@ -123,7 +123,7 @@ pub struct Objects {
 impl Objects {
     /// True if the CTA has objects.
     #[inline]
-    pub fn any(&self) -> bool {
+    pub(super) fn any(&self) -> bool {
         !self.at.is_empty()
     }
 }
@@ -149,7 +149,7 @@ impl Machine<'_> {
     }
 
     /// When all threads have exited: what was used must not have been written over before it was invalidated.
-    pub fn check_objects(&mut self) {
+    pub(super) fn check_objects(&mut self) {
         let mut used: Vec<(u64, TermId, Pc, Tid)> = Vec::new();
         for (at, o) in &self.objects.at {
             let before = o.before.iter().chain([&o.now]);
@@ -237,7 +237,7 @@ impl Machine<'_> {
     }
 
     /// Anything but a wait.
-    pub fn object_step(
+    pub(super) fn object_step(
         &mut self,
         w: usize,
         lane: usize,
@@ -392,7 +392,7 @@ impl Machine<'_> {
     }
 
     /// An object of which a phase counts bytes and nobody has seen its end, and who was part of it.
-    pub fn unseen_bytes(&self) -> Option<(u64, Option<(Pc, Tid)>)> {
+    pub(super) fn unseen_bytes(&self) -> Option<(u64, Option<(Pc, Tid)>)> {
         let unseen = |o: &Object| {
             let before = o.before.iter().filter(|b| b.waits.is_empty());
             let phase = before.chain([&o.now]).find(|p| p.counts)?;
@@ -415,7 +415,7 @@ impl Machine<'_> {
     }
 
     /// A bulk copy that is over counts its bytes, and ends with the phase.
-    pub fn complete_bytes(
+    pub(super) fn complete_bytes(
         &mut self,
         w: usize,
         lane: usize,
@@ -501,7 +501,7 @@ impl Machine<'_> {
 
     /// `tcgen05.commit`: an arrival of a lane when all these agents have ended, whose accesses of
     /// the object are the last one's.
-    pub fn arrive_after(
+    pub(super) fn arrive_after(
         &mut self,
         w: usize,
         lane: usize,

@@ -15,7 +15,7 @@ const MOST_SLOTS: usize = 1 << 17;
 
 /// The cache; empty until it is first used.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub(super) struct Memo {
     slots: Vec<(u64, u32)>,
     /// Entries that others have replaced since the cache has this size.
     forgotten: usize,
@@ -23,13 +23,13 @@ pub struct Memo {
 
 /// The real that bits denote in a format.
 #[inline]
-pub fn number(fmt: Fmt, bits: TermId) -> u64 {
+pub(super) fn number(fmt: Fmt, bits: TermId) -> u64 {
     1 << 62 | (fmt as u64) << 32 | bits.0 as u64
 }
 
 /// A field of bits.
 #[inline]
-pub fn field(bits: TermId, low: u8, width: u8) -> u64 {
+pub(super) fn field(bits: TermId, low: u8, width: u8) -> u64 {
     2 << 62 | (low as u64) << 40 | (width as u64) << 32 | bits.0 as u64
 }
 
@@ -42,14 +42,14 @@ impl Memo {
 
     /// The term that was kept for a key.
     #[inline]
-    pub fn get(&self, key: u64) -> Option<TermId> {
+    pub(super) fn get(&self, key: u64) -> Option<TermId> {
         let (k, t) = self.slots.get(self.slot(key))?;
         (*k == key).then_some(TermId(*t))
     }
 
     /// Keeps a term.
     #[inline]
-    pub fn keep(&mut self, key: u64, t: TermId) {
+    pub(super) fn keep(&mut self, key: u64, t: TermId) {
         let size = self.slots.len();
         if size == 0 || self.forgotten > 2 * size && size < MOST_SLOTS {
             self.slots = vec![(0, 0); if size == 0 { FIRST_SLOTS } else { 4 * size }];

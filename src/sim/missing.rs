@@ -13,7 +13,7 @@ use super::value::Val;
 
 impl Machine<'_> {
     /// Records why an address is not known.
-    pub fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+    pub(super) fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
         if self.missing_binding(w, mask, pc, v, "an address") {
             return;
         }
@@ -24,7 +24,7 @@ impl Machine<'_> {
     }
 
     /// Records why a branch cannot be followed.
-    pub fn data_dependent_branch(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
+    pub(super) fn data_dependent_branch(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
         if self.missing_binding(w, mask, pc, v, "a branch") {
             return;
         }

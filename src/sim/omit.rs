@@ -147,13 +147,13 @@ fn outside(kernel: &Kernel, narrowed: &[bool]) -> Vec<Omitted> {
 impl Machine<'_> {
     /// True if the result of an instruction is left out where it depends on data.
     #[inline]
-    pub fn omits(&self, pc: Pc) -> bool {
+    pub(super) fn omits(&self, pc: Pc) -> bool {
         self.values.omits && self.outside[pc.0 as usize] != Omitted::No
     }
 
     /// Executes an operation whose sources are all absent or plain bits, in all lanes; false if they are not.
     #[inline]
-    pub fn omit_all(&mut self, w: usize, mask: u32, pc: Pc) -> bool {
+    pub(super) fn omit_all(&mut self, w: usize, mask: u32, pc: Pc) -> bool {
         let (uses, defs) = self.operands.of(pc);
         let warp = &self.warps[w];
         let (mut absent, mut open) = (0, 0);
@@ -171,7 +171,7 @@ impl Machine<'_> {
     }
 
     /// Executes an operation in the lanes whose result is absent; gives those lanes.
-    pub fn omit(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> u32 {
+    pub(super) fn omit(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> u32 {
         let how = self.outside[pc.0 as usize];
         if how == Omitted::No {
             return 0;
@@ -235,7 +235,7 @@ impl Machine<'_> {
     }
 
     /// Gives a guard that is absent a truth value that any input may give.
-    pub fn free_guard(&mut self, w: usize, mask: u32, g: Guard) {
+    pub(super) fn free_guard(&mut self, w: usize, mask: u32, g: Guard) {
         for lane in lanes(self.warps[w].absent(g.reg) & mask) {
             let t = self.fresh_bits(1);
             let p = self.values.pred(Val::Bits(t));
@@ -244,7 +244,7 @@ impl Machine<'_> {
     }
 
     /// A vote is absent if a lane's is. Lanes then differ in what they hold: more than may happen.
-    pub fn omit_vote(&mut self, w: usize, members: u32) -> bool {
+    pub(super) fn omit_vote(&mut self, w: usize, members: u32) -> bool {
         let mut absent = false;
         for lane in lanes(members) {
             if let Op::Vote { a, .. } = &self.inst(Pc(self.warps[w].pc[lane])).op {
@@ -262,7 +262,7 @@ impl Machine<'_> {
     }
 
     /// A product of matrices is absent if an operand is.
-    pub fn omit_product(&mut self, w: usize, pc: Pc) -> bool {
+    pub(super) fn omit_product(&mut self, w: usize, pc: Pc) -> bool {
         if !self.omits(pc) {
             return false;
         }
@@ -278,7 +278,7 @@ impl Machine<'_> {
     }
 
     /// Makes the run one without values, before it starts.
-    pub fn omit_values(&mut self) {
+    pub(super) fn omit_values(&mut self) {
         self.values.omits = true;
         self.outside = outside(self.kernel, &self.narrowed);
         for (class, how) in self.classes.iter_mut().zip(&self.outside) {
@@ -293,13 +293,13 @@ impl Machine<'_> {
     }
 
     /// True if a run without values tells all that one with values would.
-    pub fn told_all(&self) -> bool {
+    pub(super) fn told_all(&self) -> bool {
         !self.values.missed && self.fresh_sites.is_empty() && self.unset_sites.is_empty()
     }
 }
 
 /// True if nothing was found or left open that a run with values could see otherwise.
-pub fn found_nothing(outcome: &Outcome) -> bool {
+pub(super) fn found_nothing(outcome: &Outcome) -> bool {
     let told = |k: WarningKind| matches!(k, WarningKind::WriteToInput);
     let settled = outcome.conditionals.is_empty() && outcome.obligations.is_empty();
     settled

@@ -22,7 +22,7 @@ use super::warp::{LANES, lanes};
 use super::{Conditional, DefectKind, Finding, Site, Tid, UnknownKind};
 
 /// Who accessed what, and what happens before what.
-pub struct Order {
+pub(super) struct Order {
     /// Happens-before.
     pub clocks: Clocks,
     shadows: Vec<Option<Shadow>>,
@@ -65,7 +65,7 @@ struct NcPair {
 
 impl Order {
     /// Nothing has been accessed.
-    pub fn new(
+    pub(super) fn new(
         kernel: &Kernel,
         shape: Shape,
         regions: usize,
@@ -103,13 +103,13 @@ impl Order {
 
     /// True if reads of a region are tracked.
     #[inline]
-    pub fn tracks(&self, r: RegionId) -> bool {
+    pub(super) fn tracks(&self, r: RegionId) -> bool {
         self.tracked[r.0 as usize]
     }
 
     /// A region is about to be written; an error if reads of it went untracked.
     #[inline]
-    pub fn note_write(&mut self, r: RegionId) -> Result<(), ()> {
+    pub(super) fn note_write(&mut self, r: RegionId) -> Result<(), ()> {
         if !self.tracked[r.0 as usize] {
             if self.read_untracked[r.0 as usize] {
                 return Err(());
@@ -121,37 +121,37 @@ impl Order {
 
     /// A region that is not tracked is read.
     #[inline]
-    pub fn note_untracked_read(&mut self, r: RegionId) {
+    pub(super) fn note_untracked_read(&mut self, r: RegionId) {
         self.read_untracked[r.0 as usize] = true;
     }
 
     /// `bar.warp.sync` completed.
-    pub fn warp_sync(&mut self, w: usize, members: u32) {
+    pub(super) fn warp_sync(&mut self, w: usize, members: u32) {
         self.clocks.warp_sync(w as u32, members);
     }
 
     /// Lanes of a warp go to their next instruction together: with lock-step warps that orders
     /// them. Which side of a branch goes first, nothing says.
-    pub fn step(&mut self, w: usize, together: u32) {
+    pub(super) fn step(&mut self, w: usize, together: u32) {
         let live = self.clocks.live(w as u32);
         self.clocks.warp_sync(w as u32, live & together);
     }
 
     /// True if warps run in lock-step.
     #[inline]
-    pub fn in_lock_step(&self) -> bool {
+    pub(super) fn in_lock_step(&self) -> bool {
         self.warp_sync
     }
 
     /// True if no pair of accesses was found wrong.
-    pub fn finds_nothing(&self) -> bool {
+    pub(super) fn finds_nothing(&self) -> bool {
         let held = self.held.as_ref();
         self.report.is_empty() && held.is_none_or(|h| h.report.is_empty())
     }
 
     /// The lanes of a warp access one region; returns the unordered writes to compare.
     #[allow(clippy::too_many_arguments)]
-    pub fn access(
+    pub(super) fn access(
         &mut self,
         region: RegionId,
         w: usize,
@@ -216,7 +216,7 @@ impl Order {
     }
 
     /// Updates of some bytes come before the write that follows, because its thread observed them.
-    pub fn forget_updates(&mut self, region: RegionId, off: u64, bytes: u64) {
+    pub(super) fn forget_updates(&mut self, region: RegionId, off: u64, bytes: u64) {
         if let Some(shadow) = &mut self.shadows[region.0 as usize] {
             shadow.forget_updates(off, bytes);
         }
@@ -289,7 +289,7 @@ impl Machine<'_> {
     }
 
     /// Adds a pair of accesses to the findings of the run.
-    pub fn add_race(&mut self, c: Conflict, s: &SameWrite) {
+    pub(super) fn add_race(&mut self, c: Conflict, s: &SameWrite) {
         let region = race::RegionId(s.region.0);
         let Order { report, held, .. } = &mut self.order;
         if s.view != View::Holder {
@@ -305,7 +305,7 @@ impl Machine<'_> {
     }
 
     /// Turns what the shadows found into findings.
-    pub fn collect_races(&mut self) {
+    pub(super) fn collect_races(&mut self) {
         // The last step of a run that stopped.
         self.trails.keep(self.order.report.findings());
         self.keep_conditions();
@@ -552,7 +552,7 @@ impl Machine<'_> {
         }
     }
 
-    pub fn access_bytes(&self, pc: Pc) -> u32 {
+    pub(super) fn access_bytes(&self, pc: Pc) -> u32 {
         match &self.inst(pc).op {
             Op::Ld { access, .. } | Op::St { access, .. } | Op::Atom { access, .. } => {
                 access.ty.bits() / 8
@@ -577,12 +577,12 @@ impl Machine<'_> {
     }
 
     /// Lanes end: their clocks stop.
-    pub fn exit_clock(&mut self, w: usize, mask: u32) {
+    pub(super) fn exit_clock(&mut self, w: usize, mask: u32) {
         self.order.clocks.exit(w as u32, mask);
     }
 
     /// True when the clocks are used up.
-    pub fn clocks_exhausted(&mut self) -> Result<(), Stop> {
+    pub(super) fn clocks_exhausted(&mut self) -> Result<(), Stop> {
         if !self.order.clocks.exhausted() {
             return Ok(());
         }

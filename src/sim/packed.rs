@@ -19,7 +19,7 @@ use super::{idiom, int_sym};
 
 /// What was made of words.
 #[derive(Debug, Default)]
-pub struct Packed {
+pub(super) struct Packed {
     /// Results of `prmt`.
     permuted: FxHashMap<[TermId; 3], TermId>,
     /// The bytes of a word, extended to words, with their sign or without.

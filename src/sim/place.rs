@@ -22,7 +22,7 @@ const LOOKED_AT: usize = 4;
 
 /// Where the lanes of one access go: each lane, its condition, region and offset.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub(super) struct Target {
     /// The lane.
     pub lane: usize,
     /// The access happens only if this holds; `None` is always.
@@ -49,7 +49,7 @@ struct Known {
 impl Machine<'_> {
     /// The targets of an access. A lane whose address is a select among few known ones has
     /// several, whose conditions exclude each other.
-    pub fn targets(
+    pub(super) fn targets(
         &mut self,
         w: usize,
         exec: u32,
@@ -70,7 +70,7 @@ impl Machine<'_> {
     }
 
     /// The same, where addresses that data choose among many are put apart.
-    pub fn targets_or_chosen(
+    pub(super) fn targets_or_chosen(
         &mut self,
         (w, exec, pc): (usize, u32, Pc),
         space: Space,
@@ -101,7 +101,7 @@ impl Machine<'_> {
     }
 
     /// Where one lane goes, if that does not depend on data.
-    pub fn only_target(
+    pub(super) fn only_target(
         &mut self,
         w: usize,
         lane: usize,
@@ -238,7 +238,7 @@ impl Machine<'_> {
 
     /// Whether a generic address is one of a state space; `None` where that is no address of a byte
     /// of an object, or of its end.
-    pub fn lies_in(
+    pub(super) fn lies_in(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         addr: Src,
@@ -331,7 +331,12 @@ impl Machine<'_> {
         Ok((found.region, off, found.base))
     }
 
-    pub fn nowhere<T>(&mut self, site: Site, certain: bool, message: String) -> Result<T, Stop> {
+    pub(super) fn nowhere<T>(
+        &mut self,
+        site: Site,
+        certain: bool,
+        message: String,
+    ) -> Result<T, Stop> {
         if certain {
             self.defect(DefectKind::OutOfBounds, vec![site], || message);
         } else {
@@ -343,7 +348,14 @@ impl Machine<'_> {
     }
 
     /// Drops targets that are misaligned or out of bounds, and says so.
-    pub fn check(&mut self, w: usize, pc: Pc, targets: &mut Vec<Target>, size: u32, write: bool) {
+    pub(super) fn check(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        targets: &mut Vec<Target>,
+        size: u32,
+        write: bool,
+    ) {
         let verb = if write { "writes" } else { "reads" };
         let (mut bad, mut rounded) = (Vec::new(), Vec::new());
         for (i, t) in targets.iter().enumerate() {
@@ -463,7 +475,7 @@ impl Machine<'_> {
     /// Where a known address leads, if the access is aligned and lies within one object outside of
     /// local memory.
     #[inline]
-    pub fn place_of(
+    pub(super) fn place_of(
         &mut self,
         (space, p): (Space, Prov),
         (word, width): (u64, u8),
@@ -488,7 +500,7 @@ impl Machine<'_> {
 
     /// The object and offsets of an access whose lanes all go to known, aligned addresses within
     /// one object outside of local memory: the common case, without a target for each lane.
-    pub fn uniform(
+    pub(super) fn uniform(
         &mut self,
         w: usize,
         exec: u32,
@@ -548,7 +560,7 @@ fn lanes_of(targets: &[Target], lane: usize) -> usize {
 
 /// Distance of the local memories of two threads: a multiple of 16, so that alignment is the
 /// thread's own.
-pub fn local_stride(bytes: u32) -> u64 {
+pub(super) fn local_stride(bytes: u32) -> u64 {
     (bytes as u64).next_multiple_of(16).max(16)
 }
 

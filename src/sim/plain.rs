@@ -25,7 +25,7 @@ use super::value::{Val, open_head, real_head};
 
 /// How an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(super) enum Class {
     /// By the general step.
     General,
     /// A lane-wise operation, or a move.
@@ -51,7 +51,7 @@ pub enum Class {
 /// The classes of a kernel's instructions.
 ///
 /// On numbers the classes that grow sums of terms are plain lane-wise operations.
-pub fn classes(kernel: &Kernel, numbers: bool) -> Vec<Class> {
+pub(super) fn classes(kernel: &Kernel, numbers: bool) -> Vec<Class> {
     let insts = kernel.insts.iter();
     insts
         .map(|inst| match &inst.op {
@@ -112,7 +112,7 @@ impl Machine<'_> {
     /// Executes straight code from `pc` on, for as long as it is that and below `end`; gives the
     /// instruction to go on with. Leaves the last instruction of a turn or of `left` to the general
     /// step, which looks at limits.
-    pub fn run_plain(
+    pub(super) fn run_plain(
         &mut self,
         w: usize,
         mask: u32,

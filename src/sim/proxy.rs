@@ -42,7 +42,7 @@ struct Written {
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Through {
+pub(super) enum Through {
     /// A thread.
     Thread,
     /// `cp.async`, of the generic proxy.
@@ -73,7 +73,7 @@ struct Fences {
 const PAGE: u64 = 64;
 
 /// Writes and fences of a CTA.
-pub struct Proxies {
+pub(super) struct Proxies {
     on: bool,
     number: u64,
     pages: FxHashMap<(RegionId, u64), Box<[Written; PAGE as usize]>>,
@@ -86,7 +86,7 @@ pub struct Proxies {
 }
 
 /// What is known of a read through the async proxy.
-pub enum Seen {
+pub(super) enum Seen {
     /// Every write is visible.
     Yes,
     /// If copies of the generic proxy are.
@@ -99,7 +99,7 @@ pub enum Seen {
 
 impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
-    pub fn new(kernel: &Kernel) -> Proxies {
+    pub(super) fn new(kernel: &Kernel) -> Proxies {
         let reads = |op: &Op| match op {
             Op::Async(a) => matches!(
                 **a,
@@ -119,7 +119,7 @@ impl Proxies {
     }
 
     /// Lanes write a region through a proxy.
-    pub fn written(
+    pub(super) fn written(
         &mut self,
         clocks: &Clocks,
         region: RegionId,
@@ -150,7 +150,7 @@ impl Proxies {
     }
 
     /// Lanes execute `fence.proxy.async`, for shared memory, for global memory, or for both.
-    pub fn fence(
+    pub(super) fn fence(
         &mut self,
         clocks: &Clocks,
         (w, mask): (usize, u32),
@@ -169,13 +169,13 @@ impl Proxies {
     }
 
     /// Lanes execute `fence.mbarrier_init`.
-    pub fn fence_inits(&mut self, clocks: &Clocks, w: usize, mask: u32) {
+    pub(super) fn fence_inits(&mut self, clocks: &Clocks, w: usize, mask: u32) {
         self.number += 1;
         self.inits.add(self.number, clocks, w, mask);
     }
 
     /// A thread makes an object.
-    pub fn made(&mut self, clocks: &Clocks, (w, lane): (usize, usize), pc: Pc, at: u64) {
+    pub(super) fn made(&mut self, clocks: &Clocks, (w, lane): (usize, usize), pc: Pc, at: u64) {
         if !self.on {
             return;
         }
@@ -192,7 +192,12 @@ impl Proxies {
 
     /// The thread that made an object which the async proxy may not see made, and true if a barrier of the CTA
     /// stands between.
-    pub fn unpublished(&self, clocks: &Clocks, reader: Tid, at: u64) -> Option<(Tid, Pc, bool)> {
+    pub(super) fn unpublished(
+        &self,
+        clocks: &Clocks,
+        reader: Tid,
+        at: u64,
+    ) -> Option<(Tid, Pc, bool)> {
         let made = self.made.get(&at)?;
         let barrier = made.tick < clocks.floor().0;
         let seen = self.inits.between(clocks, made, reader);
@@ -200,7 +205,7 @@ impl Proxies {
     }
 
     /// A thread has words read through the async proxy.
-    pub fn seen(
+    pub(super) fn seen(
         &self,
         clocks: &Clocks,
         reader: Tid,
@@ -281,7 +286,7 @@ impl Fences {
 
 impl Machine<'_> {
     /// A bulk copy completes on an object, which the async proxy must have seen made.
-    pub fn check_made_object(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
+    pub(super) fn check_made_object(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
         let reader = Tid(self.warps[w].first + lane as u32);
         let Order {
             proxies, clocks, ..
@@ -311,7 +316,7 @@ impl Machine<'_> {
 
     /// Bytes are overwritten through the async proxy. Compilers order that after writes of threads
     /// by a barrier alone, so it is an assumption where the fence is missing.
-    pub fn assume_proxy(
+    pub(super) fn assume_proxy(
         &mut self,
         (w, lane): (usize, usize),
         region: RegionId,
@@ -336,7 +341,7 @@ impl Machine<'_> {
     }
 
     /// Says what is wrong with reads through the async proxy; true if nothing.
-    pub fn check_proxy(
+    pub(super) fn check_proxy(
         &mut self,
         (w, mask, pc): (usize, u32, Pc),
         region: RegionId,

@@ -191,7 +191,7 @@ impl Machine<'_> {
     }
 
     /// True once a limit is reached: the run ends with this instruction.
-    pub fn is_late(&mut self) -> bool {
+    pub(super) fn is_late(&mut self) -> bool {
         self.late = self.late || self.over_limit().is_err();
         self.late
     }
@@ -307,7 +307,7 @@ impl Machine<'_> {
 
     /// Keeps what led to the races that were just found.
     #[inline]
-    pub fn keep_trails(&mut self) {
+    pub(super) fn keep_trails(&mut self) {
         if self.order.report.len() != self.trails.seen {
             self.keep_conditions();
             self.trails.keep(self.order.report.findings());
@@ -383,7 +383,7 @@ impl Machine<'_> {
     }
 
     /// Lanes `exec` arrive at a synchronising instruction.
-    pub fn synchronise(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn synchronise(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         self.effects += 1;
         if matches!(self.inst(pc).op, Op::Bar { .. }) {
             self.barrier(w, exec, pc)
@@ -393,7 +393,7 @@ impl Machine<'_> {
     }
 
     /// Lanes end.
-    pub fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
+    pub(super) fn exit(&mut self, w: usize, mask: u32) -> Result<(), Stop> {
         self.effects += 1;
         self.warps[w].live &= !mask;
         if self.team.many() {

@@ -39,7 +39,7 @@ type Elements = Vec<(u64, TermId)>;
 
 impl Machine<'_> {
     /// The targets of an access that may be made element by element.
-    pub fn all_targets(
+    pub(super) fn all_targets(
         &mut self,
         (w, exec, pc): (usize, u32, Pc),
         space: Space,
@@ -54,7 +54,7 @@ impl Machine<'_> {
     }
 
     /// Of addresses that data choose, those of a load that are functions of a place; the others become targets.
-    pub fn spread_loads(
+    pub(super) fn spread_loads(
         &mut self,
         at: (usize, Pc),
         chosen: Vec<Chosen>,

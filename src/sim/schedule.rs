@@ -14,17 +14,17 @@ const LONGEST_TURN: u64 = 48;
 /// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled").
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
     /// The choices of a seed.
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         // Any state but zero.
         Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -32,12 +32,12 @@ impl Dice {
     }
 
     /// Instructions of the next turn.
-    pub fn turn(&mut self) -> u64 {
+    pub(super) fn turn(&mut self) -> u64 {
         1 + self.below(LONGEST_TURN)
     }
 
     /// Some group of lanes that stand at one pc, instead of the one with the lowest.
-    pub fn group(&mut self, warp: &Warp, among: u32) -> Option<(u32, Pc, u32)> {
+    pub(super) fn group(&mut self, warp: &Warp, among: u32) -> Option<(u32, Pc, u32)> {
         let chosen = lanes(among).nth(self.below(among.count_ones() as u64) as usize)?;
         let pc = warp.pc[chosen];
         let mask = lanes(among)

@@ -66,7 +66,7 @@ impl Values {
 
 impl Machine<'_> {
     /// A magnitude with the sign of a value.
-    pub fn copysign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
+    pub(super) fn copysign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
         let p = self.sign(fmt, v, magnitude);
         let t = self.signed(p, magnitude);
         let s = &mut self.values.store;
@@ -84,7 +84,7 @@ impl Machine<'_> {
     }
 
     /// True if the sign bit of a value is set, which a number of this magnitude gets.
-    pub fn sign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
+    pub(super) fn sign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
         if let Val::Conc(bits) = v {
             return self.values.store.bool(bits >> (fmt.bits() - 1) & 1 == 1);
         }
@@ -119,7 +119,7 @@ impl Machine<'_> {
     }
 
     /// The magnitude with a minus sign where `negative` holds.
-    pub fn signed(&mut self, negative: TermId, magnitude: TermId) -> TermId {
+    pub(super) fn signed(&mut self, negative: TermId, magnitude: TermId) -> TermId {
         let s = &mut self.values.store;
         let n = s.neg(magnitude);
         s.select(negative, n, magnitude)

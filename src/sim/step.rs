@@ -20,7 +20,7 @@ use super::{DefectKind, UnknownKind, WarningKind};
 
 /// What happened to the lanes that stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub(super) enum Flow {
     /// All go on at the next instruction.
     Next,
     /// All go on at this instruction.
@@ -31,7 +31,7 @@ pub enum Flow {
 
 /// Conditions under which lanes execute: data-dependent guards.
 #[derive(Clone, Debug)]
-pub struct Under {
+pub(super) struct Under {
     /// Lanes whose condition is not known to be true.
     pub mask: u32,
     /// Their conditions.
@@ -39,11 +39,11 @@ pub struct Under {
 }
 
 /// No lane is conditional.
-pub static UNCONDITIONAL: Under = Under::none();
+pub(super) static UNCONDITIONAL: Under = Under::none();
 
 impl Under {
     /// No lane is conditional.
-    pub const fn none() -> Self {
+    pub(super) const fn none() -> Self {
         Under {
             mask: 0,
             cond: [TermId(0); LANES],
@@ -53,7 +53,7 @@ impl Under {
 
 impl Machine<'_> {
     /// The truth of a predicate operand in a lane.
-    pub fn truth(&mut self, w: usize, g: Guard, lane: usize) -> Val {
+    pub(super) fn truth(&mut self, w: usize, g: Guard, lane: usize) -> Val {
         match self.warps[w].get(g.reg, lane) {
             Val::Conc(b) => Val::Conc((b & 1 == 1) as u64 ^ g.negated as u64),
             v => {
@@ -69,7 +69,7 @@ impl Machine<'_> {
     }
 
     /// Lanes of `mask` in which the guard holds, and those in which it depends on data.
-    pub fn guarded(&mut self, w: usize, mask: u32, guard: Option<Guard>) -> (u32, Under) {
+    pub(super) fn guarded(&mut self, w: usize, mask: u32, guard: Option<Guard>) -> (u32, Under) {
         let Some(g) = guard else {
             return (mask, Under::none());
         };
@@ -96,7 +96,7 @@ impl Machine<'_> {
     }
 
     /// Executes the instruction at `pc` in the lanes `mask` of warp `w`.
-    pub fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
+    pub(super) fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
         self.prelude(w, mask, pc)?;
         let inst = self.inst(pc);
         if self.order.in_lock_step() && !computes(&inst.op) {
@@ -138,7 +138,7 @@ impl Machine<'_> {
     }
 
     /// What is looked at before any instruction.
-    pub fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
         self.may_go_on()?;
@@ -155,7 +155,7 @@ impl Machine<'_> {
     /// Ends the run where something was refused that would make it that of one layout, or a limit was reached within an
     /// instruction.
     #[inline]
-    pub fn may_go_on(&self) -> Result<(), Stop> {
+    pub(super) fn may_go_on(&self) -> Result<(), Stop> {
         match self.prov.refused || self.late {
             true => Err(Stop::Finding),
             false => Ok(()),
@@ -163,12 +163,12 @@ impl Machine<'_> {
     }
 
     /// Marks where a register that was never written becomes a term.
-    pub fn note_unset(&mut self, _w: usize, pc: Pc) {
+    pub(super) fn note_unset(&mut self, _w: usize, pc: Pc) {
         self.values.unset_site = pc.0;
     }
 
     /// A guard or branch on a value that was never written is a defect.
-    pub fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
+    pub(super) fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
         for lane in lanes(under.mask) {
             if self.is_poison(under.cond[lane]) {
                 self.poison_used(w, 1 << lane, pc, under.cond[lane], "a condition");
@@ -181,7 +181,7 @@ impl Machine<'_> {
     /// Executes an instruction in lanes `exec`, of which those of `guards` do so under a condition:
     /// their registers become selects of new and old value. `under` says where memory is accessed
     /// under a condition.
-    pub fn execute_guarded(
+    pub(super) fn execute_guarded(
         &mut self,
         w: usize,
         mask: u32,
@@ -258,7 +258,7 @@ impl Machine<'_> {
     }
 
     /// Executes an instruction other than a branch in the lanes `exec` of the group `mask`.
-    pub fn execute(
+    pub(super) fn execute(
         &mut self,
         w: usize,
         mask: u32,
@@ -429,6 +429,6 @@ fn computes(op: &Op) -> bool {
 }
 
 /// True if an instruction may run under a data-dependent condition.
-pub fn is_selectable(op: &Op) -> bool {
+pub(super) fn is_selectable(op: &Op) -> bool {
     op.effects().is_selectable
 }

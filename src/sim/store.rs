@@ -22,12 +22,12 @@ use super::{Change, DefectKind, Obligation, Tid, UnknownKind, WarningKind};
 use crate::term::{Agreement, TermId};
 
 /// How unordered writes agree that were computed by different operations.
-pub const REAL_EQUAL: &str = "values that are equal over the reals only";
+pub(crate) const REAL_EQUAL: &str = "values that are equal over the reals only";
 
 impl Machine<'_> {
     /// `st`.
     #[allow(clippy::too_many_arguments)]
-    pub fn store(
+    pub(super) fn store(
         &mut self,
         w: usize,
         exec: u32,
@@ -210,7 +210,7 @@ impl Machine<'_> {
     }
 
     /// Follows what flags publish. An access under a condition publishes nothing for sure.
-    pub fn strong_accesses(
+    pub(super) fn strong_accesses(
         &mut self,
         (w, pc): (usize, Pc),
         targets: &[Target],
@@ -298,7 +298,7 @@ impl Machine<'_> {
     /// defect, undecided ones an obligation. `v` is what memory holds then, and what was written, if
     /// it was. The result is what memory holds for all that is known: of values that are equal over the reals
     /// only, the bits may be those of either.
-    pub fn same_value(
+    pub(super) fn same_value(
         &mut self,
         region: RegionId,
         at: u64,
@@ -389,7 +389,7 @@ impl Machine<'_> {
             .all(|p| self.kernel.is_strong(p.pc))
     }
 
-    pub fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
+    pub(super) fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
         let r = &self.regions[t.region.0 as usize];
         let RegionKind::Array(a) = r.kind else { return };
         if r.read_only {
@@ -408,7 +408,7 @@ impl Machine<'_> {
     }
 
     /// Stores the unspecified result of a call into its `.param` variable.
-    pub fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
+    pub(super) fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
         for lane in lanes(exec) {
             let rank = (self.warps[w].first as usize + lane) as u64;
             let at = rank * local_stride(self.kernel.local_bytes) + off as u64;

@@ -79,7 +79,7 @@ fn slot(seen: Seen) -> usize {
 impl Machine<'_> {
     /// Notes which values a condition has in some lanes, if it is looked at.
     #[inline]
-    pub fn note_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
+    pub(super) fn note_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
         if self.taken.watches(pc, seen) {
             self.count_taken(w, mask, pc, seen);
         }

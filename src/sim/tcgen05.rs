@@ -25,7 +25,13 @@ pub(super) struct Issue {
 
 impl Machine<'_> {
     /// Executes an operation in the lanes `exec` of a warp.
-    pub fn tensor_op(&mut self, w: usize, exec: u32, pc: Pc, op: &TensorOp) -> Result<Flow, Stop> {
+    pub(super) fn tensor_op(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &TensorOp,
+    ) -> Result<Flow, Stop> {
         self.note_unset(w, pc);
         match op {
             TensorOp::Alloc { .. } | TensorOp::Dealloc { .. } | TensorOp::Relinquish(_) => {

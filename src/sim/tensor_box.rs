@@ -17,7 +17,7 @@ use super::address::provenance::Prov;
 
 /// What a map says; fields that were never set are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TensorMap {
+pub(super) struct TensorMap {
     /// Generic address of the first element.
     pub address: u64,
     /// What the address carries.
@@ -46,7 +46,7 @@ pub struct TensorMap {
 
 /// Sixteen bytes of a box, or fewer of its last row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub(super) struct Chunk {
     /// Offset of its first byte in shared memory.
     pub near: u64,
     /// Offset of its first byte from the address of the tensor, as if there were no bounds.
@@ -58,11 +58,11 @@ pub struct Chunk {
 }
 
 /// Bytes of a chunk.
-pub const CHUNK: u32 = 16;
+pub(super) const CHUNK: u32 = 16;
 
 impl TensorMap {
     /// The map that the host makes of an array at this address.
-    pub fn of_host(decl: &MapDecl, address: u64) -> TensorMap {
+    pub(super) fn of_host(decl: &MapDecl, address: u64) -> TensorMap {
         let rank = decl.shape.len().clamp(1, 5);
         let mut map = TensorMap {
             address,
@@ -100,7 +100,7 @@ impl TensorMap {
         map
     }
 
-    pub fn set(&mut self, field: MapField, value: u64) {
+    pub(super) fn set(&mut self, field: MapField, value: u64) {
         match field {
             MapField::Address => self.address = value,
             MapField::Rank => self.rank = value,
@@ -117,7 +117,7 @@ impl TensorMap {
     }
 
     /// The element type; `None` for one of less than a byte.
-    pub fn element(&self) -> Option<NumTy> {
+    pub(super) fn element(&self) -> Option<NumTy> {
         let int = |width, signed| Some(NumTy::Int(IntTy { width, signed }));
         match self.element {
             0 => int(8, false),
@@ -135,7 +135,7 @@ impl TensorMap {
     }
 
     /// Why the map cannot be used for this many dimensions.
-    pub fn refusal(&self, rank: usize) -> Option<Refusal> {
+    pub(super) fn refusal(&self, rank: usize) -> Option<Refusal> {
         use Refusal::{Unsupported, Wrong};
         if self.rank + 1 != rank as u64 {
             return Some(Wrong("the map has another number of dimensions"));
@@ -178,7 +178,7 @@ impl TensorMap {
 
     /// The chunks of the box with its first element at these coordinates, to or from this offset of
     /// shared memory.
-    pub fn chunks(&self, near: u64, coords: &[i64]) -> Vec<Chunk> {
+    pub(super) fn chunks(&self, near: u64, coords: &[i64]) -> Vec<Chunk> {
         let rank = coords.len();
         let size = self.element().map_or(1, |e| i64::from(e.bits() / 8));
         let row = self.bounds[0] as i64 * size;
@@ -212,7 +212,7 @@ impl TensorMap {
     }
 
     /// The chunks of a row from a column on, for each of these rows; they are dense in shared memory.
-    pub fn rows(&self, near: u64, column: i64, rows: &[i64]) -> Vec<Chunk> {
+    pub(super) fn rows(&self, near: u64, column: i64, rows: &[i64]) -> Vec<Chunk> {
         let size = self.element().map_or(1, |e| u64::from(e.bits() / 8));
         let places = rows.iter().zip((0..).map(|i| i * self.bounds[0] * size));
         places
@@ -228,7 +228,7 @@ impl TensorMap {
 }
 
 /// Why a map cannot be used.
-pub enum Refusal {
+pub(super) enum Refusal {
     /// Against the rules.
     Wrong(&'static str),
     /// Without a model.

@@ -25,7 +25,7 @@ use super::warp::lanes;
 
 /// Commits that track the same operations.
 #[derive(Clone, Debug, Default)]
-pub struct Commits {
+pub(super) struct Commits {
     /// Those of each thread since its last product.
     since: FxHashMap<Tid, Vec<Actor>>,
     /// For each mbarrier the commits to it, each with those before it that track the same.
@@ -34,7 +34,7 @@ pub struct Commits {
 
 impl Commits {
     /// A thread issued a product: its commits so far track less than those that follow.
-    pub fn product(&mut self, by: Tid) {
+    pub(super) fn product(&mut self, by: Tid) {
         self.since.remove(&by);
     }
 
@@ -127,7 +127,7 @@ impl Machine<'_> {
 
     /// A lane invalidates an mbarrier: the arrivals of commits on it have come if those of others that
     /// track the same have.
-    pub fn settle_commits(&mut self, w: usize, lane: usize, at: u64) {
+    pub(super) fn settle_commits(&mut self, w: usize, lane: usize, at: u64) {
         let me = Tid(self.warps[w].first + lane as u32);
         let all = self.tensor.commits.to.remove(&at).unwrap_or_default();
         let now = self.order.clocks.stamp(w as u32);

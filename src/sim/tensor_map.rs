@@ -26,7 +26,7 @@ use super::value::Val;
 use super::{DefectKind, Tid, UnknownKind};
 
 /// Bytes of a map.
-pub const MAP_BYTES: u64 = 128;
+pub(super) const MAP_BYTES: u64 = 128;
 const WORD: NumTy = NumTy::Int(IntTy {
     width: 64,
     signed: false,
@@ -51,7 +51,7 @@ struct Acquired {
 
 /// All maps of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Maps {
+pub(super) struct Maps {
     /// Maps by the first of their words, with the others.
     known: FxHashMap<TermId, (Vec<TermId>, TensorMap)>,
     written: FxHashMap<(RegionId, u64), Written>,
@@ -61,7 +61,7 @@ pub struct Maps {
 
 impl Machine<'_> {
     /// Stores a map.
-    pub fn put_map(&mut self, region: RegionId, off: u64, map: TensorMap) {
+    pub(super) fn put_map(&mut self, region: RegionId, off: u64, map: TensorMap) {
         let words: Vec<TermId> = (0..16).map(|_| self.fresh_bits(64)).collect();
         for (i, t) in words.iter().enumerate() {
             let r = &mut self.regions[region.0 as usize];
@@ -99,7 +99,7 @@ impl Machine<'_> {
     }
 
     /// The place of a map that a lane names.
-    pub fn map_place(
+    pub(super) fn map_place(
         &mut self,
         w: usize,
         lane: usize,
@@ -133,7 +133,7 @@ impl Machine<'_> {
     }
 
     /// Tells the order of accesses about the bytes of a map.
-    pub fn touch_map(
+    pub(super) fn touch_map(
         &mut self,
         w: usize,
         pc: Pc,
@@ -151,7 +151,7 @@ impl Machine<'_> {
     }
 
     /// The map of a copy of this many dimensions, whose first byte of the tensor is known.
-    pub fn used_map(
+    pub(super) fn used_map(
         &mut self,
         w: usize,
         lane: usize,
@@ -248,7 +248,7 @@ impl Machine<'_> {
 
     /// `tensormap.replace`.
     #[allow(clippy::too_many_arguments)]
-    pub fn replace_map(
+    pub(super) fn replace_map(
         &mut self,
         w: usize,
         lane: usize,
@@ -298,7 +298,7 @@ impl Machine<'_> {
     }
 
     /// `tensormap.cp_fenceproxy`: one lane stands for the warp, which has come together.
-    pub fn copy_map(
+    pub(super) fn copy_map(
         &mut self,
         w: usize,
         lane: usize,
@@ -320,7 +320,13 @@ impl Machine<'_> {
     }
 
     /// `fence.proxy.tensormap::generic.acquire`.
-    pub fn acquire_map(&mut self, w: usize, lane: usize, pc: Pc, addr: Addr) -> Result<(), Stop> {
+    pub(super) fn acquire_map(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        addr: Addr,
+    ) -> Result<(), Stop> {
         let t = self.map_place(w, lane, pc, Space::Generic, addr)?;
         self.maps.number += 1;
         let acquired = Acquired {
@@ -334,7 +340,7 @@ impl Machine<'_> {
     }
 
     /// `fence.proxy.tensormap::generic.release`.
-    pub fn release_maps(&mut self, w: usize, exec: u32) {
+    pub(super) fn release_maps(&mut self, w: usize, exec: u32) {
         let by = self.tids(w, exec);
         for written in self.maps.written.values_mut() {
             if written.unreleased.is_some_and(|t| by.contains(&t)) {

@@ -33,13 +33,13 @@ use super::warp::{LANES, lanes};
 use super::{DefectKind, Site, Tid, UnknownKind};
 
 /// Lanes of tensor memory.
-pub const ROWS: usize = 128;
+pub(super) const ROWS: usize = 128;
 /// Columns of tensor memory.
-pub const COLUMNS: usize = 512;
+pub(super) const COLUMNS: usize = 512;
 
 /// How an operation touches cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
+pub(super) enum Touch {
     /// `tcgen05.alloc` and `tcgen05.dealloc`.
     Manage,
     /// `tcgen05.ld`.
@@ -86,7 +86,7 @@ impl Held {
 
 /// The tensor memory of the CTAs that run, 128 rows for each.
 #[derive(Clone, Debug, Default)]
-pub struct TensorMemory {
+pub(super) struct TensorMemory {
     cells: Vec<Val>,
     written: Vec<u32>,
     read: Vec<SmallVec<[u32; 2]>>,
@@ -116,7 +116,7 @@ pub struct TensorMemory {
 
 impl TensorMemory {
     /// An empty one; takes no memory where the kernel does not use it.
-    pub fn new(kernel: &Kernel, ctas: usize) -> TensorMemory {
+    pub(super) fn new(kernel: &Kernel, ctas: usize) -> TensorMemory {
         let uses = |op: &Op| matches!(op, Op::Async(a) if matches!(**a, AsyncOp::Tensor(_)));
         let n = match kernel.insts.iter().any(|i| uses(&i.op)) {
             true => ROWS * COLUMNS * ctas,
@@ -131,13 +131,13 @@ impl TensorMemory {
     }
 
     /// The content of a cell.
-    pub fn get(&self, row: usize, column: usize) -> Val {
+    pub(super) fn get(&self, row: usize, column: usize) -> Val {
         let at = row * COLUMNS + column;
         self.cells.get(at).copied().unwrap_or(Val::Unset)
     }
 
     /// Sets the content of a cell.
-    pub fn set(&mut self, row: usize, column: usize, v: Val) {
+    pub(super) fn set(&mut self, row: usize, column: usize, v: Val) {
         if let Some(cell) = self.cells.get_mut(row * COLUMNS + column) {
             *cell = v;
         }
@@ -162,7 +162,7 @@ impl TensorMemory {
 
 impl Machine<'_> {
     /// `tcgen05.fence`.
-    pub fn tensor_fence(&mut self, w: usize, mask: u32, after: bool) {
+    pub(super) fn tensor_fence(&mut self, w: usize, mask: u32, after: bool) {
         self.tensor.number += 1;
         for t in self.tids(w, mask) {
             self.tensor.fences.insert((t, after), self.tensor.number);
@@ -171,7 +171,7 @@ impl Machine<'_> {
 
     /// Gives a warp columns; the first of them. In a pair of CTAs, whose `first` is known from the other one, they are
     /// those of the agents of the allocation.
-    pub fn tensor_alloc(
+    pub(super) fn tensor_alloc(
         &mut self,
         w: usize,
         pc: Pc,
@@ -223,7 +223,13 @@ impl Machine<'_> {
     }
 
     /// Takes columns back.
-    pub fn tensor_free(&mut self, w: usize, pc: Pc, at: u64, columns: u64) -> Result<(), Stop> {
+    pub(super) fn tensor_free(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        at: u64,
+        columns: u64,
+    ) -> Result<(), Stop> {
         let cta = self.team.number(w);
         let same = |h: &Held| (h.cta, h.first as u64, h.columns as u64) == (cta, at, columns);
         let Some(i) = self.tensor.held.iter().position(same) else {
@@ -267,7 +273,7 @@ impl Machine<'_> {
     }
 
     /// When all threads have exited: everything must have been freed.
-    pub fn check_tensor_memory(&mut self) {
+    pub(super) fn check_tensor_memory(&mut self) {
         for Held { pc, w, .. } in self.tensor.held.clone() {
             let why = "it is not freed before the kernel ends";
             self.tensor_lifetime(w, pc, None, why);
@@ -286,7 +292,7 @@ impl Machine<'_> {
     }
 
     /// Records that the manual says nothing about what an operation does.
-    pub fn tensor_undefined(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
+    pub(super) fn tensor_undefined(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
         let site = self.site(pc, w, mask, "is executed");
         self.unknown(UnknownKind::Undefined, vec![site], || why.into());
         Stop::Finding
@@ -294,7 +300,7 @@ impl Machine<'_> {
 
     /// An operation touches cells: it must be ordered with those that touched them before.
     #[allow(clippy::too_many_arguments)]
-    pub fn tensor_touch(
+    pub(super) fn tensor_touch(
         &mut self,
         w: usize,
         mask: u32,

@@ -30,7 +30,7 @@ struct Event {
 
 /// The trails of a CTA.
 #[derive(Debug, Default)]
-pub struct Trails {
+pub(super) struct Trails {
     /// By instruction: 0 for what is not shown, else what it is.
     kinds: Vec<u8>,
     /// By warp: a ring, and where it is written next.
@@ -64,7 +64,7 @@ fn kind(op: &Op) -> u8 {
 
 impl Trails {
     /// Empty trails.
-    pub fn new(insts: &[Inst], warps: usize) -> Trails {
+    pub(super) fn new(insts: &[Inst], warps: usize) -> Trails {
         Trails {
             kinds: insts.iter().map(|i| kind(&i.op)).collect(),
             warps: vec![(Vec::new(), 0); warps],
@@ -74,7 +74,7 @@ impl Trails {
 
     /// An instruction is about to be executed by these lanes of a warp.
     #[inline]
-    pub fn note(&mut self, w: usize, step: u64, pc: Pc, mask: u32) {
+    pub(super) fn note(&mut self, w: usize, step: u64, pc: Pc, mask: u32) {
         if self.kinds[pc.0 as usize] == 0 {
             return;
         }
@@ -94,7 +94,7 @@ impl Trails {
 
     /// Keeps the trails of the races that were added since the last call.
     #[cold]
-    pub fn keep<'f>(&mut self, all: impl Iterator<Item = &'f Finding>) {
+    pub(super) fn keep<'f>(&mut self, all: impl Iterator<Item = &'f Finding>) {
         let from = self.seen;
         for f in all.skip(from) {
             self.seen += 1;
@@ -107,7 +107,7 @@ impl Trails {
     }
 
     /// Gives the sites of a race their trails.
-    pub fn attach(&self, f: &Finding, sites: &mut [Site]) {
+    pub(super) fn attach(&self, f: &Finding, sites: &mut [Site]) {
         let key = (f.conflict, f.earlier.pc, f.later.pc);
         if let Some(kept) = self.kept.get(&key) {
             for (site, steps) in sites.iter_mut().zip(kept) {
@@ -118,7 +118,7 @@ impl Trails {
 
     /// Gives the sites that have no trail what their first threads did until now.
     #[cold]
-    pub fn before(&self, sites: &mut [Site], now: u64) {
+    pub(super) fn before(&self, sites: &mut [Site], now: u64) {
         for site in sites.iter_mut().filter(|s| s.around.is_empty()) {
             let Some(&thread) = site.threads.first() else {
                 continue;
@@ -137,7 +137,7 @@ impl Trails {
     }
 
     /// What a thread did around the last time that it was at an instruction, or last.
-    pub fn of(&self, thread: Tid, pc: Pc) -> Vec<Step> {
+    pub(super) fn of(&self, thread: Tid, pc: Pc) -> Vec<Step> {
         let (w, lane) = (thread.0 as usize / LANES, thread.0 as usize % LANES);
         let Some((ring, next)) = self.warps.get(w) else {
             return Vec::new();

@@ -16,20 +16,20 @@ use super::warp::{LANES, Warp, lanes};
 
 /// The registers that each lane-wise operation reads and writes.
 #[derive(Debug, Default)]
-pub struct Operands {
+pub(super) struct Operands {
     /// For each pc the ends of its sources and destinations in `regs`; equal for all others.
     ends: Vec<[u32; 2]>,
     regs: Vec<RegId>,
 }
 
 /// True if the result in a lane depends on the sources of that lane alone.
-pub fn is_lane_wise(op: &Op) -> bool {
+pub(super) fn is_lane_wise(op: &Op) -> bool {
     op.effects().results == Results::Arithmetic
 }
 
 impl Operands {
     /// The operands of a kernel's instructions.
-    pub fn new(code: &[Inst]) -> Self {
+    pub(super) fn new(code: &[Inst]) -> Self {
         let mut o = Operands::default();
         for inst in code {
             let mut middle = o.regs.len() as u32;
@@ -43,7 +43,7 @@ impl Operands {
         o
     }
 
-    pub fn of(&self, pc: Pc) -> (&[RegId], &[RegId]) {
+    pub(super) fn of(&self, pc: Pc) -> (&[RegId], &[RegId]) {
         let i = pc.0 as usize;
         let start = if i == 0 { 0 } else { self.ends[i - 1][1] };
         let [middle, end] = self.ends[i];
@@ -89,7 +89,13 @@ impl Warp {
 
 impl Machine<'_> {
     /// Executes a lane-wise operation, once where all lanes have the same sources.
-    pub fn compute_shared(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+    pub(super) fn compute_shared(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &Op,
+    ) -> Result<(), Stop> {
         let plan = match self.watched[pc.0 as usize] {
             true => self.plan(w, exec, pc, op),
             false => None,

@@ -28,7 +28,7 @@ const MAX_RUNS: usize = 8;
 
 /// Loads of threads that are taken to be of no use.
 #[derive(Clone, Debug, Default)]
-pub struct Unused {
+pub(super) struct Unused {
     /// The threads, by instruction.
     loads: FxHashMap<Pc, FxHashSet<Tid>>,
 }
@@ -36,7 +36,7 @@ pub struct Unused {
 impl Unused {
     /// True if some thread executes an instruction for nothing.
     #[inline]
-    pub fn has(&self, pc: Pc) -> bool {
+    pub(super) fn has(&self, pc: Pc) -> bool {
         self.loads.contains_key(&pc)
     }
 
@@ -48,7 +48,7 @@ impl Unused {
 
 /// The runs of one CTA until its racing loads are told apart.
 #[derive(Default)]
-pub struct Trial {
+pub(super) struct Trial {
     /// What is tried.
     pub unused: Unused,
     /// The first outcome, which stands if the trial fails, and the loads that raced in it.
@@ -61,7 +61,7 @@ pub struct Trial {
 }
 
 /// What is needed of a run that ended.
-pub struct Ended {
+pub(super) struct Ended {
     /// The loads that raced; `None` if there are other races.
     racing: Option<FxHashSet<(Pc, Tid)>>,
     /// Serials of the values of what was taken to be of no use.
@@ -76,7 +76,7 @@ pub struct Ended {
 
 impl Machine<'_> {
     /// Takes loads to be of no use.
-    pub fn take_unused(&mut self, unused: &Unused) {
+    pub(super) fn take_unused(&mut self, unused: &Unused) {
         self.unused = unused.clone();
         for pc in self.unused.loads.keys() {
             self.classes[pc.0 as usize] = Class::General;
@@ -84,13 +84,13 @@ impl Machine<'_> {
     }
 
     /// The value of a load that is of no use.
-    pub fn unused_value(&mut self, width: u8) -> Val {
+    pub(super) fn unused_value(&mut self, width: u8) -> Val {
         self.unused_serials.insert(self.fresh);
         Val::Bits(self.fresh_bits(width))
     }
 
     /// The lanes whose loads are taken to be of no use.
-    pub fn unused_lanes(&self, w: usize, exec: u32, pc: Pc) -> u32 {
+    pub(super) fn unused_lanes(&self, w: usize, exec: u32, pc: Pc) -> u32 {
         if !self.unused.has(pc) {
             return 0;
         }
@@ -100,7 +100,7 @@ impl Machine<'_> {
     }
 
     /// What a trial needs to know of this run.
-    pub fn ended(&mut self) -> Ended {
+    pub(super) fn ended(&mut self) -> Ended {
         let is_load = |r: &Race| {
             let of = |p: &super::race::Party| {
                 !p.agent && !p.kind.writes() && matches!(self.inst(p.pc).op, Op::Ld { .. })
@@ -133,7 +133,7 @@ impl Machine<'_> {
 
 impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
-    pub fn take(&mut self, ended: Ended, mut out: Outcome) -> Option<Outcome> {
+    pub(super) fn take(&mut self, ended: Ended, mut out: Outcome) -> Option<Outcome> {
         if self.made {
             return self.first.take().map(|first| made(first, &ended, &out));
         }
@@ -175,7 +175,7 @@ impl Trial {
     }
 
     /// The loads that the stores may be made of.
-    pub fn by_value(&self) -> ByValue {
+    pub(super) fn by_value(&self) -> ByValue {
         match &self.before {
             Some(racing) if self.made => ByValue::new(racing),
             _ => ByValue::default(),

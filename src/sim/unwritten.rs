@@ -18,7 +18,7 @@ use super::{Conditional, DefectKind, Finding, Site, UnknownKind};
 
 /// What is known of the poison below the terms of one store, which may grow.
 #[derive(Debug, Default)]
-pub struct Poisons {
+pub(super) struct Poisons {
     marks: Vec<Mark>,
 }
 
@@ -76,17 +76,17 @@ const MOST: usize = 256;
 
 impl Machine<'_> {
     /// True if a value that was never written stands below a term, selects aside.
-    pub fn is_poison(&mut self, t: TermId) -> bool {
+    pub(super) fn is_poison(&mut self, t: TermId) -> bool {
         self.poisons.of(&self.values.store, t).surely
     }
 
     /// True if a value that was never written stands anywhere below a term.
-    pub fn may_be_poison(&mut self, t: TermId) -> bool {
+    pub(super) fn may_be_poison(&mut self, t: TermId) -> bool {
         self.poisons.of(&self.values.store, t).below.is_some()
     }
 
     /// The read that brought a poison value in.
-    pub fn poison_source(&mut self, t: TermId) -> Option<Site> {
+    pub(super) fn poison_source(&mut self, t: TermId) -> Option<Site> {
         let store = &self.values.store;
         let below = self.poisons.of(store, t).below?;
         let Term::Poison { site, .. } = store.get(below) else {
@@ -109,7 +109,7 @@ impl Machine<'_> {
     }
 
     /// Uninitialised values that reach an output are defects at the read that brought them in.
-    pub fn report_poison(&mut self, outputs: &[(TermId, ArrayId, u64)]) {
+    pub(super) fn report_poison(&mut self, outputs: &[(TermId, ArrayId, u64)]) {
         let earlier = self.conditionals.len();
         for &(t, a, off) in outputs {
             let surely = self.is_poison(t);

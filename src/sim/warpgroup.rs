@@ -25,7 +25,7 @@ impl PartialEq for Alike {
 
 impl Machine<'_> {
     /// When all threads have exited: the warps of a warpgroup must have executed the same.
-    pub fn check_warpgroups(&mut self) {
+    pub(super) fn check_warpgroups(&mut self) {
         for w in 0..self.warps.len() {
             let lead = w / 4 * 4;
             let (a, b) = (
@@ -59,7 +59,12 @@ impl Machine<'_> {
     }
 
     /// `setmaxnreg`. That registers suffice is for the launch to see to.
-    pub fn set_registers(&mut self, w: usize, pc: Pc, registers: (u32, bool)) -> Result<(), Stop> {
+    pub(super) fn set_registers(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        registers: (u32, bool),
+    ) -> Result<(), Stop> {
         self.whole_warpgroup(w, pc)?;
         self.found.assumptions.insert(
             AssumptionKind::Scheduling

@@ -56,7 +56,7 @@ pub(super) struct Own {
 
 /// All products of a CTA that are under way.
 #[derive(Clone, Debug, Default)]
-pub struct Products {
+pub(super) struct Products {
     pub(super) warps: Vec<Own>,
     /// Events that end the groups, by warpgroup.
     groups: Vec<Vec<EventId>>,
@@ -66,7 +66,7 @@ pub struct Products {
 
 impl Products {
     /// Nothing under way.
-    pub fn new(kernel: &crate::kernel::Kernel, warps: usize) -> Products {
+    pub(super) fn new(kernel: &crate::kernel::Kernel, warps: usize) -> Products {
         let mut regs = Vec::new();
         for inst in &kernel.insts {
             if let Op::Async(op) = &inst.op
@@ -92,14 +92,14 @@ impl Products {
 
     /// True if registers of a warp belong to products, or to loads from tensor memory.
     #[inline]
-    pub fn busy(&self, w: usize) -> bool {
+    pub(super) fn busy(&self, w: usize) -> bool {
         !self.warps[w].busy.is_empty() || !self.warps[w].loading.is_empty()
     }
 }
 
 impl Machine<'_> {
     /// An instruction of a warp with products under way: does it touch their registers?
-    pub fn check_busy(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn check_busy(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         let inst = self.inst(pc);
         self.check_loading(w, mask, pc)?;
         if let Op::Async(op) = &inst.op
@@ -136,7 +136,7 @@ impl Machine<'_> {
     }
 
     /// `wgmma.fence`.
-    pub fn wgmma_fence(&mut self, w: usize) {
+    pub(super) fn wgmma_fence(&mut self, w: usize) {
         let mut at = FxHashMap::default();
         for &r in &self.products.regs {
             if self.products.warps[w].busy.contains_key(&r) {
@@ -152,7 +152,7 @@ impl Machine<'_> {
     }
 
     /// `wgmma.commit_group`.
-    pub fn wgmma_commit(&mut self, w: usize) {
+    pub(super) fn wgmma_commit(&mut self, w: usize) {
         self.group_event(w, self.products.warps[w].committed);
         self.products.warps[w].committed += 1;
         self.wgmma_wake(w / 4);
@@ -167,7 +167,7 @@ impl Machine<'_> {
     }
 
     /// `wgmma.wait_group`: the warp blocks until its warpgroup has committed the groups.
-    pub fn wgmma_wait(&mut self, w: usize, pending: u32) -> Flow {
+    pub(super) fn wgmma_wait(&mut self, w: usize, pending: u32) -> Flow {
         let own = &mut self.products.warps[w];
         own.wait = Some(own.committed.saturating_sub(pending));
         self.warps[w].blocked |= self.warps[w].live;
@@ -176,7 +176,7 @@ impl Machine<'_> {
     }
 
     /// Lets warps go on whose groups are over.
-    pub fn wgmma_wake(&mut self, group: usize) {
+    pub(super) fn wgmma_wake(&mut self, group: usize) {
         let members = 4 * group..(4 * group + 4).min(self.warps.len());
         let least = members
             .clone()
@@ -206,14 +206,14 @@ impl Machine<'_> {
     }
 
     /// What a warp waits for, for a deadlock report.
-    pub fn wgmma_waits(&self, w: usize) -> Option<String> {
+    pub(super) fn wgmma_waits(&self, w: usize) -> Option<String> {
         self.products.warps[w].wait.map(|_| {
             "waits in wgmma.wait_group for the other warps of its warpgroup to commit".to_string()
         })
     }
 
     /// `wgmma.mma_async`.
-    pub fn wgmma(&mut self, w: usize, pc: Pc, m: &Wgmma) -> Result<(), Stop> {
+    pub(super) fn wgmma(&mut self, w: usize, pc: Pc, m: &Wgmma) -> Result<(), Stop> {
         self.whole_warpgroup(w, pc)?;
         self.note_unset(w, pc);
         let Val::Conc(scale) = self.truth(w, m.scale, 0) else {
@@ -387,7 +387,7 @@ impl Machine<'_> {
     }
 
     /// The object that a matrix descriptor leads to, whose layout repeats after so many bytes.
-    pub fn descriptor_base(
+    pub(super) fn descriptor_base(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         s: Src,
@@ -416,7 +416,7 @@ impl Machine<'_> {
 
     /// A layout that repeats after so many bytes of shared memory needs an object that is aligned
     /// so.
-    pub fn check_pattern(
+    pub(super) fn check_pattern(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         base: BaseId,
@@ -444,7 +444,7 @@ impl Machine<'_> {
 
     /// The elements of an operand in shared memory, outer index times depth, read by the agents of
     /// a warp, or by that of one lane.
-    pub fn shared_operand(
+    pub(super) fn shared_operand(
         &mut self,
         (w, pc, base, slot): (usize, Pc, BaseId, i64),
         agents: Actor,

@@ -48,7 +48,7 @@ struct Tag {
 
 /// The tags of all warps.
 #[derive(Clone, Debug, Default)]
-pub struct Fragments {
+pub(super) struct Fragments {
     tags: Vec<FxHashMap<RegId, Tag>>,
     histories: Vec<(String, [(u32, Val); 3])>,
     /// Matrices in memory: what they are, by columns or not, their first byte, and the elements between lines; for
@@ -58,7 +58,7 @@ pub struct Fragments {
 
 impl Fragments {
     /// No fragments.
-    pub fn new(warps: usize) -> Fragments {
+    pub(super) fn new(warps: usize) -> Fragments {
         Fragments {
             tags: vec![FxHashMap::default(); warps],
             histories: Vec::new(),
@@ -68,7 +68,7 @@ impl Fragments {
 
     /// True if a warp holds fragments.
     #[inline]
-    pub fn any(&self, w: usize) -> bool {
+    pub(super) fn any(&self, w: usize) -> bool {
         !self.tags[w].is_empty()
     }
 
@@ -123,7 +123,7 @@ impl Machine<'_> {
     }
 
     /// An instruction of a warp that holds fragments: what becomes of the tags.
-    pub fn follow_fragments(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+    pub(super) fn follow_fragments(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         let inst = self.inst(pc);
         if matches!(&inst.op, Op::Async(op) if op.name().starts_with("wmma")) {
             return Ok(());
@@ -375,7 +375,7 @@ impl Machine<'_> {
     }
 
     /// `wmma.load`.
-    pub fn wmma_load(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+    pub(super) fn wmma_load(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
         let lines = self.wmma_lines(w, pc, m)?;
         let (rows, cols) = m.what.extent();
         let length = if m.col { rows } else { cols } as u32;
@@ -429,7 +429,7 @@ impl Machine<'_> {
     }
 
     /// `wmma.store`.
-    pub fn wmma_store(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+    pub(super) fn wmma_store(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
         self.note_unset(w, pc);
         self.expect_fragment(w, pc, m.what, &m.regs)?;
         let values = self.gather(w, m.what, &m.regs);
@@ -467,7 +467,7 @@ impl Machine<'_> {
     }
 
     /// `wmma.mma`.
-    pub fn wmma_mma(&mut self, w: usize, pc: Pc, m: &WmmaMma) -> Result<(), Stop> {
+    pub(super) fn wmma_mma(&mut self, w: usize, pc: Pc, m: &WmmaMma) -> Result<(), Stop> {
         self.note_unset(w, pc);
         for (what, regs) in [m.a, m.b, m.c].iter().zip(&m.regs[1..]) {
             self.expect_fragment(w, pc, *what, regs)?;

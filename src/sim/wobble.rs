@@ -10,25 +10,25 @@ use crate::number;
 
 /// The instruction, and where the random numbers are.
 #[derive(Clone, Debug)]
-pub struct Wobble {
+pub(crate) struct Wobble {
     pc: Pc,
     state: u64,
 }
 
 impl Wobble {
     /// Of an instruction and a seed.
-    pub fn new((pc, seed): (Pc, u64)) -> Wobble {
+    pub(crate) fn new((pc, seed): (Pc, u64)) -> Wobble {
         let state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         Wobble { pc, state }
     }
 
     /// True of the instruction.
-    pub fn is_at(&self, pc: Pc) -> bool {
+    pub(crate) fn is_at(&self, pc: Pc) -> bool {
         self.pc == pc
     }
 
     /// True or false with equal chances: xorshift64*.
-    pub fn coin(&mut self) -> bool {
+    pub(crate) fn coin(&mut self) -> bool {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -37,7 +37,7 @@ impl Wobble {
 }
 
 /// True of a conversion of one float to a format that holds less of it.
-pub fn is_narrowing(op: &Op) -> bool {
+pub(crate) fn is_narrowing(op: &Op) -> bool {
     let Op::Cvt {
         from: NumTy::Float(from),
         to: NumTy::Float(to),
@@ -52,7 +52,7 @@ pub fn is_narrowing(op: &Op) -> bool {
 }
 
 /// Modifiers that round an operation up or down; `None` for operations that are not rounded by a modifier.
-pub fn directed(op: FloatOp, mods: &FloatMods, up: bool) -> Option<FloatMods> {
+pub(crate) fn directed(op: FloatOp, mods: &FloatMods, up: bool) -> Option<FloatMods> {
     let rounds = match op {
         FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Fma => true,
         FloatOp::Div | FloatOp::Rcp | FloatOp::Sqrt | FloatOp::Rsqrt => !mods.approx,
@@ -74,7 +74,7 @@ pub fn directed(op: FloatOp, mods: &FloatMods, up: bool) -> Option<FloatMods> {
 }
 
 /// True for operations whose result is an approximation.
-pub fn is_approximate(op: FloatOp, mods: &FloatMods) -> bool {
+pub(crate) fn is_approximate(op: FloatOp, mods: &FloatMods) -> bool {
     match op {
         FloatOp::Ex2 | FloatOp::Lg2 | FloatOp::Sin | FloatOp::Cos | FloatOp::Tanh => true,
         FloatOp::Div | FloatOp::Rcp | FloatOp::Sqrt | FloatOp::Rsqrt => mods.approx,
@@ -93,7 +93,7 @@ pub fn is_approximate(op: FloatOp, mods: &FloatMods) -> bool {
 }
 
 /// The next encoding, up or down in magnitude; zeros, infinities and NaN stay, and nothing becomes infinite.
-pub fn neighbour(fmt: Fmt, bits: u64, up: bool) -> u64 {
+pub(crate) fn neighbour(fmt: Fmt, bits: u64, up: bool) -> u64 {
     let number::Value::Finite { .. } = number::decode(fmt, bits).value else {
         return bits;
     };

@@ -23,7 +23,7 @@ use super::{UnknownKind, int};
 
 /// What a run by words knows beside its values.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub(super) struct Words {
     /// Tells the code of the kernels apart that are compared.
     number: Numbered,
     /// The target.
@@ -42,7 +42,7 @@ pub struct Words {
 
 impl Words {
     /// For one of some kernels.
-    pub fn new(kernel: &crate::kernel::Kernel, number: Numbered, unfolded: bool) -> Words {
+    pub(super) fn new(kernel: &crate::kernel::Kernel, number: Numbered, unfolded: bool) -> Words {
         let places = kernel.insts.len() as u64 * u64::from(number.of);
         let joins = crate::kernel::contraction::joins(kernel);
         Words {

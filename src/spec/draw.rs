@@ -5,7 +5,7 @@
 
 /// How numbers are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub(super) enum Law {
     /// With mean 0 and variance 1.
     Normal,
     /// From 0 to 1, 1 excluded.
@@ -14,7 +14,7 @@ pub enum Law {
 
 impl Law {
     /// The law of a word.
-    pub fn parse(text: &str) -> Option<Law> {
+    pub(super) fn parse(text: &str) -> Option<Law> {
         match text {
             "normal" => Some(Law::Normal),
             "uniform" => Some(Law::Uniform),
@@ -24,7 +24,7 @@ impl Law {
 }
 
 /// A sequence of numbers.
-pub struct Draw {
+pub(super) struct Draw {
     state: u64,
 }
 
@@ -32,7 +32,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Draw {
     /// The sequence of a seed and of one of the arrays that it fills.
-    pub fn new(seed: u64, stream: u64) -> Draw {
+    pub(super) fn new(seed: u64, stream: u64) -> Draw {
         let mut draw = Draw { state: seed };
         draw.state = draw.bits() ^ stream.wrapping_mul(GOLDEN);
         draw
@@ -51,7 +51,7 @@ impl Draw {
     }
 
     /// The next number.
-    pub fn next(&mut self, law: Law) -> f64 {
+    pub(super) fn next(&mut self, law: Law) -> f64 {
         match law {
             Law::Uniform => self.unit(),
             Law::Normal => {

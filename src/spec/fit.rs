@@ -42,13 +42,13 @@ pub(super) enum Bound {
 
 impl Piece {
     /// The byte after the last.
-    pub fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.offset.saturating_add(self.bytes)
     }
 
     /// What of the piece lies in a part of its parameter, with its offset in the part; a bound
     /// piece lies in one part as a whole.
-    pub fn within(&self, part: Part) -> Option<Piece> {
+    pub(super) fn within(&self, part: Part) -> Option<Piece> {
         let (start, end) = (self.offset.max(part.start), self.end().min(part.end()));
         (start < end).then(|| Piece {
             offset: start - part.start,
@@ -59,7 +59,7 @@ impl Piece {
 
     /// Size in bytes of the piece that stands for it in the other kernel: an array is a pointer
     /// there, or another map.
-    pub fn paired_bytes(&self) -> u32 {
+    pub(super) fn paired_bytes(&self) -> u32 {
         match &self.bound {
             Bound::Array(_) => 8,
             _ => self.bytes,

@@ -62,7 +62,7 @@ pub(super) fn spelled(spec: &KernelSpec) -> KernelSpec {
 
 impl Names {
     /// The places that names were given to.
-    pub fn of(sides: &[Side], pairs: &[Pair]) -> Result<Names, SpecError> {
+    pub(super) fn of(sides: &[Side], pairs: &[Pair]) -> Result<Names, SpecError> {
         let mut out: Vec<(Target, String)> = Vec::new();
         let given = sides.first().map_or(&[][..], |s| &s.spec.names[..]);
         for (key, name) in given {
@@ -126,7 +126,7 @@ impl Names {
     }
 
     /// How reports call a parameter, or the bytes of it that begin at an offset.
-    pub fn label(&self, kernel: &Kernel, of: Target) -> String {
+    pub(super) fn label(&self, kernel: &Kernel, of: Target) -> String {
         let mut all = self
             .0
             .iter()

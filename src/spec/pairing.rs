@@ -27,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// The byte after the last.
-    pub fn end(self) -> u32 {
+    pub(super) fn end(self) -> u32 {
         self.start.saturating_add(self.bytes)
     }
 

@@ -17,7 +17,7 @@ impl ParamUses {
     ///
     /// What may be a base or an offset is not taken for a pointer: as a symbol it can only lose an
     /// answer, while the sum of two array addresses would be an address of neither.
-    pub fn of(kernel: &Kernel) -> ParamUses {
+    pub(super) fn of(kernel: &Kernel) -> ParamUses {
         let mut out = ParamUses {
             loads: param_uses(kernel),
             pointers: Vec::new(),
@@ -45,7 +45,7 @@ impl ParamUses {
 
     /// The loads that begin at an offset of a parameter; where none is known to read the byte, those
     /// that may.
-    pub fn at(&self, param: usize, offset: u32) -> impl Iterator<Item = &ParamUse> {
+    pub(super) fn at(&self, param: usize, offset: u32) -> impl Iterator<Item = &ParamUse> {
         let here = move |l: &ParamUse| (l.param, l.offset) == (Some(param as u32), offset);
         let covers = |l: &ParamUse| {
             l.param == Some(param as u32) && (l.offset..l.offset + l.bytes).contains(&offset)
@@ -61,7 +61,12 @@ impl ParamUses {
     }
 
     /// The loads whose bytes all lie in a range of a parameter.
-    pub fn inside(&self, param: usize, start: u32, end: u32) -> impl Iterator<Item = &ParamUse> {
+    pub(super) fn inside(
+        &self,
+        param: usize,
+        start: u32,
+        end: u32,
+    ) -> impl Iterator<Item = &ParamUse> {
         let inside = move |l: &&ParamUse| {
             l.param == Some(param as u32) && start <= l.offset && l.offset + l.bytes <= end
         };
@@ -69,13 +74,13 @@ impl ParamUses {
     }
 
     /// Offsets of the pointers in a parameter, in order.
-    pub fn pointers(&self, param: usize) -> impl Iterator<Item = u32> {
+    pub(super) fn pointers(&self, param: usize) -> impl Iterator<Item = u32> {
         let here = self.pointers.iter().filter(move |p| p.0 == param);
         here.map(|p| p.1)
     }
 
     /// Whether a pointer is at an offset of a parameter.
-    pub fn is_pointer(&self, param: usize, offset: u32) -> bool {
+    pub(super) fn is_pointer(&self, param: usize, offset: u32) -> bool {
         self.pointers.contains(&(param, offset))
     }
 }

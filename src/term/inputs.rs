@@ -42,7 +42,7 @@ fn slot(key: u64) -> usize {
 impl Inputs {
     /// The index of an element of `bytes` bytes in its table, if it has one.
     #[inline]
-    pub fn index(off: u64, bytes: u64) -> Option<usize> {
+    pub(super) fn index(off: u64, bytes: u64) -> Option<usize> {
         let whole = bytes.is_power_of_two() && off & (bytes - 1) == 0;
         (whole && off < 1 << 40).then(|| (off >> bytes.trailing_zeros()) as usize)
     }
@@ -60,25 +60,25 @@ impl Inputs {
 
     /// The id that was kept for an index.
     #[inline]
-    pub fn get(&mut self, key: u64, index: usize) -> Option<u32> {
+    pub(super) fn get(&mut self, key: u64, index: usize) -> Option<u32> {
         let id = *self.table(key)?.ids.get(index)?;
         id.checked_sub(1)
     }
 
     /// The same, without a trace.
-    pub fn peek(&self, key: u64, index: usize) -> Option<u32> {
+    pub(super) fn peek(&self, key: u64, index: usize) -> Option<u32> {
         let table = self.tables.iter().find(|t| t.key == key)?;
         table.ids.get(index)?.checked_sub(1)
     }
 
     /// True if some element was not kept.
     #[inline]
-    pub fn has_strays(&self) -> bool {
+    pub(super) fn has_strays(&self) -> bool {
         self.strays
     }
 
     /// Keeps an id; false if the element is a stray.
-    pub fn keep(&mut self, key: u64, index: usize, id: u32) -> bool {
+    pub(super) fn keep(&mut self, key: u64, index: usize, id: u32) -> bool {
         let kept = self.try_keep(key, index, id).is_some();
         self.strays |= !kept;
         kept
@@ -108,7 +108,7 @@ impl Inputs {
     }
 
     /// Memory in bytes.
-    pub fn footprint(&self) -> u64 {
+    pub(super) fn footprint(&self) -> u64 {
         self.tables
             .iter()
             .map(|t| t.ids.capacity() as u64 * 4)

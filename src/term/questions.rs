@@ -25,8 +25,11 @@ pub enum Asked {
 /// A test: what is asked, in which format, and the reals that the numbers of the machine stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Question {
+    /// What is asked.
     pub asked: Asked,
+    /// The format of the operands.
     pub fmt: Fmt,
+    /// What it is asked of.
     pub operands: [TermId; 2],
 }
 

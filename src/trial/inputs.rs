@@ -44,13 +44,13 @@ const PATTERNS: [Pattern; 8] = [
 
 /// One input.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub(super) struct Input {
     cells: Vec<(Cell, u64)>,
 }
 
 /// The inputs to try on kernels of which these are the terms; the content of an array that is written
 /// stays unknown.
-pub fn inputs(
+pub(super) fn inputs(
     stores: [&TermStore; 2],
     written: impl Fn(ArrayId) -> bool,
     arrays: &Arrays,
@@ -83,7 +83,7 @@ pub fn inputs(
 }
 
 /// Inputs for one kernel: integers that are zeros, small numbers, or a permutation; numbers that are 1.
-pub fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
+pub(super) fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
     if store.len() > MAX_TERMS {
         return Vec::new();
     }
@@ -125,7 +125,7 @@ pub fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
 
 impl Input {
     /// The content of the arrays.
-    pub fn given(&self) -> Vec<Given> {
+    pub(super) fn given(&self) -> Vec<Given> {
         let given = |&(c, value): &(Cell, u64)| Given {
             array: c.array,
             off: c.off,
@@ -136,7 +136,7 @@ impl Input {
     }
 
     /// The elements that are not zero, for people.
-    pub fn shown(&self, arrays: &Arrays) -> Vec<InputValue> {
+    pub(super) fn shown(&self, arrays: &Arrays) -> Vec<InputValue> {
         let shown = |&(cell, bits): &(Cell, u64)| InputValue {
             array: cell.array,
             name: text::array_name(arrays, cell.array),
@@ -151,7 +151,7 @@ impl Input {
 }
 
 /// True if what a run on known data wrote has a value everywhere.
-pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
+pub(super) fn has_values(store: &TermStore, written: &[TermId]) -> bool {
     let mode = Mode::exact(96);
     let values = evaluate(store, written, &Default::default(), mode);
     let lacks = |v: &Value| {
@@ -164,7 +164,7 @@ pub fn has_values(store: &TermStore, written: &[TermId]) -> bool {
 }
 
 /// True if terms round to integers: a number near a tie may then go either way.
-pub fn rounds(store: &TermStore) -> bool {
+pub(super) fn rounds(store: &TermStore) -> bool {
     let rounding = |t: Term<'_>| {
         matches!(
             t,
@@ -176,7 +176,7 @@ pub fn rounds(store: &TermStore) -> bool {
 
 /// True if the values of a counterexample are so far apart that no rounding explains it. `rounds`
 /// says that integers may come from rounding.
-pub fn counts(example: &Counterexample, rounds: bool) -> bool {
+pub(super) fn counts(example: &Counterexample, rounds: bool) -> bool {
     let (Some(x), Some(y)) = (&example.reference, &example.optimized) else {
         return true;
     };

@@ -12,7 +12,7 @@ use super::super::operands::uses;
 use super::super::{Fmt, IntOp, Kernel, NumTy, Op, RegId, Src};
 
 /// What is known of the registers of a kernel.
-pub struct Registers {
+pub(super) struct Registers {
     /// Whether each may hold the bits of an f32.
     singles: Vec<bool>,
     /// Whether anything reads it.
@@ -23,7 +23,7 @@ pub struct Registers {
 
 impl Registers {
     /// Looks at all.
-    pub fn new(kernel: &Kernel) -> Registers {
+    pub(super) fn new(kernel: &Kernel) -> Registers {
         let count = kernel.reg_width.len();
         let mut read = vec![false; count];
         let mut literals = vec![None; count];
@@ -109,7 +109,7 @@ fn moves(op: &Op) -> bool {
 }
 
 /// The format that an operation cuts f32s to, and how many.
-pub fn cut(op: &Op, registers: &Registers) -> Option<(Fmt, usize)> {
+pub(super) fn cut(op: &Op, registers: &Registers) -> Option<(Fmt, usize)> {
     let single = |s: &Src| registers.single(s);
     let literal = |s: &Src| registers.literal(s);
     let unread = |r: &Option<RegId>| r.is_none_or(|r| !registers.read[r.0 as usize]);

@@ -55,7 +55,7 @@ impl Field {
         }
     }
 
-    pub fn mul(&self, a: u64, b: u64) -> u64 {
+    pub(super) fn mul(&self, a: u64, b: u64) -> u64 {
         let t = u128::from(a) * u128::from(b);
         let m = (t as u64).wrapping_mul(self.inverse);
         let u = ((t + u128::from(m) * u128::from(self.modulus)) >> 64) as u64;
@@ -66,7 +66,7 @@ impl Field {
         }
     }
 
-    pub fn add(&self, a: u64, b: u64) -> u64 {
+    pub(super) fn add(&self, a: u64, b: u64) -> u64 {
         let s = a + b;
         if s >= self.modulus {
             s - self.modulus
@@ -75,12 +75,12 @@ impl Field {
         }
     }
 
-    pub fn neg(&self, a: u64) -> u64 {
+    pub(super) fn neg(&self, a: u64) -> u64 {
         if a == 0 { 0 } else { self.modulus - a }
     }
 
     /// a to the power of a plain number.
-    pub fn pow(&self, a: u64, mut e: u64) -> u64 {
+    pub(super) fn pow(&self, a: u64, mut e: u64) -> u64 {
         let (mut base, mut out) = (a, self.one);
         while e > 0 {
             if e & 1 == 1 {
@@ -93,29 +93,29 @@ impl Field {
     }
 
     /// The inverse of what is not 0.
-    pub fn inverse(&self, a: u64) -> Option<u64> {
+    pub(super) fn inverse(&self, a: u64) -> Option<u64> {
         (a != 0).then(|| self.pow(a, self.modulus - 2))
     }
 
     /// The form of a plain number.
-    pub fn form(&self, plain: u64) -> u64 {
+    pub(super) fn form(&self, plain: u64) -> u64 {
         self.mul(plain % self.modulus, self.square)
     }
 
     /// The plain number of a form.
-    pub fn plain(&self, form: u64) -> u64 {
+    pub(super) fn plain(&self, form: u64) -> u64 {
         self.mul(form, 1)
     }
 
     /// The form of an integer.
-    pub fn integer(&self, n: &BigInt) -> u64 {
+    pub(super) fn integer(&self, n: &BigInt) -> u64 {
         let m = BigInt::from(self.modulus);
         let r = ((n % &m) + &m) % &m;
         self.form(r.to_u64().unwrap_or(0))
     }
 
     /// The form of a rational, unless the modulus divides its denominator.
-    pub fn rational(&self, x: &BigRational) -> Option<u64> {
+    pub(super) fn rational(&self, x: &BigRational) -> Option<u64> {
         let below = self.inverse(self.integer(x.denom()))?;
         Some(self.mul(self.integer(x.numer()), below))
     }
@@ -140,7 +140,7 @@ impl Fields {
     }
 
     /// 2 to an exponent modulo Q, modulo P.
-    pub fn exp2(&self, e: u64) -> u64 {
+    pub(super) fn exp2(&self, e: u64) -> u64 {
         self.p.pow(self.two, self.q.plain(e))
     }
 }
@@ -160,7 +160,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub fn new(seed: [u8; 32]) -> Draws {
+    pub(super) fn new(seed: [u8; 32]) -> Draws {
         Draws { seed }
     }
 
@@ -190,17 +190,17 @@ impl Draws {
     }
 
     /// The value of an atom.
-    pub fn value(&self, fields: &Fields, atom: u64, point: usize) -> u64 {
+    pub(super) fn value(&self, fields: &Fields, atom: u64, point: usize) -> u64 {
         self.below(&fields.p, Draw::Value, atom, point)
     }
 
     /// The value of an atom of exponents.
-    pub fn exponent(&self, fields: &Fields, atom: u64, point: usize) -> u64 {
+    pub(super) fn exponent(&self, fields: &Fields, atom: u64, point: usize) -> u64 {
         self.below(&fields.q, Draw::Exponent, atom, point)
     }
 
     /// The fields of a point.
-    pub fn fields(&self, point: usize) -> Option<Fields> {
+    pub(super) fn fields(&self, point: usize) -> Option<Fields> {
         (0..MAX_DRAWS).find_map(|count| {
             let word = self.word(Draw::Prime, 0, point, count);
             // Between 2^60 and 2^61; 23 modulo 24, as P and Q are no multiples of 3 and P = 7

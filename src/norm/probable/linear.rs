@@ -35,8 +35,8 @@ const MAX_BITS: u32 = 100;
 const MAX_EXP: i32 = 4096;
 
 impl Dyadic {
-    pub const ZERO: Dyadic = Dyadic { num: 0, exp: 0 };
-    pub const ONE: Dyadic = Dyadic { num: 1, exp: 0 };
+    pub(super) const ZERO: Dyadic = Dyadic { num: 0, exp: 0 };
+    pub(super) const ONE: Dyadic = Dyadic { num: 1, exp: 0 };
 
     fn new(num: i128, exp: i32) -> Option<Dyadic> {
         if num == 0 {
@@ -48,7 +48,7 @@ impl Dyadic {
         fits.then_some(Dyadic { num, exp })
     }
 
-    pub fn of(x: &BigRational) -> Option<Dyadic> {
+    pub(super) fn of(x: &BigRational) -> Option<Dyadic> {
         let below = x.denom().bits().checked_sub(1)?;
         if *x.denom() != num_bigint::BigInt::one() << below {
             return None;
@@ -63,18 +63,18 @@ impl Dyadic {
         Dyadic::new(num, exp)
     }
 
-    pub fn neg(self) -> Dyadic {
+    pub(super) fn neg(self) -> Dyadic {
         Dyadic {
             num: -self.num,
             ..self
         }
     }
 
-    pub fn times(self, o: Dyadic) -> Option<Dyadic> {
+    pub(super) fn times(self, o: Dyadic) -> Option<Dyadic> {
         Dyadic::new(self.num.checked_mul(o.num)?, self.exp.checked_add(o.exp)?)
     }
 
-    pub fn plus(self, o: Dyadic) -> Option<Dyadic> {
+    pub(super) fn plus(self, o: Dyadic) -> Option<Dyadic> {
         if self.num == 0 {
             return Some(o);
         }
@@ -90,7 +90,7 @@ impl Dyadic {
     }
 
     /// The integer part towards minus infinity, and the rest.
-    pub fn split(self) -> Option<(i128, Dyadic)> {
+    pub(super) fn split(self) -> Option<(i128, Dyadic)> {
         if self.exp >= 0 {
             let by = u32::try_from(self.exp).ok()?;
             let whole = (by < 126).then(|| self.num.checked_mul(1i128.checked_shl(by)?))??;
@@ -103,12 +103,12 @@ impl Dyadic {
     }
 
     /// The magnitude, not rounded down by more than doubles are.
-    pub fn magnitude(self) -> f64 {
+    pub(super) fn magnitude(self) -> f64 {
         self.num.unsigned_abs() as f64 * f64::from(self.exp).exp2()
     }
 
     /// Bits after the binary point.
-    pub fn fraction(self) -> u32 {
+    pub(super) fn fraction(self) -> u32 {
         (-self.exp).max(0) as u32
     }
 
@@ -135,7 +135,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    pub fn constant(points: usize, c: Dyadic) -> Linear {
+    pub(super) fn constant(points: usize, c: Dyadic) -> Linear {
         Linear {
             value: vec![0; points],
             constant: c,
@@ -144,7 +144,7 @@ impl Linear {
         }
     }
 
-    pub fn add(&mut self, o: &Linear, fields: &[Fields]) -> Option<()> {
+    pub(super) fn add(&mut self, o: &Linear, fields: &[Fields]) -> Option<()> {
         for ((x, y), f) in self.value.iter_mut().zip(&o.value).zip(fields) {
             *x = f.q.add(*x, *y);
         }
@@ -154,7 +154,7 @@ impl Linear {
         Some(())
     }
 
-    pub fn scaled(&self, c: Dyadic, fields: &[Fields]) -> Option<Linear> {
+    pub(super) fn scaled(&self, c: Dyadic, fields: &[Fields]) -> Option<Linear> {
         let mut out = self.clone();
         for (x, f) in out.value.iter_mut().zip(fields) {
             *x = f.q.mul(*x, c.modulo(&f.q)?);
@@ -168,7 +168,7 @@ impl Linear {
     }
 
     /// Adds coefficient * monomial.
-    pub fn add_monomial(
+    pub(super) fn add_monomial(
         &mut self,
         c: Dyadic,
         monomial: Option<Class>,
@@ -207,7 +207,7 @@ pub(super) struct Classes {
 const UNIT: u64 = u64::MAX;
 
 impl Classes {
-    pub fn new(points: usize, draws: Draws) -> Classes {
+    pub(super) fn new(points: usize, draws: Draws) -> Classes {
         Classes {
             points,
             draws,
@@ -219,12 +219,12 @@ impl Classes {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.exponents.len()
     }
 
     /// The class of values, of a term with this extent.
-    pub fn of(&mut self, values: &[u64], extent: Extent) -> Class {
+    pub(super) fn of(&mut self, values: &[u64], extent: Extent) -> Class {
         self.worst = self.worst.or(extent);
         if let Some(id) = self.ids.get(values) {
             return Class(*id);
@@ -237,13 +237,13 @@ impl Classes {
         Class(id)
     }
 
-    pub fn values(&self, c: Class) -> &[u64] {
+    pub(super) fn values(&self, c: Class) -> &[u64] {
         let at = c.0 as usize * self.points;
         &self.values[at..at + self.points]
     }
 
     /// The class of a product.
-    pub fn product(&mut self, a: Class, b: Class, fields: &[Fields]) -> Class {
+    pub(super) fn product(&mut self, a: Class, b: Class, fields: &[Fields]) -> Class {
         let both = self.values(a).iter().zip(self.values(b)).zip(fields);
         let values: Vec<u64> = both.map(|((x, y), f)| f.p.mul(*x, *y)).collect();
         let (x, y) = (self.extents[a.0 as usize], self.extents[b.0 as usize]);
@@ -260,7 +260,7 @@ impl Classes {
     }
 
     /// What stands for 1 in the fraction of a constant exponent.
-    pub fn unit(&self, fields: &Fields, point: usize) -> u64 {
+    pub(super) fn unit(&self, fields: &Fields, point: usize) -> u64 {
         self.draws.exponent(fields, UNIT, point)
     }
 }

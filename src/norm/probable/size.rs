@@ -28,7 +28,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    pub fn times(self, o: Extent) -> Extent {
+    pub(super) fn times(self, o: Extent) -> Extent {
         Extent {
             degree: self.degree + o.degree,
             weight: self.weight + o.weight,
@@ -37,7 +37,7 @@ impl Extent {
     }
 
     /// The larger of both in each respect.
-    pub fn or(self, o: Extent) -> Extent {
+    pub(super) fn or(self, o: Extent) -> Extent {
         let larger = |a: f64, b: f64| if a >= b { a } else { b };
         Extent {
             degree: larger(self.degree, o.degree),
@@ -89,7 +89,7 @@ pub(super) struct Size {
 
 impl Size {
     /// An integer of so many bits, divided by this power of 2.
-    pub fn number(bits: f64, shift: f64) -> Size {
+    pub(super) fn number(bits: f64, shift: f64) -> Size {
         Size {
             num: Extent {
                 height: bits,
@@ -101,7 +101,7 @@ impl Size {
     }
 
     /// A variable.
-    pub fn variable() -> Size {
+    pub(super) fn variable() -> Size {
         Size {
             num: Extent {
                 degree: 1.0,
@@ -112,7 +112,7 @@ impl Size {
     }
 
     /// A monomial of exponentials, times 2 to this power and less than 1 more.
-    pub fn exponential(weight: f64, power: f64) -> Size {
+    pub(super) fn exponential(weight: f64, power: f64) -> Size {
         let mut size = Size::number(power.max(0.0) + 1.0, (-power).max(0.0));
         size.num.weight = weight;
         size
@@ -129,7 +129,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub fn new() -> Sizes {
+    pub(super) fn new() -> Sizes {
         Sizes {
             factors: Vec::new(),
             dens: vec![(Vec::new(), Extent::default())],
@@ -235,7 +235,7 @@ impl Sizes {
         }
     }
 
-    pub fn sum(&mut self, a: Size, b: Size) -> Size {
+    pub(super) fn sum(&mut self, a: Size, b: Size) -> Size {
         let den = self.common(a.den, b.den);
         let shift = a.shift.max(b.shift);
         let (x, y) = (self.over(a, den, shift), self.over(b, den, shift));
@@ -246,7 +246,7 @@ impl Sizes {
         }
     }
 
-    pub fn mul(&mut self, a: Size, b: Size) -> Size {
+    pub(super) fn mul(&mut self, a: Size, b: Size) -> Size {
         Size {
             num: a.num.times(b.num),
             shift: a.shift + b.shift,
@@ -255,7 +255,7 @@ impl Sizes {
     }
 
     /// 1 / s, whose numerator becomes a factor of denominators.
-    pub fn inverse(&mut self, s: Size) -> Size {
+    pub(super) fn inverse(&mut self, s: Size) -> Size {
         let factor = self.factors.len() as u32;
         self.factors.push(s.num);
         let mut num = self.extent(s.den);
@@ -268,7 +268,7 @@ impl Sizes {
     }
 
     /// Numerator and denominator together, and the length of all coefficients.
-    pub fn total(&self, s: Size) -> Extent {
+    pub(super) fn total(&self, s: Size) -> Extent {
         let mut all = s.num.times(self.extent(s.den));
         all.height += s.shift;
         all

@@ -61,7 +61,7 @@ const ROOT: u64 = 1 << 61;
 const REAL: u64 = 1 << 60;
 
 impl<'s> Sweep<'s> {
-    pub fn new(
+    pub(super) fn new(
         store: &'s TermStore,
         cone: &[TermId],
         roots: &[TermId],
@@ -104,12 +104,12 @@ impl<'s> Sweep<'s> {
     }
 
     /// Number of classes and nodes that were told apart.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.classes.len() + self.nodes.len()
     }
 
     /// Binary logarithm of the chance that two different classes agree at one point.
-    pub fn chance(&self) -> f64 {
+    pub(super) fn chance(&self) -> f64 {
         let worst = self.classes.worst;
         // Two classes together, cleared of negative powers.
         let degree = 4.0 * (worst.degree + worst.weight * f64::from(self.fraction).exp2());
@@ -183,14 +183,14 @@ impl<'s> Sweep<'s> {
     }
 
     /// The class of a real term.
-    pub fn class(&mut self, t: TermId) -> Option<Class> {
+    pub(super) fn class(&mut self, t: TermId) -> Option<Class> {
         let extent = self.table.total(self.size(t));
         let values: SmallVec<[u64; 4]> = SmallVec::from_slice(self.value(t)?);
         Some(self.classes.of(&values, extent))
     }
 
     /// The node of a term that is no real.
-    pub fn node(&self, t: TermId) -> Option<u32> {
+    pub(super) fn node(&self, t: TermId) -> Option<u32> {
         let at = self.place(t);
         self.known[at].then(|| self.node_of[at])
     }
@@ -249,7 +249,7 @@ impl<'s> Sweep<'s> {
     }
 
     /// Computes what stands at a place of the cone, whose operands are computed.
-    pub fn step(&mut self, at: usize, t: TermId) {
+    pub(super) fn step(&mut self, at: usize, t: TermId) {
         if !self.wanted[at] {
             return;
         }

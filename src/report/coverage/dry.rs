@@ -18,7 +18,7 @@ use super::Ran;
 const LONGEST: usize = 256;
 
 /// The instructions that a condition is made of, in their order.
-pub struct Dry<'a> {
+pub(super) struct Dry<'a> {
     ran: Ran<'a>,
     /// Nothing, if it cannot be computed.
     chain: Option<Vec<Pc>>,
@@ -35,7 +35,7 @@ struct Stand {
 }
 
 /// The only writer of each register.
-pub fn writers(kernel: &Kernel) -> Vec<Option<Pc>> {
+pub(super) fn writers(kernel: &Kernel) -> Vec<Option<Pc>> {
     let mut out = vec![None; kernel.reg_width.len()];
     let mut again = vec![false; out.len()];
     for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
@@ -52,7 +52,7 @@ pub fn writers(kernel: &Kernel) -> Vec<Option<Pc>> {
 
 impl<'a> Dry<'a> {
     /// Takes a condition apart.
-    pub fn new(ran: Ran<'a>, writers: &[Option<Pc>], c: &Condition) -> Dry<'a> {
+    pub(super) fn new(ran: Ran<'a>, writers: &[Option<Pc>], c: &Condition) -> Dry<'a> {
         let code = &ran.kernel.insts;
         let mut out = Dry {
             ran,
@@ -88,12 +88,12 @@ impl<'a> Dry<'a> {
     }
 
     /// Numbers that the condition compares with.
-    pub fn literals(&self) -> &[i128] {
+    pub(super) fn literals(&self) -> &[i128] {
         &self.literals
     }
 
     /// Whether some thread finds the condition other than `only` where a size has another value.
-    pub fn flips(&self, size: Size, value: i128, only: bool) -> Option<bool> {
+    pub(super) fn flips(&self, size: Size, value: i128, only: bool) -> Option<bool> {
         let chain = self.chain.as_ref()?;
         let launch = self.ran.launch;
         let (mut block, mut grid) = (launch.block, launch.grid);

@@ -25,15 +25,15 @@ use super::derive::Arg;
 use super::provenance::{BaseId, Prov, Shape};
 
 /// What a lane-wise instruction gives its destinations.
-pub struct Plan(Vec<(RegId, u32, Prov)>);
+pub(crate) struct Plan(Vec<(RegId, u32, Prov)>);
 
 /// Destinations of one lane with their provenances.
-pub type Given = Vec<(RegId, Prov)>;
+pub(crate) type Given = Vec<(RegId, Prov)>;
 
 impl Machine<'_> {
     /// The provenance of a source operand in a lane.
     #[inline]
-    pub fn src_prov(&mut self, w: usize, s: Src, lane: usize) -> Prov {
+    pub(crate) fn src_prov(&mut self, w: usize, s: Src, lane: usize) -> Prov {
         match s {
             Src::Reg(r) => self.warps[w].prov(r, lane),
             s => self.named(s),
@@ -41,7 +41,7 @@ impl Machine<'_> {
     }
 
     /// What the lowest bits of a source operand carry.
-    pub fn src_part(&mut self, w: usize, s: Src, lane: usize, bits: u32) -> Prov {
+    pub(crate) fn src_part(&mut self, w: usize, s: Src, lane: usize, bits: u32) -> Prov {
         let p = self.src_prov(w, s, lane);
         let whole = match s {
             Src::Reg(r) => u32::from(self.width(r)) <= bits,
@@ -55,7 +55,7 @@ impl Machine<'_> {
     }
 
     /// The provenance of an operand that is no register.
-    pub fn named(&mut self, s: Src) -> Prov {
+    pub(crate) fn named(&mut self, s: Src) -> Prov {
         match s {
             Src::Reg(_) | Src::Imm(_) => Prov::NONE,
             Src::Global(g, _) => {
@@ -67,14 +67,14 @@ impl Machine<'_> {
     }
 
     /// A source operand in a lane, with its provenance.
-    pub fn arg(&mut self, w: usize, s: Src, lane: usize) -> Arg {
+    pub(crate) fn arg(&mut self, w: usize, s: Src, lane: usize) -> Arg {
         let v = self.src(w, s, lane);
         let p = self.src_prov(w, s, lane);
         Arg { v, p }
     }
 
     /// Lets lanes of a register carry a provenance.
-    pub fn set_prov(&mut self, w: usize, r: RegId, mask: u32, p: Prov) {
+    pub(crate) fn set_prov(&mut self, w: usize, r: RegId, mask: u32, p: Prov) {
         if p.is_none() {
             return self.warps[w].clear_prov(r, mask);
         }
@@ -95,7 +95,7 @@ impl Machine<'_> {
 
     /// What a lane-wise operation will give its destinations; `None` if nothing that it reads
     /// carries a base.
-    pub fn plan(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Option<Plan> {
+    pub(crate) fn plan(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Option<Plan> {
         let mask = match brings_base(op) {
             true => exec,
             false => self.carrying(w, exec, op),
@@ -141,14 +141,14 @@ impl Machine<'_> {
     }
 
     /// Gives the destinations of an operation what was planned.
-    pub fn carry_out(&mut self, w: usize, plan: Plan) {
+    pub(crate) fn carry_out(&mut self, w: usize, plan: Plan) {
         for (r, mask, p) in plan.0 {
             self.set_prov(w, r, mask, p);
         }
     }
 
     /// An operation without a rule for what its operands carry: the run ends before the next.
-    pub fn refuse_base(&mut self, w: usize, mask: u32, pc: Pc) {
+    pub(crate) fn refuse_base(&mut self, w: usize, mask: u32, pc: Pc) {
         self.prov.refused = true;
         let site = self.site(pc, w, mask, "computes with the bits of an address");
         self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
@@ -157,7 +157,7 @@ impl Machine<'_> {
     }
 
     /// Refuses bases in operands that are no addresses, of an operation that is not lane-wise.
-    pub fn check_operands(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+    pub(crate) fn check_operands(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         let mut mask = 0;
         number_uses(op, &mut |r| mask |= self.warps[w].carried(r));
         if mask & exec != 0 {
@@ -166,7 +166,7 @@ impl Machine<'_> {
     }
 
     /// Stores a value that carries something.
-    pub fn put(&mut self, region: RegionId, (at, bytes): (u64, u32), new: Arg, pc: Pc) {
+    pub(crate) fn put(&mut self, region: RegionId, (at, bytes): (u64, u32), new: Arg, pc: Pc) {
         let r = &mut self.regions[region.0 as usize];
         let part = bytes < 4;
         let (before, word) = (r.prov(at / 4), r.known_word(at / 4));
@@ -194,7 +194,7 @@ impl Machine<'_> {
     }
 
     /// What the bytes at an offset of a region carry.
-    pub fn load_prov(&mut self, region: RegionId, at: u64, bytes: u32) -> Prov {
+    pub(crate) fn load_prov(&mut self, region: RegionId, at: u64, bytes: u32) -> Prov {
         let r = &self.regions[region.0 as usize];
         if !r.carries(at, bytes) {
             return Prov::NONE;
@@ -215,7 +215,13 @@ impl Machine<'_> {
     }
 
     /// Bytes that are copied from one place to another carry along what they carry.
-    pub fn copy_prov(&mut self, from: (RegionId, u64), to: (RegionId, u64), bytes: u32, pc: Pc) {
+    pub(crate) fn copy_prov(
+        &mut self,
+        from: (RegionId, u64),
+        to: (RegionId, u64),
+        bytes: u32,
+        pc: Pc,
+    ) {
         let (a, b) = (from.0.0 as usize, to.0.0 as usize);
         if !self.regions[a].carries(from.1, bytes) && !self.regions[b].carries(to.1, bytes) {
             return;
@@ -232,7 +238,7 @@ impl Machine<'_> {
     }
 
     /// What a value carries where a condition holds.
-    pub fn prov_where(&self, mut p: Prov, known: TermId) -> Prov {
+    pub(crate) fn prov_where(&self, mut p: Prov, known: TermId) -> Prov {
         while let Shape::Choice(c, x, y) = *self.prov.shape(p) {
             if c == known {
                 p = x;
@@ -269,7 +275,7 @@ impl Machine<'_> {
     }
 
     /// At the end: what the arrays hold must not depend on where anything lies.
-    pub fn check_arrays(&mut self) {
+    pub(crate) fn check_arrays(&mut self) {
         for i in 0..self.regions.len() {
             let r = &self.regions[i];
             // Nothing is claimed of what is left in scratch memory, and no other launch reads it.
@@ -355,7 +361,7 @@ fn brings_base(op: &Op) -> bool {
 }
 
 /// The instructions that bring a base.
-pub fn watched(kernel: &crate::kernel::Kernel) -> Vec<bool> {
+pub(crate) fn watched(kernel: &crate::kernel::Kernel) -> Vec<bool> {
     kernel.insts.iter().map(|i| brings_base(&i.op)).collect()
 }
 
@@ -457,7 +463,7 @@ fn async_numbers(op: &AsyncOp, f: &mut impl FnMut(RegId)) {
 }
 
 /// State spaces whose addresses are offsets from a window.
-pub fn has_window(space: Space) -> bool {
+pub(crate) fn has_window(space: Space) -> bool {
     match space {
         Space::Shared | Space::SharedCluster | Space::Local | Space::Param => true,
         Space::Generic | Space::Global | Space::Const => false,

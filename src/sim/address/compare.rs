@@ -19,7 +19,7 @@ const BEYOND: i64 = 1 << 40;
 
 impl Machine<'_> {
     /// True if a value is not zero under any layout.
-    pub fn is_not_zero(&mut self, a: Arg, width: u8) -> bool {
+    pub(crate) fn is_not_zero(&mut self, a: Arg, width: u8) -> bool {
         match (a.p, a.number()) {
             (Prov::NONE, Some(n)) => return n & low(width) != 0,
             (p, _) if self.prov.is_not_zero(p) => return true,
@@ -46,7 +46,7 @@ impl Machine<'_> {
     }
 
     /// True if a comparison comes out alike under every layout.
-    pub fn decides(&mut self, cmp: Cmp, ty: IntTy, a: Arg, b: Arg, sides: usize) -> bool {
+    pub(crate) fn decides(&mut self, cmp: Cmp, ty: IntTy, a: Arg, b: Arg, sides: usize) -> bool {
         if let Some(c) = self.chosen_by(&[a, b]) {
             let both = self.sides(c);
             return sides > 1

@@ -25,7 +25,7 @@ const MAX_SIDES: usize = 32;
 
 /// The value of an operand and what it carries.
 #[derive(Clone, Copy, Debug)]
-pub struct Arg {
+pub(crate) struct Arg {
     /// The value.
     pub v: Val,
     /// What it carries.
@@ -33,12 +33,12 @@ pub struct Arg {
 }
 
 impl Arg {
-    pub fn number(&self) -> Option<u64> {
+    pub(crate) fn number(&self) -> Option<u64> {
         self.v.known()
     }
 
     /// The number, if no base changes it.
-    pub fn constant(&self) -> Option<u64> {
+    pub(crate) fn constant(&self) -> Option<u64> {
         self.v.known().filter(|_| self.p.is_none())
     }
 }
@@ -46,7 +46,7 @@ impl Arg {
 impl Machine<'_> {
     /// What the destinations of a lane-wise operation carry; true if that follows from what the
     /// operands carry alone, whatever their numbers are. `None` if layouts decide the result.
-    pub fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
+    pub(crate) fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
         Some(match op {
             Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
             Op::Int {
@@ -207,7 +207,7 @@ impl Machine<'_> {
     }
 
     /// The condition that an operand carries one of two things by.
-    pub fn chosen_by(&self, args: &[Arg]) -> Option<TermId> {
+    pub(crate) fn chosen_by(&self, args: &[Arg]) -> Option<TermId> {
         args.iter().find_map(|a| match self.prov.shape(a.p) {
             Shape::Choice(c, ..) => Some(*c),
             _ => None,
@@ -215,12 +215,12 @@ impl Machine<'_> {
     }
 
     /// A condition and its opposite, each with what it says.
-    pub fn sides(&mut self, c: TermId) -> [(TermId, bool); 2] {
+    pub(crate) fn sides(&mut self, c: TermId) -> [(TermId, bool); 2] {
         [(c, true), (self.values.store.not(c), false)]
     }
 
     /// An operand where a condition holds, or does not.
-    pub fn on_side(&mut self, a: Arg, known: TermId, c: TermId, side: bool) -> Arg {
+    pub(crate) fn on_side(&mut self, a: Arg, known: TermId, c: TermId, side: bool) -> Arg {
         let mut p = a.p;
         while let Shape::Choice(d, x, y) = self.prov.shape(p)
             && *d == c

@@ -12,7 +12,7 @@ use super::provenance::{BaseId, OWN_BITS, Piece, Prov, Provenances, Shape, low};
 
 /// One bit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bit {
+pub(crate) enum Bit {
     /// The same for every layout.
     Known(bool),
     /// A bit of a linear value by number.
@@ -23,12 +23,12 @@ pub enum Bit {
 
 /// The bits of values, over a common list of linear values.
 #[derive(Debug, Default)]
-pub struct Images {
+pub(crate) struct Images {
     wholes: Vec<(Prov, u64)>,
 }
 
 /// The bits of a value, lowest first.
-pub type Image = [Bit; 64];
+pub(crate) type Image = [Bit; 64];
 
 impl Images {
     fn whole(&mut self, of: Prov, number: u64) -> u8 {
@@ -40,7 +40,13 @@ impl Images {
     }
 
     /// The bits of a value of a width; `number` is `None` where they are not known.
-    pub fn of(&mut self, all: &Provenances, p: Prov, number: Option<u64>, width: u8) -> Image {
+    pub(crate) fn of(
+        &mut self,
+        all: &Provenances,
+        p: Prov,
+        number: Option<u64>,
+        width: u8,
+    ) -> Image {
         let mut out = [Bit::Known(false); 64];
         let bits = out.iter_mut().take(width as usize);
         let Some(number) = number else {
@@ -68,7 +74,7 @@ impl Images {
     }
 
     /// The bits of a value in these pieces.
-    pub fn of_pieces(&mut self, pieces: &[Piece], number: u64, width: u8) -> Image {
+    pub(crate) fn of_pieces(&mut self, pieces: &[Piece], number: u64, width: u8) -> Image {
         let mut out = [Bit::Known(false); 64];
         for (i, b) in out.iter_mut().enumerate().take(width as usize) {
             *b = Bit::Known(number >> i & 1 == 1);
@@ -88,7 +94,7 @@ impl Images {
     }
 
     /// The opposite of a bit: known below the alignment only.
-    pub fn flipped(&self, all: &mut Provenances, bit: Bit) -> Bit {
+    pub(crate) fn flipped(&self, all: &mut Provenances, bit: Bit) -> Bit {
         match bit {
             Bit::Known(b) => Bit::Known(!b),
             Bit::Of(w, i) => {
@@ -153,7 +159,7 @@ impl Images {
 
     /// A linear value whose lowest bits are those of this one, and how many; no bit that a layout
     /// changes is among the rest of them.
-    pub fn low_run(&self, all: &mut Provenances, image: &Image) -> (Prov, u64, u8) {
+    pub(crate) fn low_run(&self, all: &mut Provenances, image: &Image) -> (Prov, u64, u8) {
         let known = |b: &Bit| matches!(b, Bit::Known(_));
         let number = |bits: &[Bit]| {
             let ones = bits.iter().enumerate().filter(|b| *b.1 == Bit::Known(true));
@@ -178,7 +184,7 @@ impl Images {
     }
 
     /// The value with the lowest bits of a linear one, and all others lost.
-    pub fn of_low(&mut self, (of, number): (Prov, u64), bits: u8, width: u8) -> Image {
+    pub(crate) fn of_low(&mut self, (of, number): (Prov, u64), bits: u8, width: u8) -> Image {
         let mut out = [Bit::Known(false); 64];
         let w = (!of.is_none()).then(|| self.whole(of, number));
         for i in 0..width {
@@ -192,7 +198,7 @@ impl Images {
     }
 
     /// A bit of a number below the alignment of what it is of is known.
-    pub fn settled(&self, all: &mut Provenances, bit: Bit) -> Bit {
+    pub(crate) fn settled(&self, all: &mut Provenances, bit: Bit) -> Bit {
         match self.flipped(all, bit) {
             Bit::Known(b) => Bit::Known(!b),
             _ => bit,
@@ -200,7 +206,7 @@ impl Images {
     }
 
     /// The provenance of a value with these bits.
-    pub fn provenance(&self, all: &mut Provenances, image: &Image, width: u8) -> Prov {
+    pub(crate) fn provenance(&self, all: &mut Provenances, image: &Image, width: u8) -> Prov {
         let bits = &image[..width as usize];
         if let Some(from) = bits.iter().position(|b| *b == Bit::Lost) {
             return self.partial(all, bits, from);
@@ -243,7 +249,7 @@ impl Images {
 }
 
 /// Bits from one on, of so many, with zeros above.
-pub fn shifted_down(image: &Image, by: u8, width: u8) -> Image {
+pub(crate) fn shifted_down(image: &Image, by: u8, width: u8) -> Image {
     let mut out = [Bit::Known(false); 64];
     for (i, b) in out.iter_mut().enumerate().take(width as usize) {
         if let Some(from) = image.get(i + by as usize) {
@@ -255,7 +261,7 @@ pub fn shifted_down(image: &Image, by: u8, width: u8) -> Image {
 
 impl Provenances {
     /// What the words of a value of 64 bits carry.
-    pub fn halves(&mut self, p: Prov, number: Option<u64>) -> [Prov; 2] {
+    pub(crate) fn halves(&mut self, p: Prov, number: Option<u64>) -> [Prov; 2] {
         let Some(n) = number else {
             return [false, true].map(|high| self.intern(Shape::Half(p, high)));
         };
@@ -263,7 +269,7 @@ impl Provenances {
     }
 
     /// What `width` bits from a bit on carry of a value of at most 64.
-    pub fn extracted(&mut self, p: Prov, number: Option<u64>, bits: u8, width: u8) -> Prov {
+    pub(crate) fn extracted(&mut self, p: Prov, number: Option<u64>, bits: u8, width: u8) -> Prov {
         let mut images = Images::default();
         let all = images.of(self, p, number, 64);
         let image = shifted_down(&all, bits, width);
@@ -271,7 +277,7 @@ impl Provenances {
     }
 
     /// What a value carries that is extended, by its sign or by zeros.
-    pub fn widened(
+    pub(crate) fn widened(
         &mut self,
         p: Prov,
         number: Option<u64>,
@@ -293,7 +299,7 @@ impl Provenances {
 
     /// What a value of 64 bits carries whose words carry these and hold these numbers; `one` if
     /// they are the words of one value.
-    pub fn joined(&mut self, words: [(Prov, Option<u64>); 2], one: bool) -> Prov {
+    pub(crate) fn joined(&mut self, words: [(Prov, Option<u64>); 2], one: bool) -> Prov {
         if let (Shape::Half(p, false), Shape::Half(q, true)) =
             (self.shape(words[0].0), self.shape(words[1].0))
             && p == q
@@ -309,7 +315,7 @@ impl Provenances {
     }
 
     /// What a word carries in which `width` bits from a bit on are replaced.
-    pub fn inserted(
+    pub(crate) fn inserted(
         &mut self,
         word: (Prov, Option<u64>),
         new: (Prov, Option<u64>),

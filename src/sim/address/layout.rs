@@ -16,7 +16,7 @@ use super::provenance::{Base, BaseId, Prov, Provenances};
 const ALLOCATED: u8 = 8;
 
 /// All bases: windows, variables of the CTA, of threads and of the launch, arrays.
-pub fn bases(
+pub(crate) fn bases(
     kernel: &Kernel,
     launch: &Launch,
     arrays: &Arrays,
@@ -89,7 +89,7 @@ pub fn bases(
 
 impl Provenances {
     /// Notes that the alignment of the bases of a linear value decided something.
-    pub fn use_alignment(&mut self, p: Prov) {
+    pub(crate) fn use_alignment(&mut self, p: Prov) {
         let terms = self.terms(p).unwrap_or(&[]);
         let assumed = terms.iter().any(|&(b, _)| self.base(b).allocated);
         let said = terms.iter().map(|t| t.0).filter(|&b| self.base(b).said);
@@ -100,7 +100,7 @@ impl Provenances {
 
     /// Bytes of the largest access that is aligned wherever the object lies, if the user says how that
     /// is aligned; what nobody says is an assumption.
-    pub fn most(&self, id: BaseId) -> u32 {
+    pub(crate) fn most(&self, id: BaseId) -> u32 {
         let b = self.base(id);
         match b.said {
             true => 1 << b.align,
@@ -110,7 +110,7 @@ impl Provenances {
 }
 
 /// Puts the pointers that arrays hold before the launch into their regions.
-pub fn preset_pointers(arrays: &Arrays, regions: &mut [Region], prov: &mut Provenances) {
+pub(crate) fn preset_pointers(arrays: &Arrays, regions: &mut [Region], prov: &mut Provenances) {
     for (i, a) in arrays.0.iter().enumerate() {
         let own = region_of(ArrayId(i as u32));
         for &(off, to) in a.pointers.iter().flat_map(|p| p.iter()) {

@@ -5,10 +5,10 @@
 //! tests, and `carry` follows what registers and memory hold. Where an access goes is decided in
 //! `place`.
 
-pub mod carry;
-pub mod compare;
-pub mod derive;
-pub mod image;
-pub mod layout;
+pub(super) mod carry;
+pub(super) mod compare;
+pub(super) mod derive;
+pub(super) mod image;
+pub(super) mod layout;
 mod moved;
-pub mod provenance;
+pub(super) mod provenance;

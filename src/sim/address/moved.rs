@@ -9,13 +9,13 @@ use super::image::{Bit, Image, shifted_down};
 use super::provenance::low;
 
 /// True if of two bits in one place one is always zero.
-pub fn disjoint(a: &Image, b: &Image) -> bool {
+pub(super) fn disjoint(a: &Image, b: &Image) -> bool {
     let zero = Bit::Known(false);
     a.iter().zip(b).all(|(x, y)| *x == zero || *y == zero)
 }
 
 /// The value of a function of three bits whatever those are that are not known.
-pub fn constant_bit(f: impl Fn(bool, bool, bool) -> bool, bits: [Bit; 3]) -> Option<bool> {
+pub(super) fn constant_bit(f: impl Fn(bool, bool, bool) -> bool, bits: [Bit; 3]) -> Option<bool> {
     let may = |b: Bit, v: bool| !matches!(b, Bit::Known(k) if k != v);
     let mut seen = [false; 2];
     for i in 0..8u8 {
@@ -32,7 +32,7 @@ pub fn constant_bit(f: impl Fn(bool, bool, bool) -> bool, bits: [Bit; 3]) -> Opt
 }
 
 /// The table of `lop3`, whose highest index bit is the first operand, with the first one lowest.
-pub fn lop3_table(t: u8) -> u8 {
+pub(super) fn lop3_table(t: u8) -> u8 {
     let mut out = 0;
     for i in 0..8u8 {
         let from = (i & 1) << 2 | i & 2 | i >> 2;
@@ -42,7 +42,7 @@ pub fn lop3_table(t: u8) -> u8 {
 }
 
 /// Shifts, fields, permutations by constants.
-pub fn moved(op: IntOp, ty: IntTy, im: &[Image; 4], k: [Option<u64>; 4]) -> Option<Image> {
+pub(super) fn moved(op: IntOp, ty: IntTy, im: &[Image; 4], k: [Option<u64>; 4]) -> Option<Image> {
     let w = ty.width;
     let zero = Bit::Known(false);
     let amount = |n: Option<u64>| n.map(|n| (n & 0xffff_ffff).min(u64::from(w)) as u8);

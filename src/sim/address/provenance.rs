@@ -51,25 +51,25 @@ impl Prov {
 
 /// Index of a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BaseId(pub u32);
+pub(crate) struct BaseId(pub u32);
 
 /// Where a state space of the CTA or the thread lies in generic addresses.
-pub const SHARED_WINDOW: BaseId = BaseId(0);
+pub(crate) const SHARED_WINDOW: BaseId = BaseId(0);
 /// The same of local memory.
-pub const LOCAL_WINDOW: BaseId = BaseId(1);
+pub(crate) const LOCAL_WINDOW: BaseId = BaseId(1);
 /// The same of parameters.
-pub const PARAM_WINDOW: BaseId = BaseId(2);
+pub(crate) const PARAM_WINDOW: BaseId = BaseId(2);
 
 /// Windows begin at multiples of this power of two, so that what is aligned in its space is
 /// aligned as a generic address.
 const WINDOW_ALIGN: u8 = 24;
 
 /// The bits of an address in the CTA's own shared memory: with its object it lies below 2^18.
-pub const OWN_BITS: u8 = 18;
+pub(crate) const OWN_BITS: u8 = 18;
 
 /// The object that a base is the base of, or a window.
 #[derive(Clone, Copy, Debug)]
-pub struct Base {
+pub(crate) struct Base {
     /// The state space; [`Space::Generic`] for a window.
     pub space: Space,
     /// The region that holds it.
@@ -93,7 +93,7 @@ pub struct Base {
 
 /// A run of bits of a linear value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// First bit in the value.
     pub at: u8,
     /// Number of bits.
@@ -109,7 +109,7 @@ pub struct Piece {
 
 /// What an interned provenance says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// No base.
     None,
     /// Some bases.
@@ -126,7 +126,7 @@ pub enum Shape {
 
 /// Where accesses through a provenance go.
 #[derive(Clone, Copy, Debug)]
-pub struct Landing {
+pub(crate) struct Landing {
     /// The base.
     pub base: BaseId,
     /// The region.
@@ -143,7 +143,7 @@ pub struct Landing {
 
 /// Why an address leads to no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Astray {
+pub(crate) enum Astray {
     /// It is derived from no base of its state space.
     Nowhere,
     /// It mixes bases, or parts of them.
@@ -152,7 +152,7 @@ pub enum Astray {
 
 /// Offsets that are accessed through a base whose roundings are accessed too.
 #[derive(Clone, Copy, Debug)]
-pub struct Touched {
+pub(crate) struct Touched {
     /// First.
     pub from: i64,
     /// End.
@@ -161,7 +161,7 @@ pub struct Touched {
 
 /// All bases and provenances of a run.
 #[derive(Clone, Debug)]
-pub struct Provenances {
+pub(crate) struct Provenances {
     /// The bases; windows first.
     pub bases: Vec<Base>,
     shapes: Vec<Shape>,
@@ -188,7 +188,7 @@ pub struct Provenances {
 }
 
 /// The low bits of a number.
-pub fn low(bits: u8) -> u64 {
+pub(crate) fn low(bits: u8) -> u64 {
     match bits {
         0 => 0,
         b => u64::MAX >> (64 - b.min(64)),
@@ -197,7 +197,7 @@ pub fn low(bits: u8) -> u64 {
 
 impl Provenances {
     /// The windows, which lie at these numbers.
-    pub fn new(windows: [(RegionId, u64); 3]) -> Provenances {
+    pub(crate) fn new(windows: [(RegionId, u64); 3]) -> Provenances {
         let window = |(region, number)| Base {
             space: Space::Generic,
             region,
@@ -229,7 +229,7 @@ impl Provenances {
     }
 
     /// Adds the base of a variable that is laid out at an offset of its space.
-    pub fn add_variable(&mut self, at: u32, base: Base) -> BaseId {
+    pub(crate) fn add_variable(&mut self, at: u32, base: Base) -> BaseId {
         let id = BaseId(self.bases.len() as u32);
         // Of two variables at one place at most one has bytes.
         let old = self.of_var.get(&(base.space, at)).copied();
@@ -241,19 +241,19 @@ impl Provenances {
     }
 
     /// Adds the base of an array.
-    pub fn add_array(&mut self, base: Base) {
+    pub(crate) fn add_array(&mut self, base: Base) {
         let id = BaseId(self.bases.len() as u32);
         self.of_region.insert(base.region, id);
         self.bases.push(base);
     }
 
     /// What a base is.
-    pub fn base(&self, id: BaseId) -> &Base {
+    pub(crate) fn base(&self, id: BaseId) -> &Base {
         &self.bases[id.0 as usize]
     }
 
     /// The provenance of the address of a variable in its own space.
-    pub fn of_variable(&mut self, space: Space, at: u32) -> Prov {
+    pub(crate) fn of_variable(&mut self, space: Space, at: u32) -> Prov {
         match self.of_var.get(&(space, at)) {
             Some(&b) => self.linear(&[(b, 1)]),
             None => Prov::NONE,
@@ -261,7 +261,7 @@ impl Provenances {
     }
 
     /// The provenance of the address of an array.
-    pub fn of_array(&mut self, region: RegionId) -> Prov {
+    pub(crate) fn of_array(&mut self, region: RegionId) -> Prov {
         match self.of_region.get(&region) {
             Some(&b) => self.linear(&[(b, 1)]),
             None => Prov::NONE,
@@ -269,11 +269,11 @@ impl Provenances {
     }
 
     /// What a provenance says.
-    pub fn shape(&self, p: Prov) -> &Shape {
+    pub(crate) fn shape(&self, p: Prov) -> &Shape {
         &self.shapes[p.0 as usize]
     }
 
-    pub fn intern(&mut self, shape: Shape) -> Prov {
+    pub(crate) fn intern(&mut self, shape: Shape) -> Prov {
         if let Some(&p) = self.ids.get(&shape) {
             return p;
         }
@@ -284,7 +284,7 @@ impl Provenances {
     }
 
     /// A linear form from coefficients in order of their bases.
-    pub fn linear(&mut self, terms: &[(BaseId, u64)]) -> Prov {
+    pub(crate) fn linear(&mut self, terms: &[(BaseId, u64)]) -> Prov {
         match terms.iter().all(|t| t.1 == 0) {
             true => Prov::NONE,
             false => {
@@ -295,7 +295,7 @@ impl Provenances {
     }
 
     /// One of two by a condition.
-    pub fn choice(&mut self, cond: TermId, a: Prov, b: Prov) -> Prov {
+    pub(crate) fn choice(&mut self, cond: TermId, a: Prov, b: Prov) -> Prov {
         match a == b {
             true => a,
             false => self.intern(Shape::Choice(cond, a, b)),
@@ -303,7 +303,7 @@ impl Provenances {
     }
 
     /// The coefficients of a linear form; `None` for any other shape.
-    pub fn terms(&self, p: Prov) -> Option<&[(BaseId, u64)]> {
+    pub(crate) fn terms(&self, p: Prov) -> Option<&[(BaseId, u64)]> {
         match self.shape(p) {
             Shape::None => Some(&[]),
             Shape::Linear(l) => Some(l),
@@ -312,7 +312,7 @@ impl Provenances {
     }
 
     /// True if some bits of the value depend on the layout in a way that no rule follows.
-    pub fn is_vague(&self, p: Prov) -> bool {
+    pub(crate) fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
             Shape::Opaque => true,
             Shape::Pieces(all) => all.iter().any(|q| q.of.is_lost()),
@@ -321,7 +321,7 @@ impl Provenances {
     }
 
     /// True of a value that is not zero under any layout, as it is marked.
-    pub fn is_not_zero(&self, p: Prov) -> bool {
+    pub(crate) fn is_not_zero(&self, p: Prov) -> bool {
         match self.shape(p) {
             Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::NONZERO),
             Shape::None | Shape::Opaque | Shape::Linear(_) => p == Prov::NONZERO,
@@ -330,7 +330,7 @@ impl Provenances {
     }
 
     /// The same of a value that is not zero, if it is vague.
-    pub fn not_zero(&mut self, p: Prov) -> Prov {
+    pub(crate) fn not_zero(&mut self, p: Prov) -> Prov {
         let mut pieces = match self.shape(p) {
             Shape::Opaque => return Prov::NONZERO,
             Shape::Pieces(all) => all.clone(),
@@ -342,7 +342,7 @@ impl Provenances {
     }
 
     /// a + k b, modulo two to the width.
-    pub fn sum(&mut self, a: Prov, b: Prov, k: u64, width: u8) -> Option<Prov> {
+    pub(crate) fn sum(&mut self, a: Prov, b: Prov, k: u64, width: u8) -> Option<Prov> {
         let (x, y) = (self.terms(a)?, self.terms(b)?);
         let mut out: Vec<(BaseId, u64)> = x.to_vec();
         for &(base, c) in y {
@@ -358,7 +358,7 @@ impl Provenances {
     }
 
     /// The power of two that divides how far a linear value moves with the layout.
-    pub fn aligned(&self, p: Prov) -> u8 {
+    pub(crate) fn aligned(&self, p: Prov) -> u8 {
         let terms = self.terms(p).unwrap_or(&[]);
         let each = terms
             .iter()
@@ -368,7 +368,7 @@ impl Provenances {
 
     /// The object that a linear value points to, with its offset, if it is an address in some
     /// space: one base, beside a window.
-    pub fn pointed(&self, p: Prov, number: u64) -> Option<(BaseId, i64)> {
+    pub(crate) fn pointed(&self, p: Prov, number: u64) -> Option<(BaseId, i64)> {
         let objects = |t: &&(BaseId, u64)| self.base(t.0).space != Space::Generic;
         let terms = self.terms(p)?;
         let mut all = terms.iter().filter(objects);
@@ -383,7 +383,7 @@ impl Provenances {
     }
 
     /// True for the address in the CTA's own shared memory of a byte of an object, or of its end.
-    pub fn is_own(&self, p: Prov, number: u64) -> bool {
+    pub(crate) fn is_own(&self, p: Prov, number: u64) -> bool {
         let Some([(base, 1)]) = self.terms(p) else {
             return false;
         };
@@ -401,7 +401,7 @@ impl Provenances {
     }
 
     /// The number of bits of a linear value of a width that may be ones.
-    pub fn significant(&self, p: Prov, number: u64, width: u8) -> u8 {
+    pub(crate) fn significant(&self, p: Prov, number: u64, width: u8) -> u8 {
         match self.is_own(p, number) {
             true => OWN_BITS.min(width),
             false => width,
@@ -409,7 +409,7 @@ impl Provenances {
     }
 
     /// The object whose address the field of a matrix descriptor holds.
-    pub fn field(&self, p: Prov) -> Result<BaseId, Astray> {
+    pub(crate) fn field(&self, p: Prov) -> Result<BaseId, Astray> {
         match self.shape(p) {
             Shape::None => Err(Astray::Nowhere),
             Shape::Pieces(all) => match (&all[..], self.terms(all[0].of)) {
@@ -429,7 +429,7 @@ impl Provenances {
     }
 
     /// Where accesses of a state space through a provenance go.
-    pub fn landing(&mut self, p: Prov, space: Space) -> Result<Landing, Astray> {
+    pub(crate) fn landing(&mut self, p: Prov, space: Space) -> Result<Landing, Astray> {
         if let Some(known) = self.landings.get(&(p, space)) {
             return *known;
         }
@@ -492,7 +492,7 @@ impl Provenances {
     }
 
     /// The bytes of an object as offsets of its region.
-    pub fn bounds(&self, id: BaseId) -> (i64, i64) {
+    pub(crate) fn bounds(&self, id: BaseId) -> (i64, i64) {
         let b = self.base(id);
         let o = self.base(b.rounded.map_or(id, |r| r.0));
         let start = match o.space {
@@ -505,7 +505,7 @@ impl Provenances {
     }
 
     /// Bytes at either end of an object that are out of reach for some rounding of its base.
-    pub fn spare(&self, id: BaseId) -> (i64, i64) {
+    pub(crate) fn spare(&self, id: BaseId) -> (i64, i64) {
         let b = self.base(id);
         let Some((of, least, most)) = b.rounded else {
             return (0, 0);
@@ -516,7 +516,7 @@ impl Provenances {
 
     /// The base that is a linear value, rounded down to a multiple of a power of two. Only that of
     /// dynamic shared memory, of which all accesses are followed, is rounded.
-    pub fn rounded(&mut self, p: Prov, number: u64, to: u8) -> Option<Prov> {
+    pub(crate) fn rounded(&mut self, p: Prov, number: u64, to: u8) -> Option<Prov> {
         let (of, plus) = self.pointed(p, number)?;
         let terms = self.terms(p)?.to_vec();
         let windows = terms.iter().filter(|t| t.0 != of);
@@ -569,7 +569,7 @@ impl Provenances {
 
     /// Notes accesses of a size from an offset of the region to another.
     #[inline]
-    pub fn touch(&mut self, base: BaseId, (from, to): (i64, i64), size: u32) {
+    pub(crate) fn touch(&mut self, base: BaseId, (from, to): (i64, i64), size: u32) {
         let b = *self.base(base);
         if size > b.plain {
             self.take_for_aligned(base, size);
@@ -587,7 +587,7 @@ impl Provenances {
 
     /// Can bytes that are accessed through different roundings of dynamic shared memory be the same
     /// for some layout and differ for another?
-    pub fn roundings_meet(&self) -> bool {
+    pub(crate) fn roundings_meet(&self) -> bool {
         let mut all: Vec<(BaseId, i64, i64)> = Vec::new();
         for (&id, t) in &self.touched {
             let b = self.base(id);

@@ -34,7 +34,7 @@ struct Of {
 
 /// The barrier of one cluster.
 #[derive(Clone, Debug, Default)]
-pub struct ClusterBarrier {
+pub(crate) struct ClusterBarrier {
     of: Vec<Of>,
     /// What arrivals of this phase released, and of the one before.
     released: Vec<Arc<Snapshot>>,
@@ -50,7 +50,7 @@ pub struct ClusterBarrier {
 
 impl ClusterBarrier {
     /// One of a cluster of so many warps.
-    pub fn new(warps: usize) -> ClusterBarrier {
+    pub(crate) fn new(warps: usize) -> ClusterBarrier {
         ClusterBarrier {
             of: vec![Of::default(); warps],
             at: vec![None; warps],
@@ -72,7 +72,7 @@ impl Machine<'_> {
     }
 
     /// `barrier.cluster.arrive` and `barrier.cluster.wait`.
-    pub fn cluster_barrier(
+    pub(crate) fn cluster_barrier(
         &mut self,
         w: usize,
         exec: u32,
@@ -160,7 +160,7 @@ impl Machine<'_> {
     }
 
     /// Ends the phase if all threads that have not exited have arrived.
-    pub fn cluster_complete(&mut self, c: usize) {
+    pub(crate) fn cluster_complete(&mut self, c: usize) {
         let n = self.cluster_warps();
         let all = |i: usize, of: &Of| self.warps[c * n + i].live & !of.arrived == 0;
         let barrier = &self.cluster_barriers[c];
@@ -191,13 +191,13 @@ impl Machine<'_> {
     }
 
     /// Threads of a warp exited: those that waited only for them go on.
-    pub fn exit_cluster(&mut self, w: usize) {
+    pub(crate) fn exit_cluster(&mut self, w: usize) {
         let (c, _) = self.in_cluster(w);
         self.cluster_complete(c);
     }
 
     /// What a lane waits for, and who is missing, for a report of a deadlock.
-    pub fn cluster_waits(&self, w: usize, lane: usize) -> Option<String> {
+    pub(crate) fn cluster_waits(&self, w: usize, lane: usize) -> Option<String> {
         let (c, i) = self.in_cluster(w);
         let barrier = &self.cluster_barriers[c];
         if barrier.of[i].waiting >> lane & 1 == 0 {

@@ -33,7 +33,7 @@ pub(super) struct Response {
 
 /// Requests so far.
 #[derive(Clone, Debug, Default)]
-pub struct Requests {
+pub(crate) struct Requests {
     made: u64,
     /// Responses, by the lower half of what was written.
     responses: rustc_hash::FxHashMap<TermId, Response>,

@@ -34,7 +34,7 @@ struct Init {
 
 /// The initialisations of a kernel that arrives with `.relaxed`.
 #[derive(Clone, Debug, Default)]
-pub struct Inits {
+pub(crate) struct Inits {
     on: bool,
     /// Those of which no fence came yet.
     open: Vec<Init>,
@@ -46,7 +46,7 @@ pub struct Inits {
 
 impl Inits {
     /// None yet.
-    pub fn new(kernel: &Kernel) -> Inits {
+    pub(crate) fn new(kernel: &Kernel) -> Inits {
         let relaxed = |op: &Op| match op {
             Op::Async(op) => match &**op {
                 AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
@@ -61,13 +61,13 @@ impl Inits {
     }
 
     /// What lanes of a warp published that arrive now.
-    pub fn published(&mut self, w: usize, mask: u32) -> Vec<EventId> {
+    pub(crate) fn published(&mut self, w: usize, mask: u32) -> Vec<EventId> {
         let all = self.fenced.get(&w).into_iter().flatten();
         all.filter(|f| f.0 & mask != 0).map(|f| f.1).collect()
     }
 
     /// Does a thread know that an object was made, by an event?
-    pub fn known(&self, clocks: &Clocks, reader: Tid, at: u64) -> bool {
+    pub(crate) fn known(&self, clocks: &Clocks, reader: Tid, at: u64) -> bool {
         let event = self.events.get(&at);
         event.is_some_and(|e| clocks.event_known(*e, reader))
     }
@@ -75,7 +75,7 @@ impl Inits {
 
 impl Machine<'_> {
     /// Lanes make objects at these places.
-    pub fn order_inits(
+    pub(crate) fn order_inits(
         &mut self,
         (w, exec, pc): (usize, u32, Pc),
         targets: &[Target],
@@ -99,7 +99,7 @@ impl Machine<'_> {
     }
 
     /// Lanes execute `fence.mbarrier_init`.
-    pub fn publish_inits(&mut self, w: usize, exec: u32) {
+    pub(crate) fn publish_inits(&mut self, w: usize, exec: u32) {
         if !self.inits.on {
             return;
         }

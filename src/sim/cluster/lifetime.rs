@@ -42,7 +42,7 @@ struct Access {
 
 /// Accesses of the shared memory of other CTAs whose end is still to be known.
 #[derive(Clone, Debug, Default)]
-pub struct Lifetimes {
+pub(crate) struct Lifetimes {
     open: Vec<Access>,
     /// Lanes of each warp that know that their cluster has begun.
     begun: Vec<u32>,
@@ -52,7 +52,7 @@ pub struct Lifetimes {
 
 impl Lifetimes {
     /// Those of so many warps.
-    pub fn new(warps: usize) -> Lifetimes {
+    pub(crate) fn new(warps: usize) -> Lifetimes {
         Lifetimes {
             begun: vec![0; warps],
             passed: vec![0; warps],
@@ -69,7 +69,7 @@ impl Lifetimes {
 
 impl Machine<'_> {
     /// Lanes access shared memory, in part perhaps that of other CTAs.
-    pub fn note_remote(&mut self, w: usize, mask: u32, pc: Pc, offs: &[u64; LANES]) {
+    pub(crate) fn note_remote(&mut self, w: usize, mask: u32, pc: Pc, offs: &[u64; LANES]) {
         let own = self.team.number(w);
         let mut rest = mask;
         while rest != 0 {
@@ -85,7 +85,7 @@ impl Machine<'_> {
     }
 
     /// A copy of a lane reads the shared memory of its own CTA for another one.
-    pub fn note_own(&mut self, w: usize, mask: u32, pc: Pc, off: u64) {
+    pub(crate) fn note_own(&mut self, w: usize, mask: u32, pc: Pc, off: u64) {
         self.keep_access(w, mask, pc, self.team.number(w), off);
     }
 
@@ -142,7 +142,7 @@ impl Machine<'_> {
     }
 
     /// Lanes are about to exit: what they know of is before the end of their CTA.
-    pub fn note_end(&mut self, w: usize, mask: u32) {
+    pub(crate) fn note_end(&mut self, w: usize, mask: u32) {
         let own = self.team.number(w);
         let (clocks, passed) = (&self.order.clocks, self.lifetimes.passed[w]);
         let first = self.warps[w].first;
@@ -160,7 +160,7 @@ impl Machine<'_> {
     }
 
     /// When all threads have exited: accesses that the end of a CTA can come before.
-    pub fn check_ends(&mut self) {
+    pub(crate) fn check_ends(&mut self) {
         for a in std::mem::take(&mut self.lifetimes.open) {
             let place = self.place(SHARED, a.off, 4);
             let site = self.site(a.pc, a.w, a.mask, format!("accesses {place}"));

@@ -16,23 +16,23 @@
 use super::clock::Shape;
 use super::{Finding, Otherwise, Outcome, Site, Tid};
 
-pub mod barrier;
+pub(super) mod barrier;
 mod cancel;
-pub mod inits;
+pub(super) mod inits;
 mod lifetime;
 mod ops;
 mod remote;
 
-pub use cancel::Requests;
-pub use lifetime::Lifetimes;
+pub(super) use cancel::Requests;
+pub(super) use lifetime::Lifetimes;
 
 /// Bits of an address below the rank of its CTA, and of the region of shared memory below the slot of a CTA.
-pub const SLOT_BITS: u32 = 24;
+pub(super) const SLOT_BITS: u32 = 24;
 const SLOT: i64 = 1 << SLOT_BITS;
 
 /// The CTAs of a run.
 #[derive(Clone, Debug)]
-pub struct Team {
+pub(super) struct Team {
     /// Their indices, cluster by cluster, each in the order of its ranks.
     ctas: Vec<[u32; 3]>,
     shape: Shape,
@@ -41,13 +41,13 @@ pub struct Team {
 }
 
 /// The rank and the rest of an address of shared memory, or the slot and the rest of an offset.
-pub fn split(at: i64) -> (i64, i64) {
+pub(super) fn split(at: i64) -> (i64, i64) {
     let rank = (at + SLOT / 2) >> SLOT_BITS;
     (rank, at - (rank << SLOT_BITS))
 }
 
 /// The barriers of the clusters of a team that has so many warps.
-pub fn barriers(team: &Team, warps: usize) -> Vec<barrier::ClusterBarrier> {
+pub(super) fn barriers(team: &Team, warps: usize) -> Vec<barrier::ClusterBarrier> {
     let clusters = team.len() / team.size as usize;
     let new = |_| barrier::ClusterBarrier::new(warps / clusters);
     (0..clusters).map(new).collect()
@@ -55,34 +55,34 @@ pub fn barriers(team: &Team, warps: usize) -> Vec<barrier::ClusterBarrier> {
 
 impl Team {
     /// A team of these CTAs, in clusters of so many.
-    pub fn new(ctas: Vec<[u32; 3]>, shape: Shape, size: u32) -> Team {
+    pub(super) fn new(ctas: Vec<[u32; 3]>, shape: Shape, size: u32) -> Team {
         Team { ctas, shape, size }
     }
 
     /// True if there is more than one CTA.
     #[inline]
-    pub fn many(&self) -> bool {
+    pub(super) fn many(&self) -> bool {
         self.ctas.len() > 1
     }
 
     /// The index of the CTA of a number.
-    pub fn index(&self, number: i64) -> Option<[u32; 3]> {
+    pub(super) fn index(&self, number: i64) -> Option<[u32; 3]> {
         self.ctas.get(usize::try_from(number).ok()?).copied()
     }
 
     /// Number of CTAs.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ctas.len()
     }
 
     /// CTAs of a cluster.
-    pub fn size(&self) -> u32 {
+    pub(super) fn size(&self) -> u32 {
         self.size
     }
 
     /// The number of the CTA of a warp.
     #[inline]
-    pub fn number(&self, w: usize) -> usize {
+    pub(super) fn number(&self, w: usize) -> usize {
         match self.many() {
             true => self.shape.cta(w as u32) as usize,
             false => 0,
@@ -90,24 +90,24 @@ impl Team {
     }
 
     /// The index of the CTA of a warp.
-    pub fn cta(&self, w: usize) -> [u32; 3] {
+    pub(super) fn cta(&self, w: usize) -> [u32; 3] {
         self.ctas[self.number(w)]
     }
 
     /// The rank in its cluster of the CTA of a warp.
     #[inline]
-    pub fn rank(&self, w: usize) -> u32 {
+    pub(super) fn rank(&self, w: usize) -> u32 {
         self.number(w) as u32 % self.size
     }
 
     /// The number of the CTA of a rank in the cluster of a warp.
-    pub fn peer(&self, w: usize, rank: u32) -> Option<usize> {
+    pub(super) fn peer(&self, w: usize, rank: u32) -> Option<usize> {
         let first = self.number(w) as u32 / self.size * self.size;
         (rank < self.size).then_some((first + rank) as usize)
     }
 
     /// The rank of a warp in its CTA.
-    pub fn warp(&self, w: usize) -> usize {
+    pub(super) fn warp(&self, w: usize) -> usize {
         match self.many() {
             true => w % self.shape.stride() as usize,
             false => w,
@@ -115,29 +115,29 @@ impl Team {
     }
 
     /// The rank in its CTA of the first thread of a warp.
-    pub fn first(&self, w: usize) -> u32 {
+    pub(super) fn first(&self, w: usize) -> u32 {
         self.warp(w) as u32 * self.shape.width()
     }
 
     /// The warps of a CTA.
-    pub fn warps(&self, number: usize) -> std::ops::Range<usize> {
+    pub(super) fn warps(&self, number: usize) -> std::ops::Range<usize> {
         let all = self.shape.warps_of(number as u32);
         all.start as usize..all.end as usize
     }
 
     /// Where the slot of a CTA begins in the region of shared memory.
-    pub fn slot(&self, number: usize) -> i64 {
+    pub(super) fn slot(&self, number: usize) -> i64 {
         (number as i64) << SLOT_BITS
     }
 
     /// Where the own slot of a warp begins.
-    pub fn own_slot(&self, w: usize) -> i64 {
+    pub(super) fn own_slot(&self, w: usize) -> i64 {
         self.slot(self.number(w))
     }
 
     /// What a warp adds to the offset of a variable for its address.
     #[inline]
-    pub fn own_rank_bits(&self, w: usize) -> u64 {
+    pub(super) fn own_rank_bits(&self, w: usize) -> u64 {
         match self.many() {
             true => u64::from(self.rank(w)) << SLOT_BITS,
             false => 0,
@@ -147,7 +147,7 @@ impl Team {
     /// The slot and the offset in it of an address of shared memory that a warp has; nothing where the cluster has
     /// no such CTA.
     #[inline]
-    pub fn place(&self, w: usize, at: i64) -> Option<(i64, i64)> {
+    pub(super) fn place(&self, w: usize, at: i64) -> Option<(i64, i64)> {
         if !self.many() {
             return Some((0, at));
         }
@@ -158,7 +158,7 @@ impl Team {
 
     /// The offset in its slot of an offset of the region of shared memory.
     #[inline]
-    pub fn local(&self, off: i64) -> i64 {
+    pub(super) fn local(&self, off: i64) -> i64 {
         match self.many() {
             true => split(off).1,
             false => off,
@@ -166,14 +166,14 @@ impl Team {
     }
 
     /// The CTA of a thread and its rank in that.
-    pub fn split_tid(&self, t: Tid) -> ([u32; 3], Tid) {
+    pub(super) fn split_tid(&self, t: Tid) -> ([u32; 3], Tid) {
         let w = (t.0 / self.shape.width()) as usize;
         let own = self.first(w) + t.0 % self.shape.width();
         (self.cta(w), Tid(own))
     }
 
     /// A thread as messages name it.
-    pub fn name(&self, t: u32) -> String {
+    pub(super) fn name(&self, t: u32) -> String {
         if !self.many() {
             return t.to_string();
         }
@@ -182,7 +182,7 @@ impl Team {
     }
 
     /// Names the CTA at each place of an outcome, whose threads have their ranks in that from then on.
-    pub fn tell(&self, out: &mut Outcome) {
+    pub(super) fn tell(&self, out: &mut Outcome) {
         if !self.many() {
             return;
         }

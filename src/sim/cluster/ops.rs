@@ -15,7 +15,7 @@ const FEW: u32 = 1 << (31 - SLOT_BITS);
 
 impl Machine<'_> {
     /// An operation among the CTAs of a cluster.
-    pub fn cluster_op(
+    pub(crate) fn cluster_op(
         &mut self,
         w: usize,
         exec: u32,
@@ -88,7 +88,7 @@ impl Machine<'_> {
     }
 
     /// The offset in the region of shared memory of an address in the window of a cluster.
-    pub fn place_in_cluster(
+    pub(crate) fn place_in_cluster(
         &mut self,
         (w, lane, pc, space): (usize, usize, Pc, Space),
         certain: bool,

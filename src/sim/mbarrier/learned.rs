@@ -63,7 +63,7 @@ impl Meetings {
 
 impl Machine<'_> {
     /// Lanes of a warp have met.
-    pub fn note_meeting(&mut self, w: usize, mask: u32) {
+    pub(crate) fn note_meeting(&mut self, w: usize, mask: u32) {
         if !self.objects.at.is_empty() {
             let at = self.order.clocks.stamp(w as u32);
             self.objects.met.note(w, mask, at);

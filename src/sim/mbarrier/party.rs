@@ -41,7 +41,7 @@ pub(super) struct Issued {
 
 impl Machine<'_> {
     /// Lanes of a warp begin an operation on mbarriers.
-    pub fn issue_together(&mut self, w: usize, exec: u32) {
+    pub(crate) fn issue_together(&mut self, w: usize, exec: u32) {
         self.objects.issued = Some(Issued {
             when: self.stats.warp_instructions,
             exec,

@@ -58,7 +58,7 @@ fn ends(op: &Op) -> bool {
 
 impl Machine<'_> {
     /// Lanes execute an instruction of a kernel that has mbarriers.
-    pub fn note_act(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+    pub(crate) fn note_act(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
         let op = &self.inst(pc).op;
         let late = self.warps[w].overtaken & exec;
         if acts(op) {

@@ -41,7 +41,7 @@ impl Machine<'_> {
     }
 
     /// `mbarrier.test_wait` and `mbarrier.try_wait`.
-    pub fn object_wait(
+    pub(crate) fn object_wait(
         &mut self,
         w: usize,
         lane: usize,
@@ -152,7 +152,7 @@ impl Machine<'_> {
     }
 
     /// What a lane waits for, for a deadlock report.
-    pub fn object_waits(&self, w: usize, lane: usize) -> Option<String> {
+    pub(crate) fn object_waits(&self, w: usize, lane: usize) -> Option<String> {
         let found = self.objects.at.iter().find_map(|(at, o)| {
             let mine = |x: &&Waiter| (x.w, x.lane) == (w, lane);
             o.waiters.iter().find(mine).map(|x| (*at, x.phase, o))

@@ -19,7 +19,7 @@ use crate::sim::warp::{LANES, lanes};
 use crate::term::TermId;
 
 /// The bit that tells a chunk of a warp from one of a lane.
-pub const SHARED: u32 = 1 << 31;
+pub(super) const SHARED: u32 = 1 << 31;
 
 /// Records of a chunk; with the header they fill four cache lines.
 const CHUNK: usize = 20;
@@ -60,7 +60,7 @@ enum Before {
 
 /// The logs of warps.
 #[derive(Debug, Default)]
-pub struct Together {
+pub(super) struct Together {
     chunks: Vec<Chunk>,
     starts: Vec<[OpenSum; LANES]>,
     patterns: Vec<Pattern>,
@@ -70,7 +70,7 @@ pub struct Together {
 
 /// The ids of a factor, one for each lane.
 #[derive(Clone, Copy)]
-pub struct Ids<'a> {
+pub(super) struct Ids<'a> {
     pub words: &'a [u64; LANES],
     pub mask: u32,
 }
@@ -94,7 +94,7 @@ impl Ids<'_> {
 
 impl Together {
     /// Memory in bytes that the logs take.
-    pub fn footprint(&self) -> u64 {
+    pub(super) fn footprint(&self) -> u64 {
         let chunks = self.chunks.capacity() * size_of::<Chunk>();
         let starts = self.starts.capacity() * size_of::<[OpenSum; LANES]>();
         let closed = self.closed.capacity() * size_of::<(OpenSum, TermId)>();
@@ -103,7 +103,7 @@ impl Together {
 
     /// The term of a sum, if it has been closed.
     #[inline]
-    pub fn closed(&self, s: OpenSum) -> Option<TermId> {
+    pub(super) fn closed(&self, s: OpenSum) -> Option<TermId> {
         match self.chunk(s).any_closed {
             true => self.closed.get(&s).copied(),
             false => None,
@@ -111,7 +111,7 @@ impl Together {
     }
 
     /// Keeps the term of a sum.
-    pub fn set_closed(&mut self, s: OpenSum, t: TermId) {
+    pub(super) fn set_closed(&mut self, s: OpenSum, t: TermId) {
         self.chunks[(s.chunk & !SHARED) as usize].any_closed = true;
         self.closed.insert(s, t);
     }
@@ -123,7 +123,7 @@ impl Together {
 
     /// Collects the products of the chunk in which a sum ends, last ones first, and returns the sum
     /// before them.
-    pub fn collect(&self, s: OpenSum, out: &mut Vec<(TermId, TermId)>) -> OpenSum {
+    pub(super) fn collect(&self, s: OpenSum, out: &mut Vec<(TermId, TermId)>) -> OpenSum {
         let (c, lane) = (self.chunk(s), s.lane as usize);
         let term = |first: u32, p: u16| TermId(first.wrapping_add(self.patterns[p as usize][lane]));
         let records = c.records[..s.len as usize].iter().rev();
@@ -169,7 +169,7 @@ impl Together {
     /// stands for all, which differ in nothing else. `None` where the lanes had better go on alone.
     ///
     /// `sums` are lane words.
-    pub fn append(
+    pub(super) fn append(
         &mut self,
         mask: u32,
         sums: &[u64; LANES],

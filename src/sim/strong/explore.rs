@@ -18,7 +18,7 @@ use super::hold::{Choice, Ready, Steps, Waiting};
 
 impl Machine<'_> {
     /// Lets lanes that are held go on; false if none can.
-    pub fn make_step(&mut self) -> Result<bool, Stop> {
+    pub(crate) fn make_step(&mut self) -> Result<bool, Stop> {
         if !self.strong.on {
             return Ok(false);
         }
@@ -72,7 +72,7 @@ impl Machine<'_> {
     }
 
     /// Chooses one of several.
-    pub fn choose(&mut self, among: &[(Pc, Tid)]) -> usize {
+    pub(crate) fn choose(&mut self, among: &[(Pc, Tid)]) -> usize {
         let held = &mut self.strong.held;
         let n = held.steps.choices.len();
         let of = among.len() as u32;
@@ -144,7 +144,7 @@ impl Machine<'_> {
     }
 
     /// Lanes that are held for ever on something that is not known; true if there are any.
-    pub fn open_waits(&mut self) -> bool {
+    pub(crate) fn open_waits(&mut self) -> bool {
         let waiting = self.strong.held.waiting.clone();
         let mut any = false;
         for h in &waiting {
@@ -168,7 +168,7 @@ impl Machine<'_> {
     }
 
     /// What a lane waits for that is held, in words.
-    pub fn held_wait(&mut self, w: usize, lane: usize) -> Option<String> {
+    pub(crate) fn held_wait(&mut self, w: usize, lane: usize) -> Option<String> {
         let mut all = self.strong.held.waiting.iter();
         let pc = all.find(|h| (h.w, h.lane) == (w, lane))?.pc;
         let (key, bytes) = self.held_at(w, lane, pc)?;
@@ -180,7 +180,7 @@ impl Machine<'_> {
     }
 
     /// The steps of the run.
-    pub fn steps(&mut self) -> Option<Steps> {
+    pub(crate) fn steps(&mut self) -> Option<Steps> {
         if !self.strong.on {
             return None;
         }

@@ -176,7 +176,7 @@ pub type Snapshot = Vec<(RegId, Val)>;
 
 impl Machine<'_> {
     /// Lanes come to an instruction at which they are held; false if they need not be.
-    pub fn hold(&mut self, w: usize, mask: u32, exec: u32, pc: Pc, under: &Under) -> bool {
+    pub(crate) fn hold(&mut self, w: usize, mask: u32, exec: u32, pc: Pc, under: &Under) -> bool {
         let held = &self.strong.held;
         if !self.strong.on || !held.stops(pc) || held.granted.is_some() || under.mask != 0 {
             return false;
@@ -191,7 +191,7 @@ impl Machine<'_> {
     }
 
     /// The word that a lane is held at, and its size.
-    pub fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
+    pub(crate) fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
         let (access, addr, packed) = match &self.inst(pc).op {
             Op::Ld { access, addr, .. } => (*access, *addr, 1),
             Op::Atom {
@@ -221,7 +221,7 @@ impl Machine<'_> {
     }
 
     /// What a lane that is held can do.
-    pub fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
+    pub(crate) fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
         let waits = self.strong.awaits.by_access.contains_key(&pc);
         let reads = matches!(self.inst(pc).op, Op::Ld { .. });
         let Some((key, bytes)) = self.held_at(w, lane, pc) else {
@@ -258,7 +258,7 @@ impl Machine<'_> {
     }
 
     /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
-    pub fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
+    pub(crate) fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
         if !self.strong.on && self.strong.awaits.by_access.is_empty() {
             self.strong.awaits = Arc::new(awaits(self.kernel));
         }
@@ -268,12 +268,12 @@ impl Machine<'_> {
     }
 
     /// Each warp had several turns, and all of them ended in loops that only wait.
-    pub fn all_wait(&self, turns: u32) -> bool {
+    pub(crate) fn all_wait(&self, turns: u32) -> bool {
         turns as usize > SURE_TURNS * (self.warps.len() + 1)
     }
 
     /// What a step leaves in its word.
-    pub fn after_step(&self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<u64> {
+    pub(crate) fn after_step(&self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<u64> {
         let number = |v| match v {
             Val::Conc(n) => Some(n),
             _ => None,
@@ -309,7 +309,7 @@ impl Machine<'_> {
     }
 
     /// What is made of an old value up to the next instruction with an effect: where that is, and what is live there.
-    pub fn class_of(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<Class> {
+    pub(crate) fn class_of(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<Class> {
         let awaits = self.strong.awaits.clone();
         let live = awaits.live.as_ref()?;
         let mut saved: Vec<(RegId, Val, Prov)> = Vec::new();
@@ -368,7 +368,7 @@ impl Machine<'_> {
     }
 
     /// Does a value end the loop that waits at an instruction? `None` if that is not known.
-    pub fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
+    pub(crate) fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
         let awaits = self.strong.awaits.clone();
         let wait = awaits.by_access.get(&pc)?;
         let mut written: FxHashSet<RegId> = FxHashSet::default();
@@ -445,7 +445,7 @@ impl Machine<'_> {
     }
 
     /// The registers that a loop that waits depends on.
-    pub fn snapshot_of(&self, (w, lane): (usize, usize), pc: Pc) -> Option<Snapshot> {
+    pub(crate) fn snapshot_of(&self, (w, lane): (usize, usize), pc: Pc) -> Option<Snapshot> {
         let awaits = self.strong.awaits.clone();
         let mut all: FxHashSet<RegId> = FxHashSet::default();
         for at in awaits.by_access.get(&pc)?.body.iter().chain([&pc.0]) {
@@ -468,7 +468,13 @@ impl Machine<'_> {
     }
 
     /// Does a value end the loop of a lane that had these registers? Another lane computes it.
-    pub fn would_end(&mut self, by: (usize, usize), pc: Pc, of: &Snapshot, v: u64) -> Option<bool> {
+    pub(crate) fn would_end(
+        &mut self,
+        by: (usize, usize),
+        pc: Pc,
+        of: &Snapshot,
+        v: u64,
+    ) -> Option<bool> {
         let (w, lane) = by;
         let saved: Vec<_> = of
             .iter()
@@ -504,7 +510,13 @@ impl Machine<'_> {
     }
 
     /// Makes the step that a lane is held at; what it does is known.
-    pub fn grant(&mut self, w: usize, lane: usize, pc: Pc, ready: Ready) -> Result<(), Stop> {
+    pub(crate) fn grant(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        ready: Ready,
+    ) -> Result<(), Stop> {
         let t = Tid((w * LANES + lane) as u32);
         let who = t;
         self.warps[w].blocked &= !(1 << lane);

@@ -104,7 +104,7 @@ pub enum Observed {
 
 impl Machine<'_> {
     /// What a word holds, if it is known.
-    pub fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
+    pub(crate) fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
         let ty = NumTy::Int(IntTy {
             width: (bytes * 8) as u8,
             signed: false,
@@ -133,14 +133,14 @@ impl Machine<'_> {
     }
 
     /// Are all strong writes of a word known to a thread, if only because it observed the last of them?
-    pub fn all_known(&self, key: &Key, t: Tid) -> bool {
+    pub(crate) fn all_known(&self, key: &Key, t: Tid) -> bool {
         let n = self.strong.locations.get(key).map_or(0, |l| l.writes.len());
         n > 0 && (0..n).all(|i| self.write_is_known(key, i, t))
     }
 
     /// A plain write of a word comes after the strong writes that its thread observed, even where nothing else orders
     /// them; whoever is ordered after that write is ordered after them.
-    pub fn forget_observed(
+    pub(crate) fn forget_observed(
         &mut self,
         (region, w, mask): (RegionId, usize, u32),
         offs: &[u64; LANES],
@@ -166,7 +166,7 @@ impl Machine<'_> {
     }
 
     /// A strong access of one word, before it is made.
-    pub fn at_location(&mut self, e: &Event) {
+    pub(crate) fn at_location(&mut self, e: &Event) {
         let before = self.word_at(e.key, e.bytes, e.pc);
         let t = e.who;
         let granted = self.strong.held.granted == Some((e.who, e.pc));
@@ -337,7 +337,13 @@ impl Machine<'_> {
     }
 
     /// Adds a pair whose order is open.
-    pub fn open_pair(&mut self, key: Key, earlier: (Pc, Tid), later: (Pc, Tid), why: &'static str) {
+    pub(crate) fn open_pair(
+        &mut self,
+        key: Key,
+        earlier: (Pc, Tid),
+        later: (Pc, Tid),
+        why: &'static str,
+    ) {
         let new = Trouble {
             earlier,
             later,
@@ -443,7 +449,7 @@ impl Machine<'_> {
     }
 
     /// What a loop that waits has observed for certain. `passes` says which values end it.
-    pub fn settle_wait(
+    pub(crate) fn settle_wait(
         &mut self,
         (t, key, bytes, pc): (Tid, Key, u32, Pc),
         is_used: bool,

@@ -191,7 +191,7 @@ impl Event {
 
 impl Machine<'_> {
     /// The stamp of a thread now.
-    pub fn at_now(&self, t: Tid) -> At {
+    pub(super) fn at_now(&self, t: Tid) -> At {
         let clocks = &self.order.clocks;
         At {
             who: t,
@@ -200,12 +200,12 @@ impl Machine<'_> {
     }
 
     /// Does what a thread did happen before what another does now?
-    pub fn knows(&self, t: Tid, earlier: At) -> bool {
+    pub(super) fn knows(&self, t: Tid, earlier: At) -> bool {
         self.order.clocks.ordered(earlier.who.into(), earlier.at, t)
     }
 
     /// True if a scope of one thread holds another one.
-    pub fn holds(&self, scope: Scope, a: Tid, b: Tid) -> bool {
+    pub(super) fn holds(&self, scope: Scope, a: Tid, b: Tid) -> bool {
         let number = |t: Tid| self.team.number(t.0 as usize / LANES) as u32;
         let (x, y) = (number(a), number(b));
         match scope {
@@ -216,7 +216,7 @@ impl Machine<'_> {
     }
 
     /// Strong accesses are followed.
-    pub fn follow_strong(&mut self, plan: &hold::Plan) {
+    pub(super) fn follow_strong(&mut self, plan: &hold::Plan) {
         self.fences.present = true;
         self.strong = Strong::following(self.kernel, &plan.awaits, plan.first.clone());
         for (pc, class) in (0u32..).zip(&mut self.classes) {
@@ -227,7 +227,7 @@ impl Machine<'_> {
     }
 
     /// True for a pair of strong accesses that was looked at word by word.
-    pub fn is_followed(&self, f: &super::race::Finding) -> bool {
+    pub(super) fn is_followed(&self, f: &super::race::Finding) -> bool {
         let (a, b) = (f.earlier.pc, f.later.pc);
         let by_thread = |pc: Pc| {
             let op = &self.inst(pc).op;
@@ -254,7 +254,7 @@ impl Machine<'_> {
     }
 
     /// A thread executes a fence.
-    pub fn strong_fence(&mut self, t: Tid, sem: Sem, scope: Scope) {
+    pub(super) fn strong_fence(&mut self, t: Tid, sem: Sem, scope: Scope) {
         let before = self.at_now(t);
         if sem == Sem::Sc {
             *self.strong.sequential.entry(t).or_default() += 1;
@@ -343,7 +343,7 @@ impl Machine<'_> {
     }
 
     /// Turns what is open between strong accesses into findings.
-    pub fn report_strong(&mut self) {
+    pub(super) fn report_strong(&mut self) {
         let contended = std::mem::take(&mut self.strong.contended);
         for ((t, _), words) in contended.into_iter().filter(|(_, words)| words.len() > 1) {
             let all: Vec<(Key, Pc)> = words.into_iter().collect();
@@ -372,7 +372,7 @@ impl Machine<'_> {
     }
 
     /// The words of a strong access by one lane, one after the other.
-    pub fn strong_event(
+    pub(super) fn strong_event(
         &mut self,
         t: Tid,
         (pc, access): (Pc, &Access),

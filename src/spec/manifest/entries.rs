@@ -54,7 +54,7 @@ struct Rest {
 pub const ENTRY_KEYS: [&str; 4] = ["name", "expect", "defects", "denied"];
 
 /// The first key that only an entry of a manifest can hold, and its value.
-pub fn entry_key<'v, 't>(
+pub(crate) fn entry_key<'v, 't>(
     settings: &'v DeValue<'t>,
 ) -> Option<(&'static str, &'v template::Node<'t>)> {
     let table = settings.as_table()?;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 
 /// A whole number, or a string that is one.
-pub fn number<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
+pub(super) fn number<'de, D, T>(d: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: TryFrom<i64> + FromStr,
@@ -35,10 +35,10 @@ where
 }
 
 /// Inputs on which rounding is measured if nobody says how many.
-pub const SAMPLES: u64 = 48;
+pub(super) const SAMPLES: u64 = 48;
 
 /// A number of inputs; `true` for the usual one, `false` for none.
-pub fn samples<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+pub(super) fn samples<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     struct Samples;
     impl Visitor<'_> for Samples {
         type Value = u64;
@@ -63,7 +63,7 @@ pub fn samples<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error>
 }
 
 /// A number of seconds, or a string that is one.
-pub fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+pub(super) fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     struct Seconds;
     impl Visitor<'_> for Seconds {
         type Value = f64;
@@ -88,7 +88,7 @@ pub fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error>
 }
 
 /// Pairs: a table, or a list of `"A=B"`.
-pub fn pairs<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(String, String)>, D::Error> {
+pub(super) fn pairs<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(String, String)>, D::Error> {
     struct Pairs;
     impl<'de> Visitor<'de> for Pairs {
         type Value = Vec<(String, String)>;
