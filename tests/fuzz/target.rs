@@ -6,7 +6,7 @@ use volta::diag::Source;
 use volta::{kernel, ptx};
 
 /// Reads any bytes as PTX; what can be read is checked, printed and read again.
-pub fn read(bytes: &[u8]) -> Option<(ptx::Module, Arc<Source>)> {
+pub(crate) fn read(bytes: &[u8]) -> Option<(ptx::Module, Arc<Source>)> {
     let source = Source::from_bytes("mutant".to_string(), bytes.to_vec()).ok()?;
     match ptx::parse(&source) {
         Ok(module) => {
@@ -26,7 +26,7 @@ pub fn read(bytes: &[u8]) -> Option<(ptx::Module, Arc<Source>)> {
 }
 
 /// Lowers every entry.
-pub fn lower((module, source): &(ptx::Module, Arc<Source>)) {
+pub(crate) fn lower((module, source): &(ptx::Module, Arc<Source>)) {
     for (entry, _) in module.entries() {
         let _ = kernel::lower(module, source, entry);
     }

@@ -16,14 +16,14 @@ const MANIFESTS: [&str; 5] = [
 ];
 
 /// A kernel of a manifest as an entry launches it.
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub kernel: Kernel,
     pub spec: KernelSpec,
 }
 
 /// Every kernel with its launch and bindings, once.
-pub fn cases(files: &Files) -> Vec<Case> {
+pub(crate) fn cases(files: &Files) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     let mut found = BTreeMap::new();
     for name in MANIFESTS {

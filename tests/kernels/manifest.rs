@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A folder of its own for a test.
-pub fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&path).unwrap();
     path
 }
 
 /// Runs a manifest, all of which must pass; what it printed.
-pub fn gate(folder: &Path, manifest: &[String], json: bool) -> String {
+pub(crate) fn gate(folder: &Path, manifest: &[String], json: bool) -> String {
     let path = folder.join("volta.toml");
     std::fs::write(&path, manifest.concat()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));

@@ -23,11 +23,11 @@ use volta::term::{ArrayId, Term, TermId, TermStore};
 const PRECISION: u32 = 160;
 
 /// A generator of numbers with a seed.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -36,14 +36,14 @@ impl Random {
     }
 
     /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 }
 
 /// What was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(crate) enum Kind {
     Constant,
     Integer,
     Operator,
@@ -55,7 +55,7 @@ pub enum Kind {
 
 /// What became of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub(crate) enum Fate {
     NotEquivalent,
     Defective,
     Unknown,
@@ -69,7 +69,7 @@ pub enum Fate {
 
 /// A changed text.
 #[derive(Clone, Debug)]
-pub struct Mutant {
+pub(crate) struct Mutant {
     pub kind: Kind,
     pub line: usize,
     pub was: String,
@@ -274,7 +274,7 @@ fn of_line(line: &str, earlier: &[String], random: &mut Random) -> Vec<(Kind, St
 }
 
 /// Every mutant of a text.
-pub fn mutants(text: &str, random: &mut Random) -> Vec<Mutant> {
+pub(crate) fn mutants(text: &str, random: &mut Random) -> Vec<Mutant> {
     let lines: Vec<&str> = text.lines().collect();
     let mut earlier: Vec<String> = Vec::new();
     let mut out = Vec::new();
@@ -304,7 +304,7 @@ pub fn mutants(text: &str, random: &mut Random) -> Vec<Mutant> {
 }
 
 /// A pair whose optimized kernel is to be changed.
-pub struct Pair {
+pub(crate) struct Pair {
     pub name: String,
     /// Of every entry, and its own.
     pub settings: [Settings; 2],
@@ -313,7 +313,7 @@ pub struct Pair {
 
 impl Pair {
     /// The family: the folder of the optimized kernel.
-    pub fn family(&self) -> String {
+    pub(crate) fn family(&self) -> String {
         let file = self.settings[1].optimized.as_ref();
         let file = file.and_then(|s| s.file.as_ref());
         let folder = file.and_then(|f| f.parent()?.file_name());
@@ -321,12 +321,12 @@ impl Pair {
     }
 
     /// A number that changes with the text of the kernel.
-    pub fn stamp(&self) -> u64 {
+    pub(crate) fn stamp(&self) -> u64 {
         stamp(&self.text)
     }
 
     /// So many different mutants, the same each time.
-    pub fn choose(&self, count: usize) -> Vec<Mutant> {
+    pub(crate) fn choose(&self, count: usize) -> Vec<Mutant> {
         let mut random = Random(stamp(&self.name));
         let mut all = mutants(&self.text, &mut random);
         let count = count.min(all.len());
@@ -350,11 +350,11 @@ fn stamp(text: &str) -> u64 {
 const TIMEOUT: f64 = 10.0;
 
 /// The manifests whose pairs are mutated.
-pub const MANIFESTS: [&str; 3] = ["volta.toml", "nn.toml", "triton.toml"];
+pub(crate) const MANIFESTS: [&str; 3] = ["volta.toml", "nn.toml", "triton.toml"];
 
 /// The pairs of a manifest that are to be equivalent, with at most so many lines of the optimized
 /// kernel times threads.
-pub fn pairs(manifest: &Path, most: usize) -> Vec<Pair> {
+pub(crate) fn pairs(manifest: &Path, most: usize) -> Vec<Pair> {
     let base = manifest.parent().expect("a folder");
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let manifest = Manifest::parse(&text, base).expect("a valid manifest");
@@ -388,7 +388,7 @@ pub fn pairs(manifest: &Path, most: usize) -> Vec<Pair> {
 /// Judges a mutant, which is written to `file`.
 ///
 /// One that is judged equivalent is evaluated at so many points.
-pub fn judge(pair: &Pair, mutant: &Mutant, file: &PathBuf, points: u64) -> (Fate, f64) {
+pub(crate) fn judge(pair: &Pair, mutant: &Mutant, file: &PathBuf, points: u64) -> (Fate, f64) {
     std::fs::write(file, &mutant.text).expect("a scratch file");
     let [defaults, mut settings] = pair.settings.clone();
     if let Some(side) = &mut settings.optimized {
@@ -412,7 +412,7 @@ pub fn judge(pair: &Pair, mutant: &Mutant, file: &PathBuf, points: u64) -> (Fate
 }
 
 /// True if evaluation at random points tells the kernels apart.
-pub fn tells_apart(layers: Layers, files: &Files, points: u64) -> bool {
+pub(crate) fn tells_apart(layers: Layers, files: &Files, points: u64) -> bool {
     let specs = [
         layers.kernel(Which::Reference).expect("a specification"),
         layers.kernel(Which::Optimized).expect("a specification"),
@@ -536,10 +536,10 @@ fn differ(x: &Value, y: &Value) -> bool {
 
 /// Counts by kind and fate.
 #[derive(Default)]
-pub struct Table(pub BTreeMap<(Kind, Fate), usize>);
+pub(crate) struct Table(pub BTreeMap<(Kind, Fate), usize>);
 
 impl Table {
-    pub fn count(&self, fate: Fate) -> usize {
+    pub(crate) fn count(&self, fate: Fate) -> usize {
         self.0
             .iter()
             .filter(|((_, f), _)| *f == fate)
@@ -549,7 +549,7 @@ impl Table {
 }
 
 /// Fates and their names.
-pub const FATES: [(Fate, &str); 6] = [
+pub(crate) const FATES: [(Fate, &str); 6] = [
     (Fate::NotEquivalent, "not-equivalent"),
     (Fate::Defective, "defective"),
     (Fate::Unknown, "unknown"),

@@ -15,7 +15,7 @@ use volta::sim::clock::{Shape, lanes};
 use volta::sim::race::Kind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub(crate) enum Op {
     Access {
         kind: Kind,
         offset: u64,
@@ -38,14 +38,14 @@ pub enum Op {
 }
 
 #[derive(Clone, Debug)]
-pub struct Program {
+pub(crate) struct Program {
     pub shape: Shape,
     pub threads: Vec<Vec<Op>>,
 }
 
 /// What a run can show, in the terms of the judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     pub race: bool,
     pub same: bool,
     pub strong: bool,
@@ -297,7 +297,7 @@ impl Judge<'_> {
     }
 }
 
-pub fn judge(p: &Program) -> Verdict {
+pub(crate) fn judge(p: &Program) -> Verdict {
     let n = p.threads.len();
     let mut j = Judge {
         p,

@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 
 /// Who an access or a fence is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub(super) enum Scope {
     Cta,
     Gpu,
 }
 
 /// How strong an access or a fence is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sem {
+pub(super) enum Sem {
     Weak,
     Relaxed,
     Acquire,
@@ -31,14 +31,14 @@ pub enum Sem {
 
 /// What a read-modify-write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rmw {
+pub(super) enum Rmw {
     Add,
     Exch,
 }
 
 /// One step of a thread. Those that read have a register each, in order; it begins at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub(super) enum Op {
     Fence(Sem, Scope),
     Load(usize, Sem, Scope),
     Store(usize, u32, Sem, Scope),
@@ -55,13 +55,13 @@ pub enum Op {
 
 /// Threads, each with its CTA.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub(super) struct Program {
     pub threads: Vec<(usize, Vec<Op>)>,
 }
 
 /// What may happen.
 #[derive(Debug, Default)]
-pub struct Allowed {
+pub(super) struct Allowed {
     /// What the registers of all threads hold at the end.
     pub outcomes: BTreeSet<Vec<u32>>,
     /// Two accesses race in some execution.
@@ -97,14 +97,14 @@ impl Op {
         }
     }
 
-    pub fn reads(self) -> bool {
+    pub(super) fn reads(self) -> bool {
         matches!(
             self,
             Op::Load(..) | Op::Update(..) | Op::Reduce(..) | Op::Await(..)
         )
     }
 
-    pub fn has_register(self) -> bool {
+    pub(super) fn has_register(self) -> bool {
         self.reads() && !matches!(self, Op::Reduce(..))
     }
 
@@ -185,7 +185,7 @@ fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Everything that may happen.
-pub fn executions(p: &Program) -> Allowed {
+pub(super) fn executions(p: &Program) -> Allowed {
     let model = Model::new(p);
     let mut out = Allowed::default();
     let events = model.events.clone();

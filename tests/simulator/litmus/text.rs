@@ -73,14 +73,14 @@ fn step(op: Op, out: &mut String, end: usize, label: &mut usize) {
 }
 
 /// How many CTAs, and threads of each.
-pub fn launch(p: &Program) -> (usize, usize) {
+pub(super) fn launch(p: &Program) -> (usize, usize) {
     let ctas = p.threads.iter().map(|t| t.0 + 1).max().unwrap_or(1);
     let of = |c: usize| p.threads.iter().filter(|t| t.0 == c).count();
     (ctas, (0..ctas).map(of).max().unwrap_or(1))
 }
 
 /// The program, whose threads of one CTA are so many apart, and how many registers it keeps.
-pub fn program(p: &Program, apart: usize) -> (String, usize) {
+pub(super) fn program(p: &Program, apart: usize) -> (String, usize) {
     let mut out = String::from(HEAD);
     out += ".visible .entry litmus(.param .u64 words, .param .u64 out)\n{\n";
     out += "\t.reg .pred %p<2>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %rd<4>;\n";
@@ -116,7 +116,7 @@ pub fn program(p: &Program, apart: usize) -> (String, usize) {
 }
 
 /// A kernel that writes these numbers.
-pub fn reference(outcome: &[u32]) -> String {
+pub(super) fn reference(outcome: &[u32]) -> String {
     let mut out = String::from(HEAD);
     out += ".visible .entry outcome(.param .u64 words, .param .u64 out)\n{\n\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd2, [out];\n";
     for (i, v) in outcome.iter().enumerate() {
