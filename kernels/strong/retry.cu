@@ -100,28 +100,6 @@ K ENTRY(const float *x, float *y) {
     while (!a.compare_exchange_weak(old, old + v, cuda::memory_order_relaxed)) {}
 }
 // Wrong ones.
-#elif defined(HALVED)
-// The order of the updates decides.
-K ENTRY(const float *x, float *y) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned *a = (unsigned *)y, old = *a, seen;
-    do {
-        seen = old;
-        old = atomicCAS(a, seen, __float_as_uint(__uint_as_float(seen) * 0.5f + x[i]));
-    } while (seen != old);
-}
-#elif defined(STALE)
-// What is added was made of what another round found.
-K ENTRY(const float *x, float *y) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned *a = (unsigned *)y, old = *a, seen;
-    float v = x[i];
-    do {
-        seen = old;
-        old = atomicCAS(a, seen, __float_as_uint(__uint_as_float(seen) + v));
-        v += 1.0f;
-    } while (seen != old);
-}
 #elif defined(ONCE)
 // It does not try again.
 K ENTRY(const float *x, float *y) {
