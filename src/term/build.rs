@@ -284,7 +284,10 @@ impl TermStore {
             }
             _ => {}
         }
-        if let Some(t) = self.clamped(p, a, b) {
+        if let Some(t) = self
+            .clamped(p, a, b)
+            .or_else(|| self.first_extremum(p, a, b))
+        {
             return t;
         }
         // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;

@@ -232,6 +232,28 @@ impl TermStore {
         }
     }
 
+    /// The first step of an extremum that starts at a constant and takes what is larger, or smaller.
+    ///
+    /// match `c < y ? y : c` for a y that holds an input element and a c that no element of its format is below, and the
+    /// other spellings of that extremum / result y / because inputs are finite, and both sides are one where y is c.
+    pub(super) fn first_extremum(&self, p: TermId, a: TermId, b: TermId) -> Option<TermId> {
+        let Term::RCmp(RCmp::Lt | RCmp::Le, x, y) = self.get(p) else {
+            return None;
+        };
+        let tag = match (a == x && b == y, a == y && b == x) {
+            (true, _) => view::MIN,
+            (_, true) => view::MAX,
+            _ => return None,
+        };
+        let taken =
+            |c: TermId, t: TermId| self.as_const(c).is_some_and(|c| self.is_beyond(tag, c, t));
+        match (taken(x, y), taken(y, x)) {
+            (true, _) => Some(y),
+            (_, true) => Some(x),
+            _ => None,
+        }
+    }
+
     /// True if an extremum never takes the constant in place of the term: a maximum that is at least an input element
     /// is at least the lowest number of its format, and a minimum at most the highest.
     pub(super) fn is_beyond(&self, tag: u8, c: &BigRational, t: TermId) -> bool {
@@ -387,6 +409,22 @@ mod tests {
                     assert_eq!(s.min(high, t) == t, dropped && t != both);
                     assert_ne!(s.max(high, t), t);
                     assert_ne!(s.min(low, t), t);
+                    // The same by comparisons, in every spelling.
+                    for (c, is_max) in [(low, true), (high, false)] {
+                        let dropped = dropped && (is_max || t != both);
+                        let ways = [(c, t, c, t), (t, c, t, c)];
+                        for (x, y, lesser, greater) in ways {
+                            let (a, b) = if is_max {
+                                (greater, lesser)
+                            } else {
+                                (lesser, greater)
+                            };
+                            let (less, not_more) = (s.rcmp(RCmp::Lt, x, y), s.rcmp(RCmp::Le, x, y));
+                            assert_eq!(s.select(less, a, b) == t, dropped);
+                            assert_eq!(s.select(not_more, a, b) == t, dropped);
+                            assert_ne!(s.select(less, b, a), t);
+                        }
+                    }
                 }
             }
         }
