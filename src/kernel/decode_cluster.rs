@@ -94,6 +94,9 @@ impl Lowerer<'_> {
         )?;
         self.expect(2)?;
         let response = self.operand(1)?;
+        if matches!(response.kind, OperandKind::Int(_)) {
+            return unsupported("a response that is a number");
+        }
         let from = Src::Reg(self.halves(response)?[0]);
         if sig.has(Mod::IsCanceled) {
             let dst = self.dst(0, Type::Pred)?;

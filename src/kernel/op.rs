@@ -392,7 +392,7 @@ pub enum Op {
         a: Src,
         /// Member mask.
         mask: Src,
-    } = ("match{all}.b{width} {dst}|{p}, {a}, {mask}"), COLLECTIVE;
+    } = ("match.{}.b{width} {dst}|{p}, {a}, {mask}", if *all.0 { "all" } else { "any" }), COLLECTIVE;
     /// `redux.sync`.
     Redux {
         /// Operation (add, min, max, and, or, xor).

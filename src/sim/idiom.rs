@@ -316,7 +316,7 @@ pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId)
     };
     let k = s.as_const(c)?.clone();
     let p = fmt.precision() as i64;
-    let bounds = s.bounds(x);
+    let bounds = s.bounds_or_facts(x);
     let (lo, hi) = (bounds.lo? + &k, bounds.hi? + &k);
     let size = if lo.abs() > hi.abs() { &lo } else { &hi }.abs();
     let constant_grid = s.grid(c)?;

@@ -334,7 +334,7 @@ impl TermStore {
             _ => (field, exponent + 1),
         };
         let real = self.integer_in(n)?;
-        let b = self.bounds(real);
+        let b = self.bounds_or_facts(real);
         let (lo, hi) = (b.lo?.floor().to_integer(), b.hi?.ceil().to_integer());
         // n stays within one period of the field, between 1 and the largest finite exponent.
         let period = BigInt::from(1i64 << modulus);
@@ -361,7 +361,7 @@ impl TermStore {
         } = self.get(bits)
         {
             let real = self.face(real);
-            let b = self.bounds(real);
+            let b = self.bounds_or_facts(real);
             let inside = b.lo? >= pow2(23) && b.hi? < pow2(24) && self.grid(real)? >= 0;
             if !inside {
                 return None;

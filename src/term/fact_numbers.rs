@@ -142,7 +142,7 @@ impl TermStore {
     }
 
     /// Bounds of a number for the reals and for what the machine has, where facts about floats may give some.
-    fn ends_by_facts(&self, t: TermId) -> Option<(f64, f64)> {
+    pub(super) fn ends_by_facts(&self, t: TermId) -> Option<(f64, f64)> {
         // What is no number has no bounds.
         if self.facts.numbers().is_empty() || !self.is_total(t) {
             return None;

@@ -118,6 +118,19 @@ impl TermStore {
         self.bounds_at(t, DEPTH)
     }
 
+    /// The same where facts about floats, which reach deeper, may have taken away what bounded it.
+    pub(crate) fn bounds_or_facts(&self, t: TermId) -> Bounds {
+        let found = self.bounds(t);
+        if found.lo.is_some() && found.hi.is_some() {
+            return found;
+        }
+        let Some((lo, hi)) = self.ends_by_facts(t) else {
+            return found;
+        };
+        let (lo, hi) = (BigRational::from_float(lo), BigRational::from_float(hi));
+        found.and(Bounds { lo, hi })
+    }
+
     fn bounds_at(&self, t: TermId, depth: u32) -> Bounds {
         let Some(depth) = depth.checked_sub(1) else {
             return Bounds::default();

@@ -168,7 +168,7 @@ impl Machine<'_> {
     }
 
     /// Whether a phase has ended before what a lane does now; `together`: lanes that arrive by one instruction
-    /// have all arrived once one of them is known to have.
+    /// have all arrived once one of them, at another mbarrier, is known to have.
     pub(super) fn executed_before(&self, b: &Phase, me: Tid, together: bool) -> bool {
         let clocks = &self.order.clocks;
         let snaps = self.learned(|u, at| u == me || clocks.ordered(u.into(), at, me));
@@ -183,7 +183,9 @@ impl Machine<'_> {
                 lanes(p.mask).all(|l| {
                     let t = Tid(p.base + l as u32);
                     let met = |u: Tid, at: Tick, _: usize| u == me || known(u, at);
-                    let mut beside = lanes(p.with & !p.mask);
+                    let same = |q: &&Party| (q.base, q.when) == (p.base, p.when);
+                    let here = b.arrivals.iter().filter(same).fold(0, |m, q| m | q.mask);
+                    let mut beside = lanes(p.with & !here);
                     known(t, p.at)
                         || self.met_after(t, p, met)
                         || together && beside.any(|l| known(Tid(p.base + l as u32), p.began))
