@@ -284,10 +284,7 @@ impl TermStore {
             }
             _ => {}
         }
-        if let Some(t) = self
-            .clamped(p, a, b)
-            .or_else(|| self.first_extremum(p, a, b))
-        {
+        if let Some(t) = self.clamped(p, a, b) {
             return t;
         }
         // match p ? (q ? x : y) : b, result p ? x : b for q = p, p ? y : b for q = not p;
@@ -314,14 +311,15 @@ impl TermStore {
         self.insert(node(tag, 0, width as u16, p.0, a.0, b.0), total)
     }
 
-    /// The smaller or larger of a constant and a number that was converted to an integer.
+    /// The smaller or larger of a constant and a number that was converted to an integer; of a constant and a real as
+    /// [`first_extremum`](Self::first_extremum) has it.
     ///
     /// match `n < c ? n : c` with n = clamp(x), and the other choices of n and c by their order;
     /// result `clamp(min(x, c))`, `clamp(max(x, c))`; because clamping keeps the order and takes c,
     /// which is in its range, to c.
     fn clamped(&mut self, p: TermId, a: TermId, b: TermId) -> Option<TermId> {
         let Term::ICmp(op, x, y) = self.get(p) else {
-            return None;
+            return self.first_extremum(p, a, b);
         };
         let smaller = match (a == x && b == y, a == y && b == x) {
             (true, _) => true,
