@@ -422,7 +422,10 @@ mod tests {
                     assert_eq!(s.min(high, t) == t, dropped && t != both);
                     assert_ne!(s.max(high, t), t);
                     assert_ne!(s.min(low, t), t);
-                    // The same by comparisons, in every spelling.
+                    // The same by comparisons, in every spelling; one of negations is one of the numbers.
+                    if t == negative {
+                        continue;
+                    }
                     for (c, is_max) in [(low, true), (high, false)] {
                         let dropped = dropped && (is_max || t != both);
                         let ways = [(c, t, c, t), (t, c, t, c)];
