@@ -87,11 +87,17 @@ pub fn pair(kernels: &[(&Kernel, Numbered)], target: Option<&str>) -> Pair {
         settled: Settled::new(),
         missing: None,
     };
+    let tools = match Tools::found() {
+        Ok(tools) => tools,
+        Err(why) => {
+            pair.missing = Some(why);
+            return pair;
+        }
+    };
     let mut sites: Vec<answer::Site> = Vec::new();
     let mut targets: Vec<String> = Vec::new();
-    let mut tool = String::new();
     for (kernel, number) in kernels {
-        let built = match build(kernel, target) {
+        let built = match build(&tools, kernel, target) {
             Ok(built) => built,
             Err(why) => {
                 pair.missing = Some(why);
@@ -104,13 +110,12 @@ pub fn pair(kernels: &[(&Kernel, Numbered)], target: Option<&str>) -> Pair {
                 sites.push(answer::Site::new(&kernel.source, kernel.span(pc), "joined"));
             }
         }
-        tool = built.tool;
         if !targets.contains(&built.target) {
             targets.push(built.target);
         }
     }
     pair.answer = Some(answer::Sass {
-        tool,
+        tool: tools.name,
         target: targets.join(", "),
         contracted: sites.len() as u64,
         pairs: sites,
@@ -118,15 +123,36 @@ pub fn pair(kernels: &[(&Kernel, Numbered)], target: Option<&str>) -> Pair {
     pair
 }
 
+/// The programs that build code and list it.
+struct Tools {
+    ptxas: PathBuf,
+    nvdisasm: PathBuf,
+    /// The assembler, with its version.
+    name: String,
+}
+
+impl Tools {
+    fn found() -> Result<Tools, String> {
+        let ptxas = find("ptxas").ok_or("ptxas was not found")?;
+        let nvdisasm = find("nvdisasm").ok_or("nvdisasm was not found")?;
+        let version = output(&ptxas, &["--version"], &Folder::new()?)?;
+        let version = version.lines().rev().find(|l| l.contains("release"));
+        let version = version.unwrap_or_default().trim();
+        Ok(Tools {
+            name: format!("ptxas ({version})"),
+            ptxas,
+            nvdisasm,
+        })
+    }
+}
+
 /// A kernel as it was built.
 #[derive(Clone, Debug)]
-pub struct Built {
-    /// The assembler, with its version.
-    pub tool: String,
+struct Built {
     /// The target.
-    pub target: String,
+    target: String,
     /// What became of the additions that may be joined, where that is settled.
-    pub additions: BTreeMap<Pc, Made>,
+    additions: BTreeMap<Pc, Made>,
 }
 
 /// Builds a kernel for a target (its own if none is named) and reads what became of its additions.
@@ -134,25 +160,23 @@ pub struct Built {
 /// # Errors
 ///
 /// A sentence, where a program is not found or does not end well.
-pub fn build(kernel: &Kernel, target: Option<&str>) -> Result<Built, String> {
-    let ptxas = find("ptxas").ok_or("ptxas was not found")?;
-    let nvdisasm = find("nvdisasm").ok_or("nvdisasm was not found")?;
+fn build(tools: &Tools, kernel: &Kernel, target: Option<&str>) -> Result<Built, String> {
     let text = &kernel.source.text;
     let own = text.lines().find_map(|l| l.trim().strip_prefix(".target"));
     let own = own.and_then(|l| l.split([',', ' ', '\t']).find(|w| !w.is_empty()));
     let target = target.or(own).ok_or("the PTX names no target")?.to_string();
-    let folder = Folder::new().map_err(|e| format!("no folder for the code: {e}"))?;
+    let folder = Folder::new()?;
     let [ptx, cubin] = ["kernel.ptx", "kernel.cubin"].map(|n| folder.0.join(n));
     std::fs::write(&ptx, text).map_err(|e| format!("the PTX could not be written: {e}"))?;
     let arch = format!("-arch={target}");
     let [from, to] = [&ptx, &cubin].map(|p| p.to_string_lossy().into_owned());
-    output(&ptxas, &[&arch, "-lineinfo", &from, "-o", &to], &folder)?;
-    let listing = output(&nvdisasm, &["-c", "-gp", &to], &folder)?;
-    let version = output(&ptxas, &["--version"], &folder)?;
-    let version = version.lines().rev().find(|l| l.contains("release"));
-    let version = version.unwrap_or_default().trim();
+    output(
+        &tools.ptxas,
+        &[&arch, "-lineinfo", &from, "-o", &to],
+        &folder,
+    )?;
+    let listing = output(&tools.nvdisasm, &["-c", "-gp", &to], &folder)?;
     Ok(Built {
-        tool: format!("ptxas ({version})"),
         target,
         additions: additions(kernel, &made(&listing, &kernel.name)),
     })
@@ -162,11 +186,11 @@ pub fn build(kernel: &Kernel, target: Option<&str>) -> Result<Built, String> {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> io::Result<Folder> {
+    fn new() -> Result<Folder, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("volta-sass-{}-{n}", std::process::id()));
-        std::fs::create_dir(&path)?;
+        std::fs::create_dir(&path).map_err(|e| format!("no folder for the code: {e}"))?;
         Ok(Folder(path))
     }
 }

@@ -21,10 +21,17 @@ impl Exprs {
 
     /// The conditions of which one holds where this one does.
     fn disjuncts(&self, id: Id) -> Vec<Id> {
+        self.joined_by(BitsOp::Or, id)
+    }
+
+    /// The conditions that an operation joins to this one, each once.
+    fn joined_by(&self, op: BitsOp, id: Id) -> Vec<Id> {
         let (mut out, mut stack) = (Vec::new(), vec![id]);
         while let Some(id) = stack.pop() {
             match *self.node(id) {
-                Node::Word(BitsOp::Or, a, b) if self.width(id) == 1 => stack.extend([b, a]),
+                Node::Word(inner, a, b) if inner == op && self.width(id) == 1 => {
+                    stack.extend([b, a]);
+                }
                 _ if out.contains(&id) => {}
                 _ => out.push(id),
             }
@@ -104,15 +111,7 @@ impl Exprs {
 
     /// The conditions that together are this one.
     pub(super) fn literals(&self, id: Id) -> Vec<Id> {
-        let (mut out, mut stack) = (Vec::new(), vec![id]);
-        while let Some(id) = stack.pop() {
-            match *self.node(id) {
-                Node::Word(BitsOp::And, a, b) if self.width(id) == 1 => stack.extend([b, a]),
-                _ if out.contains(&id) => {}
-                _ => out.push(id),
-            }
-        }
-        out
+        self.joined_by(BitsOp::And, id)
     }
 
     /// The negated condition, where the node is a negation.

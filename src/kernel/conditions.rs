@@ -132,9 +132,7 @@ pub fn made_of(kernel: &Kernel, of: RegId) -> Vec<Pc> {
     while let Some(&reg) = regs.get(at).filter(|_| at < PARTS) {
         at += 1;
         for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
-            let mut writes = false;
-            inst.op.defs(&mut |r| writes |= r == reg);
-            if !writes || out.contains(&pc) {
+            if !inst.op.writes(reg) || out.contains(&pc) {
                 continue;
             }
             out.push(pc);

@@ -275,9 +275,10 @@ impl Field for u8 {
     }
 }
 
+/// The width of elements where it is not the ordinary one.
 impl Field for Option<u8> {
-    fn text(&self, name: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        self.map_or(Ok(()), |n| write!(f, " {name} {n}"))
+    fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        self.map_or(Ok(()), |n| write!(f, ".b{n}"))
     }
 }
 
@@ -420,9 +421,4 @@ pub(super) fn used_bytes(mask: u32) -> String {
         u32::MAX => String::new(),
         mask => format!(" used {mask:#x}"),
     }
-}
-
-/// Bits of an element in memory, where they are fewer than in a register.
-pub(super) fn narrowed(bits: Option<u8>) -> String {
-    bits.map_or(String::new(), |n| format!(".b{n}"))
 }

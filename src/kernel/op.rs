@@ -11,7 +11,7 @@ use super::effects::{
     ALL, ARITHMETIC, COLLECTIVE, Decides, EXCHANGE, Effects, HELD, MEMORY, NUMBERS, OTHER, Omitted,
     Orders, atomic, barrier, convert, on, only,
 };
-use super::field::{narrowed, other, used_bytes};
+use super::field::{other, used_bytes};
 use super::schedule_use::{self, ScheduleUse};
 use super::table::operations;
 use super::{
@@ -193,7 +193,7 @@ pub enum Op {
         src: [Src; 3],
         /// Predicate source.
         q: Guard,
-    } = ("lop3 {:#x} {dst}|{p}, {src} {op} {q}", table.0), ARITHMETIC;
+    } = ("lop3 {table:#x} {dst}|{p}, {src} {op} {q}"), ARITHMETIC;
     /// `testp`.
     Testp {
         /// Which property.
@@ -467,7 +467,7 @@ pub enum Op {
         space: Space,
         /// Address of a row, given by a lane.
         addr: Addr,
-    } = ("ldmatrix.{space}{form}{} {{{dsts}}}, {addr}", narrowed(*narrow.0)), Effects { accesses: true, decides: Decides::Address, ..COLLECTIVE };
+    } = ("ldmatrix.{space}{form}{narrow} {{{dsts}}}, {addr}"), Effects { accesses: true, decides: Decides::Address, ..COLLECTIVE };
     /// `stmatrix`.
     Stmatrix {
         /// The registers of all matrices.

@@ -13,6 +13,15 @@ pub fn uses(inst: &Inst, mut f: impl FnMut(RegId)) {
     inst.op.uses(&mut f);
 }
 
+impl Op {
+    /// True if it writes a register.
+    pub fn writes(&self, r: RegId) -> bool {
+        let mut found = false;
+        self.defs(&mut |d| found |= d == r);
+        found
+    }
+}
+
 /// Where control can go after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<'a> {

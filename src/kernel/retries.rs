@@ -120,11 +120,7 @@ fn leave_out(kernel: &Kernel, merged: &mut Kernel, ways: &[Range<u32>]) -> bool 
 fn root(kernel: &Kernel, addr: &Addr, mut before: u32) -> Option<(Src, i64)> {
     let mut base = addr.base;
     while let Src::Reg(r) = base {
-        let mut makers = (0u32..).zip(&kernel.insts).filter(|(_, i)| {
-            let mut found = false;
-            i.op.defs(&mut |d| found |= d == r);
-            found
-        });
+        let mut makers = (0u32..).zip(&kernel.insts).filter(|(_, i)| i.op.writes(r));
         let (Some((at, maker)), None) = (makers.next(), makers.next()) else {
             return None;
         };
@@ -237,11 +233,7 @@ impl<'k> Retry<'k> {
 
     /// The last instruction before another one on the straight way that writes a register.
     fn maker(&self, r: RegId, before: u32) -> Option<u32> {
-        (self.begin..before).rev().find(|at| {
-            let mut found = false;
-            self.op(*at).defs(&mut |d| found |= d == r);
-            found
-        })
+        (self.begin..before).rev().find(|at| self.op(*at).writes(r))
     }
 
     /// What a register holds before an instruction of the straight way.

@@ -344,13 +344,8 @@ impl Machine<'_> {
             match &inst.op {
                 Op::Async(op) if matches!(**op, AsyncOp::WgmmaFence) => break,
                 Op::Mov { .. } => {}
-                op => {
-                    let mut writes = false;
-                    op.defs(&mut |d| writes |= d == r);
-                    if writes {
-                        return false;
-                    }
-                }
+                op if op.writes(r) => return false,
+                _ => {}
             }
         }
         let inside = |t: Pc| (from as u32) < t.0 && t.0 <= pc.0;

@@ -216,7 +216,10 @@ impl Links {
         });
         let facts: Vec<Elements> = facts.collect();
         settle_facts(&facts, cells, &mut values);
-        self.settle_numbers(cells, &mut values);
+        settle_numbers(&self.facts, cells, &mut values, |c| {
+            let place = self.places.iter().find(|p| p.symbols == c.array);
+            place.map_or(c.array, |p| p.array)
+        });
         let mut known = inputs(cells, &values);
         if !self.places.is_empty() || !self.facts.is_empty() {
             let mut bytes = Bytes::new();
@@ -254,21 +257,6 @@ impl Links {
         let holds = self.premises.evaluate(store, &known, MODE);
         let all = holds.iter().all(|v| *v == Value::Bool(true));
         all.then_some(values)
-    }
-
-    /// Floats of which something is said, as ones that are such.
-    fn settle_numbers(&self, cells: &[Cell], values: &mut [u64]) {
-        for n in self.facts.numbers() {
-            let base = |c: &Cell| {
-                let place = self.places.iter().find(|p| p.symbols == c.array);
-                place.map_or(c.array, |p| p.array)
-            };
-            for (c, v) in cells.iter().zip(&mut *values) {
-                if base(c) == n.array && u32::from(c.bytes) * 8 == n.fmt.bits() {
-                    *v = n.settled(*v);
-                }
-            }
-        }
     }
 
     /// Cells as what they stand for, each once: those at places that data choose by the elements there.
@@ -348,6 +336,24 @@ fn settle_facts(facts: &[Elements], cells: &[Cell], values: &mut [u64]) {
     }
 }
 
+/// Floats of which something is said, as ones that are such; of each cell the array whose element it is.
+fn settle_numbers(
+    facts: &Facts,
+    cells: &[Cell],
+    values: &mut [u64],
+    array: impl Fn(&Cell) -> ArrayId,
+) {
+    if facts.numbers().is_empty() {
+        return;
+    }
+    for (c, v) in cells.iter().zip(values) {
+        let fact = facts.numbers_of(array(c));
+        if let Some(n) = fact.filter(|n| u32::from(c.bytes) * 8 == n.fmt.bits()) {
+            *v = n.settled(*v);
+        }
+    }
+}
+
 /// Bytes of arrays.
 type Bytes = BTreeMap<(ArrayId, i64), u8>;
 
@@ -392,12 +398,7 @@ fn elements(array: ArrayId, width: u8, bytes: &Bytes) -> Option<Vec<(u64, u64)>>
 /// Values of cells as ones of which all facts hold; false if none were found.
 pub(crate) fn within_facts(facts: &Facts, cells: &[Cell], values: &mut [u64]) -> bool {
     settle_facts(facts.all(), cells, values);
-    for (c, v) in cells.iter().zip(&mut *values) {
-        let fact = facts.numbers_of(c.array);
-        if let Some(n) = fact.filter(|n| u32::from(c.bytes) * 8 == n.fmt.bits()) {
-            *v = n.settled(*v);
-        }
-    }
+    settle_numbers(facts, cells, values, |c| c.array);
     let mut bytes = Bytes::new();
     for (c, v) in cells.iter().zip(&*values) {
         for (k, b) in v.to_le_bytes()[..c.bytes as usize].iter().enumerate() {
