@@ -2,9 +2,14 @@
 //! fences, opaque fragments.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15, 9.7.14.4 and 9.7.15. They are one variant of
-//! [`super::Op`], since every pass but the simulator treats them alike: registers read, registers
-//! written.
+//! [`super::Op`], since every pass but the simulator treats them alike.
 
+use std::fmt::{self, Formatter};
+
+use super::effects::{AGENTS, ALL, Effects, Orders, TOGETHER};
+use super::field::{Field, ReadRegs, UpdatedRegs, choices};
+use super::print::Listing;
+use super::table::{operands, operations};
 use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
@@ -16,6 +21,8 @@ pub enum WaitFor {
     Parity(Src),
 }
 
+choices!(WaitFor { State(state), Parity(parity) });
+
 /// The first operand of a product of a warpgroup.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GroupA {
@@ -25,6 +32,9 @@ pub enum GroupA {
     Regs(Vec<Src>),
 }
 
+choices!(GroupA { Shared(shared, along_m), Regs(registers) });
+
+operands! { (l)
 /// `wgmma.mma_async`: d = a * b + d, 64 x n x k.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wgmma {
@@ -39,7 +49,7 @@ pub struct Wgmma {
     /// Type of d.
     pub d_ty: NumTy,
     /// Accumulator.
-    pub d: Vec<RegId>,
+    pub d: UpdatedRegs,
     /// The first operand.
     pub a: GroupA,
     /// Descriptor of the second.
@@ -52,6 +62,7 @@ pub struct Wgmma {
     pub negate: bool,
     /// `.satfinite` of an integer product.
     pub clamp: bool,
+} = (".m64n{n}k{k}.{d_ty}.{a_ty}.{b_ty}{negate}{clamp} {{{d}}}, {a}, {b}{b_major}, {scale}");
 }
 
 /// Which operand of a product a fragment is.
@@ -90,7 +101,8 @@ impl Fragment {
     }
 }
 
-/// `wmma.load` or `wmma.store`.
+operands! { (l)
+/// The memory of `wmma.load` or `wmma.store`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WmmaMove {
     /// The fragment.
@@ -103,10 +115,10 @@ pub struct WmmaMove {
     pub addr: Addr,
     /// Elements between rows, or columns with `.col`.
     pub stride: Src,
-    /// Registers.
-    pub regs: Vec<RegId>,
+} = ("{what}{col}.{space} {addr}, {stride}");
 }
 
+operands! { (l)
 /// `wmma.mma`: d = a * b + c.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WmmaMma {
@@ -118,12 +130,25 @@ pub struct WmmaMma {
     pub c: Fragment,
     /// The accumulator written.
     pub d: Fragment,
-    /// Registers of d, a, b, c.
-    pub regs: [Vec<RegId>; 4],
+    /// Registers of d.
+    pub dsts: Vec<RegId>,
+    /// Registers of a, b, c.
+    pub srcs: [ReadRegs; 3],
     /// `.satfinite` of an integer product.
     pub clamp: bool,
+} = (".{d}.{a}.{b}.{c}{clamp} {{{dsts}}}, {{{srcs}}}");
 }
 
+impl Field for Fragment {
+    fn text(&self, _: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        let (rows, columns) = self.extent();
+        write!(f, "{:?}{rows}x{columns}.", self.part)?;
+        self.ty.text("", list, f)?;
+        self.col.text("col", list, f)
+    }
+}
+
+operations! { (l)
 /// An operation of section 9.7.13.15, 9.7.14.4 or 9.7.15.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AsyncOp {
@@ -135,14 +160,14 @@ pub enum AsyncOp {
         addr: Addr,
         /// Arrivals of a phase.
         count: Src,
-    },
+    } = ["mbarrier.init"] (".{space} {addr}, {count}"), ALL;
     /// `mbarrier.inval`.
     Inval {
         /// State space.
         space: Space,
         /// The object.
         addr: Addr,
-    },
+    } = ["mbarrier.inval"] (".{space} {addr}"), ALL;
     /// `mbarrier.arrive` and `mbarrier.arrive_drop`.
     Arrive {
         /// State space.
@@ -161,7 +186,7 @@ pub enum AsyncOp {
         incomplete: bool,
         /// The state of the phase.
         dst: Option<RegId>,
-    },
+    } = [if *drop { "mbarrier.arrive_drop" } else { "mbarrier.arrive" }] (".{space}{release}{incomplete} {dst}, {addr}{count}{expect}"), ALL;
     /// `mbarrier.expect_tx` and `mbarrier.complete_tx`.
     Bytes {
         /// State space.
@@ -172,7 +197,7 @@ pub enum AsyncOp {
         bytes: Src,
         /// They have come, not they are expected.
         complete: bool,
-    },
+    } = [if *complete { "mbarrier.complete_tx" } else { "mbarrier.expect_tx" }] (".{space} {addr}, {bytes}"), ALL;
     /// `mbarrier.test_wait` and `mbarrier.try_wait`.
     Wait {
         /// State space.
@@ -185,7 +210,7 @@ pub enum AsyncOp {
         until: WaitFor,
         /// Acquires what the arrivals released.
         acquire: bool,
-    },
+    } = ["mbarrier.try_wait"] (".{space}{acquire} {dst}, {addr}, {until}"), Effects { orders: Orders::Told, ..TOGETHER };
     /// `cp.async.mbarrier.arrive`.
     CopyArrive {
         /// State space.
@@ -194,76 +219,60 @@ pub enum AsyncOp {
         addr: Addr,
         /// `.noinc`.
         counted: bool,
-    },
+    } = ["cp.async.mbarrier.arrive"] (".{space}{counted} {addr}"), ALL;
     /// `fence.proxy.async`.
     ProxyFence {
         /// For shared memory.
         shared: bool,
         /// For global memory.
         global: bool,
-    },
+    } = ["fence.proxy.async"] ("{shared}{global}"), AGENTS;
     /// `fence.mbarrier_init`.
-    InitFence,
+    InitFence = ["fence.mbarrier_init"] (""), AGENTS;
     /// `wgmma.mma_async`.
-    Wgmma(Box<Wgmma>),
+    Wgmma(m: Box<Wgmma>) = ["wgmma.mma_async"] ("{m}"), TOGETHER;
     /// `wmma.load`.
-    WmmaLoad(Box<WmmaMove>),
+    WmmaLoad {
+        /// The fragment.
+        dsts: Vec<RegId>,
+        /// The matrix.
+        from: Box<WmmaMove>,
+    } = ["wmma.load"] (".{from}, {{{dsts}}}"), TOGETHER;
     /// `wmma.store`.
-    WmmaStore(Box<WmmaMove>),
+    WmmaStore {
+        /// The fragment.
+        srcs: ReadRegs,
+        /// The matrix.
+        to: Box<WmmaMove>,
+    } = ["wmma.store"] (".{to}, {{{srcs}}}"), TOGETHER;
     /// `wmma.mma`.
-    WmmaMma(Box<WmmaMma>),
+    WmmaMma(m: Box<WmmaMma>) = ["wmma.mma"] ("{m}"), TOGETHER;
     /// An operation on tensor memory.
-    Tensor(Box<TensorOp>),
+    Tensor(op: Box<TensorOp>) = [op.name()] ("{op}"), op.effects();
     /// A bulk copy or an operation on a tensor map.
-    Bulk(Box<BulkOp>),
+    Bulk(op: Box<BulkOp>) = [op.name()] ("{op}"), op.effects();
     /// An operation among the CTAs of a cluster.
-    Cluster(Box<ClusterOp>),
+    Cluster(op: Box<ClusterOp>) = [op.name()] ("{op}"), op.effects();
     /// `setmaxnreg`: a warpgroup gives registers back or takes some.
     Registers {
         /// Registers of each thread then.
         count: u32,
         /// True if it takes more, which can make it wait.
         more: bool,
-    },
+    } = ["setmaxnreg"] ("{more} {count}"), TOGETHER;
     /// `wgmma.fence`.
-    WgmmaFence,
+    WgmmaFence = ["wgmma.fence"] (""), Effects { orders: Orders::Agents, ..TOGETHER };
     /// `wgmma.commit_group`.
-    WgmmaCommit,
+    WgmmaCommit = ["wgmma.commit_group"] (""), Effects { orders: Orders::Agents, ..TOGETHER };
     /// `wgmma.wait_group`.
     WgmmaWait {
         /// Newest groups that may still be under way.
         pending: u32,
-    },
+    } = ["wgmma.wait_group"] (" {pending}"), Effects { orders: Orders::Agents, ..TOGETHER };
+}
 }
 
 impl AsyncOp {
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            AsyncOp::Init { .. } => "mbarrier.init",
-            AsyncOp::Inval { .. } => "mbarrier.inval",
-            AsyncOp::Arrive { drop: true, .. } => "mbarrier.arrive_drop",
-            AsyncOp::Arrive { .. } => "mbarrier.arrive",
-            AsyncOp::Bytes { complete: true, .. } => "mbarrier.complete_tx",
-            AsyncOp::Bytes { .. } => "mbarrier.expect_tx",
-            AsyncOp::Wait { .. } => "mbarrier.try_wait",
-            AsyncOp::CopyArrive { .. } => "cp.async.mbarrier.arrive",
-            AsyncOp::ProxyFence { .. } => "fence.proxy.async",
-            AsyncOp::InitFence => "fence.mbarrier_init",
-            AsyncOp::Wgmma(_) => "wgmma.mma_async",
-            AsyncOp::Tensor(op) => op.name(),
-            AsyncOp::Bulk(op) => op.name(),
-            AsyncOp::Cluster(op) => op.name(),
-            AsyncOp::WmmaLoad(_) => "wmma.load",
-            AsyncOp::WmmaStore(_) => "wmma.store",
-            AsyncOp::WmmaMma(_) => "wmma.mma",
-            AsyncOp::Registers { .. } => "setmaxnreg",
-            AsyncOp::WgmmaFence => "wgmma.fence",
-            AsyncOp::WgmmaCommit => "wgmma.commit_group",
-            AsyncOp::WgmmaWait { .. } => "wgmma.wait_group",
-        }
-    }
-
     /// The object that an operation on an mbarrier names.
     pub fn object(&self) -> Option<(Space, Addr)> {
         match *self {
@@ -280,7 +289,7 @@ impl AsyncOp {
     /// The address that it accesses.
     pub fn address(&self) -> Option<Addr> {
         match self {
-            AsyncOp::WmmaLoad(m) | AsyncOp::WmmaStore(m) => Some(m.addr),
+            AsyncOp::WmmaLoad { from: m, .. } | AsyncOp::WmmaStore { to: m, .. } => Some(m.addr),
             AsyncOp::Tensor(op) => match **op {
                 TensorOp::Alloc { addr, .. } | TensorOp::Commit { addr, .. } => Some(addr),
                 _ => None,
@@ -289,98 +298,12 @@ impl AsyncOp {
         }
     }
 
-    /// Calls `f` with each register that it reads.
-    pub fn uses(&self, f: &mut impl FnMut(RegId)) {
-        if let AsyncOp::Tensor(op) = self {
-            return op.uses(f);
-        }
-        if let AsyncOp::Bulk(op) = self {
-            return op.uses(f);
-        }
-        let mut src = |s: &Src| {
-            if let Src::Reg(r) = s {
-                f(*r);
-            }
-        };
-        if let Some((_, addr)) = self.object() {
-            src(&addr.base);
-        }
-        match self {
-            AsyncOp::Cluster(op) => op.sources(src),
-            AsyncOp::Init { count, .. } => src(count),
-            AsyncOp::Arrive { count, expect, .. } => count.iter().chain(expect).for_each(src),
-            AsyncOp::Bytes { bytes, .. } => src(bytes),
-            AsyncOp::Wait { until, .. } => match until {
-                WaitFor::State(s) | WaitFor::Parity(s) => src(s),
-            },
-            AsyncOp::WmmaLoad(m) => {
-                src(&m.addr.base);
-                src(&m.stride);
-            }
-            AsyncOp::WmmaStore(m) => {
-                src(&m.addr.base);
-                src(&m.stride);
-                m.regs.iter().for_each(|r| f(*r));
-            }
-            AsyncOp::WmmaMma(m) => m.regs[1..].iter().flatten().for_each(|r| f(*r)),
-            AsyncOp::Wgmma(m) => {
-                match &m.a {
-                    GroupA::Shared(s, _) => src(s),
-                    GroupA::Regs(list) => list.iter().for_each(&mut src),
-                }
-                src(&m.b);
-                f(m.scale.reg);
-                m.d.iter().for_each(|r| f(*r));
-            }
-            _ => {}
-        }
-    }
-
-    /// Calls `f` with each register that it writes.
-    pub fn defs(&self, f: &mut impl FnMut(RegId)) {
-        match self {
-            AsyncOp::Arrive { dst, .. } => dst.iter().for_each(|r| f(*r)),
-            AsyncOp::Wait { dst, .. } => f(*dst),
-            AsyncOp::Wgmma(m) => m.d.iter().for_each(|r| f(*r)),
-            AsyncOp::Tensor(op) => op.defs(f),
-            AsyncOp::Cluster(op) => op.def().into_iter().for_each(f),
-            AsyncOp::WmmaLoad(m) => m.regs.iter().for_each(|r| f(*r)),
-            AsyncOp::WmmaMma(m) => m.regs[0].iter().for_each(|r| f(*r)),
-            _ => {}
-        }
-    }
-
     /// True where all lanes of a warp that have not exited execute it together.
     pub fn is_aligned(&self) -> bool {
         match self {
             AsyncOp::Wait { .. } => false,
             AsyncOp::Cluster(op) => op.is_aligned(),
-            op => op.gathers(),
+            op => op.effects().gathers,
         }
-    }
-
-    /// True where lanes of a warp wait for the others of it to come.
-    pub fn gathers(&self) -> bool {
-        if let AsyncOp::Tensor(op) = self {
-            return op.gathers();
-        }
-        if let AsyncOp::Bulk(op) = self {
-            return op.gathers();
-        }
-        if let AsyncOp::Cluster(op) = self {
-            return op.gathers();
-        }
-        matches!(
-            self,
-            AsyncOp::Wait { .. }
-                | AsyncOp::Wgmma(_)
-                | AsyncOp::WmmaLoad(_)
-                | AsyncOp::WmmaStore(_)
-                | AsyncOp::WmmaMma(_)
-                | AsyncOp::Registers { .. }
-                | AsyncOp::WgmmaFence
-                | AsyncOp::WgmmaCommit
-                | AsyncOp::WgmmaWait { .. }
-        )
     }
 }

@@ -3,6 +3,10 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4 to 9.7.9.26, 9.7.13.4 and 9.7.13.16. A copy moves a run of
 //! bytes, or the box of a tensor that a map of 128 bytes describes.
 
+use super::effects::{AGENTS, ALL, Effects, TOGETHER};
+use super::field::choices;
+use super::schedule_use::{self, ScheduleUse};
+use super::table::{operands, operations};
 use super::{Addr, AtomOp, NumTy, RegId, Space, Src};
 
 /// How others learn that a copy is over.
@@ -13,6 +17,8 @@ pub enum BulkEnd {
     /// The issuing thread commits groups and waits for them.
     Group,
 }
+
+choices!(BulkEnd { Object(space, object), Group });
 
 /// The side of a copy that is not the shared memory of its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +46,9 @@ pub enum BulkFar {
     },
 }
 
+choices!(BulkFar { Run { space, addr, bytes }, Box { space, map, coords, apart } });
+
+operands! { (l)
 /// A bulk copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BulkCopy {
@@ -57,6 +66,7 @@ pub struct BulkCopy {
     pub multicast: Option<Src>,
     /// The mbarrier may be that of the other CTA of a pair.
     pub pair: bool,
+} = ("{fill}{pair}{reduce} {near}, {far}, {end}{multicast}");
 }
 
 /// A field of a tensor map.
@@ -86,20 +96,21 @@ pub enum MapField {
     Fill,
 }
 
+operations! { (l)
 /// An operation on bulk copies or tensor maps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BulkOp {
     /// `cp.async.bulk`, `cp.async.bulk.tensor` and their reductions.
-    Copy(BulkCopy),
+    Copy(copy: BulkCopy) = [copy.name()] ("{copy}"), Effects { schedule: copy.schedule(), ..ALL };
     /// `cp.async.bulk.commit_group`.
-    Commit,
+    Commit = ["cp.async.bulk.commit_group"] (""), AGENTS;
     /// `cp.async.bulk.wait_group`.
     Wait {
         /// Newest groups that may still be under way.
         pending: u32,
         /// Only the reads of their sources need be over.
         read: bool,
-    },
+    } = ["cp.async.bulk.wait_group"] ("{read} {pending}"), AGENTS;
     /// `tensormap.replace`.
     Replace {
         /// State space of the map.
@@ -110,41 +121,43 @@ pub enum BulkOp {
         field: MapField,
         /// By what.
         value: Src,
-    },
+    } = ["tensormap.replace"] (".{field}.{space} {addr}, {value}"), ALL;
     /// `tensormap.cp_fenceproxy`.
     MapCopy {
         /// Destination in global memory.
         to: Addr,
         /// Source in shared memory.
         from: Addr,
-    },
+    } = ["tensormap.cp_fenceproxy"] (" {to}, {from}"), TOGETHER;
     /// `fence.proxy.tensormap::generic.acquire`.
     MapAcquire {
         /// The map.
         addr: Addr,
-    },
+    } = ["fence.proxy.tensormap"] (".acquire {addr}"), AGENTS;
     /// `fence.proxy.tensormap::generic.release`.
-    MapRelease,
+    MapRelease = ["fence.proxy.tensormap"] (".release"), AGENTS;
+}
 }
 
-impl BulkOp {
+impl BulkCopy {
     /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            BulkOp::Copy(copy) => match (&copy.far, copy.reduce.is_some()) {
-                (BulkFar::Run { .. }, false) => "cp.async.bulk",
-                (BulkFar::Run { .. }, true) => "cp.reduce.async.bulk",
-                (BulkFar::Box { .. }, false) => "cp.async.bulk.tensor",
-                (BulkFar::Box { .. }, true) => "cp.reduce.async.bulk.tensor",
-            },
-            BulkOp::Commit => "cp.async.bulk.commit_group",
-            BulkOp::Wait { .. } => "cp.async.bulk.wait_group",
-            BulkOp::Replace { .. } => "tensormap.replace",
-            BulkOp::MapCopy { .. } => "tensormap.cp_fenceproxy",
-            BulkOp::MapAcquire { .. } | BulkOp::MapRelease => "fence.proxy.tensormap",
+    fn name(&self) -> &'static str {
+        match (&self.far, self.reduce.is_some()) {
+            (BulkFar::Run { .. }, false) => "cp.async.bulk",
+            (BulkFar::Run { .. }, true) => "cp.reduce.async.bulk",
+            (BulkFar::Box { .. }, false) => "cp.async.bulk.tensor",
+            (BulkFar::Box { .. }, true) => "cp.reduce.async.bulk.tensor",
         }
     }
 
+    /// How the schedule enters what it leaves.
+    fn schedule(&self) -> ScheduleUse {
+        let update = |(op, ty)| schedule_use::update(op, ty);
+        self.reduce.map_or(ScheduleUse::Free, update)
+    }
+}
+
+impl BulkOp {
     /// Calls `f` with each address of memory outside the CTA, and whether it is written there.
     pub fn far_addresses(&self, mut f: impl FnMut(Space, Addr, bool)) {
         match self {
@@ -168,45 +181,5 @@ impl BulkOp {
             BulkOp::MapAcquire { addr } => f(Space::Generic, *addr, false),
             BulkOp::Commit | BulkOp::Wait { .. } | BulkOp::MapRelease => {}
         }
-    }
-
-    /// Calls `f` with each register that it reads other than for [`BulkOp::far_addresses`].
-    pub fn near_uses(&self, f: &mut impl FnMut(RegId)) {
-        let mut src = |s: &Src| {
-            if let Src::Reg(r) = s {
-                f(*r);
-            }
-        };
-        match self {
-            BulkOp::Copy(copy) => {
-                src(&copy.near.1.base);
-                match &copy.far {
-                    BulkFar::Run { bytes, .. } => src(bytes),
-                    BulkFar::Box { coords, .. } => coords.iter().for_each(&mut src),
-                }
-                if let BulkEnd::Object(_, addr) = &copy.end {
-                    src(&addr.base);
-                }
-                copy.multicast.iter().for_each(src);
-            }
-            BulkOp::Replace { field, value, .. } if *field != MapField::Address => src(value),
-            BulkOp::MapCopy { from, .. } => src(&from.base),
-            _ => {}
-        }
-    }
-
-    /// Calls `f` with each register that it reads.
-    pub fn uses(&self, f: &mut impl FnMut(RegId)) {
-        self.near_uses(f);
-        self.far_addresses(|_, addr, _| {
-            if let Src::Reg(r) = addr.base {
-                f(r);
-            }
-        });
-    }
-
-    /// True where lanes of a warp wait for the others of it to come.
-    pub fn gathers(&self) -> bool {
-        matches!(self, BulkOp::MapCopy { .. })
     }
 }

@@ -86,7 +86,8 @@ impl Held {
                 self.changed |= !std::mem::replace(&mut self.local, true);
             }
         }
-        if !stored || op.effects().orders != Orders::Nothing {
+        let synchronises = matches!(op.effects().orders, Orders::Only | Orders::WithResult);
+        if !stored || synchronises {
             return;
         }
         for next in successors(kernel, pc) {

@@ -5,6 +5,7 @@
 //! Not claimed: sparse products, single-bit products, `mbarrier.pending_count`.
 
 use super::decode_matrix::matrix_type;
+use super::field::UpdatedRegs;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
@@ -267,7 +268,7 @@ impl Lowerer<'_> {
             a_ty,
             b_ty,
             d_ty,
-            d,
+            d: UpdatedRegs(d),
             a,
             b,
             b_major,

@@ -5,6 +5,7 @@
 //! Not claimed: single-bit and 4-bit products.
 
 use super::decode_matrix::matrix_type;
+use super::field::ReadRegs;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
@@ -117,11 +118,16 @@ impl Lowerer<'_> {
             space,
             addr,
             stride,
-            regs,
         });
         let op = match store {
-            true => AsyncOp::WmmaStore(all),
-            false => AsyncOp::WmmaLoad(all),
+            true => AsyncOp::WmmaStore {
+                srcs: ReadRegs(regs),
+                to: all,
+            },
+            false => AsyncOp::WmmaLoad {
+                dsts: regs,
+                from: all,
+            },
         };
         self.emit(Op::Async(Box::new(op)));
         Ok(())
@@ -148,11 +154,11 @@ impl Lowerer<'_> {
             return unsupported("this combination of types");
         }
         self.expect(4)?;
-        let regs = [
-            self.fragment_regs(0, d)?,
-            self.fragment_regs(1, a)?,
-            self.fragment_regs(2, b)?,
-            self.fragment_regs(3, c)?,
+        let dsts = self.fragment_regs(0, d)?;
+        let srcs = [
+            ReadRegs(self.fragment_regs(1, a)?),
+            ReadRegs(self.fragment_regs(2, b)?),
+            ReadRegs(self.fragment_regs(3, c)?),
         ];
         let clamp = sig.has(Mod::Satfinite);
         let all = WmmaMma {
@@ -160,7 +166,8 @@ impl Lowerer<'_> {
             b,
             c,
             d,
-            regs,
+            dsts,
+            srcs,
             clamp,
         };
         self.emit(Op::Async(Box::new(AsyncOp::WmmaMma(Box::new(all)))));

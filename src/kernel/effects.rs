@@ -45,12 +45,16 @@ pub enum Results {
 /// What an operation orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orders {
-    /// Nothing, or what [`Agents`](super::AsyncOp) do.
+    /// Nothing that can be left out.
     Nothing,
-    /// Others, and it does nothing else; with its name.
-    Only(&'static str),
-    /// Others, and it has a result.
-    WithResult(&'static str),
+    /// Other threads, and it does nothing else.
+    Only,
+    /// Other threads, and it has a result.
+    WithResult,
+    /// What [agents](super::AsyncOp) do, and it does nothing else.
+    Agents,
+    /// What agents do, and its result says whether it is over.
+    Told,
 }
 
 /// Which operands decide what an operation does to others: whom it waits for, what it accesses.
@@ -134,12 +138,23 @@ pub(super) const ALL: Effects = Effects {
     ..OTHER
 };
 
-pub(super) const fn only(name: &'static str) -> Effects {
-    Effects {
-        orders: Orders::Only(name),
-        ..OTHER
-    }
-}
+/// Nothing but the order of other threads.
+pub(super) const ONLY: Effects = Effects {
+    orders: Orders::Only,
+    ..OTHER
+};
+
+/// Nothing but the order of what agents do.
+pub(super) const AGENTS: Effects = Effects {
+    orders: Orders::Agents,
+    ..ALL
+};
+
+/// Lanes of a warp do it together.
+pub(super) const TOGETHER: Effects = Effects {
+    gathers: true,
+    ..ALL
+};
 
 /// The row of arithmetic on operands of a type.
 pub(super) fn on(ty: NumTy) -> Effects {
@@ -178,9 +193,8 @@ pub(super) fn atomic(op: AtomOp, ty: NumTy, is_read: bool) -> Effects {
 pub(super) fn barrier(kind: BarKind) -> Effects {
     Effects {
         orders: match kind {
-            BarKind::Sync => Orders::Only("bar.sync"),
-            BarKind::Arrive => Orders::Only("bar.arrive"),
-            BarKind::RedPopc { .. } | BarKind::RedBool { .. } => Orders::WithResult("bar.red"),
+            BarKind::Sync | BarKind::Arrive => Orders::Only,
+            BarKind::RedPopc { .. } | BarKind::RedBool { .. } => Orders::WithResult,
         },
         ..COLLECTIVE
     }

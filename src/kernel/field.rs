@@ -8,12 +8,13 @@
 //! can say.
 
 use std::fmt::{self, Debug, Display, Formatter, LowerHex};
+use std::ops::Deref;
 
 use super::print::Listing;
 use super::{
-    Access, Addr, AsyncOp, AtomOp, BarKind, BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, Guard,
-    IntOp, IntTy, MatrixForm, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode, Space, Special, Src,
-    VoteMode,
+    Access, Addr, AtomOp, BarKind, BoolOp, Cmp, Collector, FloatMods, FloatOp, FloatTest, Fmt,
+    Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode,
+    Space, Special, Src, TensorCopy, TensorKind, VoteMode,
 };
 
 /// A field of an operation.
@@ -188,8 +189,117 @@ lists! {
     [] Vec<RegId>;
     [] Vec<Option<RegId>>;
     [] Vec<Src>;
-    [const N: usize] [Src; N];
+    [T: Field, const N: usize] [T; N];
 }
+
+/// Registers that are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadRegs(pub Vec<RegId>);
+
+/// Registers that are read and written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdatedRegs(pub Vec<RegId>);
+
+impl Deref for ReadRegs {
+    type Target = Vec<RegId>;
+
+    fn deref(&self) -> &Vec<RegId> {
+        &self.0
+    }
+}
+
+impl Deref for UpdatedRegs {
+    type Target = Vec<RegId>;
+
+    fn deref(&self) -> &Vec<RegId> {
+        &self.0
+    }
+}
+
+impl Field for ReadRegs {
+    fn uses(&self, f: &mut impl FnMut(RegId)) {
+        self.0.defs(f);
+    }
+
+    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.text(name, list, f)
+    }
+}
+
+impl Field for UpdatedRegs {
+    fn uses(&self, f: &mut impl FnMut(RegId)) {
+        self.0.defs(f);
+    }
+
+    fn defs(&self, f: &mut impl FnMut(RegId)) {
+        self.0.defs(f);
+    }
+
+    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.text(name, list, f)
+    }
+}
+
+/// A place in a state space.
+impl Field for (Space, Addr) {
+    fn uses(&self, f: &mut impl FnMut(RegId)) {
+        self.1.uses(f);
+    }
+
+    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.text(name, list, f)?;
+        self.1.text(name, list, f)
+    }
+}
+
+/// Places that an operation may have beside its others.
+impl Field for Option<[Addr; 2]> {
+    fn uses(&self, f: &mut impl FnMut(RegId)) {
+        self.iter().for_each(|x| x.uses(f));
+    }
+
+    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Some(at) => write!(f, ", {name} {}", Text(at, name, list)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An operand of several kinds: each is its word and its parts.
+macro_rules! choices {
+    ($name:ident { $($variant:ident $(($($part:ident),*))? $({ $($field:ident),* })?),* }) => {
+        impl $crate::kernel::field::Field for $name {
+            fn uses(&self, f: &mut impl FnMut(RegId)) {
+                match self { $(
+                    $name::$variant $(($($part),*))? $({ $($field),* })? => {
+                        $($($crate::kernel::field::Field::uses($part, f);)*)?
+                        $($($crate::kernel::field::Field::uses($field, f);)*)?
+                    }
+                )* }
+            }
+
+            fn text(
+                &self,
+                _: &str,
+                list: &$crate::kernel::print::Listing<'_>,
+                f: &mut std::fmt::Formatter<'_>,
+            ) -> std::fmt::Result {
+                use $crate::kernel::field::Text;
+                match self { $(
+                    $name::$variant $(($($part),*))? $({ $($field),* })? => {
+                        f.write_str(stringify!($variant))?;
+                        $($(write!(f, " {}", Text($part, stringify!($part), list))?;)*)?
+                        $($(write!(f, " {}", Text($field, stringify!($field), list))?;)*)?
+                        Ok(())
+                    }
+                )* }
+            }
+        }
+    };
+}
+
+pub(super) use choices;
 
 impl<T: Field> Field for Box<T> {
     fn uses(&self, f: &mut impl FnMut(RegId)) {
@@ -222,35 +332,11 @@ impl Field for BarKind {
 
     fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         let (how, dst, src) = match self {
-            BarKind::Sync => return f.write_str("sync"),
-            BarKind::Arrive => return f.write_str("arrive"),
+            BarKind::Sync | BarKind::Arrive => return Ok(()),
             BarKind::RedPopc { dst, src } => ("popc", dst, src),
             BarKind::RedBool { dst, src, all } => (if *all { "and" } else { "or" }, dst, src),
         };
-        write!(
-            f,
-            "red.{how} {}, {},",
-            list.reg(*dst),
-            Text(src, name, list)
-        )
-    }
-}
-
-impl Field for AsyncOp {
-    fn uses(&self, f: &mut impl FnMut(RegId)) {
-        AsyncOp::uses(self, f);
-    }
-
-    fn defs(&self, f: &mut impl FnMut(RegId)) {
-        AsyncOp::defs(self, f);
-    }
-
-    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        let (mut d, mut s) = (Vec::new(), Vec::new());
-        self.defs(&mut |r| d.push(r));
-        self.uses(&mut |r| s.push(Src::Reg(r)));
-        let (d, s) = (Text(&d, name, list), Text(&s, name, list));
-        write!(f, "{} {d} <- {s}", self.name())
+        write!(f, ".{how} {}, {},", list.reg(*dst), Text(src, name, list))
     }
 }
 
@@ -279,6 +365,12 @@ impl Field for u8 {
 impl Field for Option<u8> {
     fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         self.map_or(Ok(()), |n| write!(f, ".b{n}"))
+    }
+}
+
+impl Field for u16 {
+    fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
@@ -312,8 +404,26 @@ macro_rules! words {
 }
 
 words!(
-    AtomOp, BoolOp, Cmp, FloatOp, FloatTest, IntOp, Scope, Sem, ShflMode, Special, VoteMode
+    AtomOp, BoolOp, Cmp, Collector, FloatOp, FloatTest, IntOp, Lanes, MapField, Scope, Sem,
+    ShflMode, Special, TensorCopy, TensorKind, VoteMode
 );
+
+/// What is done to memory instead of overwriting it.
+impl Field for Option<AtomOp> {
+    fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        self.map_or(Ok(()), |op| write!(f, ".{op:?}"))
+    }
+}
+
+impl Field for Option<(AtomOp, Option<NumTy>)> {
+    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some((op, ty)) = self else {
+            return Ok(());
+        };
+        write!(f, ".{op:?}")?;
+        ty.map_or(Ok(()), |ty| write!(f, ".{}", Text(&ty, name, list)))
+    }
+}
 
 impl Field for Rnd {
     fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {

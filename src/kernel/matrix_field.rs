@@ -35,13 +35,11 @@ impl Field for Mma {
     }
 
     fn text(&self, _: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        let (name, k) = match (self.form, &self.sparse) {
-            (MmaForm::Bits { xor: true }, _) => ("mma.xor.popc", 32 * self.k),
-            (MmaForm::Bits { xor: false }, _) => ("mma.and.popc", 32 * self.k),
-            (_, Some(_)) => ("mma.sp", self.k),
-            (_, None) => ("mma", self.k),
+        let k = match self.form {
+            MmaForm::Bits { .. } => 32 * self.k,
+            MmaForm::Whole | MmaForm::Quads { .. } => self.k,
         };
-        write!(f, "{name}.m{}n8k{k}", self.m)?;
+        write!(f, ".m{}n8k{k}", self.m)?;
         if let MmaForm::Quads { a_col, b_row } = self.form {
             a_col.text("a_col", list, f)?;
             b_row.text("b_row", list, f)?;
@@ -65,5 +63,17 @@ impl Field for Mma {
             }
         }
         Ok(())
+    }
+}
+
+impl Mma {
+    /// Its name.
+    pub(super) fn name(&self) -> &'static str {
+        match (self.form, self.sparse.is_some()) {
+            (MmaForm::Bits { xor: true }, _) => "mma.xor.popc",
+            (MmaForm::Bits { xor: false }, _) => "mma.and.popc",
+            (MmaForm::Whole | MmaForm::Quads { .. }, true) => "mma.sp",
+            (MmaForm::Whole | MmaForm::Quads { .. }, false) => "mma",
+        }
     }
 }

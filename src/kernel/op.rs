@@ -8,8 +8,8 @@
 //! it reads and writes follows from the types of its fields ([`field`](super::field)).
 
 use super::effects::{
-    ALL, ARITHMETIC, COLLECTIVE, Decides, EXCHANGE, Effects, HELD, MEMORY, NUMBERS, OTHER, Omitted,
-    Orders, atomic, barrier, convert, on, only,
+    ALL, ARITHMETIC, COLLECTIVE, Decides, EXCHANGE, Effects, HELD, MEMORY, NUMBERS, ONLY, OTHER,
+    Omitted, Orders, atomic, barrier, convert, on,
 };
 use super::field::{other, used_bytes};
 use super::schedule_use::{self, ScheduleUse};
@@ -49,14 +49,14 @@ pub enum Op {
         src: Src,
         /// Width in bits (1 for predicates).
         width: u8,
-    } = ("mov.b{width} {dst}, {src}"), Effects { omitted: Omitted::Absent, ..HELD };
+    } = ["mov"] (".b{width} {dst}, {src}"), Effects { omitted: Omitted::Absent, ..HELD };
     /// Read a special register.
     Special {
         /// Destination.
         dst: RegId,
         /// Which.
         special: Special,
-    } = ("special {dst}, {special}"), Effects { schedule: schedule_use::register(*special), ..HELD };
+    } = ["special"] (" {dst}, {special}"), Effects { schedule: schedule_use::register(*special), ..HELD };
     /// Pack `srcs`, low bits first, into one register (`mov.b32 d, {lo, hi}`).
     Pack {
         /// Destination.
@@ -65,7 +65,7 @@ pub enum Op {
         part: u8,
         /// The parts, low first.
         srcs: Vec<Src>,
-    } = ("pack.b{part} {dst}, {{{srcs}}}"), ARITHMETIC;
+    } = ["pack"] (".b{part} {dst}, {{{srcs}}}"), ARITHMETIC;
     /// Unpack into registers, low bits first; `None` is the sink `_`.
     Unpack {
         /// Destinations, low first.
@@ -74,7 +74,7 @@ pub enum Op {
         part: u8,
         /// Source.
         src: Src,
-    } = ("unpack.b{part} {{{dsts}}}, {src}"), ARITHMETIC;
+    } = ["unpack"] (".b{part} {{{dsts}}}, {src}"), ARITHMETIC;
     /// Integer, bit, predicate and address arithmetic.
     Int {
         /// Operation.
@@ -89,7 +89,7 @@ pub enum Op {
         dst2: Option<RegId>,
         /// Sources; unused ones are `Imm(0)`.
         src: [Src; 4],
-    } = ("int {op}.{ty}{lanes:#} {dst}{dst2:#}, {}", l.srcs(&src.0[..op.0.arity()])), ARITHMETIC;
+    } = ["int"] (" {op}.{ty}{lanes:#} {dst}{dst2:#}, {}", l.srcs(&src.0[..op.0.arity()])), ARITHMETIC;
     /// Float arithmetic.
     Float {
         /// Operation.
@@ -106,7 +106,7 @@ pub enum Op {
         dst: RegId,
         /// Sources; unused ones are `Imm(0)`.
         src: [Src; 3],
-    } = ("float {op}.{fmt}{lanes:#}{}{mods} {dst}, {}", other(*src_fmt.0, *fmt.0), l.srcs(&src.0[..op.0.arity()])), NUMBERS;
+    } = ["float"] (" {op}.{fmt}{lanes:#}{}{mods} {dst}, {}", other(*src_fmt.0, *fmt.0), l.srcs(&src.0[..op.0.arity()])), NUMBERS;
     /// `setp`: compare, combine, write one or two predicates.
     Setp {
         /// Comparison.
@@ -127,7 +127,7 @@ pub enum Op {
         a: Src,
         /// Right operand.
         b: Src,
-    } = ("setp {cmp}.{ty}{lanes:#}{ftz} {p}{q:#}, {a}, {b}{combine}"), on(*ty);
+    } = ["setp"] (" {cmp}.{ty}{lanes:#}{ftz} {p}{q:#}, {a}, {b}{combine}"), on(*ty);
     /// `set`: compare, combine, write all ones (integer destination) or 1.0.
     Set {
         /// Comparison.
@@ -148,7 +148,7 @@ pub enum Op {
         a: Src,
         /// Right operand.
         b: Src,
-    } = ("set {cmp}.{dty}.{ty}{lanes:#}{ftz} {dst}, {a}, {b}{combine}"), on(*ty);
+    } = ["set"] (" {cmp}.{dty}.{ty}{lanes:#}{ftz} {dst}, {a}, {b}{combine}"), on(*ty);
     /// `selp`: p ? a : b.
     Selp {
         /// Width in bits.
@@ -161,7 +161,7 @@ pub enum Op {
         b: Src,
         /// The predicate.
         p: Guard,
-    } = ("selp.b{width} {dst}, {a}, {b}, {p}"), ARITHMETIC;
+    } = ["selp"] (".b{width} {dst}, {a}, {b}, {p}"), ARITHMETIC;
     /// `slct`: c >= 0 ? a : b.
     Slct {
         /// Width in bits of the result.
@@ -178,7 +178,7 @@ pub enum Op {
         b: Src,
         /// The selector.
         c: Src,
-    } = ("slct.b{width}.{cty}{ftz} {dst}, {a}, {b}, {c}"), ARITHMETIC;
+    } = ["slct"] (".b{width}.{cty}{ftz} {dst}, {a}, {b}, {c}"), ARITHMETIC;
     /// `lop3.BoolOp`: also writes p = (d != 0) op q.
     Lop3Bool {
         /// Truth table.
@@ -193,7 +193,7 @@ pub enum Op {
         src: [Src; 3],
         /// Predicate source.
         q: Guard,
-    } = ("lop3 {table:#x} {dst}|{p}, {src} {op} {q}"), ARITHMETIC;
+    } = ["lop3"] (" {table:#x} {dst}|{p}, {src} {op} {q}"), ARITHMETIC;
     /// `testp`.
     Testp {
         /// Which property.
@@ -204,7 +204,7 @@ pub enum Op {
         p: RegId,
         /// Operand.
         a: Src,
-    } = ("testp {test}.{fmt} {p}, {a}"), NUMBERS;
+    } = ["testp"] (" {test}.{fmt} {p}, {a}"), NUMBERS;
     /// `cvt` with one source.
     Cvt {
         /// Source type.
@@ -225,7 +225,7 @@ pub enum Op {
         dst: RegId,
         /// Source.
         src: Src,
-    } = ("cvt.{to}.{from}{rnd}{sat}{satfinite}{relu}{ftz} {dst}, {src}"), convert(*from, *to);
+    } = ["cvt"] (".{to}.{from}{rnd}{sat}{satfinite}{relu}{ftz} {dst}, {src}"), convert(*from, *to);
     /// `cvt` that packs two or four floats: element 0 (low) is the LAST source. The random bits of `.rs` are
     /// no operand: they choose between the two neighbours of the number, which is one number over the reals.
     CvtNarrow {
@@ -243,7 +243,7 @@ pub enum Op {
         dst: RegId,
         /// Elements, the lowest first.
         parts: Vec<Src>,
-    } = ("cvt.{to}x{}.{from}{rnd}{satfinite}{relu} {dst}, low first {parts}", parts.0.len()), NUMBERS;
+    } = ["cvt"] (".{to}x{}.{from}{rnd}{satfinite}{relu} {dst}, low first {parts}", parts.0.len()), NUMBERS;
     /// `cvt` that unpacks two narrow floats into packed halves.
     CvtUnpack2 {
         /// Source element format.
@@ -256,7 +256,7 @@ pub enum Op {
         dst: RegId,
         /// Source.
         src: Src,
-    } = ("cvt.{to}x2.{from}x2{relu} {dst}, {src}"), ARITHMETIC;
+    } = ["cvt"] (".{to}x2.{from}x2{relu} {dst}, {src}"), ARITHMETIC;
     /// `cvt.pack.sat`: clamp a and b into `to`, a above b, c shifted up above them.
     CvtPackSat {
         /// Element type of the result.
@@ -267,7 +267,7 @@ pub enum Op {
         dst: RegId,
         /// Sources a, b, c.
         src: [Src; 3],
-    } = ("cvt.pack.sat.{to}.{from} {dst}, {src}"), ARITHMETIC;
+    } = ["cvt.pack.sat"] (".{to}.{from} {dst}, {src}"), ARITHMETIC;
     /// `cvta.space` and `cvta.to.space`.
     Cvta {
         /// The space.
@@ -280,7 +280,7 @@ pub enum Op {
         dst: RegId,
         /// Source.
         src: Src,
-    } = ("cvta{to}.{space}.b{width} {dst}, {src}"), HELD;
+    } = ["cvta"] ("{to}.{space}.b{width} {dst}, {src}"), HELD;
     /// `isspacep`.
     IsSpace {
         /// The space.
@@ -289,7 +289,7 @@ pub enum Op {
         p: RegId,
         /// Generic address.
         a: Src,
-    } = ("isspacep.{space} {p}, {a}"), Effects { decides: Decides::All, ..HELD };
+    } = ["isspacep"] (".{space} {p}, {a}"), Effects { decides: Decides::All, ..HELD };
     /// A load of one or more consecutive elements; `None` is the sink.
     Ld {
         /// Modifiers.
@@ -300,7 +300,7 @@ pub enum Op {
         addr: Addr,
         /// Bytes that are used of the whole access (`.pragma "used_bytes_mask"`), else all ones.
         used: u32,
-    } = ("ld{access} {{{dsts}}}, {addr}{}", used_bytes(*used.0)), Effects { omitted: Omitted::Absent, ..MEMORY };
+    } = ["ld"] ("{access} {{{dsts}}}, {addr}{}", used_bytes(*used.0)), Effects { omitted: Omitted::Absent, ..MEMORY };
     /// A store of one or more consecutive elements; `None` skips one.
     St {
         /// Modifiers.
@@ -309,7 +309,7 @@ pub enum Op {
         srcs: Vec<Option<Src>>,
         /// Address of the first element.
         addr: Addr,
-    } = ("st{access} {addr}, {{{srcs}}}"), MEMORY;
+    } = ["st"] ("{access} {addr}, {{{srcs}}}"), MEMORY;
     /// `atom` and `red` (`dst` empty). Packed types have `lanes` 2; vector forms several sources.
     Atom {
         /// Modifiers.
@@ -326,14 +326,14 @@ pub enum Op {
         srcs: Vec<Src>,
         /// New value of `cas`.
         cas: Option<Src>,
-    } = ("atom {op}{lanes:#}{access} {{{dsts}}}, {addr}, {{{srcs}}}{cas}"), atomic(*op, access.ty, cas.is_some() || !dsts.is_empty());
+    } = ["atom"] (" {op}{lanes:#}{access} {{{dsts}}}, {addr}, {{{srcs}}}{cas}"), atomic(*op, access.ty, cas.is_some() || !dsts.is_empty());
     /// A fence.
     Fence {
         /// Ordering.
         sem: Sem,
         /// Scope.
         scope: Scope,
-    } = ("fence {sem} {scope}"), only("fence");
+    } = ["fence"] (" {sem} {scope}"), ONLY;
     /// `bar`, `barrier`.
     Bar {
         /// Kind.
@@ -344,12 +344,12 @@ pub enum Op {
         count: Option<Src>,
         /// `.aligned` (always true of `bar`).
         aligned: bool,
-    } = ("bar{aligned}.{kind} {id}{count}"), barrier(*kind);
+    } = [kind.name()] ("{aligned}{kind} {id}{count}"), barrier(*kind);
     /// `bar.warp.sync`.
     WarpSync {
         /// Member mask.
         mask: Src,
-    } = ("bar.warp.sync {mask}"), Effects { orders: Orders::Only("bar.warp.sync"), ..COLLECTIVE };
+    } = ["bar.warp.sync"] (" {mask}"), Effects { orders: Orders::Only, ..COLLECTIVE };
     /// `shfl.sync`; `mask` is `None` for the old form without `.sync`.
     Shfl {
         /// Mode.
@@ -366,7 +366,7 @@ pub enum Op {
         c: Src,
         /// Member mask.
         mask: Option<Src>,
-    } = ("shfl {mode} {dst}|{p}, {a}, {b}, {c}{mask}"), EXCHANGE;
+    } = ["shfl"] (" {mode} {dst}|{p}, {a}, {b}, {c}{mask}"), EXCHANGE;
     /// `vote.sync`.
     Vote {
         /// Mode.
@@ -377,7 +377,7 @@ pub enum Op {
         a: Guard,
         /// Member mask.
         mask: Option<Src>,
-    } = ("vote {mode} {dst}, {a}{mask}"), EXCHANGE;
+    } = ["vote"] (" {mode} {dst}, {a}{mask}"), EXCHANGE;
     /// `match.sync`.
     Match {
         /// True for `.all`.
@@ -392,7 +392,7 @@ pub enum Op {
         a: Src,
         /// Member mask.
         mask: Src,
-    } = ("match.{}.b{width} {dst}|{p}, {a}, {mask}", if *all.0 { "all" } else { "any" }), COLLECTIVE;
+    } = ["match"] (".{}.b{width} {dst}|{p}, {a}, {mask}", if *all.0 { "all" } else { "any" }), COLLECTIVE;
     /// `redux.sync`.
     Redux {
         /// Operation (add, min, max, and, or, xor).
@@ -409,7 +409,7 @@ pub enum Op {
         a: Src,
         /// Member mask.
         mask: Src,
-    } = ("redux {op}.{ty}{abs}{nan} {dst}, {a}, {mask}"), COLLECTIVE;
+    } = ["redux"] (" {op}.{ty}{abs}{nan} {dst}, {a}, {mask}"), COLLECTIVE;
     /// `elect.sync`.
     Elect {
         /// Leader's lane.
@@ -418,19 +418,19 @@ pub enum Op {
         p: RegId,
         /// Member mask.
         mask: Src,
-    } = ("elect {dst}|{p}, {mask}"), COLLECTIVE;
+    } = ["elect"] (" {dst}|{p}, {mask}"), COLLECTIVE;
     /// `activemask`.
     ActiveMask {
         /// Destination.
         dst: RegId,
-    } = ("activemask {dst}"), Effects { schedule: ScheduleUse::Volatile, ..OTHER };
+    } = ["activemask"] (" {dst}"), Effects { schedule: ScheduleUse::Volatile, ..OTHER };
     /// A jump; with a guard, a conditional one.
     Bra {
         /// Target.
         target: Pc,
         /// `.uni`.
         uni: bool,
-    } = ("bra{uni} {target}"), OTHER;
+    } = ["bra"] ("{uni} {target}"), OTHER;
     /// `brx.idx`.
     Brx {
         /// Index into [`super::Kernel::tables`].
@@ -439,22 +439,22 @@ pub enum Op {
         index: Src,
         /// `.uni`.
         uni: bool,
-    } = ("brx{uni} {index}, {{{}}}", l.targets(*table.0)), ALL;
+    } = ["brx"] ("{uni} {index}, {{{}}}", l.targets(*table.0)), ALL;
     /// `exit`, or `ret` of the entry.
-    Exit = ("exit"), OTHER;
+    Exit = ["exit"] (""), OTHER;
     /// `trap`.
-    Trap = ("trap"), OTHER;
+    Trap = ["trap"] (""), OTHER;
     /// `brkpt`: suspends execution, of which nothing more is promised; ptxas makes a trap of it.
-    Brkpt = ("brkpt"), OTHER;
+    Brkpt = ["brkpt"] (""), OTHER;
     /// Reaching a call of `__assertfail`.
-    AssertFail = ("assertfail"), OTHER;
+    AssertFail = ["assertfail"] (""), OTHER;
     /// A call of `vprintf`: ignored with a note; its result is unspecified.
     Printf {
         /// The result register or `.param` variable's local offset, if used.
         result: Option<u32>,
-    } = ("printf{result}"), OTHER;
+    } = ["printf"] ("{result}"), OTHER;
     /// `mma.sync` of a dense shape: d = a * b + c over the whole warp.
-    Mma(mma: Box<Mma>) = ("{mma}"), Effects { decides: Decides::Results, omitted: Omitted::Absent, ..COLLECTIVE };
+    Mma(mma: Box<Mma>) = [mma.name()] ("{mma}"), Effects { decides: Decides::Results, omitted: Omitted::Absent, ..COLLECTIVE };
     /// `ldmatrix`.
     Ldmatrix {
         /// The registers of all matrices.
@@ -467,7 +467,7 @@ pub enum Op {
         space: Space,
         /// Address of a row, given by a lane.
         addr: Addr,
-    } = ("ldmatrix.{space}{form}{narrow} {{{dsts}}}, {addr}"), Effects { accesses: true, decides: Decides::Address, ..COLLECTIVE };
+    } = ["ldmatrix"] (".{space}{form}{narrow} {{{dsts}}}, {addr}"), Effects { accesses: true, decides: Decides::Address, ..COLLECTIVE };
     /// `stmatrix`.
     Stmatrix {
         /// The registers of all matrices.
@@ -478,14 +478,14 @@ pub enum Op {
         space: Space,
         /// Address of a row, given by a lane.
         addr: Addr,
-    } = ("stmatrix.{space}{form} {addr}, {{{srcs}}}"), Effects { accesses: true, ..COLLECTIVE };
+    } = ["stmatrix"] (".{space}{form} {addr}, {{{srcs}}}"), Effects { accesses: true, ..COLLECTIVE };
     /// `movmatrix.m8n8.trans.b16`.
     Movmatrix {
         /// Destination.
         dst: RegId,
         /// Source.
         src: Src,
-    } = ("movmatrix {dst}, {src}"), COLLECTIVE;
+    } = ["movmatrix"] (" {dst}, {src}"), COLLECTIVE;
     /// `cp.async` from global to shared memory.
     CpAsync {
         /// Bytes written: 4, 8 or 16.
@@ -498,22 +498,22 @@ pub enum Op {
         to: Addr,
         /// Source in global memory.
         from: Addr,
-    } = ("cp.async {to}, {from}, {bytes}{read}{ignore}"), Effects { decides: Decides::All, ..MEMORY };
+    } = ["cp.async"] (" {to}, {from}, {bytes}{read}{ignore}"), Effects { decides: Decides::All, ..MEMORY };
     /// `cp.async.commit_group`.
-    CpAsyncCommit = ("cp.async.commit"), only("cp.async.commit_group");
+    CpAsyncCommit = ["cp.async.commit_group"] (""), ONLY;
     /// `cp.async.wait_group` and `wait_all`.
     CpAsyncWait {
         /// Number of the newest groups that may still be under way; `None` waits for every copy,
         /// committed or not.
         pending: Option<u32>,
-    } = ("cp.async.wait{pending}"), only("cp.async.wait_group");
+    } = ["cp.async.wait_group"] ("{pending}"), ONLY;
     /// An operation of asynchronous agents: mbarriers, warpgroup products, proxies.
-    Async(op: Box<super::AsyncOp>) = ("{op}"), Effects { gathers: op.gathers(), schedule: schedule_use::asynchronous(op), ..ALL };
+    Async(op: Box<super::AsyncOp>) = [op.name()] ("{op}"), op.effects();
     /// No effect on any value: hints, prefetches, `nanosleep`, `pmevent`.
-    Nop = ("nop"), Effects { is_selectable: true, ..OTHER };
+    Nop = ["nop"] (""), Effects { is_selectable: true, ..OTHER };
     /// Expansion of calls stopped here.
-    CallDepth = ("call too deep"), OTHER;
+    CallDepth = ["call too deep"] (""), OTHER;
     /// Decoded but not executed yet, or unknown; index into [`super::Kernel::texts`].
-    Unsupported(text: u32) = ("unsupported: {}", l.note(*text.0)), OTHER;
+    Unsupported(text: u32) = ["unsupported"] (": {}", l.note(*text.0)), OTHER;
 }
 }

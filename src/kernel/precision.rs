@@ -155,7 +155,7 @@ fn leaves(op: &Op) -> bool {
     match op {
         Op::St { access, .. } | Op::Atom { access, .. } => seen(access.space),
         Op::Async(op) => match &**op {
-            AsyncOp::WmmaStore(m) => seen(m.space),
+            AsyncOp::WmmaStore { to, .. } => seen(to.space),
             AsyncOp::Bulk(op) => matches!(&**op, BulkOp::Copy(c) if !c.fill),
             _ => false,
         },
@@ -236,13 +236,13 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
             }
             AsyncOp::WmmaMma(m) => {
                 if m.a.ty == MatTy::Float(Fmt::Tf32) {
-                    let regs = m.regs[1].len() + m.regs[2].len();
+                    let regs = m.srcs[0].len() + m.srcs[1].len();
                     add(Fmt::Tf32, Narrowing::Factor, None, regs);
                 }
                 if let MatTy::Float(f) = m.d.ty
                     && narrow(f)
                 {
-                    add(f, Narrowing::Accumulator, None, 2 * m.regs[0].len());
+                    add(f, Narrowing::Accumulator, None, 2 * m.dsts.len());
                 }
             }
             AsyncOp::Tensor(op) => {
@@ -396,8 +396,8 @@ fn addends(op: &Op) -> Vec<RegId> {
         } => src(c),
         Op::Mma(m) => m.c.iter().for_each(src),
         Op::Async(op) => match &**op {
-            AsyncOp::Wgmma(m) => out.extend(&m.d),
-            AsyncOp::WmmaMma(m) => out.extend(&m.regs[3]),
+            AsyncOp::Wgmma(m) => out.extend(m.d.iter()),
+            AsyncOp::WmmaMma(m) => out.extend(m.srcs[2].iter()),
             _ => {}
         },
         _ => {}
@@ -452,8 +452,8 @@ fn copied(op: &Op) -> Reads {
         Op::Float { op: f, .. } if exact(*f) => op.uses(&mut |r| reads.registers.push(r)),
         Op::Int { op: f, .. } if moves_bits(*f) => op.uses(&mut |r| reads.registers.push(r)),
         Op::Async(a) => match &**a {
-            AsyncOp::WmmaLoad(_) => reads.memory = true,
-            AsyncOp::WmmaStore(m) => reads.registers.extend(&m.regs),
+            AsyncOp::WmmaLoad { .. } => reads.memory = true,
+            AsyncOp::WmmaStore { srcs, .. } => reads.registers.extend(srcs.iter()),
             AsyncOp::Tensor(t) => match &**t {
                 TensorOp::Load { .. } => reads.memory = true,
                 TensorOp::Store { srcs, .. } => srcs.iter().for_each(src),

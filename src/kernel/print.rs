@@ -87,7 +87,7 @@ impl Listing<'_> {
         if let Some(g) = inst.guard {
             write!(w, "@{} ", Text(&g, "", self))?;
         }
-        inst.op.write(self, w)
+        write!(w, "{}{}", inst.op.name(), Text(&inst.op, "", self))
     }
 
     pub(super) fn reg(&self, r: RegId) -> &str {

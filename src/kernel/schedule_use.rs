@@ -7,7 +7,7 @@
 //! Sound in the direction of "free": every operation has its row of [`effects`](super::effects), and those that update memory
 //! are told apart here.
 
-use super::{AsyncOp, AtomOp, BulkOp, NumTy, Special};
+use super::{AtomOp, NumTy, Special};
 
 /// How the schedule enters an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,46 +27,6 @@ pub(super) fn register(special: Special) -> ScheduleUse {
     match special == Special::Volatile {
         true => ScheduleUse::Volatile,
         false => ScheduleUse::Free,
-    }
-}
-
-/// How the schedule enters an operation of asynchronous agents.
-pub(super) fn asynchronous(op: &AsyncOp) -> ScheduleUse {
-    match op {
-        AsyncOp::Bulk(op) => bulk(op),
-        AsyncOp::Init { .. }
-        | AsyncOp::Inval { .. }
-        | AsyncOp::Arrive { .. }
-        | AsyncOp::Bytes { .. }
-        | AsyncOp::Wait { .. }
-        | AsyncOp::CopyArrive { .. }
-        | AsyncOp::ProxyFence { .. }
-        | AsyncOp::InitFence
-        | AsyncOp::Wgmma(_)
-        | AsyncOp::WmmaLoad(_)
-        | AsyncOp::WmmaStore(_)
-        | AsyncOp::WmmaMma(_)
-        | AsyncOp::Tensor(_)
-        | AsyncOp::Cluster(_)
-        | AsyncOp::Registers { .. }
-        | AsyncOp::WgmmaFence
-        | AsyncOp::WgmmaCommit
-        | AsyncOp::WgmmaWait { .. } => ScheduleUse::Free,
-    }
-}
-
-fn bulk(op: &BulkOp) -> ScheduleUse {
-    match op {
-        BulkOp::Copy(copy) => match copy.reduce {
-            Some((op, ty)) => update(op, ty),
-            None => ScheduleUse::Free,
-        },
-        BulkOp::Commit
-        | BulkOp::Wait { .. }
-        | BulkOp::Replace { .. }
-        | BulkOp::MapCopy { .. }
-        | BulkOp::MapAcquire { .. }
-        | BulkOp::MapRelease => ScheduleUse::Free,
     }
 }
 

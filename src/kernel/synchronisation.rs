@@ -5,7 +5,7 @@
 //! counts predicates gives a number that nothing else has, so that a kernel without it is another kernel.
 
 use super::effects::Orders;
-use super::{AsyncOp, BulkOp, Inst, Kernel, Op, Pc, Src, TensorOp};
+use super::{Inst, Kernel, Op, Pc, Src};
 
 /// What an operation that orders others is without its order.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,61 +17,25 @@ pub enum Without {
 }
 
 /// The name of a synchronising operation and what is left without it; `None` for all others.
+///
+/// Half of a barrier of a cluster is none: without it the kernel makes another mistake. Who arrives and what is expected is
+/// what a phase is made of, and a fence of `setmaxnreg` is none.
 pub fn synchronises(op: &Op) -> Option<(&'static str, Without)> {
-    if let Op::Async(op) = op {
-        return asynchronous(op);
-    }
-    match op.effects().orders {
-        Orders::Nothing => None,
-        Orders::Only(name) => Some((name, Without::Op(Op::Nop))),
-        Orders::WithResult(name) => Some((name, Without::Unknown)),
-    }
-}
-
-fn asynchronous(op: &AsyncOp) -> Option<(&'static str, Without)> {
-    let without = match op {
-        AsyncOp::Wait { dst, .. } => Without::Op(Op::Mov {
-            dst: *dst,
-            src: Src::Imm(1),
-            width: 1,
-        }),
-        AsyncOp::ProxyFence { .. }
-        | AsyncOp::InitFence
-        | AsyncOp::WgmmaFence
-        | AsyncOp::WgmmaCommit
-        | AsyncOp::WgmmaWait { .. } => Without::Op(Op::Nop),
-        AsyncOp::Tensor(t) => match **t {
-            TensorOp::Wait(_) | TensorOp::Fence(_) | TensorOp::Commit { .. } => {
-                Without::Op(Op::Nop)
-            }
-            TensorOp::Alloc { .. }
-            | TensorOp::Dealloc { .. }
-            | TensorOp::Relinquish(_)
-            | TensorOp::Load { .. }
-            | TensorOp::Store { .. }
-            | TensorOp::Copy { .. }
-            | TensorOp::Mma(_) => return None,
-        },
-        AsyncOp::Bulk(b) => match **b {
-            BulkOp::Commit
-            | BulkOp::Wait { .. }
-            | BulkOp::MapAcquire { .. }
-            | BulkOp::MapRelease => Without::Op(Op::Nop),
-            BulkOp::Copy(_) | BulkOp::Replace { .. } | BulkOp::MapCopy { .. } => return None,
-        },
-        // To leave half of a barrier out would be another mistake.
-        AsyncOp::Cluster(_) => return None,
-        // Who arrives and what is expected is what a phase is made of; a fence of `setmaxnreg` is none.
-        AsyncOp::Init { .. }
-        | AsyncOp::Inval { .. }
-        | AsyncOp::Arrive { .. }
-        | AsyncOp::Bytes { .. }
-        | AsyncOp::CopyArrive { .. }
-        | AsyncOp::Wgmma(_)
-        | AsyncOp::WmmaLoad(_)
-        | AsyncOp::WmmaStore(_)
-        | AsyncOp::WmmaMma(_)
-        | AsyncOp::Registers { .. } => return None,
+    let without = match op.effects().orders {
+        Orders::Nothing => return None,
+        Orders::Only | Orders::Agents => Without::Op(Op::Nop),
+        Orders::WithResult => Without::Unknown,
+        Orders::Told => {
+            let mut done = Without::Unknown;
+            op.defs(&mut |dst| {
+                done = Without::Op(Op::Mov {
+                    dst,
+                    src: Src::Imm(1),
+                    width: 1,
+                });
+            });
+            done
+        }
     };
     Some((op.name(), without))
 }

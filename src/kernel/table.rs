@@ -1,9 +1,11 @@
-//! The table of operations: one row gives fields, text and effects.
+//! The table of operations: one row gives fields, name, text and effects.
 //!
-//! A row is `Variant { fields } = (text), effects;`. The text is a format string over the fields by name, each shown as
+//! A row is `Variant { fields } = [name] (text), effects;`. The name is that of PTX without the modifiers that its fields hold.
+//! The text follows it in a listing: a format string over the fields by name, each shown as
 //! [`Field::text`](super::field::Field) says; `{field:#}` leaves out the ordinary case. It may have further arguments, in
-//! which a field is `field.0` and the listing has the name that the table gives it. The effects are an expression over the
-//! fields as references. The macro makes the enum and its functions, so that a variant without one of them does not compile.
+//! which a field is `field.0` and the listing has the name that the table gives it. The name and the effects are expressions
+//! over the fields as references. The macro makes the enum and its functions, so that a variant without one of them does not
+//! compile. A row may hold another table in a box: that is a field like others.
 
 macro_rules! operations {
     (($list:ident) $(#[$outer:meta])* pub enum $name:ident { $(
@@ -11,7 +13,7 @@ macro_rules! operations {
         $variant:ident
             $({ $($(#[$about:meta])* $field:ident: $ty:ty,)* })?
             $(($inner:ident: $of:ty))?
-            = ($($text:tt)*), $effects:expr;
+            = [$called:expr] ($($text:tt)*), $effects:expr;
     )* }) => {
         $(#[$outer])*
         pub enum $name { $(
@@ -20,23 +22,11 @@ macro_rules! operations {
         )* }
 
         impl $name {
-            /// Calls `f` with each register that it reads, in the order of its fields.
-            pub fn uses(&self, f: &mut impl FnMut(RegId)) {
+            /// Its name.
+            #[allow(unused_variables)]
+            pub fn name(&self) -> &'static str {
                 match self { $(
-                    $name::$variant { $($($field,)*)? $(0: $inner)? } => {
-                        $($($crate::kernel::field::Field::uses($field, f);)*)?
-                        $($crate::kernel::field::Field::uses($inner, f);)?
-                    }
-                )* }
-            }
-
-            /// Calls `f` with each register that it writes, in the order of its fields.
-            pub fn defs(&self, f: &mut impl FnMut(RegId)) {
-                match self { $(
-                    $name::$variant { $($($field,)*)? $(0: $inner)? } => {
-                        $($($crate::kernel::field::Field::defs($field, f);)*)?
-                        $($crate::kernel::field::Field::defs($inner, f);)?
-                    }
+                    $name::$variant { $($($field,)*)? $(0: $inner)? } => $called,
                 )* }
             }
 
@@ -49,12 +39,43 @@ macro_rules! operations {
                 )* }
             }
 
-            /// Writes it as a line of a listing.
+            /// Calls `f` with each register that it reads, in the order of its fields.
+            pub fn uses(&self, f: &mut impl FnMut(RegId)) {
+                $crate::kernel::field::Field::uses(self, f);
+            }
+
+            /// Calls `f` with each register that it writes, in the order of its fields.
+            pub fn defs(&self, f: &mut impl FnMut(RegId)) {
+                $crate::kernel::field::Field::defs(self, f);
+            }
+        }
+
+        /// What follows the name is the text.
+        impl $crate::kernel::field::Field for $name {
+            fn uses(&self, f: &mut impl FnMut(RegId)) {
+                match self { $(
+                    $name::$variant { $($($field,)*)? $(0: $inner)? } => {
+                        $($($crate::kernel::field::Field::uses($field, f);)*)?
+                        $($crate::kernel::field::Field::uses($inner, f);)?
+                    }
+                )* }
+            }
+
+            fn defs(&self, f: &mut impl FnMut(RegId)) {
+                match self { $(
+                    $name::$variant { $($($field,)*)? $(0: $inner)? } => {
+                        $($($crate::kernel::field::Field::defs($field, f);)*)?
+                        $($crate::kernel::field::Field::defs($inner, f);)?
+                    }
+                )* }
+            }
+
             #[allow(unused_variables)]
-            pub(super) fn write(
+            fn text(
                 &self,
+                _: &str,
                 $list: &$crate::kernel::print::Listing<'_>,
-                w: &mut impl std::fmt::Write,
+                w: &mut std::fmt::Formatter<'_>,
             ) -> std::fmt::Result {
                 use $crate::kernel::field::Text;
                 match self { $(
@@ -69,4 +90,38 @@ macro_rules! operations {
     };
 }
 
-pub(super) use operations;
+/// Operands that have one name: a struct of fields, with its text.
+macro_rules! operands {
+    (($list:ident) $(#[$outer:meta])* pub struct $name:ident {
+        $($(#[$about:meta])* pub $field:ident: $ty:ty,)*
+    } = ($($text:tt)*);) => {
+        $(#[$outer])*
+        pub struct $name {
+            $($(#[$about])* pub $field: $ty,)*
+        }
+
+        impl $crate::kernel::field::Field for $name {
+            fn uses(&self, f: &mut impl FnMut(RegId)) {
+                $($crate::kernel::field::Field::uses(&self.$field, f);)*
+            }
+
+            fn defs(&self, f: &mut impl FnMut(RegId)) {
+                $($crate::kernel::field::Field::defs(&self.$field, f);)*
+            }
+
+            #[allow(unused_variables)]
+            fn text(
+                &self,
+                _: &str,
+                $list: &$crate::kernel::print::Listing<'_>,
+                w: &mut std::fmt::Formatter<'_>,
+            ) -> std::fmt::Result {
+                use $crate::kernel::field::Text;
+                $(let $field = Text(&self.$field, stringify!($field), $list);)*
+                write!(w, $($text)*)
+            }
+        }
+    };
+}
+
+pub(super) use {operands, operations};

@@ -3,6 +3,9 @@
 //! Source: PTX ISA 9.0, section 9.7.16. Of `ld` and `st`, register r of a lane L with g = L / 4 and
 //! t = L % 4 stands for the cell [`Lanes::cell`] of the accessed rectangle.
 
+use super::effects::{AGENTS, ALL, Effects, Orders, TOGETHER};
+use super::field::choices;
+use super::table::{operands, operations};
 use super::{Addr, Guard, RegId, Space, Src};
 
 /// The data movement shape of `tcgen05.ld` and `tcgen05.st`.
@@ -85,6 +88,9 @@ pub enum TensorA {
     Tensor(Addr),
 }
 
+choices!(TensorA { Shared(shared), Tensor(tensor) });
+
+operands! { (l)
 /// `tcgen05.mma`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorMma {
@@ -110,6 +116,7 @@ pub struct TensorMma {
     pub chunks: u8,
     /// What becomes of the buffer for the first factor.
     pub collector: Collector,
+} = (".{kind}{pair}.{collector} {d}, {a}, {b}, {about}, {{{masked}}}, {keep}{scales}, {chunks}");
 }
 
 /// `.collector::a` of `tcgen05.mma`.
@@ -167,6 +174,7 @@ impl TensorCopy {
     }
 }
 
+operations! { (l)
 /// An operation of section 9.7.16.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TensorOp {
@@ -180,7 +188,7 @@ pub enum TensorOp {
         columns: Src,
         /// A warp of each CTA of a pair takes part.
         pair: bool,
-    },
+    } = ["tcgen05.alloc"] (".{space}{pair} {addr}, {columns}"), TOGETHER;
     /// `tcgen05.dealloc`.
     Dealloc {
         /// The address that the allocation gave.
@@ -189,9 +197,9 @@ pub enum TensorOp {
         columns: Src,
         /// A warp of each CTA of a pair takes part.
         pair: bool,
-    },
+    } = ["tcgen05.dealloc"] ("{pair} {at}, {columns}"), TOGETHER;
     /// `tcgen05.relinquish_alloc_permit`; true for that of a pair of CTAs.
-    Relinquish(bool),
+    Relinquish(pair: bool) = ["tcgen05.relinquish_alloc_permit"] ("{pair}"), TOGETHER;
     /// `tcgen05.ld`.
     Load {
         /// Which cells.
@@ -200,7 +208,7 @@ pub enum TensorOp {
         at: Addr,
         /// Destinations.
         dsts: Vec<RegId>,
-    },
+    } = ["tcgen05.ld"] (".{lanes} {{{dsts}}}, {at}"), TOGETHER;
     /// `tcgen05.st`.
     Store {
         /// Which cells.
@@ -209,11 +217,11 @@ pub enum TensorOp {
         at: Addr,
         /// Sources.
         srcs: Vec<Src>,
-    },
+    } = ["tcgen05.st"] (".{lanes} {at}, {{{srcs}}}"), TOGETHER;
     /// `tcgen05.wait::ld`; true for `tcgen05.wait::st`.
-    Wait(bool),
+    Wait(store: bool) = [if *store { "tcgen05.wait::st" } else { "tcgen05.wait::ld" }] (""), Effects { orders: Orders::Agents, ..TOGETHER };
     /// `tcgen05.mma`.
-    Mma(Box<TensorMma>),
+    Mma(m: Box<TensorMma>) = ["tcgen05.mma"] ("{m}"), ALL;
     /// `tcgen05.cp`.
     Copy {
         /// Where it goes.
@@ -224,7 +232,7 @@ pub enum TensorOp {
         shape: TensorCopy,
         /// Both CTAs of a pair copy.
         pair: bool,
-    },
+    } = ["tcgen05.cp"] (".{shape}{pair} {to}, {from}"), ALL;
     /// `tcgen05.commit`.
     Commit {
         /// State space of the object.
@@ -233,92 +241,10 @@ pub enum TensorOp {
         addr: Addr,
         /// The CTAs of the cluster whose mbarriers are meant.
         multicast: Option<Src>,
-    },
+    } = ["tcgen05.commit"] (".{space} {addr}{multicast}"), AGENTS;
     /// `tcgen05.fence::before_thread_sync`; true for `after_thread_sync`.
-    Fence(bool),
+    Fence(after: bool) = [if *after { "tcgen05.fence::after_thread_sync" } else { "tcgen05.fence::before_thread_sync" }] (""), AGENTS;
 }
-
-impl TensorOp {
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            TensorOp::Alloc { .. } => "tcgen05.alloc",
-            TensorOp::Dealloc { .. } => "tcgen05.dealloc",
-            TensorOp::Relinquish(_) => "tcgen05.relinquish_alloc_permit",
-            TensorOp::Load { .. } => "tcgen05.ld",
-            TensorOp::Store { .. } => "tcgen05.st",
-            TensorOp::Wait(false) => "tcgen05.wait::ld",
-            TensorOp::Wait(true) => "tcgen05.wait::st",
-            TensorOp::Mma(_) => "tcgen05.mma",
-            TensorOp::Copy { .. } => "tcgen05.cp",
-            TensorOp::Commit { .. } => "tcgen05.commit",
-            TensorOp::Fence(false) => "tcgen05.fence::before_thread_sync",
-            TensorOp::Fence(true) => "tcgen05.fence::after_thread_sync",
-        }
-    }
-
-    /// Calls `f` with each register that it reads.
-    pub fn uses(&self, f: &mut impl FnMut(RegId)) {
-        let mut src = |s: &Src| {
-            if let Src::Reg(r) = s {
-                f(*r);
-            }
-        };
-        match self {
-            TensorOp::Alloc { addr, columns, .. } => {
-                src(&addr.base);
-                src(columns);
-            }
-            TensorOp::Dealloc { at, columns, .. } => {
-                src(at);
-                src(columns);
-            }
-            TensorOp::Load { at, .. } => src(&at.base),
-            TensorOp::Store { at, srcs, .. } => {
-                src(&at.base);
-                srcs.iter().for_each(src);
-            }
-            TensorOp::Mma(m) => {
-                src(&m.d.base);
-                match &m.a {
-                    TensorA::Shared(s) => src(s),
-                    TensorA::Tensor(at) => src(&at.base),
-                }
-                src(&m.b);
-                src(&m.about);
-                m.masked.iter().for_each(&mut src);
-                let scales = m.scales.iter().flatten();
-                scales.for_each(|at| src(&at.base));
-                f(m.keep.reg);
-            }
-            TensorOp::Copy { to, from, .. } => {
-                src(&to.base);
-                src(from);
-            }
-            TensorOp::Commit {
-                addr, multicast, ..
-            } => {
-                src(&addr.base);
-                multicast.iter().for_each(src);
-            }
-            TensorOp::Relinquish(_) | TensorOp::Wait(_) | TensorOp::Fence(_) => {}
-        }
-    }
-
-    /// Calls `f` with each register that it writes.
-    pub fn defs(&self, f: &mut impl FnMut(RegId)) {
-        if let TensorOp::Load { dsts, .. } = self {
-            dsts.iter().for_each(|r| f(*r));
-        }
-    }
-
-    /// True where lanes of a warp wait for the others of it to come.
-    pub fn gathers(&self) -> bool {
-        !matches!(
-            self,
-            TensorOp::Mma(_) | TensorOp::Copy { .. } | TensorOp::Commit { .. } | TensorOp::Fence(_)
-        )
-    }
 }
 
 #[cfg(test)]

@@ -216,8 +216,8 @@ pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, Kind)) {
                 });
             }
             let (m, kind) = match &**op {
-                super::AsyncOp::WmmaLoad(m) => (m, Kind::Read),
-                super::AsyncOp::WmmaStore(m) => (m, Kind::Write),
+                super::AsyncOp::WmmaLoad { from: m, .. } => (m, Kind::Read),
+                super::AsyncOp::WmmaStore { to: m, .. } => (m, Kind::Write),
                 _ => return,
             };
             let found = AccessUse {

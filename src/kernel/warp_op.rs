@@ -27,6 +27,17 @@ pub enum BarKind {
     },
 }
 
+impl BarKind {
+    /// The name of the instruction.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            BarKind::Sync => "bar.sync",
+            BarKind::Arrive => "bar.arrive",
+            BarKind::RedPopc { .. } | BarKind::RedBool { .. } => "bar.red",
+        }
+    }
+}
+
 /// Modes of `shfl.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShflMode {

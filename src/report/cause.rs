@@ -71,7 +71,7 @@ fn stretches(kernel: &Kernel) -> Vec<u32> {
 /// True for instructions that threads wait at for others.
 fn is_boundary(op: &Op) -> bool {
     match op {
-        Op::Async(op) => op.gathers(),
+        Op::Async(op) => op.effects().gathers,
         op => matches!(op, Op::Bar { .. } | Op::WarpSync { .. }),
     }
 }

@@ -25,7 +25,7 @@ impl Machine<'_> {
         if let AsyncOp::Cluster(op) = op {
             return self.cluster_op(w, exec, pc, op);
         }
-        if op.gathers() && !matches!(op, AsyncOp::Wait { .. }) {
+        if op.effects().gathers && !matches!(op, AsyncOp::Wait { .. }) {
             self.whole_warp(w, exec, pc)?;
             self.note_meeting(w, exec);
         }
@@ -47,8 +47,8 @@ impl Machine<'_> {
             AsyncOp::Wgmma(m) => self.wgmma(w, pc, m)?,
             AsyncOp::Tensor(op) => return self.tensor_op(w, exec, pc, op),
             AsyncOp::Bulk(op) => self.bulk_op(w, exec, pc, op)?,
-            AsyncOp::WmmaLoad(m) => self.wmma_load(w, pc, m)?,
-            AsyncOp::WmmaStore(m) => self.wmma_store(w, pc, m)?,
+            AsyncOp::WmmaLoad { dsts, from } => self.wmma_load(w, pc, (dsts, from))?,
+            AsyncOp::WmmaStore { srcs, to } => self.wmma_store(w, pc, (srcs, to))?,
             AsyncOp::WmmaMma(m) => self.wmma_mma(w, pc, m)?,
             _ => {
                 let Some((space, addr)) = op.object() else {

@@ -55,7 +55,7 @@ fn kind(op: &Op) -> u8 {
         Op::CpAsyncWait { .. } | Op::CpAsyncCommit => BARRIER,
         Op::Async(op) => match **op {
             AsyncOp::WmmaMma(_) => 0,
-            AsyncOp::WmmaLoad(_) | AsyncOp::WmmaStore(_) => ACCESS,
+            AsyncOp::WmmaLoad { .. } | AsyncOp::WmmaStore { .. } => ACCESS,
             _ => BARRIER,
         },
         _ => 0,

@@ -72,7 +72,7 @@ impl Products {
             if let Op::Async(op) = &inst.op
                 && let AsyncOp::Wgmma(m) = &**op
             {
-                regs.extend(&m.d);
+                regs.extend(m.d.iter());
                 if let GroupA::Regs(list) = &m.a {
                     regs.extend(list.iter().filter_map(|s| match s {
                         Src::Reg(r) => Some(*r),

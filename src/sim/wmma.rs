@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{
-    Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
+    AsyncOp, Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::term::TermId;
 use crate::term::word::Family;
@@ -125,7 +125,7 @@ impl Machine<'_> {
     /// An instruction of a warp that holds fragments: what becomes of the tags.
     pub(super) fn follow_fragments(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         let inst = self.inst(pc);
-        if matches!(&inst.op, Op::Async(op) if op.name().starts_with("wmma")) {
+        if is_wmma(&inst.op) {
             return Ok(());
         }
         let tags = &self.fragments.tags[w];
@@ -375,7 +375,12 @@ impl Machine<'_> {
     }
 
     /// `wmma.load`.
-    pub(super) fn wmma_load(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+    pub(super) fn wmma_load(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        (dsts, m): (&[RegId], &WmmaMove),
+    ) -> Result<(), Stop> {
         let lines = self.wmma_lines(w, pc, m)?;
         let (rows, cols) = m.what.extent();
         let length = if m.col { rows } else { cols } as u32;
@@ -402,7 +407,7 @@ impl Machine<'_> {
             }
         }
         self.stats.accesses += values.len() as u64;
-        self.scatter(w, m.what, &m.regs, &values);
+        self.scatter(w, m.what, dsts, &values);
         Ok(())
     }
 
@@ -429,10 +434,15 @@ impl Machine<'_> {
     }
 
     /// `wmma.store`.
-    pub(super) fn wmma_store(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<(), Stop> {
+    pub(super) fn wmma_store(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        (srcs, m): (&[RegId], &WmmaMove),
+    ) -> Result<(), Stop> {
         self.note_unset(w, pc);
-        self.expect_fragment(w, pc, m.what, &m.regs)?;
-        let values = self.gather(w, m.what, &m.regs);
+        self.expect_fragment(w, pc, m.what, srcs)?;
+        let values = self.gather(w, m.what, srcs);
         let lines = self.wmma_lines(w, pc, m)?;
         let (rows, cols) = m.what.extent();
         let length = if m.col { rows } else { cols } as u32;
@@ -469,24 +479,24 @@ impl Machine<'_> {
     /// `wmma.mma`.
     pub(super) fn wmma_mma(&mut self, w: usize, pc: Pc, m: &WmmaMma) -> Result<(), Stop> {
         self.note_unset(w, pc);
-        for (what, regs) in [m.a, m.b, m.c].iter().zip(&m.regs[1..]) {
+        for (what, regs) in [m.a, m.b, m.c].iter().zip(&m.srcs) {
             self.expect_fragment(w, pc, *what, regs)?;
         }
-        let a = self.gather(w, m.a, &m.regs[1]);
-        let b = self.gather(w, m.b, &m.regs[2]);
+        let a = self.gather(w, m.a, &m.srcs[0]);
+        let b = self.gather(w, m.b, &m.srcs[1]);
         let (rows, cols) = m.d.extent();
         let depth = m.a.extent().1 as usize;
         let cols = cols as usize;
         // The accumulator stays as it is, an open sum perhaps.
         let mut c = vec![Val::Unset; rows as usize * cols];
         if m.c.ty.bits() >= 32 {
-            for (slot, r) in m.regs[3].iter().enumerate() {
+            for (slot, r) in m.srcs[2].iter().enumerate() {
                 for lane in 0..LANES {
-                    c[place(m.c, m.regs[3].len(), lane, slot, 0)] = self.warps[w].get(*r, lane);
+                    c[place(m.c, m.srcs[2].len(), lane, slot, 0)] = self.warps[w].get(*r, lane);
                 }
             }
         } else if let MatTy::Float(f) = m.c.ty {
-            let reals = self.gather(w, m.c, &m.regs[3]);
+            let reals = self.gather(w, m.c, &m.srcs[2]);
             let values = reals.into_iter().map(|t| self.values.of_factor(f, t));
             c = values.collect();
         }
@@ -514,7 +524,18 @@ impl Machine<'_> {
                 MatTy::Int { .. } => self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp),
             });
         }
-        self.scatter(w, m.d, &m.regs[0], &out);
+        self.scatter(w, m.d, &m.dsts, &out);
         Ok(())
     }
+}
+
+/// True for an operation of opaque fragments.
+fn is_wmma(op: &Op) -> bool {
+    let Op::Async(op) = op else {
+        return false;
+    };
+    matches!(
+        **op,
+        AsyncOp::WmmaLoad { .. } | AsyncOp::WmmaStore { .. } | AsyncOp::WmmaMma(_)
+    )
 }

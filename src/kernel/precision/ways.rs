@@ -279,8 +279,8 @@ impl<'k> Ways<'k> {
             Op::CpAsync { .. } if written => f(Place::Shared),
             Op::Async(op) => match &**op {
                 AsyncOp::Wgmma(_) if !written => f(Place::Shared),
-                AsyncOp::WmmaLoad(m) if !written => space(m.space),
-                AsyncOp::WmmaStore(m) if written => space(m.space),
+                AsyncOp::WmmaLoad { from: m, .. } if !written => space(m.space),
+                AsyncOp::WmmaStore { to: m, .. } if written => space(m.space),
                 AsyncOp::Tensor(op) => match &**op {
                     TensorOp::Load { .. } if !written => f(Place::Tensor),
                     TensorOp::Store { .. } if written => f(Place::Tensor),
