@@ -5,13 +5,13 @@ use super::check_table;
 #[test]
 fn barriers() {
     check_table(
-        "bar.sync 0; => bar.aligned.sync 0
-         bar.sync %r1, 64; => bar.aligned.sync %r1, count 0x40
-         bar.arrive 1, 64; => bar.aligned.arrive 1, count 0x40
+        "bar.sync 0; => bar.sync.aligned 0
+         bar.sync %r1, 64; => bar.sync.aligned %r1, count 0x40
+         bar.arrive 1, 64; => bar.arrive.aligned 1, count 0x40
          barrier.sync 3; => bar.sync 3
-         barrier.cta.sync.aligned 3, %r1; => bar.aligned.sync 3, count %r1
-         bar.red.popc.u32 %r1, 0, !%p1; => bar.aligned.red.popc %r1, !%p1, 0
-         bar.red.and.pred %p1, 0, 64, %p2; => bar.aligned.red.and %p1, %p2, 0, count 0x40
+         barrier.cta.sync.aligned 3, %r1; => bar.sync.aligned 3, count %r1
+         bar.red.popc.u32 %r1, 0, !%p1; => bar.red.aligned.popc %r1, !%p1, 0
+         bar.red.and.pred %p1, 0, 64, %p2; => bar.red.aligned.and %p1, %p2, 0, count 0x40
          bar.warp.sync 0xffffffff; => bar.warp.sync 0xffffffff
          membar.gl; => fence Sc Gpu
          fence.acq_rel.cta; => fence AcqRel Cta
@@ -51,8 +51,30 @@ fn matrices_and_copies() {
          movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; => movmatrix %r1, %r2
          cp.async.cg.shared.global [%r1], [%rd1+32], 16, %r2; => cp.async [%r1], [%rd1+32], 16, read %r2
          cp.async.ca.shared.global [tile], [%rd1], 4, !%p1; => cp.async [0], [%rd1], 4, ignore !%p1
-         cp.async.commit_group; => cp.async.commit
-         cp.async.wait_group 2; => cp.async.wait pending 2
-         cp.async.wait_all; => cp.async.wait",
+         cp.async.commit_group; => cp.async.commit_group
+         cp.async.wait_group 2; => cp.async.wait_group pending 2
+         cp.async.wait_all; => cp.async.wait_group",
+    );
+}
+
+#[test]
+fn agents() {
+    check_table(
+        "mbarrier.init.shared.b64 [%r1], 4; => mbarrier.init.shared [%r1], 4
+         mbarrier.arrive.shared.b64 %rd1, [%r1]; => mbarrier.arrive.shared.release %rd1, [%r1]
+         mbarrier.arrive_drop.shared.b64 _, [%r1], %r2; => mbarrier.arrive_drop.shared.release _, [%r1], count %r2
+         mbarrier.arrive.expect_tx.shared.b64 _, [%r1], %r2; => mbarrier.arrive.shared.release _, [%r1], expect %r2
+         mbarrier.try_wait.parity.shared.b64 %p1, [%r1], %r2; => mbarrier.try_wait.shared.acquire %p1, [%r1], Parity %r2
+         cp.async.mbarrier.arrive.noinc.shared.b64 [%r1]; => cp.async.mbarrier.arrive.shared.counted [%r1]
+         fence.proxy.async.global; => fence.proxy.async.global
+         wgmma.fence.sync.aligned; => wgmma.fence
+         wgmma.wait_group.sync.aligned 1; => wgmma.wait_group 1
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 256, [%r2]; => \
+            cp.async.bulk.fill shared::cluster[%r1], Run global [%rd1] 0x100, Object shared::cluster [%r2]
+         cp.async.bulk.wait_group.read 2; => cp.async.bulk.wait_group.read 2
+         barrier.cluster.arrive.aligned; => barrier.cluster.arrive.release.aligned
+         mapa.shared::cluster.u32 %r1, %r2, 1; => mapa %r1, %r2, 1
+         wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, [%r1], 20; => \
+            wmma.load.C16x16.f32.shared [%r1], 0x14, {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}",
     );
 }
