@@ -8,7 +8,7 @@ use std::fmt::{self, Formatter};
 
 use super::effects::{AGENTS, ALL, Effects, Orders, TOGETHER};
 use super::field::{Field, ReadRegs, UpdatedRegs, choices};
-use super::print::Listing;
+use super::listing::Listing;
 use super::table::{operands, operations};
 use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
 

@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use super::demand::demanded;
 use super::operands::{Next, next, uses};
-use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space, Special};
+use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space};
 
 /// Instructions of the longest body.
 const MAX_BODY: usize = 256;
@@ -251,7 +251,7 @@ fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
     let mut at = pc.0;
     while at > 0 && !targets.contains(&at) {
         let before = &kernel.insts[at as usize - 1];
-        if !is_pure(&before.op) {
+        if !before.op.is_pure() {
             break;
         }
         at -= 1;
@@ -376,29 +376,7 @@ fn is_quiet(op: &Op) -> bool {
             ..
         }
     );
-    is_pure(op) || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
-}
-
-/// True if all that an instruction does is to compute its results from its operands.
-pub fn is_pure(op: &Op) -> bool {
-    match op {
-        Op::Special { special, .. } => *special != Special::Volatile,
-        Op::Ld { access, .. } => access.space == Space::Param && !access.volatile,
-        op => matches!(
-            op,
-            Op::Mov { .. }
-                | Op::Pack { .. }
-                | Op::Unpack { .. }
-                | Op::Int { .. }
-                | Op::Setp { .. }
-                | Op::Set { .. }
-                | Op::Selp { .. }
-                | Op::Slct { .. }
-                | Op::Cvt { .. }
-                | Op::Cvta { .. }
-                | Op::Lop3Bool { .. }
-        ),
-    }
+    op.is_pure() || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
 }
 
 /// Registers that are live before each instruction, where the operands of a computation are live only if one of
@@ -458,7 +436,7 @@ impl Live {
     fn step(kernel: &Kernel, at: u32, row: &mut [u64]) {
         let inst = &kernel.insts[at as usize];
         let has = |row: &[u64], r: RegId| row[r.0 as usize / 64] >> (r.0 % 64) & 1 == 1;
-        let mut needed = !is_pure(&inst.op);
+        let mut needed = !inst.op.is_pure();
         inst.op.defs(&mut |r| needed |= has(row, r));
         if !needed {
             return;

@@ -8,7 +8,6 @@
 //! Sound in one direction: bits that are not named here change nothing but bits that are not named here. An operation
 //! without a rule depends on all bits of its operands.
 
-use super::awaits::is_pure;
 use super::operands::uses;
 use super::{Cmp, Inst, IntOp, Kernel, NumTy, Op, RegId, Src};
 
@@ -33,7 +32,7 @@ pub fn demanded(kernel: &Kernel) -> Vec<u64> {
 fn sweep(inst: &Inst, of: &mut [u64], changed: &mut bool) {
     let mut made = 0;
     inst.op.defs(&mut |r| made |= of[r.0 as usize]);
-    if is_pure(&inst.op) && made == 0 {
+    if inst.op.is_pure() && made == 0 {
         return;
     }
     let mut need = |r: RegId, bits: u64| {

@@ -10,7 +10,7 @@
 use std::fmt::{self, Debug, Display, Formatter, LowerHex};
 use std::ops::Deref;
 
-use super::print::Listing;
+use super::listing::Listing;
 use super::{
     Access, Addr, AtomOp, BarKind, BoolOp, Cmp, Collector, FloatMods, FloatOp, FloatTest, Fmt,
     Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode,
@@ -282,7 +282,7 @@ macro_rules! choices {
             fn text(
                 &self,
                 _: &str,
-                list: &$crate::kernel::print::Listing<'_>,
+                list: &$crate::kernel::listing::Listing<'_>,
                 f: &mut std::fmt::Formatter<'_>,
             ) -> std::fmt::Result {
                 use $crate::kernel::field::Text;

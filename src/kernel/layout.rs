@@ -10,7 +10,7 @@
 //! Not claimed: that hardware lays them out so; code that depends on the distance between two
 //! variables is out of bounds by its own text.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::entry::demangled;
 use super::error::LowerError;
@@ -29,19 +29,6 @@ use crate::ptx::{
 const MAX_SMALL: u64 = 1 << 31;
 /// Largest size of a global variable.
 const MAX_GLOBAL: u64 = 1 << 47;
-
-/// Variables that exist once for the whole kernel.
-#[derive(Debug, Default)]
-pub(super) struct Statics {
-    /// Shared variables by the index of their declarator.
-    shared: FxHashMap<usize, Place>,
-    /// Module-scope variables by name.
-    module: FxHashMap<Name, (Id<Decl>, Id<Declarator>)>,
-    /// Global and constant variables by the index of their declarator.
-    globals: FxHashMap<usize, GlobalId>,
-    /// The declaration of each global variable.
-    pub declared: Vec<(Id<Decl>, Id<Declarator>)>,
-}
 
 /// Size and alignment of a variable in bytes.
 #[derive(Clone, Copy, Debug)]

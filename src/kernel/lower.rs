@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::callgraph::CallGraph;
 use super::error::{LowerError, LowerWarning};
 use super::header;
-use super::layout::Statics;
+use super::statics::Statics;
 use super::scope::{Binding, Frame, Label, Range};
 use super::{
     GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Param, Pc, RegId, Special, Src, WORKSPACE,

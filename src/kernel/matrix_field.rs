@@ -3,7 +3,7 @@
 use std::fmt::{self, Formatter};
 
 use super::field::{Field, Text};
-use super::print::Listing;
+use super::listing::Listing;
 use super::{IntTy, MatTy, Mma, MmaForm, RegId};
 
 impl Field for MatTy {

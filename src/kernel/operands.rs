@@ -2,7 +2,9 @@
 //!
 //! The operands of an operation follow from its fields ([`field`](super::field)); an instruction reads its guard too.
 
-use super::{Inst, Kernel, Op, Pc, RegId};
+use super::effects::Results;
+use super::schedule_use::ScheduleUse;
+use super::{Inst, Kernel, Op, Pc, RegId, Space};
 
 /// Calls `f` with each register that `inst` reads, its guard included, in operand order. A
 /// register that is read twice is reported twice.
@@ -14,6 +16,17 @@ pub fn uses(inst: &Inst, mut f: impl FnMut(RegId)) {
 }
 
 impl Op {
+    /// True if all that it does is to compute its results from its operands.
+    pub fn is_pure(&self) -> bool {
+        match self {
+            Op::Ld { access, .. } => access.space == Space::Param && !access.volatile,
+            op => {
+                let effects = op.effects();
+                effects.results != Results::Other && effects.schedule == ScheduleUse::Free
+            }
+        }
+    }
+
     /// True if it writes a register.
     pub fn writes(&self, r: RegId) -> bool {
         let mut found = false;

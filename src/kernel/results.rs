@@ -41,7 +41,6 @@ pub fn results_used(kernel: &Kernel) -> Vec<bool> {
             mark(guard.reg);
         }
         match &inst.op {
-            op if computes(op) => {}
             Op::Ld { addr, .. } => base(addr).into_iter().for_each(&mut mark),
             Op::St { addr, access, .. }
                 if known.element(access.space, addr, 0, access.ty).0 == Space::Local =>
@@ -49,27 +48,9 @@ pub fn results_used(kernel: &Kernel) -> Vec<bool> {
                 base(addr).into_iter().for_each(&mut mark);
             }
             Op::Atom { .. } | Op::St { .. } => inst.op.uses(&mut mark),
+            op if op.is_pure() => {}
             _ => uses(inst, &mut mark),
         }
     }
     used
-}
-
-/// Does an operation nothing but write registers, whose values the flow follows?
-fn computes(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Mov { .. }
-            | Op::Pack { .. }
-            | Op::Unpack { .. }
-            | Op::Cvt { .. }
-            | Op::Cvta { .. }
-            | Op::Int { .. }
-            | Op::Float { .. }
-            | Op::Setp { .. }
-            | Op::Set { .. }
-            | Op::Selp { .. }
-            | Op::Slct { .. }
-            | Op::Lop3Bool { .. }
-    )
 }

@@ -23,7 +23,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::awaits::{Live, is_pure, targets};
+use super::awaits::{Live, targets};
 use super::rechecked::rechecked;
 use super::{
     Access, Addr, AtomOp, Cmp, FloatMods, FloatOp, Inst, IntOp, Kernel, NumTy, Op, Pc, RegId, Sem,
@@ -108,7 +108,7 @@ fn leave_out(kernel: &Kernel, merged: &mut Kernel, ways: &[Range<u32>]) -> bool 
     }
     gone.extend(on_ways.into_iter().filter(|at| {
         let op = &merged.insts[*at as usize].op;
-        is_pure(op) && is_dead(op, *at)
+        op.is_pure() && is_dead(op, *at)
     }));
     for at in gone {
         put(merged, at, Op::Nop);
@@ -175,7 +175,7 @@ fn orders_nothing(sem: Sem) -> bool {
 /// What a round may do on its way: compute, and read memory by loads that acquire nothing.
 fn is_quiet(op: &Op) -> bool {
     let loads = matches!(op, Op::Ld { access, .. } if orders_nothing(access.sem));
-    is_pure(op) || loads || matches!(op, Op::Float { .. } | Op::Testp { .. } | Op::Nop)
+    op.is_pure() || loads || matches!(op, Op::Nop)
 }
 
 impl<'k> Retry<'k> {

@@ -74,7 +74,7 @@ macro_rules! operations {
             fn text(
                 &self,
                 _: &str,
-                $list: &$crate::kernel::print::Listing<'_>,
+                $list: &$crate::kernel::listing::Listing<'_>,
                 w: &mut std::fmt::Formatter<'_>,
             ) -> std::fmt::Result {
                 use $crate::kernel::field::Text;
@@ -113,7 +113,7 @@ macro_rules! operands {
             fn text(
                 &self,
                 _: &str,
-                $list: &$crate::kernel::print::Listing<'_>,
+                $list: &$crate::kernel::listing::Listing<'_>,
                 w: &mut std::fmt::Formatter<'_>,
             ) -> std::fmt::Result {
                 use $crate::kernel::field::Text;

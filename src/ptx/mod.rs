@@ -11,6 +11,7 @@
 
 pub mod ast;
 pub mod error;
+mod evaluate;
 pub mod expr;
 pub mod instr;
 mod lex;
@@ -25,7 +26,8 @@ pub mod words;
 
 pub use ast::*;
 pub use error::{ParseError, ParseErrorKind};
-pub use expr::{Binary, EvalError, Expr, ExprKind, Float, Int, Unary, Value, evaluate};
+pub use evaluate::{EvalError, Value, evaluate};
+pub use expr::{Binary, Expr, ExprKind, Float, Int, Unary};
 pub use instr::*;
 pub use names::{Name, Names};
 pub use opcode::Op;

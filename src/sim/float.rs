@@ -239,7 +239,7 @@ impl Machine<'_> {
         let operands: [(Val, Fmt); 3] = from_fn(|i| (v[i], terms[i].0));
         if !self
             .values
-            .remembers(is_exact(op, mods), &operands[..n], result.1)
+            .remembers(op.is_exact(mods), &operands[..n], result.1)
         {
             return result.1;
         }
@@ -407,32 +407,4 @@ impl Machine<'_> {
 /// True for formats of less range than 32 bits.
 pub(super) fn is_small(fmt: Fmt) -> bool {
     !matches!(fmt, Fmt::F32 | Fmt::Tf32 | Fmt::F64 | Fmt::Bf16)
-}
-
-/// True for an operation whose result is one of its operands, up to the sign.
-pub(super) fn is_exact(op: FloatOp, mods: &FloatMods) -> bool {
-    let plain = !(mods.ftz || mods.sat || mods.relu || mods.oob);
-    plain
-        && match op {
-            FloatOp::Neg
-            | FloatOp::Abs
-            | FloatOp::Min
-            | FloatOp::Max
-            | FloatOp::Min3
-            | FloatOp::Max3
-            | FloatOp::Copysign => true,
-            FloatOp::Add
-            | FloatOp::Sub
-            | FloatOp::Mul
-            | FloatOp::Fma
-            | FloatOp::Div
-            | FloatOp::Rcp
-            | FloatOp::Sqrt
-            | FloatOp::Rsqrt
-            | FloatOp::Ex2
-            | FloatOp::Lg2
-            | FloatOp::Sin
-            | FloatOp::Cos
-            | FloatOp::Tanh => false,
-        }
 }

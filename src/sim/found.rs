@@ -26,7 +26,6 @@ use crate::term::samples::Samples;
 use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, pow2};
 
 use super::compare::Number;
-use super::float::is_exact;
 use super::machine::Machine;
 use super::value::{Val, Values};
 
@@ -185,7 +184,7 @@ fn exact_operands(shape: Shape) -> Option<usize> {
             0,
             embeds(shape.src, shape.fmt) && matches!(m.rnd, Rnd::None),
         ),
-        Kind::Float(op) => (0, is_exact(op, m)),
+        Kind::Float(op) => (0, op.is_exact(m)),
         Kind::Known | Kind::OfInt { .. } | Kind::Read => (0, false),
     };
     (plain && exact).then_some(skip)

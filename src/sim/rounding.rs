@@ -25,7 +25,6 @@ use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::{Term, TermId, encode_exact, least, pow2, root, round};
 
-use super::float::is_exact;
 use super::value::{Val, Values};
 
 /// Values beyond which only the ends are kept.
@@ -209,7 +208,7 @@ impl Values {
         }
         // A choice among numbers that are held exactly rounds nothing.
         let exactly = |a: &Arg| a.bits || self.store.held(a.made).is_none();
-        if is_exact(op, mods) && args.iter().all(exactly) {
+        if op.is_exact(mods) && args.iter().all(exactly) {
             return Some(t);
         }
         let held: Option<Vec<Held>> = args.iter().map(|a| self.get(*a)).collect();

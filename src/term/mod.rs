@@ -58,6 +58,7 @@ pub(crate) mod samples;
 mod series;
 pub mod show;
 mod surround;
+mod value;
 mod view;
 mod walk;
 pub mod word;

@@ -14,7 +14,7 @@ mod bounds;
 use std::cmp::Ordering;
 
 use super::made::{Kind, Made, Shape};
-use super::overflow::Narrow;
+use super::overflow::{Narrow, Sides};
 use super::view::{RCmp, Term};
 use super::{TermId, TermStore};
 use crate::kernel::{FloatOp, Rnd};
@@ -73,9 +73,6 @@ impl Orders {
 
 /// An encoding, as an operation with its operands or not at all.
 struct Tree<'s>(Shape, Made<'s>);
-
-/// Whether a number may be below 0, 0, above 0.
-pub(super) type Sides = [bool; 3];
 
 impl TermStore {
     /// The orders of two reals that the machine may find; `made` are their encodings where equal encodings are one number.

@@ -15,7 +15,6 @@
 use num_traits::Signed;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::orders::Sides;
 use super::{ArrayId, Class, Fun, Term, TermId, TermStore, pow2};
 use crate::kernel::Fmt;
 
@@ -46,6 +45,9 @@ const MAX_TERMS: usize = 1 << 14;
 /// Numbers below these powers of two overflow in no format of 32 bits or more, nor in bf16; and in no format.
 const SAFE: i64 = 100;
 const SAFE_HALF: i64 = 2;
+
+/// Whether a number may be below 0, 0, above 0.
+pub(super) type Sides = [bool; 3];
 
 /// What was brought to formats in which less can be said.
 #[derive(Clone, Debug, Default)]

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::awaits::{Await, Awaits, awaits, is_pure};
+use crate::kernel::awaits::{Await, Awaits, awaits};
 use crate::kernel::operands::uses;
-use crate::kernel::{AtomOp, BarKind, Kernel, NumTy, Op, Pc, RegId, Sem};
+use crate::kernel::{BarKind, Kernel, Op, Pc, RegId, Sem};
 
 use super::super::address::provenance::Prov;
 use super::super::machine::{Machine, Stop};
@@ -26,6 +26,7 @@ use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
 use super::location::{Key, Observed};
+use super::update::{Snapshot, after};
 use crate::sim::Tid;
 
 /// Turns of each warp that end in loops that only wait, after which nobody is expected to end one.
@@ -158,21 +159,8 @@ impl Waiting {
     }
 }
 
-/// What an integer atomic leaves, if that is known.
-pub fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) -> Option<u64> {
-    match (op, ty) {
-        (AtomOp::Exch, _) => b,
-        (AtomOp::Cas, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, c?)),
-        (_, NumTy::Int(t)) => Some(super::super::int::atom_int(op, t, old, b?, 0)),
-        (_, NumTy::Float(_)) => None,
-    }
-}
-
 /// An instruction, and registers that are live there.
 pub type Class = (Pc, Vec<(RegId, Val)>);
-
-/// The registers of a lane that a loop that waits reads or writes.
-pub type Snapshot = Vec<(RegId, Val)>;
 
 impl Machine<'_> {
     /// Lanes come to an instruction at which they are held; false if they need not be.
@@ -330,7 +318,7 @@ impl Machine<'_> {
                 .guard
                 .is_none_or(|g| self.warps[w].symbolic(g.reg) >> lane & 1 == 0);
             let jumps = matches!(inst.op, Op::Bra { .. });
-            if !known || !jumps && !is_pure(&inst.op) {
+            if !known || !jumps && !inst.op.is_pure() {
                 ended = Some(at).filter(|_| known);
                 break;
             }

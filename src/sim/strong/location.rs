@@ -17,7 +17,7 @@ use super::super::machine::{Machine, RegionId};
 use super::super::race::Kind;
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
-use super::hold::{Snapshot, after};
+use super::update::{Snapshot, after};
 use super::{At, Event, Head, Trouble, join, note};
 use crate::sim::Tid;
 
