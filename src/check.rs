@@ -98,12 +98,6 @@ pub fn check_among(
     }
 
     let (lowered, mut setup) = bound(&specs, &options.map, files)?;
-    let says_of_floats = |k: &Resolved| !k.bindings.facts.numbers().is_empty();
-    if options.certificate && setup.kernels.iter().any(says_of_floats) {
-        let message =
-            "a certificate does not hold ranges of floats: leave the fact of --assume out";
-        return Err(Failure::new(ErrorKind::Usage, message));
-    }
     let parsed = Instant::now();
 
     if options.bits {

@@ -1,6 +1,6 @@
 """Replays certificates of the `equivalent` entries of the manifests, and of their wrong twins' files put in.
 
-    python tests/outside/replay.py --volta target/release/volta [--python PYTHON] [--filter TEXT] [--seconds N] [--jobs N] [--keep FOLDER]
+    python tests/outside/replay.py --volta target/release/volta [--filter TEXT] [--seconds N] [--keep FOLDER]
                                    [--most N] [--only-twins]
 
 For each entry that must be `equivalent`: `volta check --certificate`, then `python -m volta.replay`, which must confirm it.
@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
+import contextlib
+import functools
 import hashlib
+import io
 import json
-import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "src" / "python"
+sys.path.insert(0, str(ROOT / "src" / "python"))
+from volta.replay.__main__ import main as replay_of  # noqa: E402
+
 NOT_SETTINGS = {
     "name",
     "expect",
@@ -86,20 +90,27 @@ def command(volta: Path, folder: Path, entry: dict[str, Any], work: Path, certif
     return [str(volta), "check", *files, "--spec", str(path), "--certificate", str(certificate), "--json", "--timeout", "120"]
 
 
-def replay(python: str, certificate: Path, *flags: str, seconds: float = 300) -> tuple[int, str]:
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+class TooLong(BaseException):
+    """No `Exception`: the replay takes those for mistakes of its own."""
+
+
+def replay(certificate: Path, seconds: float) -> tuple[int, str]:
+    """What the replay says. Its seconds are those of the processor, so that a busy machine changes no result."""
+    said = io.StringIO()
+
+    def stop(*_: Any) -> None:
+        raise TooLong
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
-        ran = subprocess.run(
-            [python, "-m", "volta.replay", str(certificate), *flags],
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            cwd=ROOT,
-            env=env,
-        )
-    except subprocess.TimeoutExpired:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = replay_of([str(certificate)])
+    except TooLong:
         return 3, f"cannot replay: it takes more than {seconds} s"
-    return ran.returncode, (ran.stdout + ran.stderr).strip()
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return code, said.getvalue().strip()
 
 
 Outcome = tuple[str, str, str, float]
@@ -127,10 +138,10 @@ def one(args: argparse.Namespace, work: Path, folder: Path, entry: dict[str, Any
     certificate, word, why = certified(args, work, folder, entry)
     if certificate is None:
         return entry["name"], word, why, 0
-    start = time.monotonic()
-    code, text = replay(args.python, certificate, seconds=args.seconds)
+    start = time.process_time()
+    code, text = replay(certificate, args.seconds)
     word = {0: "confirmed", 1: "refuted", 2: "failed", 3: "cannot replay"}[code]
-    return entry["name"], word, text.splitlines()[0] if text else "", time.monotonic() - start
+    return entry["name"], word, text.splitlines()[0] if text else "", time.process_time() - start
 
 
 def alike(folder: Path, entry: dict[str, Any]) -> str:
@@ -161,10 +172,10 @@ def twin(args: argparse.Namespace, work: Path, folder: Path, entry: dict[str, An
     doctored["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
     path = work / f"{entry['name']}.twin.json"
     path.write_text(json.dumps(doctored))
-    start = time.monotonic()
-    code, said = replay(args.python, path, seconds=args.seconds)
+    start = time.process_time()
+    code, said = replay(path, args.seconds)
     word = {0: "twin confirmed", 1: "twin refuted", 2: "twin failed", 3: "twin cannot replay"}[code]
-    return entry["name"], word, said.splitlines()[0] if said else "", time.monotonic() - start
+    return entry["name"], word, said.splitlines()[0] if said else "", time.process_time() - start
 
 
 def cost(folder: Path, entry: dict[str, Any]) -> int:
@@ -186,10 +197,8 @@ def cost(folder: Path, entry: dict[str, Any]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--volta", type=Path, required=True)
-    parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--filter", default="")
-    parser.add_argument("--seconds", type=float, default=60, help="most that one replay takes")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60, help="most processor time of one replay")
     parser.add_argument("--keep", type=Path, help="a folder of certificates; those that it has are not made again")
     parser.add_argument("--only-twins", action="store_true")
     parser.add_argument("--most", type=int, default=0, help="replay only so many, the smallest")
@@ -203,13 +212,13 @@ def main() -> int:
     right = right[: args.most] if args.most else right
     counts: dict[str, int] = collections.Counter()
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder:
         work = args.keep or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
-        jobs = [] if args.only_twins else [pool.submit(one, args, work, f, e) for f, e in right]
-        jobs += [pool.submit(twin, args, work, f, e, r) for f, e, r in twins]
-        for job in concurrent.futures.as_completed(jobs):
-            name, word, why, seconds = job.result()
+        jobs = [] if args.only_twins else [functools.partial(one, args, work, f, e) for f, e in right]
+        jobs += [functools.partial(twin, args, work, f, e, r) for f, e, r in twins]
+        for job in jobs:
+            name, word, why, seconds = job()
             counts[word] += 1
             print(f"{name}: {word} in {seconds:.1f} s: {why}", flush=True)
     print(", ".join(f"{n} {word}" for word, n in sorted(counts.items())), f"in {time.monotonic() - start:.0f} s")

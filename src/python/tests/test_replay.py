@@ -233,6 +233,57 @@ def test_a_race_refutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "race" in capsys.readouterr().out
 
 
+CLAMPED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry clamped(.param .u64 px, .param .u64 py) {
+    .reg .u64 %rd<5>; .reg .u32 %r<2>; .reg .f32 %f<4>; .reg .pred %p<2>;
+    ld.param.u64 %rd1, [px];
+    ld.param.u64 %rd2, [py];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    {BODY}
+    add.u64 %rd4, %rd2, %rd3;
+    st.global.f32 [%rd4], %f2;
+    ret;
+}
+"""
+INSIDE = {
+    "plain": "mov.f32 %f2, %f1;",
+    "clamped": "max.f32 %f2, %f1, 0fBFC00000; min.f32 %f2, %f2, 0f40000000;",
+    "below": "max.f32 %f2, %f1, 0fBFB00000; min.f32 %f2, %f2, 0f40000000;",
+    "above": "max.f32 %f2, %f1, 0fBFC00000; min.f32 %f2, %f2, 0f3FF00000;",
+    "at its end": "setp.eq.f32 %p1, %f1, 0f40000000; selp.f32 %f2, 0f3F800000, %f1, %p1;",
+}
+
+
+def test_ranges_of_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers are drawn inside of what is said of them, its ends too: bounds there change nothing, others are seen."""
+    for name, body in INSIDE.items():
+        (tmp_path / name).with_suffix(".ptx").write_text(CLAMPED.replace("{BODY}", body))
+    out = tmp_path / "range.json"
+    flags = ["--threads", "8", "--arg", "0=in:f32[8]", "--arg", "1=out:f32[8]", "--certificate", str(out)]
+    files_of = [str(tmp_path / f"{name}.ptx") for name in ("plain", "clamped")]
+    run = [server.program(), "check", *files_of, *flags]
+    subprocess.run([*run, "--assume", "0 in -1.5..2"], check=True, stdout=subprocess.DEVNULL)
+    assert main([str(out)]) == 0, capsys.readouterr().out
+    right = files.load(out)
+    for name in ("below", "above", "at its end"):
+        twin = tmp_path / f"{name}.ptx"
+        wrong = copy.deepcopy(right)
+        wrong["optimized"] |= {"file": str(twin), "sha256": hashlib.sha256(twin.read_bytes()).hexdigest()}
+        wrong["digest"] = files.digest(wrong)
+        out.write_text(json.dumps(wrong))
+        assert main([str(out)]) == 1, name
+    wide = copy.deepcopy(right)
+    wide["floats"][0]["greatest"] = "2.5"
+    wide["digest"] = files.digest(wide)
+    out.write_text(json.dumps(wide))
+    assert main([str(out)]) == 1, capsys.readouterr().out
+
+
 QUOTIENT = """.version 8.0
 .target sm_80
 .address_size 64

@@ -168,8 +168,12 @@ class Inputs:
             q = self.changed(q, self.rng)
         low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
         low, high = max(low, -LARGEST[kind]), min(high, LARGEST[kind])
-        # What lies outside comes back into the range, to a place of its own.
-        return q if low <= q <= high else low + (high - low) * abs(rational(self.rng))
+        if low <= q <= high:
+            return q
+        # What lies outside comes back to a place of its own, or to an end: a fact is of its ends too.
+        if array in self.ends and self.rng.randrange(4) == 0:
+            return low if q < low else high
+        return low + (high - low) * abs(rational(self.rng))
 
 
 def _end(text: str) -> Fraction:
