@@ -13,6 +13,7 @@ use crate::kernel::{self, Kernel, LowerError, LowerWarning, retries};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
+use crate::spec::facts::Fact;
 use crate::spec::{FormulaText, KernelSpec, Launch, Layers, Which};
 
 /// A parsed file.
@@ -269,7 +270,11 @@ impl Lowered {
 /// The kernel that a specification names.
 pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
     let part = spec.which.part();
-    let lower = || lower_entry(&*files.open(&spec.file)?, spec.entry.as_deref());
+    let pure: Vec<&str> = spec.assume.iter().filter_map(Fact::pure).collect();
+    let lower = || {
+        let file = files.open(&spec.file)?;
+        lower_function(&file, entry_of(&file, spec.entry.as_deref())?, &pure)
+    };
     let mut lowered = lower().map_err(|e| e.about(part))?;
     for w in &mut lowered.warnings {
         w.kernel = part;
@@ -279,19 +284,22 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
 
 /// An entry of a file, by its name or a unique part of it.
 pub fn lower_entry(file: &File, entry: Option<&str>) -> Result<Lowered, Failure> {
-    let entry = kernel::select_entry(&file.module, entry).map_err(|e| rejected(file, &[e]))?;
-    lower_function(file, entry)
+    lower_function(file, entry_of(file, entry)?, &[])
+}
+
+fn entry_of(file: &File, entry: Option<&str>) -> Result<Id<Function>, Failure> {
+    kernel::select_entry(&file.module, entry).map_err(|e| rejected(file, &[e]))
 }
 
 /// Every entry of a file.
 pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
     let entries = file.module.entries();
-    let kernels = entries.map(|(id, _)| Ok(lower_function(file, id)?.kernel));
+    let kernels = entries.map(|(id, _)| Ok(lower_function(file, id, &[])?.kernel));
     kernels.collect()
 }
 
-fn lower_function(file: &File, entry: Id<Function>) -> Result<Lowered, Failure> {
-    let lowered = kernel::lower(&file.module, &file.source, entry)
+fn lower_function(file: &File, entry: Id<Function>, pure: &[&str]) -> Result<Lowered, Failure> {
+    let lowered = kernel::lower_with(&file.module, &file.source, entry, pure)
         .map_err(|errors| rejected(file, &errors))?;
     let warning = |w: &LowerWarning| {
         let site = Site::new(&file.source, w.span(), "");

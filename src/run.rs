@@ -18,6 +18,7 @@ use crate::decide;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
+use crate::kernel::pure;
 use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
 use crate::report::{self, Answer, Failure, Report, Verdict};
@@ -193,6 +194,14 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
     }
     for u in &resolved.without_value {
         missing.push((u32::MAX, format!("`{}` with {}=VALUE", u.name, u.flag)));
+    }
+    for &g in &resolved.bindings.globals {
+        if let Some(function) = pure::function_of(&resolved.arrays[g].name) {
+            let message = format!(
+                "`run` cannot call `{function}`: it has no body, and that it is pure does not say what it computes"
+            );
+            return Err(Failure::new(ErrorKind::Fact, message));
+        }
     }
     missing.sort();
     if missing.is_empty() {

@@ -132,7 +132,7 @@ impl<'a> Question<'a> {
         }
         let borrowed: Vec<&Settings> = own.iter().collect();
         let bare = input::spec(Layers(&borrowed), Which::Kernel, files, None)?;
-        let lowered = input::lower(files, &bare)?;
+        let mut lowered = input::lower(files, &bare)?;
         let names = Names {
             kernel: &lowered.kernel,
             given: &bare.names,
@@ -148,6 +148,9 @@ impl<'a> Question<'a> {
         }
         let borrowed: Vec<&Settings> = own.iter().collect();
         let spec = input::spec(Layers(&borrowed), Which::Kernel, files, None)?;
+        if spec.assume.iter().any(|f| f.pure().is_some()) {
+            lowered = input::lower(files, &spec)?;
+        }
         let freedom = freedom(&lowered, &spec, facts)?;
         Ok(Question {
             layers: own,

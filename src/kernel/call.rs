@@ -6,8 +6,8 @@
 //! where both are `.param` variables, since nobody may change an argument between the call and the
 //! reads of it; a callee that takes the address of a parameter gets a copy. Registers are moved.
 //!
-//! Functions without a body: `__assertfail` and `vprintf` are known by name, every other one is not
-//! modelled, and neither are indirect calls.
+//! Functions without a body: `__assertfail` and `vprintf` are known by name, of others the user may say that they are
+//! pure ([`super::pure`]); the rest is not modelled, and neither are indirect calls.
 //!
 //! Not claimed: results that the callee leaves unwritten keep the bytes of an earlier call instead
 //! of being undefined.
@@ -52,7 +52,8 @@ impl<'a> Lowerer<'a> {
         let m = self.m;
         let function = &m[callee];
         let actuals: (&[Operand], &[Operand]) = (list(m, results), list(m, arguments));
-        if function.body.is_none() {
+        let is_pure = function.body.is_none() && self.is_pure(m.text(function.name));
+        if function.body.is_none() && !is_pure {
             return self.external(m.text(function.name), actuals.0);
         }
         let arity = |found: usize, wanted: usize, what| {
@@ -69,6 +70,9 @@ impl<'a> Lowerer<'a> {
             .or_else(|| arity(actuals.1.len(), ins.len(), "arguments"));
         if let Some(error) = wrong {
             return self.fail(error);
+        }
+        if is_pure {
+            return self.call_pure(callee, actuals);
         }
         if self.stack.len() > self.calls.depth {
             self.emit(Op::CallDepth);
@@ -234,7 +238,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The `.param` variable that an operand names.
-    fn variable(&mut self, operand: &Operand) -> Option<Place> {
+    pub(super) fn variable(&mut self, operand: &Operand) -> Option<Place> {
         let OperandKind::Name(name) = operand.kind else {
             return None;
         };
@@ -252,7 +256,7 @@ impl<'a> Lowerer<'a> {
         self.new_reg(param.ty, text)
     }
 
-    fn formal_size(&mut self, param: &Param) -> Decoded<u64> {
+    pub(super) fn formal_size(&mut self, param: &Param) -> Decoded<u64> {
         let Some(name) = param.name else {
             return unsupported("a parameter without a name");
         };
@@ -294,7 +298,12 @@ impl<'a> Lowerer<'a> {
     }
 
     fn load(&mut self, place: Place, ty: Type) -> Decoded<Src> {
-        let (access, addr) = whole(place, ty)?;
+        self.load_part(place, 0, ty)
+    }
+
+    /// Loads from a variable, at an offset in it.
+    pub(super) fn load_part(&mut self, place: Place, at: u32, ty: Type) -> Decoded<Src> {
+        let (access, addr) = part(place, at, ty)?;
         let dst = self.temp(ty);
         self.emit(Op::Ld {
             access,
@@ -306,7 +315,12 @@ impl<'a> Lowerer<'a> {
     }
 
     fn store(&mut self, place: Place, ty: Type, src: Src) -> Decoded<()> {
-        let (access, addr) = whole(place, ty)?;
+        self.store_part(place, 0, ty, src)
+    }
+
+    /// Stores into a variable, at an offset in it.
+    pub(super) fn store_part(&mut self, place: Place, at: u32, ty: Type, src: Src) -> Decoded<()> {
+        let (access, addr) = part(place, at, ty)?;
         self.emit(Op::St {
             access,
             srcs: vec![Some(src)],
@@ -334,12 +348,8 @@ impl<'a> Lowerer<'a> {
             };
             let widths = [Type::B64, Type::B32, Type::B16];
             let ty = widths.into_iter().find(fits).unwrap_or(Type::B8);
-            let at_offset = |place: Place, base: u32| Place {
-                at: At::Offset(base + at),
-                ..place
-            };
-            let src = self.load(at_offset(from, a), ty)?;
-            self.store(at_offset(to, b), ty, src)?;
+            let src = self.load_part(from, at, ty)?;
+            self.store_part(to, at, ty, src)?;
             at += ty.bytes();
         }
         Ok(())
@@ -369,7 +379,10 @@ impl<'a> Lowerer<'a> {
                 }
                 Ok(())
             }
-            _ => unsupported(format!("`{name}` has no body here")),
+            _ => unsupported(format!(
+                "`{name}` has no body here (if it touches no memory and equal arguments give equal results, say --assume \
+                 'pure {name}')"
+            )),
         }
     }
 }
@@ -397,9 +410,9 @@ fn call_parts(
     }
 }
 
-/// An access to a variable at its start.
-fn whole(place: Place, ty: Type) -> Decoded<(Access, Addr)> {
-    let (At::Offset(at), Some((num, 1))) = (place.at, num_type(ty)) else {
+/// An access to a variable, at an offset in it.
+fn part(place: Place, at: u32, ty: Type) -> Decoded<(Access, Addr)> {
+    let (At::Offset(base), Some((num, 1))) = (place.at, num_type(ty)) else {
         return unsupported("no such argument");
     };
     if num
@@ -420,8 +433,8 @@ fn whole(place: Place, ty: Type) -> Decoded<(Access, Addr)> {
         nc: false,
     };
     let addr = Addr {
-        base: Src::Var(place.space, at, 0),
-        offset: 0,
+        base: Src::Var(place.space, base, 0),
+        offset: i64::from(at),
     };
     Ok((access, addr))
 }

@@ -49,7 +49,18 @@ pub fn lower(
     source: &Arc<Source>,
     entry: Id<Function>,
 ) -> Result<Lowered, Vec<LowerError>> {
+    lower_with(module, source, entry, &[])
+}
+
+/// The same, where the user says of some functions without a body that they are pure.
+pub fn lower_with<'a>(
+    module: &'a Module,
+    source: &'a Arc<Source>,
+    entry: Id<Function>,
+    pure: &'a [&'a str],
+) -> Result<Lowered, Vec<LowerError>> {
     let mut low = Lowerer::new(module, source, entry);
+    low.pure = pure;
     (low.errors, low.warnings) = header::check(module);
     low.lay_out_statics();
     low.kernel_params(entry);
@@ -68,6 +79,8 @@ pub(super) struct Lowerer<'a> {
     pub reg_ty: Vec<Type>,
     pub frame: Frame,
     pub calls: CallGraph,
+    /// Functions that the user says are pure.
+    pub pure: &'a [&'a str],
     pub statics: Statics,
     /// Functions that are being expanded, the entry first.
     pub stack: Vec<Id<Function>>,
@@ -157,6 +170,7 @@ impl<'a> Lowerer<'a> {
             reg_ty: Vec::new(),
             frame: Frame::new(String::new()),
             calls: CallGraph::new(m, entry),
+            pure: &[],
             statics: Statics::default(),
             stack: vec![entry],
             instances: 0,

@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{Access, NumTy, Pc, RegId, Space};
+use crate::kernel::{Access, NumTy, Pc, RegId, Space, pure};
 use crate::spec::Origin;
 use crate::term::gather::{self, Fit, Index, Place};
 use crate::term::{ArrayId, BitsOp, Term, TermId};
@@ -224,6 +224,10 @@ impl Machine<'_> {
             Object::Array(a) => self.arrays[*a].name.clone(),
             Object::Own(name, _) => name.to_string(),
         };
+        // A function has a result wherever it is called.
+        if pure::is_table(&name) {
+            return;
+        }
         let distance = i64::try_from(index.linear.constant).unwrap_or(0);
         let end = distance.saturating_add(i64::from(size));
         let aligned = |k: i128| k & (i128::from(size) - 1) == 0;

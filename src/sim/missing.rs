@@ -18,6 +18,16 @@ impl Machine<'_> {
             return;
         }
         let site = self.site(pc, w, mask, "computes an address from input data");
+        if let Val::Bits(t) = v
+            && self.values.store.is_loose(t)
+        {
+            // With numbers that remember how they were made it may be a place like others.
+            self.values.store.note_merged();
+            self.unknown(UnknownKind::BitsOfRounded, vec![site], || {
+                "an address depends on the bits of a number that was rounded".into()
+            });
+            return;
+        }
         self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
             "an address depends on input data".into()
         });

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crate::answer::{Assumption, AssumptionKind};
+use crate::kernel::pure;
 use crate::kernel::{Fmt, Kernel, ParamKind};
 use crate::term::ArrayId;
 use crate::term::facts::{Elements, Facts, Numbers};
@@ -31,6 +32,8 @@ enum What {
     Of(Key, Property),
     /// Of integers.
     Compare(Comparison),
+    /// A function without a body touches no memory, and equal arguments give equal results.
+    Pure(String),
     /// No float that depends on data overflows or is rounded across a test.
     NoOverflow,
 }
@@ -94,8 +97,8 @@ impl Ends {
 }
 
 /// The forms that a fact may have.
-const FORMS: &str = "a fact is `KEY in A..B`, `KEY distinct`, `KEY sorted`, `KEY pow2`, `no-overflow`, or a comparison \
-                     (`== != < <= > >=`) of integer expressions";
+const FORMS: &str = "a fact is `KEY in A..B`, `KEY distinct`, `KEY sorted`, `KEY pow2`, `pure FUNCTION`, `no-overflow`, \
+                     or a comparison (`== != < <= > >=`) of integer expressions";
 
 impl Fact {
     /// Reads a fact.
@@ -114,7 +117,15 @@ impl Fact {
     pub fn comparison(&self) -> Option<&Comparison> {
         match &self.what {
             What::Compare(c) => Some(c),
-            What::Of(..) | What::NoOverflow => None,
+            What::Of(..) | What::Pure(_) | What::NoOverflow => None,
+        }
+    }
+
+    /// The function that it says is pure.
+    pub fn pure(&self) -> Option<&str> {
+        match &self.what {
+            What::Pure(name) => Some(name),
+            What::Of(..) | What::Compare(_) | What::NoOverflow => None,
         }
     }
 
@@ -132,6 +143,10 @@ fn read(text: &str) -> Result<What, String> {
     if let Some((key, range)) = text.split_once(" in ") {
         return of(key, Property::In(Ends::parse(range)?));
     }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let ["pure", name] = words[..] {
+        return Ok(What::Pure(name.to_string()));
+    }
     if let Some(c) = Comparison::parse(text)? {
         return Ok(What::Compare(c));
     }
@@ -139,7 +154,6 @@ fn read(text: &str) -> Result<What, String> {
         Some((key, "distinct")) => of(key, Property::Distinct),
         Some((key, "sorted")) => of(key, Property::Sorted),
         Some((key, "pow2")) => of(key, Property::Pow2),
-        Some(("pure", _)) => Err("`pure FUNCTION` is not built".into()),
         None if text == "no-overflow" => Ok(What::NoOverflow),
         _ => Err(FORMS.into()),
     }
@@ -157,6 +171,7 @@ pub(super) fn resolve(
         let found = match &f.what {
             What::Of(key, p) => of_elements(&mut out, (key, p), kernels, setup),
             What::Compare(c) => compared(&mut out, c, kernels, setup),
+            What::Pure(name) => called(name, kernels),
             What::NoOverflow => {
                 out.reals_decide = true;
                 Ok(AssumptionKind::Fact.says(
@@ -176,6 +191,17 @@ pub(super) fn resolve(
     }
     setup.assumptions.extend(said);
     Ok(())
+}
+
+/// What is said of a function that some kernel calls.
+fn called(name: &str, kernels: &[&Kernel]) -> Result<Assumption, String> {
+    match kernels.iter().any(|k| pure::calls(k, name)) {
+        true => Ok(AssumptionKind::Fact.says(format!(
+            "{name} touches no memory, always ends, and gives equal results for arguments of equal bits, as --assume says \
+             of it"
+        ))),
+        false => Err("no kernel calls a function of this name that has no body".into()),
+    }
 }
 
 /// Adds what is said of the elements of an array, or of a parameter that is not bound.

@@ -1,0 +1,300 @@
+//! Calls of functions without a body that the user says are pure (`--assume 'pure FUNCTION'`), as reads of a table.
+//!
+//! Problem: nothing is known of such a function, but that it touches no memory and that equal arguments give equal results. A
+//! table that holds each result at the place that the arguments name says the same and no more, and reads of a table at
+//! places that data choose are understood everywhere (`term::gather`). So a call becomes a load from a variable of its
+//! own, which no module declares and nothing writes; both kernels see one variable, since it has the name of the function.
+//!
+//! A place is a sum, the first word of the arguments as a signed integer and 16 bits more of them, each times what keeps the
+//! two apart. Of longer arguments the next 16 bits are taken each time, and what came before them is replaced by a name
+//! of 32 bits, read from a table of names at its place.
+//!
+//! Sound for proofs: a run of one kernel or a pair calls the function with fewer than 2^32 different arguments, so some
+//! table of names is injective on them and some table of results is the function; what holds for all tables holds for
+//! those. For refutations: two names that meet in a witness are a function that gives these arguments one result.
+//! Arguments are equal as bits, which a rounding tells apart: what is equal over the reals alone proves nothing here.
+//!
+//! Not claimed: functions of pointers; a base in a place is not resolved.
+
+use super::entry::demangled;
+use super::lower::Lowerer;
+use super::operand::Fit;
+use super::scope::At;
+use super::sig::{Decoded, num_type, unsupported};
+use super::{Access, Addr, GlobalId, GlobalVar, IntOp, IntTy, Kernel, NumTy, Op, RegId, Scope};
+use super::{Sem, Space, Src};
+use crate::ptx;
+use crate::ptx::{Function, Id, Operand, Param, Type};
+
+/// Bytes of the arguments, and of the result, of one call.
+const MOST: u64 = 1 << 6;
+/// What makes a signed word one that is not negative.
+const MIDDLE: i64 = 1 << 31;
+
+/// What the table of a function is called; no module can declare it.
+fn table(function: &str) -> String {
+    format!("{function}()")
+}
+
+/// True if a variable is the table of a function, or one of names.
+pub fn is_table(variable: &str) -> bool {
+    variable.ends_with("()")
+}
+
+/// The function whose results a variable holds.
+pub fn function_of(variable: &str) -> Option<&str> {
+    variable.strip_suffix("()")
+}
+
+/// True if the kernel calls a function of this name whose results are read from a table.
+pub fn calls(kernel: &Kernel, name: &str) -> bool {
+    let mut all = kernel.globals.iter();
+    all.any(|g| function_of(&g.name).is_some_and(|f| is_named(f, name)))
+}
+
+/// Whether a function has this name, in PTX or in its source.
+fn is_named(function: &str, name: &str) -> bool {
+    let of_source = |d: String| d.split('(').next() == Some(name);
+    function == name || demangled(function).is_some_and(of_source)
+}
+
+impl Lowerer<'_> {
+    /// Whether the user says that a function is pure.
+    pub(super) fn is_pure(&self, function: &str) -> bool {
+        self.pure.iter().any(|name| is_named(function, name))
+    }
+
+    /// A call of such a function.
+    pub(super) fn call_pure(
+        &mut self,
+        callee: Id<Function>,
+        actuals: (&[Operand], &[Operand]),
+    ) -> Decoded<()> {
+        let m = self.m;
+        let function = &m[callee];
+        let name = table(m.text(function.name));
+        let mut words = Vec::new();
+        for (param, actual) in m[function.params].iter().zip(actuals.1) {
+            self.argument_words(param, actual, &mut words)?;
+        }
+        let [(param, actual)] = m[function.results]
+            .iter()
+            .zip(actuals.0)
+            .collect::<Vec<_>>()[..]
+        else {
+            return match actuals.0.is_empty() {
+                // Nothing is left of it.
+                true => Ok(()),
+                false => unsupported("a pure function with several results"),
+            };
+        };
+        let bytes = match param.space {
+            ptx::Space::Reg => u64::from(param.ty.bytes()),
+            _ => self.formal_size(param)?,
+        };
+        if bytes > MOST || words.len() as u64 * 4 > MOST {
+            return unsupported("a pure function of so many bytes");
+        }
+        let addr = self.entry_of(&name, &words, bytes.next_power_of_two())?;
+        self.read_result(addr, bytes, param, actual)
+    }
+
+    /// The words of an argument, low first, each with zeros above it in 32 bits.
+    fn argument_words(
+        &mut self,
+        param: &Param,
+        actual: &Operand,
+        words: &mut Vec<Src>,
+    ) -> Decoded<()> {
+        if let Some(place) = self.variable(actual) {
+            let At::Offset(first) = place.at else {
+                return unsupported("an argument that is not a `.param` variable");
+            };
+            if place.bytes > MOST {
+                return unsupported("a pure function of so many bytes");
+            }
+            let mut at = 0;
+            while at < place.bytes as u32 {
+                let ty = piece(first + at, place.bytes - u64::from(at), Type::B32);
+                let word = self.load_part(place, at, ty)?;
+                words.push(self.below_zeros(word, ty.bits() as u8, 32));
+                at += ty.bytes();
+            }
+            return Ok(());
+        }
+        if param.vector.is_some() || !param.dims.is_empty() {
+            return unsupported("a vector register as a parameter");
+        }
+        let whole = self.value(actual, param.ty, Fit::Exact)?;
+        match param.ty.bits() {
+            bits @ (8 | 16 | 32) => words.push(self.below_zeros(whole, bits as u8, 32)),
+            64 => words.extend(self.halves_of(whole, 32).map(Src::Reg)),
+            _ => return unsupported("a predicate or 128 bits as an argument"),
+        }
+        Ok(())
+    }
+
+    /// The halves of a number, low first.
+    fn halves_of(&mut self, src: Src, part: u8) -> [RegId; 2] {
+        let ty = if part == 16 { Type::B16 } else { Type::B32 };
+        let dsts = [self.temp(ty), self.temp(ty)];
+        self.emit(Op::Unpack {
+            dsts: dsts.map(Some).to_vec(),
+            part,
+            src,
+        });
+        dsts
+    }
+
+    /// A number with zeros above it.
+    fn below_zeros(&mut self, src: Src, from: u8, to: u8) -> Src {
+        if from == to {
+            return src;
+        }
+        let ty = if to == 32 { Type::B32 } else { Type::B64 };
+        let dst = self.temp(ty);
+        let mut srcs = vec![Src::Imm(0); usize::from(to / from)];
+        srcs[0] = src;
+        self.emit(Op::Pack {
+            dst,
+            part: from,
+            srcs,
+        });
+        Src::Reg(dst)
+    }
+
+    /// The address of the result, of so many bytes, that the table of a function has for some words.
+    fn entry_of(&mut self, table: &str, words: &[Src], bytes: u64) -> Decoded<RegId> {
+        let (mut below, rest) = match words.split_first() {
+            Some((&first, rest)) => (first, rest),
+            None => (Src::Imm(0), words),
+        };
+        let pieces = rest.iter().map(|&w| self.halves_of(w, 16));
+        let pieces: Vec<RegId> = pieces.collect::<Vec<_>>().concat();
+        let last = pieces.len().saturating_sub(1);
+        for (level, &piece) in pieces[..last].iter().enumerate() {
+            let names = self.table_variable(format!("{level} of {table}"), 4);
+            let addr = self.table_place(names, (below, Some(piece)), 4);
+            let dst = self.temp(Type::B32);
+            self.load_at((addr, 0), Type::B32, dst)?;
+            below = Src::Reg(dst);
+        }
+        let results = self.table_variable(table.to_string(), bytes.min(8) as u32);
+        Ok(self.table_place(results, (below, pieces.last().copied()), bytes))
+    }
+
+    /// The variable of a table.
+    fn table_variable(&mut self, name: String, elem: u32) -> GlobalId {
+        let known = self.k.globals.iter().position(|g| g.name == name);
+        let at = known.unwrap_or(self.k.globals.len());
+        if known.is_none() {
+            self.k.globals.push(GlobalVar {
+                name,
+                constant: false,
+                bytes: 0,
+                elem,
+                align: MOST as u32,
+                fmt: None,
+                init: Vec::new(),
+                relocs: Vec::new(),
+                external: true,
+            });
+        }
+        GlobalId(at as u32)
+    }
+
+    /// The address of an entry of a table, from the first of the words before and 16 bits.
+    fn table_place(
+        &mut self,
+        table: GlobalId,
+        (word, piece): (Src, Option<RegId>),
+        bytes: u64,
+    ) -> RegId {
+        let int = |low: &mut Self, op, (width, signed), a, b| {
+            let dst = low.temp(Type::B64);
+            low.emit(Op::Int {
+                op,
+                ty: IntTy { width, signed },
+                lanes: 1,
+                dst: Some(dst),
+                dst2: None,
+                src: [a, b, Src::Imm(0), Src::Imm(0)],
+            });
+            dst
+        };
+        let wide = (64, false);
+        let base = Src::Global(table, bytes as i64 * MIDDLE);
+        let scaled = int(self, IntOp::MulWide, (32, true), word, Src::Imm(bytes));
+        let mut addr = int(self, IntOp::Add, wide, Src::Reg(scaled), base);
+        if let Some(piece) = piece {
+            let piece = self.below_zeros(Src::Reg(piece), 16, 64);
+            let scaled = int(self, IntOp::MulLo, wide, piece, Src::Imm(bytes << 32));
+            addr = int(self, IntOp::Add, wide, Src::Reg(scaled), Src::Reg(addr));
+        }
+        addr
+    }
+
+    /// Loads from an entry, at an offset.
+    fn load_at(&mut self, (addr, offset): (RegId, i64), ty: Type, dst: RegId) -> Decoded<()> {
+        let Some((ty, 1)) = num_type(ty) else {
+            return unsupported("a pure function with such a result");
+        };
+        self.emit(Op::Ld {
+            access: Access {
+                space: Space::Global,
+                ty,
+                untyped: matches!(ty, NumTy::Int(_)),
+                sem: Sem::Weak,
+                scope: Scope::Sys,
+                volatile: false,
+                nc: true,
+            },
+            dsts: vec![Some(dst)],
+            addr: Addr {
+                base: Src::Reg(addr),
+                offset,
+            },
+            used: u32::MAX,
+        });
+        Ok(())
+    }
+
+    /// Reads a result into the register or variable of the caller.
+    fn read_result(
+        &mut self,
+        addr: RegId,
+        bytes: u64,
+        param: &Param,
+        actual: &Operand,
+    ) -> Decoded<()> {
+        let Some(place) = self.variable(actual) else {
+            let dst = self.reg(actual, param.ty, Fit::Exact)?;
+            return self.load_at((addr, 0), param.ty, dst);
+        };
+        let At::Offset(first) = place.at else {
+            return unsupported("a result that is not a `.param` variable");
+        };
+        if param.space == ptx::Space::Reg || place.bytes != bytes {
+            return unsupported(
+                "a register where the function has a `.param`, or a result of another size",
+            );
+        }
+        let mut at = 0;
+        while u64::from(at) < bytes {
+            let ty = piece(first + at, bytes - u64::from(at), Type::B64);
+            let dst = self.temp(ty);
+            self.load_at((addr, i64::from(at)), ty, dst)?;
+            self.store_part(place, at, ty, Src::Reg(dst))?;
+            at += ty.bytes();
+        }
+        Ok(())
+    }
+}
+
+/// The type of the largest piece of a variable at an offset, at most one wide.
+fn piece(at: u32, left: u64, widest: Type) -> Type {
+    let fits = |ty: &Type| u64::from(ty.bytes()) <= left && at.is_multiple_of(ty.bytes());
+    let below = |ty: &Type| ty.bytes() <= widest.bytes();
+    let all = [Type::B64, Type::B32, Type::B16];
+    all.into_iter().filter(below).find(fits).unwrap_or(Type::B8)
+}
