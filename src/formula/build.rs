@@ -68,9 +68,7 @@ pub(super) struct Builder<'p> {
     pub reads_of: FxHashMap<Key, Rc<[Gather]>>,
     /// The variables that each reduction depends on.
     free: FxHashMap<ExprId, Vec<VarId>>,
-    /// A number rounded to an integer may be beyond the type that it is stored in.
-    pub saturates: bool,
-    /// An integer may be.
+    /// An integer may be beyond the type of the element that it is stored in.
     pub beyond: bool,
     steps: u64,
     limits: Limits,
@@ -90,7 +88,6 @@ impl<'p> Builder<'p> {
             reads: Gathers::default(),
             reads_of: FxHashMap::default(),
             free: FxHashMap::default(),
-            saturates: false,
             beyond: false,
             steps: 0,
             limits,

@@ -30,12 +30,13 @@ pub use parse::parse;
 
 use std::sync::Arc;
 
+use num_rational::BigRational;
+
 use build::{Builder, Built, Stop, place};
 use integer::Int;
 use resolve::{Program, Target};
 use symbols::Symbols;
 
-use crate::answer::AssumptionKind;
 use crate::kernel::Kernel;
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::{ElemTy, Limits, Resolved, Sizes};
@@ -101,11 +102,6 @@ fn elements(
             Err(Stop::Unknown(kind, message)) => return Ok(stopped(kind, message)),
         }
     }
-    if builder.saturates {
-        let message = "a number of the formula that is rounded to an integer beyond the type of its element is read as the nearest one of that type";
-        out.assumptions
-            .push(AssumptionKind::Saturation.says(message));
-    }
     out.beyond = builder.beyond;
     out.gathers = builder.reads.into_list();
     out.store = builder.store;
@@ -166,8 +162,8 @@ impl Builder<'_> {
                     return Ok(bits);
                 }
                 let real = self.of_integer(v);
-                let why = self.beyond(real, range(width, signed));
-                if let Some(why) = why {
+                let ends = range(width, signed);
+                if let Some(why) = self.unrepresentable(real, ends) {
                     let problem = Problem::Unrepresentable {
                         name: self.program.symbols.arrays[target.array].name.clone(),
                         ty: elem.name(),
@@ -176,18 +172,24 @@ impl Builder<'_> {
                     };
                     return self.wrong(problem, value);
                 }
-                let open = self.store.as_const(real).is_none();
-                match self.is_integer(value) {
-                    true => self.beyond |= open,
-                    false => self.saturates |= open,
-                }
+                self.beyond |= !self.is_within(real, ends);
                 Ok(self.store.clamp(width, signed, real))
             }
         }
     }
 
-    /// Why an integer type does not hold a value.
-    fn beyond(&self, real: TermId, (lo, hi): (i128, i128)) -> Option<&'static str> {
+    /// True if a number is known to lie between two, wherever it is one.
+    fn is_within(&self, real: TermId, (lo, hi): (i128, i128)) -> bool {
+        let bounds = self.store.bounds_or_facts(real);
+        let known = |end: Option<BigRational>, fits: fn(i128, i128) -> bool, limit: i128| {
+            let end = end.and_then(|q| i128::try_from(q.to_integer()).ok());
+            end.is_some_and(|v| fits(v, limit))
+        };
+        known(bounds.lo, |v, lo| v >= lo, lo) && known(bounds.hi, |v, hi| v <= hi, hi)
+    }
+
+    /// Why an integer type holds no value of this kind, whatever the inputs are.
+    fn unrepresentable(&self, real: TermId, (lo, hi): (i128, i128)) -> Option<&'static str> {
         if let Some(v) = self.store.as_const(real) {
             let integer = i128::try_from(v.to_integer());
             return match (v.is_integer(), integer) {

@@ -60,11 +60,6 @@ kinds! {
             "For example not within 2^40 bytes of its end, so that an index cannot wrap.",
             "p + n < p"
         }
-        Saturation "saturation" {
-            "A number of a formula that is rounded to an integer beyond the type of its element is read as the nearest one of that type.",
-            "Conversions of floats saturate. Arithmetic of integers has no bounds in a formula: where it leaves the type of an element, nothing is proved.",
-            "volta check --formula 'y[i] = floor(x[i])' k.ptx --arg 1=out:u8[64]"
-        }
         LeftOut "left-out" {
             "Elements of an output are not compared.",
             "Said by --only; the message names what is compared.",
