@@ -180,7 +180,7 @@ def _add_batches(c: Trace, x: Symbolic, a: Symbolic, b: Symbolic, *, beta: Numbe
 
 def _distances(c: Trace, x: Symbolic, y: Symbolic, order: float, *_: Any) -> Symbolic:
     difference = apply("subtract", operations.expand_dims(x, x.ndim - 1), operations.expand_dims(y, y.ndim - 2))
-    return networks.norm(difference, float(order), difference.ndim - 1, False)
+    return networks.norm(difference, float(order), [difference.ndim - 1], False)
 
 
 def _add_with(name: str) -> Operation:

@@ -161,7 +161,7 @@ def _ordered(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symboli
     for _ in range(count):
         values.append(operations.reduce(name, left, at, True))
         places.append(operations.arg_extreme(name, left, at, True))
-        left = networks.where(apply("equal", own, places[-1]), x.trace.constant(float(rest)), left).short(0)
+        left = where(apply("equal", own, places[-1]), x.trace.constant(float(rest)), left).short(0)
     return operations.concatenate(values, at), operations.concatenate(places, at)
 
 

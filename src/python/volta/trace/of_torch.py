@@ -299,7 +299,7 @@ def _refuse(name: str, node: torch.fx.Node) -> None:
     if name == "view" and isinstance(node.args[1], torch.dtype):
         raise InputError("torch.view of the bits of another type is not covered")
     if name == "as_strided":
-        source = node.args[0].meta["val"]  # type: ignore[union-attr]
+        source = node.args[0].meta["val"]
         if not source.is_contiguous() or source.storage_offset() or source.untyped_storage().nbytes() != source.nbytes:
             raise InputError("torch.as_strided of a view is not covered: slice, or reshape")
 
