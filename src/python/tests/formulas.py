@@ -93,7 +93,8 @@ class Parser:
                 return x * y
             if op == "%":
                 return x % y
-            return x // y if isinstance(x, int) and isinstance(y, int) else x / y
+            # A quotient of integers is a real number, and in an index always a whole one.
+            return x // y if isinstance(x, int) and isinstance(y, int) and x % y == 0 else x / y
 
         return run
 

@@ -48,6 +48,50 @@ def _filled(x: Any) -> Any:
     return out
 
 
+def _masked(x: Any) -> Any:
+    y = x.clone()
+    y[y < 0.5] = 0
+    y[x > 0.8] = 2.0
+    return y
+
+
+def _rows(x: Any) -> Any:
+    y = x.clone()
+    y[[0, -1]] = x[1:3] * 2
+    y[torch.arange(2), torch.tensor([2, 1])] = 7.0
+    return y
+
+
+def _rope(x: Any) -> Any:
+    half = x.shape[-1] // 2
+    angles = torch.outer(torch.arange(x.shape[0]).to(x), 1.0 / 10000 ** (torch.arange(0, half).to(x) / half))
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()], -1)
+
+
+def _added(x: Any) -> Any:
+    rows = torch.zeros_like(x).index_add(0, torch.tensor([0, 1, 0]), x)
+    return rows.scatter_add(1, torch.tensor([[0, 0, 1, 3], [3, 2, 1, 0]]), x)
+
+
+def _towards_zero(x: Any) -> Any:
+    n = (x * 99 - 50).int()
+    return torch.div(n, 7, rounding_mode="trunc") - torch.div(n, -7, rounding_mode="trunc") + torch.fmod(n, 9)
+
+
+def _bits(x: Any) -> Any:
+    n = (x * 99 - 50).int()
+    return (n >> 2) + (n & 15) + (n & 0x30) + ~n + (n & -8)
+
+
+BOUNDS = torch.tensor([0.2, 0.5, 0.8])
+
+
+def _window(q: Any, k: Any, v: Any) -> Any:
+    i, j = torch.arange(4)[:, None], torch.arange(4)[None]
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=(j <= i) & (i - j < 2))
+
+
 FUNCTIONS: dict[str, Case] = {
     "axpy": (lambda x, y: 2.5 * x + y, ((5,), (5,))),
     "alpha": (lambda x, y: torch.add(x, y, alpha=2) - torch.sub(x, y, alpha=0.5), ((5,), (5,))),
@@ -164,6 +208,45 @@ FUNCTIONS: dict[str, Case] = {
     "empty": (lambda x: torch.empty(3, 4).copy_(x) + torch.empty_like(x).fill_(2.0), ((3, 4),)),
     "filled": (_filled, ((3, 4),)),
     "no_shape": (lambda x: x + 1, ((),)),
+    "correction": (lambda x: torch.var(x, dim=1, correction=0) + torch.std(x, 1, correction=2) + x.std(dim=(0, 1)), ((3, 4),)),
+    "nan": (lambda x: x.nanmean(1) + torch.nansum(x, 1) + torch.nan_to_num(x).sum() + torch.isfinite(x).all(), ((3, 4),)),
+    "bounds": (lambda x, y: torch.clamp(x, min=y) + torch.clip(x, 0.2, 0.5), ((3, 4), (3, 4))),
+    "pads": (lambda x: F.pad(x[None], (2, 1), mode="reflect")[0] + F.pad(x, (-1, 4)), ((3, 4),)),
+    "running": (lambda x: torch.cummax(x, 1).values + torch.logcumsumexp(x, 1) - torch.cummin(x, 0)[0], ((3, 4),)),
+    "one_hot": (lambda x: F.one_hot(x.argmax(1), 4) * x, ((3, 4),)),
+    "picked": (lambda x: x.gather(1, torch.tensor([[0, 1], [2, 3], [1, 1]])) + x[[2, 0, 1], 1:3], ((3, 4),)),
+    "from_the_end": (lambda x: x[torch.tensor([-1, 0])] + x[:2][:, [-1, -2, 0, 1]], ((3, 4),)),
+    "masked_write": (_masked, ((3, 4),)),
+    "written_rows": (_rows, ((4, 3),)),
+    "topk": (lambda x: torch.topk(x, 2).values + x.topk(2, largest=False, dim=1)[0], ((3, 4),)),
+    "sorted": (lambda x: torch.sort(x).values + x.sort(0, descending=True)[0] + x.median(1, keepdim=True).values, ((3, 4),)),
+    "kth": (lambda x: x.kthvalue(2, 1).values + x.median(), ((3, 4),)),
+    "scatter": (lambda x: torch.zeros(3, 4).scatter(1, torch.tensor([[0], [2], [1]]), x[:, :1].float()), ((3, 4),)),
+    "scattered": (lambda x: torch.zeros_like(x).scatter_(1, x.argmax(1, keepdim=True), 1.0) * x, ((3, 4),)),
+    "added": (_added, ((3, 4),)),
+    "rope": (_rope, ((3, 4),)),
+    "interleaved": (lambda x: torch.stack([x[..., ::2] - x[..., 1::2], x[..., ::2]], -1).flatten(-2), ((3, 4),)),
+    "window": (_window, ((1, 2, 4, 2),) * 3),
+    "dots": (lambda a, b: torch.einsum("...ij,...jk->...ik", a, b) + torch.tensordot(a, b[0], dims=1), ((2, 3, 4), (2, 4, 2))),
+    "distances": (lambda a, b: torch.cdist(a, b) + torch.cdist(a, b, p=1) + torch.dist(a, b[:1]), ((3, 4), (2, 4))),
+    "orders": (lambda x: x.norm(p=3, dim=1) + torch.linalg.vector_norm(x, ord=0.5), ((3, 4),)),
+    "batches": (lambda m, a, b: m.addbmm(a, b, beta=0.5) + torch.addr(m, a[0, :, 0], b[0, 0]), ((3, 4), (2, 3, 2), (2, 2, 4))),
+    "inverse": (lambda x: torch.asinh(x) + torch.acosh(x + 1) + torch.atanh(x * 0.9) + torch.erfc(x), ((4,),)),
+    "two": (lambda x, y: torch.logaddexp(x, y) + torch.logaddexp2(x, y) + torch.hypot(x, y) + torch.fmod(x, -y), ((4,), (4,))),
+    "uneven": (lambda x: F.adaptive_avg_pool1d(x, 3) + F.adaptive_max_pool1d(x, 3), ((1, 2, 5),)),
+    "adaptive_max": (lambda x: F.adaptive_max_pool2d(x, 2) + F.adaptive_max_pool2d(x, 1), ((1, 2, 4, 4),)),
+    "twice_as_wide": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), ((1, 1, 2, 3),)),
+    "corners": (lambda x: F.interpolate(x, size=(3, 3), mode="bilinear", align_corners=True), ((1, 1, 2, 2),)),
+    "fold": (lambda x: F.fold(x, (3, 3), 2), ((1, 8, 4),)),
+    "buckets": (lambda x: torch.bucketize(x, BOUNDS) + torch.searchsorted(BOUNDS.to(x), x, right=True), ((5,),)),
+    "integers": (lambda x: (x * 99 - 50).to(torch.int32) // 7 + (x * 99).long() % 5 + (x * 99).int() / 3, ((5,),)),
+    "towards_zero": (_towards_zero, ((5,),)),
+    "bits": (_bits, ((5,),)),
+    "nibbles": (lambda x: ((x * 255).int()[:, None] >> torch.tensor([0, 4]) & 0xF).flatten() - 8.0, ((5,),)),
+    "narrow": (lambda x: (x * 999).int().to(torch.int8) + (x * 999 - 500).int().to(torch.uint8).int(), ((5,),)),
+    "quantized": (lambda x: torch.clamp(torch.round(x * 127), -128, 127).to(torch.int8).float() / 127, ((5,),)),
+    "strided": (lambda x: torch.as_strided(x, (2, 3), (1, 2), 1), ((3, 4),)),
+    "known": (lambda x: x[torch.triu_indices(3, 3)[0], torch.triu_indices(3, 3)[1]] * torch.hann_window(6), ((3, 3),)),
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 from test_judge import ADD, CANDIDATE
 
 import volta
-from volta.host import confine, honesty
+from volta.host import compiler, confine, honesty
 
 PLAIN = CANDIDATE.replace("MAKE", "empty").replace("BLOCKS", "(n + 127) / 128").replace("RETURNED", "m.run(x, y)")
 
@@ -68,6 +68,23 @@ class Layer(nn.Module):
 )
 def test_what_reaches_further_is_seen(text: str) -> None:
     assert honesty.in_python("import torch\n" + text) is not None
+
+
+def test_what_one_object_needs_and_another_defines() -> None:
+    listed = """cuda0.o:
+_Z3runN2at6TensorE T 0 10
+_ZN2at5emptyE U
+weak W 20 4
+host0.o:
+_Z3runN2at6TensorE U
+dlsym@GLIBC_2.34 U
+dlsym T 0 4
+weak U
+gone w
+local t 0 4
+local U
+"""
+    assert compiler.needed(listed) == ["_ZN2at5emptyE", "dlsym", "gone", "local", "weak"]
 
 
 def test_symbols_of_host_code() -> None:

@@ -32,7 +32,7 @@ Json = dict[str, Any]
 _HERE = Path(__file__).parent
 _INCLUDE = _HERE / "include"
 #: The form of what is kept of a build.
-_FORM = 2
+_FORM = 3
 #: What compilers may read beside their own folder.
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives", "/dev/null", "/dev/urandom")
 _DEVICE_FLAG = re.compile(
@@ -376,14 +376,23 @@ def _compile(
         "-Wl,-z,defs",
     ]
     # Both run at once: what the objects need is a matter of the objects.
-    status, said = run_confined(made, [link, ["nm", "-u", "-P", *objects]], read, seconds, unconfined)
+    status, said = run_confined(made, [link, ["nm", "-P", *objects]], read, seconds, unconfined)
     listed = (made / "out1.txt").read_text(errors="replace")
-    (made / "symbols").write_text("\n".join(sorted(set(re.findall(r"^([\w.$]+)(?:@\S*)? [Uwv]\b", listed, re.M)))))
+    (made / "symbols").write_text("\n".join(needed(listed)))
     said = said.replace(listed.strip(), "")
     _unresolved(said)
     if status:
         raise Failed("compile", _errors(said))
     return ptx
+
+
+def needed(listed: str) -> list[str]:
+    """The symbols that objects need from elsewhere, by `nm -P` of them all. One that another of them defines is their own:
+    strongly, since the stand-in could hold what a weak definition gives way to, and by its plain name, since a version of
+    a name is a library's."""
+    rows = re.findall(r"^([\w.$]+)(@\S*)? ([A-Za-z?])\b", listed, re.M)
+    own = {name for name, version, kind in rows if kind in "TDBR" and not version}
+    return sorted({name for name, version, kind in rows if kind in "Uwv" and (version or name not in own)})
 
 
 def _host_texts(asked: Mapping[str, Any]) -> list[str]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import InputError
-from . import networks, operations
+from . import aten_places, aten_windows, bits, indices, networks, operations
 from .elementwise import apply, broadcast, cast, number, operand, power, truth, where
-from .symbolic import REPEATED, Number, Symbolic, Trace
+from .symbolic import REPEATED, Missing, Number, Symbolic, Trace
 
 Operation = Callable[..., Any]
 
@@ -38,28 +38,32 @@ def _divide(c: Trace, x: Any, y: Any, *, rounding_mode: str | None = None) -> Sy
     a, b = number(operand(c, x)), number(operand(c, y))
     if rounding_mode == "floor":
         return _floor_divide(c, a, b)
-    if rounding_mode == "trunc" and a.kind == b.kind == "int":
-        raise InputError("a quotient of integers that is rounded to zero is not covered")
+    if rounding_mode == "trunc" and "float" not in (a.kind, b.kind):
+        return apply("integer_truncated", a, b)
     out = apply("divide", cast(a, "float"), b)
     return out if rounding_mode is None else apply("trunc", out)
 
 
 def _floor_divide(c: Trace, x: Any, y: Any) -> Symbolic:
     a, b = number(operand(c, x)), number(operand(c, y))
-    return apply("integer_quotient" if a.kind == b.kind == "int" else "floor_divide", a, b)
+    return apply("floor_divide" if "float" in (a.kind, b.kind) else "integer_quotient", a, b)
 
 
 def _remainder(c: Trace, x: Any, y: Any) -> Symbolic:
     a, b = number(operand(c, x)), number(operand(c, y))
-    return apply("integer_remainder" if a.kind == b.kind == "int" else "remainder", a, b)
+    return apply("remainder" if "float" in (a.kind, b.kind) else "integer_remainder", a, b)
 
 
 def _bitwise(name: str) -> Operation:
     def call(c: Trace, *args: Any) -> Symbolic:
         values = [operand(c, a) for a in args]
-        if any(v.kind != "bool" for v in values):
-            raise InputError("bits of integers are not covered")
-        return apply(name, *values)
+        if all(v.kind == "bool" for v in values):
+            return apply(name, *values)
+        if name == "logical_and":
+            return bits.masked(*values)
+        if name == "logical_not":
+            return apply("subtract", c.constant(-1), values[0])
+        raise InputError("bits of integers that are joined are not covered")
 
     return call
 
@@ -134,6 +138,15 @@ def _arg(name: str) -> Operation:
     return lambda c, x, axis=None, keepdims=False: operations.arg_extreme(name, x, axis, keepdims)
 
 
+def _cumulative_extreme(name: str) -> Operation:
+    reason = "the place of a running extreme is not covered"
+    return lambda c, x, axis: (operations.cumulative(name, x, axis), Missing(reason))
+
+
+def _running_log_sum(c: Trace, x: Symbolic, axis: int) -> Symbolic:
+    return apply("log", operations.cumulative("sum", apply("exp", x), axis))
+
+
 def _quantifier(name: str) -> Operation:
     return lambda c, x, axis=None, keepdims=False: truth(operations.reduce(name, truth(x), axis, keepdims))
 
@@ -158,6 +171,16 @@ def _add_product(c: Trace, x: Symbolic, a: Symbolic, b: Symbolic, *, beta: Numbe
     if beta == 0:
         return product
     return networks.add(x if beta == 1 else networks.multiply(x, beta), product)
+
+
+def _add_batches(c: Trace, x: Symbolic, a: Symbolic, b: Symbolic, *, beta: Number = 1, alpha: Number = 1) -> Symbolic:
+    product = networks.multiply(operations.einsum("bij,bjk->ik", [a, b]), alpha)
+    return networks.add(networks.multiply(x, beta), product) if beta else product
+
+
+def _distances(c: Trace, x: Symbolic, y: Symbolic, order: float, *_: Any) -> Symbolic:
+    difference = apply("subtract", operations.expand_dims(x, x.ndim - 1), operations.expand_dims(y, y.ndim - 2))
+    return networks.norm(difference, float(order), [difference.ndim - 1], False)
 
 
 def _add_with(name: str) -> Operation:
@@ -210,7 +233,7 @@ def _roll(c: Trace, x: Symbolic, shifts: Any, axes: Any = ()) -> Symbolic:
 def _pad(c: Trace, x: Symbolic, amounts: Sequence[int], value: Any = 0) -> Symbolic:
     pairs = list(zip(amounts[::2], amounts[1::2]))
     pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
-    fill: Number = value if x.kind == "int" and isinstance(value, int) else float(value)
+    fill: Number = value if x.kind != "float" and isinstance(value, int) else float(value)
     return operations.pad(x, pairs, c.constant(fill))
 
 
@@ -228,32 +251,6 @@ def _select_scatter(c: Trace, x: Symbolic, part: Symbolic, axis: int, at: int) -
     (axis,) = operations.axes_of(axis, x.ndim)
     at %= max(x.shape[axis], 1)
     return operations.scatter_slice(x, operations.expand_dims(part, axis), axis, at, at + 1, 1)
-
-
-def _index(c: Trace, x: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
-    if any(p is not None and p.kind == "bool" for p in places):
-        raise InputError("a mask as an index is not covered")
-    return operations.gather(x, places)
-
-
-def _index_select(c: Trace, x: Symbolic, axis: int, places: Symbolic) -> Symbolic:
-    (at,) = operations.axes_of(axis, x.ndim)
-    return operations.gather(x, [None] * at + [places])
-
-
-def _gather(c: Trace, x: Symbolic, axis: int, places: Symbolic, **_: Any) -> Symbolic:
-    (at,) = operations.axes_of(axis, x.ndim)
-    return places.view(places.shape, lambda i: i) if x.ndim == 0 else _along(x, at, places)
-
-
-def _along(x: Symbolic, at: int, places: Symbolic) -> Symbolic:
-    if places.kind != "int":
-        raise InputError("places are integers")
-    return x.view(places.shape, lambda index: (*index[:at], places.at(index), *index[at + 1 :]))
-
-
-def _embedding(c: Trace, table: Symbolic, places: Symbolic, *_: Any, **__: Any) -> Symbolic:
-    return operations.gather(table, [places])
 
 
 def _filled(value: Number | None, like: bool = False) -> Operation:
@@ -277,69 +274,6 @@ def _eye(c: Trace, rows: int, columns: int | None = None, **_: Any) -> Symbolic:
 
 def _convolution(c: Trace, *args: Any) -> Symbolic:
     return networks.convolution(*args)
-
-
-def _pool_size(n: int, window: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    reach = n + 2 * padding - dilation * (window - 1) - 1
-    out = (-(-reach // stride) if ceil_mode else reach // stride) + 1
-    # The last window starts inside, or in what is before.
-    return out - 1 if ceil_mode and (out - 1) * stride >= n + padding else out
-
-
-def _pool_shape(x: Symbolic, windows: Any, strides: Any, paddings: Any, dilations: Any, ceil_mode: bool) -> tuple[int, ...]:
-    rank = len(windows)
-    sizes = [_pool_size(*v, ceil_mode) for v in zip(x.shape[-rank:], windows, strides, paddings, dilations)]
-    return (*x.shape[:-rank], *sizes)
-
-
-def _each(values: Any, rank: int, otherwise: Any = None) -> list[int]:
-    given = list(values) if isinstance(values, (list, tuple)) else [values]
-    if not given:
-        return list(otherwise)
-    return given * rank if len(given) == 1 else given
-
-
-def _max_pool(rank: int) -> Operation:
-    def call(
-        c: Trace, x: Symbolic, window: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
-    ) -> tuple[Symbolic, Any]:
-        w = _each(window, rank)
-        s, p, d = _each(stride, rank, w), _each(padding, rank), _each(dilation, rank)
-        shape = _pool_shape(x, w, s, p, d, ceil_mode)
-        return networks.pool("max", x, w, s, p, d, shape), None
-
-    return call
-
-
-def _avg_pool(rank: int) -> Operation:
-    def call(
-        c: Trace,
-        x: Symbolic,
-        window: Any,
-        stride: Any = (),
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Symbolic:
-        w = _each(window, rank)
-        s, p, d = _each(stride, rank, w), _each(padding, rank), [1] * rank
-        shape = _pool_shape(x, w, s, p, d, ceil_mode)
-        return networks.pool("mean", x, w, s, p, d, shape, count_include_pad, divisor_override)
-
-    return call
-
-
-def _adaptive_pool(rank: int) -> Operation:
-    def call(c: Trace, x: Symbolic, size: Any) -> Symbolic:
-        sizes = _each(size, rank)
-        space = x.shape[-rank:]
-        if any(n % m for n, m in zip(space, sizes)):
-            raise InputError(f"windows of different sizes ({space} to {tuple(sizes)}) are not covered")
-        w = [n // m for n, m in zip(space, sizes)]
-        return networks.pool("mean", x, w, w, [0] * rank, [1] * rank, (*x.shape[:-rank], *sizes))
-
-    return call
 
 
 def _layer_norm(c: Trace, x: Symbolic, shape: Sequence[int], weight: Any, bias: Any, eps: Number) -> tuple[Symbolic, Any, Any]:
@@ -405,7 +339,9 @@ def _tensor(c: Trace, value: Any, **_: Any) -> Symbolic:
 
 
 def _as_strided(c: Trace, x: Symbolic, shape: Sequence[int], strides: Sequence[int], offset: int | None = 0) -> Symbolic:
-    raise InputError("a view by strides is not covered: slice, or reshape")
+    """A view of memory: `of_torch` sees to it that this is the memory of a dense array."""
+    flat = operations.reshape(x, (x.size,))
+    return flat.view(tuple(shape), lambda index: (indices.plus(indices.sum_of(index, tuple(strides)), offset or 0),))
 
 
 def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> Symbolic:
@@ -414,8 +350,6 @@ def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: in
 
 def _unfold(c: Trace, x: Symbolic, axis: int, size: int, step: int) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
-    from . import indices
-
     shape = (*x.shape[:at], (x.shape[at] - size) // step + 1, *x.shape[at + 1 :], size)
     return x.view(shape, lambda i: (*i[:at], f"({indices.times(i[at], step)} + {i[-1]})", *i[at + 1 : -1]))
 
@@ -450,9 +384,13 @@ def _mse(difference: Callable[[Symbolic], Symbolic]) -> Operation:
 
 #: By the name of the operator, without its overload.
 OPERATIONS: dict[str, Operation] = {
+    **aten_places.OPERATIONS,
+    **aten_windows.OPERATIONS,
     **{n: _elementwise(n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos")},
     **{n: _elementwise(n) for n in ("tan", "sinh", "cosh", "tanh", "erf", "sigmoid", "relu", "floor", "ceil", "trunc", "sign")},
-    **{n: _elementwise(n) for n in ("reciprocal", "maximum", "minimum", "square")},
+    **{n: _elementwise(n) for n in ("reciprocal", "maximum", "minimum", "square", "erfc", "hypot", "logaddexp", "logaddexp2")},
+    **{n: _elementwise(n) for n in ("isnan", "isinf", "isfinite", "fmod")},
+    **{n: _elementwise(n.replace("a", "arc", 1)) for n in ("asinh", "acosh", "atanh")},
     **{n: _elementwise(n) for n in ("logical_and", "logical_or", "logical_xor", "logical_not")},
     "abs": _elementwise("absolute"),
     "neg": _elementwise("negative"),
@@ -480,6 +418,8 @@ OPERATIONS: dict[str, Operation] = {
     "bitwise_not": _bitwise("logical_not"),
     "where": lambda c, p, x, y: where(truth(p), operand(c, x), operand(c, y)),
     "masked_fill": _masked_fill,
+    "__rshift__": lambda c, x, by: bits.shifted_right(x, operand(c, by)),
+    "bitwise_right_shift": lambda c, x, by: bits.shifted_right(operand(c, x), operand(c, by)),
     "clamp": _clamp,
     "clamp_min": lambda c, x, low: _clamp(c, x, low),
     "clamp_max": lambda c, x, high: _clamp(c, x, None, high),
@@ -517,9 +457,15 @@ OPERATIONS: dict[str, Operation] = {
     "logsumexp": lambda c, x, axis, keepdims=False: networks.log_sum_exp(x, axis, keepdims),
     "linalg_vector_norm": _norm,
     "norm": _norm,
+    "_cdist_forward": _distances,
+    "dist": lambda c, x, y, order=2: networks.norm(apply("subtract", x, y), float(order), None, False),
     "cumsum": _cumulative("sum"),
+    "cummax": _cumulative_extreme("max"),
+    "cummin": _cumulative_extreme("min"),
+    "logcumsumexp": _running_log_sum,
     "cumprod": _cumulative("prod"),
     **{n: lambda c, a, b: operations.matmul(a, b) for n in ("mm", "bmm", "mv", "dot", "matmul")},
+    "addbmm": _add_batches,
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), _add_product),
     **dict.fromkeys(("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "_to_copy", "lift"), _same),
     **dict.fromkeys(("view", "reshape", "_unsafe_view"), _reshape),
@@ -545,11 +491,6 @@ OPERATIONS: dict[str, Operation] = {
     "constant_pad_nd": _pad,
     "slice_scatter": _slice_scatter,
     "select_scatter": _select_scatter,
-    "index": _index,
-    "_unsafe_index": _index,
-    "index_select": _index_select,
-    "gather": _gather,
-    "embedding": _embedding,
     "tril": lambda c, x, diagonal=0: operations.triangle(x, diagonal, True),
     "triu": lambda c, x, diagonal=0: operations.triangle(x, diagonal, False),
     "full": _filled(None),
@@ -577,13 +518,6 @@ OPERATIONS: dict[str, Operation] = {
     "_native_batch_norm_legit_no_training": _batch_norm_no_training,
     "native_dropout": _dropout,
     "convolution": _convolution,
-    "max_pool2d_with_indices": _max_pool(2),
-    "max_pool3d_with_indices": _max_pool(3),
-    "avg_pool1d": _avg_pool(1),
-    "avg_pool2d": _avg_pool(2),
-    "avg_pool3d": _avg_pool(3),
-    "_adaptive_avg_pool2d": _adaptive_pool(2),
-    "_adaptive_avg_pool3d": _adaptive_pool(3),
     "nll_loss_forward": _nll_loss,
     "nll_loss2d_forward": _nll_loss,
     "xlogy": _xlogy,

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InputError
-from .symbolic import LONG, REPEATED, Index, Kind, Symbolic, Trace, bare
+from .symbolic import LONG, REPEATED, WHOLE, Index, Kind, Symbolic, Trace, bare
 
 #: What kind of value an operation gives: that of its operands, or always one.
-Gives = Literal["same", "float", "int", "bool"]
+Gives = Literal["same", "float", "int", "rounded", "bool"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,13 @@ PRIMITIVES: dict[str, Primitive] = {
     "cosh": Primitive("((exp({0:b}) + exp(-{0})) / 2.0)", "float", repeats=True),
     "tanh": Primitive("tanh({0:b})", "float"),
     "erf": Primitive("erf({0:b})", "float"),
+    "erfc": Primitive("(1.0 - erf({0:b}))", "float"),
+    "arcsinh": Primitive("log({0} + sqrt({0}^2 + 1.0))", "float", repeats=True),
+    "arccosh": Primitive("log({0} + sqrt({0}^2 - 1.0))", "float", repeats=True),
+    "arctanh": Primitive("(log((1.0 + {0}) / (1.0 - {0})) / 2.0)", "float", repeats=True),
+    "hypot": Primitive("sqrt({0}^2 + {1}^2)", "float"),
+    "logaddexp": Primitive("log(exp({0:b}) + exp({1:b}))", "float"),
+    "logaddexp2": Primitive("(log(exp({0} * log(2)) + exp({1} * log(2))) / log(2))", "float"),
     "sigmoid": Primitive("sigmoid({0:b})", "float"),
     "relu": Primitive("relu({0:b})"),
     "floor": Primitive("floor({0:b})"),
@@ -65,8 +72,20 @@ PRIMITIVES: dict[str, Primitive] = {
     # Integers are divided so that the text is the same number whether `/` rounds down there or not.
     "integer_quotient": Primitive("(({0} - {0} % {1}) / {1})", "int", repeats=True),
     "integer_remainder": Primitive("({0} % {1})", "int"),
+    "integer_truncated": Primitive(
+        "(if ({0} < 0 and {1} > 0) or ({0} > 0 and {1} < 0) then -((abs({0:b}) - abs({0:b}) % abs({1:b})) / abs({1:b}))"
+        " else (abs({0:b}) - abs({0:b}) % abs({1:b})) / abs({1:b}))",
+        "int",
+        repeats=True,
+    ),
+    "truncated": Primitive("(if {0} / {1} < 0 then -floor(-({0} / {1})) else floor({0} / {1}))", repeats=True),
     "floor_divide": Primitive("floor({0} / {1})"),
     "remainder": Primitive("({0} - {1} * floor({0} / {1}))", repeats=True),
+    # By comparisons that a value which is not a number fails.
+    "isnan": Primitive("({0} != {0})", "bool", repeats=True),
+    "isinf": Primitive("(abs({0:b}) = inf)", "bool"),
+    "isfinite": Primitive("(abs({0:b}) < inf)", "bool"),
+    "fmod": Primitive("({0} - {1} * (if {0} / {1} < 0 then -floor(-({0} / {1})) else floor({0} / {1})))", repeats=True),
     "equal": Primitive("({0} = {1})", "bool"),
     "not_equal": Primitive("({0} != {1})", "bool"),
     "less": Primitive("({0} < {1})", "bool"),
@@ -74,6 +93,9 @@ PRIMITIVES: dict[str, Primitive] = {
     "greater": Primitive("({0} > {1})", "bool"),
     "greater_equal": Primitive("({0} >= {1})", "bool"),
 }
+
+#: Operations that only integers of the grammar have, and what stands for them elsewhere.
+INTEGERS = {"integer_quotient": "floor_divide", "integer_remainder": "remainder", "integer_truncated": "truncated"}
 
 #: Operations on truth values.
 LOGIC: dict[str, str] = {
@@ -112,7 +134,8 @@ def truth(x: Symbolic) -> Symbolic:
 
 def common(operands: tuple[Symbolic, ...]) -> Kind:
     """The kind of a result of arithmetic."""
-    return "float" if any(x.kind == "float" for x in operands) else "int"
+    kinds = {x.kind for x in operands}
+    return "float" if "float" in kinds else "rounded" if "rounded" in kinds else "int"
 
 
 def broadcast(x: Symbolic, shape: tuple[int, ...]) -> Symbolic:
@@ -145,10 +168,20 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
     """An operation of the tables by its name."""
     if name in LOGIC:
         return combine(LOGIC[name].format, tuple(truth(x) for x in operands), "bool", REPEATED)
+    if name in INTEGERS:
+        operands = tuple(number(x).short(WHOLE) for x in operands)
+        if any(x.kind != "int" for x in operands):
+            return as_integer(apply(INTEGERS[name], *operands))
     primitive = PRIMITIVES[name]
     values = tuple(number(x) for x in operands)
     kind = common(values) if primitive.gives == "same" else primitive.gives
-    return combine(primitive.pattern.format, values, kind, REPEATED if primitive.repeats else LONG)
+    most = WHOLE if kind == "int" else REPEATED if primitive.repeats else LONG
+    return combine(primitive.pattern.format, values, kind, most)
+
+
+def as_integer(x: Symbolic) -> Symbolic:
+    """A value that is known to be an integer."""
+    return Symbolic(x.trace, x.shape, x.at, "rounded", x.weight)
 
 
 def power(x: Symbolic, exponent: Any) -> Symbolic:
@@ -187,6 +220,6 @@ def cast(x: Symbolic, kind: Kind) -> Symbolic:
     if kind == "bool":
         return truth(x)
     x = number(x)
-    if kind == "int" and x.kind == "float":
-        x = apply("trunc", x)
+    if kind == "int":
+        return as_integer(apply("trunc", x)) if x.kind == "float" else x
     return Symbolic(x.trace, x.shape, x.at, kind, x.weight)

@@ -156,7 +156,7 @@ def _of_torch(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array],
 
 
 def _array_of(result: Symbolic) -> arg.Array:
-    return arg.output({"float": "f32", "int": "s64", "bool": "u8"}[result.kind], result.shape)
+    return arg.output({"float": "f32", "int": "s64", "rounded": "s64", "bool": "u8"}[result.kind], result.shape)
 
 
 def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> str:

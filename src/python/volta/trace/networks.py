@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..errors import InputError
 from . import indices
-from .elementwise import apply, combine, number, where
+from .elementwise import apply, combine, number, power, where
 from .operations import axes_of, reduce, reshape, variance
 from .symbolic import REPEATED, Index, Number, Symbolic, bare
 
@@ -255,6 +255,29 @@ def pool(
     return x.trace.define(shape, element, "float")
 
 
+def uneven_pool(name: str, x: Symbolic, shape: tuple[int, ...], rank: int) -> Symbolic:
+    """The maximum or the mean of windows that share the last axes among `shape` of them, as evenly as whole numbers go:
+    each begins where its share does, rounded down, and ends where it ends, rounded up."""
+    x = number(x).short(REPEATED)
+    lead = x.ndim - rank
+    places = [x.trace.variable() for _ in range(rank)]
+
+    def element(index: Index) -> str:
+        bounds = []
+        for o, n, m in zip(index[lead:], x.shape[lead:], shape[lead:]):
+            first = indices.quotient(indices.times(o, n), m)
+            bounds.append((first, indices.quotient(indices.plus(indices.times(o, n), n + m - 1), m)))
+        ranges = ", ".join(f"{p} in 0..{n}" for p, n in zip(places, x.shape[lead:]))
+        guard = " and ".join(f"{low} <= {p} < {high}" for p, (low, high) in zip(places, bounds))
+        inner = bare(x.at((*index[:lead], *places)))
+        if name == "max":
+            return f"max({ranges} if {guard} : {inner})"
+        count = " * ".join(f"({high} - {low})" for low, high in bounds)
+        return f"(sum({ranges} if {guard} : {inner}) / ({count}))"
+
+    return x.trace.define(shape, element, "float")
+
+
 def nll_loss(log: Symbolic, target: Symbolic, weight: Symbolic | None, reduction: int, ignored: int) -> tuple[Symbolic, Symbolic]:
     """Minus the logarithm at each target, where that is not the one that is ignored; and the sum of the weights."""
     if target.kind != "int" or target.ndim != log.ndim - 1:
@@ -296,7 +319,9 @@ def norm(x: Symbolic, order: float, axis: Sequence[int] | None, keepdims: bool) 
     if order == 0:
         nonzero = apply("not_equal", number(x), constant(x, 0))
         return reduce("sum", nonzero, axis, keepdims)
-    raise InputError(f"a norm of order {order} is not covered")
+    if order <= 0:
+        raise InputError(f"a norm of order {order} is not covered")
+    return power(reduce("sum", power(size, order), axis, keepdims), 1 / order)
 
 
 def axis_of(x: Symbolic, axis: int) -> int:

@@ -57,7 +57,7 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def dtype(self) -> np.dtype[Any]:
         """A type of the same kind; a formula has no widths."""
-        return np.dtype({"float": np.float64, "int": np.int64, "bool": np.bool_}[self.value.kind])
+        return np.dtype({"float": np.float64, "int": np.int64, "rounded": np.int64, "bool": np.bool_}[self.value.kind])
 
     @property
     def T(self) -> NumpyArray:
@@ -153,7 +153,7 @@ def _power(x: Symbolic, exponent: Symbolic) -> Symbolic:
     if exponent.ndim or any(c not in "0123456789.-() " for c in exponent.at(())):
         raise InputError("numpy.power with an exponent that depends on data is not covered")
     number = float(exponent.at(()).strip("()"))
-    return power(x, int(number) if exponent.kind == "int" else number)
+    return power(x, int(number) if exponent.kind != "float" else number)
 
 
 def _reduce(name: str, a: Symbolic, axis: Any = None, keepdims: bool = False, **more: Any) -> Symbolic:
@@ -282,7 +282,7 @@ def _like(value: float | None) -> Found:
     def full(a: NumpyArray, fill: Any = None, **_: Any) -> NumpyArray:
         number = fill if value is None else value
         kind = a.value.kind
-        given = {"float": float, "int": int, "bool": bool}[kind](number)
+        given = {"float": float, "int": int, "rounded": int, "bool": bool}[kind](number)
         return NumpyArray(broadcast(operand(a.value.trace, given), a.shape))
 
     return full

@@ -24,8 +24,12 @@ from torch.utils._pytree import tree_flatten
 from .. import arg
 from ..errors import Error, InputError
 from .aten import OPERATIONS
+from .bits import narrowed
 from .elementwise import cast
-from .symbolic import Kind, Symbolic, Trace
+from .symbolic import CONSTANTS, Kind, Missing, Symbolic, Trace
+
+#: Operators that torch takes apart for some of its compilers only.
+_TAKEN_APART = frozenset(("upsample_bilinear2d",))
 
 _TYPES: dict[str, torch.dtype] = {
     "f16": torch.float16,
@@ -37,6 +41,10 @@ _TYPES: dict[str, torch.dtype] = {
     **{f"s{n}": getattr(torch, f"int{n}") for n in (8, 16, 32, 64)},
     **{f"u{n}": getattr(torch, f"uint{n}") for n in (8, 16, 32, 64)},
 }
+
+
+#: Integers that are cast to these keep their lowest bits.
+_NARROW = {torch.int8: (8, True), torch.uint8: (8, False), torch.int16: (16, True), torch.uint16: (16, False)}
 
 
 def _kind(dtype: torch.dtype) -> Kind:
@@ -68,16 +76,19 @@ def traced(
     results: list[Any] = []
     arrays: list[arg.Array] = []
     used: set[str] = set()
+    constant = _constants(graph)
     for node, (name, array) in zip(placeholders, {**inputs, **state}.items(), strict=True):
         used |= {name} if node.users else set()
         values[node] = trace.leaf(name, array)
     for node in graph.graph.nodes:
         if node.op == "output":
             nodes, _ = tree_flatten(node.args[0])
-            results = [values[n] if isinstance(n, torch.fx.Node) else trace.constant(n) for n in nodes]
+            results = [_present(values[n]) if isinstance(n, torch.fx.Node) else trace.constant(n) for n in nodes]
             arrays = [_array(n, r) for n, r in zip(nodes, results)]
         elif node.op != "placeholder":
-            values[node] = _value(graph, trace, node, values, placeholders[: len(inputs)])
+            values[node] = _value(graph, trace, node, values, placeholders[: len(inputs)], constant)
+            if node in constant and isinstance(values[node], Symbolic):
+                _know(graph, node, values[node])
     return results, arrays, used
 
 
@@ -103,6 +114,8 @@ class _Here(TorchFunctionMode):
             return func(args[0], *rest) if rest or kwargs.get("dtype") else args[0]
         if func is torch.nn.functional.scaled_dot_product_attention:
             return _attention(*args, **kwargs)
+        if func is torch.nn.functional.one_hot:
+            return _one_hot(*args, **kwargs)
         return func(*args, **kwargs)
 
 
@@ -132,6 +145,13 @@ def _attention(
         masked = attn_mask.dtype is torch.bool
         scores = torch.where(attn_mask, scores, -math.inf) if masked else scores + attn_mask
     return torch.softmax(scores, -1) @ value
+
+
+def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """1 at the class of each element; torch's own looks whether there is such a class."""
+    if num_classes < 0:
+        raise InputError("torch.nn.functional.one_hot without num_classes is not covered")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
 
 
 @contextlib.contextmanager
@@ -198,41 +218,55 @@ def dtype_of(array: arg.Array) -> torch.dtype:
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:
     """How torch takes operators apart that the table has not."""
-    from torch._decomp import core_aten_decompositions
+    from torch._decomp import core_aten_decompositions, decomposition_table
 
     def name(op: Any) -> str:
         return str(op._schema.name).partition("::")[2] if hasattr(op, "_schema") else str(op)
 
-    return {op: rule for op, rule in core_aten_decompositions().items() if name(op) not in OPERATIONS}
+    further = {op: rule for op, rule in decomposition_table.items() if name(op) in _TAKEN_APART}
+    return {op: rule for op, rule in {**further, **core_aten_decompositions()}.items() if name(op) not in OPERATIONS}
 
 
-def _value(graph: torch.fx.GraphModule, trace: Trace, node: torch.fx.Node, values: dict[Any, Any], own: list[Any]) -> Any:
+def _value(
+    graph: torch.fx.GraphModule,
+    trace: Trace,
+    node: torch.fx.Node,
+    values: dict[Any, Any],
+    own: list[Any],
+    constant: set[torch.fx.Node],
+) -> Any:
     """The value of a node."""
     if node.op == "get_attr":
         return trace.constant(_contents(getattr(graph, str(node.target))))
-    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: values[n])
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: _present(values[n]))
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        return node.target(*args, **kwargs)
+        return node.target(*(values[a] if isinstance(a, torch.fx.Node) else a for a in node.args), **kwargs)
     name = str(schema.name).partition("::")[2]
     if name == "copy_":
         if node.args[0] in own:
             raise InputError("the function writes to one of its inputs: return what it writes")
         return args[1]
     operation = OPERATIONS.get(name)
+    meta = node.meta.get("val")
+    _refuse(name, node)
+    # Integers that floats were rounded to are no index of a formula.
+    rounded = name == "_to_copy" and args[0].kind == "float" and _kind(meta.dtype) == "int"
+    if (operation is None or rounded) and isinstance(meta, torch.Tensor) and node in constant:
+        return trace.constant(_contents(_evaluated(graph, node)))
     if operation is None:
         raise InputError(f"torch.{name} is not covered")
-    meta = node.meta.get("val")
-    if name == "_to_copy" and args[0].kind == "float" and _kind(meta.dtype) == "int" and _is_constant(node):
-        # Integers that floats were rounded to are no index of a formula: these are known.
-        return trace.constant(_contents(_evaluated(graph, node)))
     try:
         out = operation(trace, *args, **kwargs)
     except InputError as e:
         raise InputError(f"torch.{name}: {e}") from e
     except TypeError as e:
         raise InputError(f"torch.{name} with these arguments is not covered: {e}") from e
-    return _as_torch_says(name, out, meta)
+    out = _as_torch_says(name, out, meta)
+    # A float that the integers of a type do not reach has no value as one of them: what is left out is no matter.
+    if name == "_to_copy" and meta.dtype in _NARROW and args[0].kind in ("int", "rounded"):
+        return narrowed(out, *_NARROW[meta.dtype])
+    return out
 
 
 def _as_torch_says(name: str, out: Any, meta: Any) -> Any:
@@ -250,17 +284,39 @@ def _as_torch_says(name: str, out: Any, meta: Any) -> Any:
     return cast(out, kind)
 
 
-def _is_constant(node: torch.fx.Node) -> bool:
-    """Whether it depends on no input."""
-    seen, open_nodes = {node}, [node]
-    while open_nodes:
-        for source in open_nodes.pop().all_input_nodes:
-            if source.op == "placeholder":
-                return False
-            if source not in seen:
-                seen.add(source)
-                open_nodes.append(source)
-    return True
+def _present(value: Any) -> Any:
+    """A value that an operation uses."""
+    if isinstance(value, Missing):
+        raise InputError(value.reason)
+    return value
+
+
+def _refuse(name: str, node: torch.fx.Node) -> None:
+    """Says no to what the table cannot tell by the values alone."""
+    tags = getattr(node.target, "tags", ())
+    if torch.Tag.nondeterministic_seeded in tags and name not in OPERATIONS:
+        raise InputError(f"torch.{name} draws random numbers: that is not covered")
+    if name == "view" and isinstance(node.args[1], torch.dtype):
+        raise InputError("torch.view of the bits of another type is not covered")
+    if name == "as_strided":
+        source = node.args[0].meta["val"]
+        if not source.is_contiguous() or source.storage_offset() or source.untyped_storage().nbytes() != source.nbytes:
+            raise InputError("torch.as_strided of a view is not covered: slice, or reshape")
+
+
+def _constants(graph: torch.fx.GraphModule) -> set[torch.fx.Node]:
+    """The nodes that depend on no input."""
+    out: set[torch.fx.Node] = set()
+    for node in graph.graph.nodes:
+        if node.op not in ("placeholder", "output") and all(n in out for n in node.all_input_nodes):
+            out.add(node)
+    return out
+
+
+def _know(graph: torch.fx.GraphModule, node: torch.fx.Node, value: Symbolic) -> None:
+    """Keeps the contents of a constant node of few integers."""
+    if value.kind == "int" and value.known is None and value.size <= CONSTANTS:
+        value.known = _contents(_evaluated(graph, node))
 
 
 def _evaluated(graph: torch.fx.GraphModule, node: torch.fx.Node) -> torch.Tensor:

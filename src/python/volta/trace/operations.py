@@ -33,7 +33,7 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
 def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) -> Symbolic:
     """`sum`, `prod`, `max`, `min` or `mean` along axes."""
     a = number(a)
-    if name == "mean" and a.kind == "int":
+    if name == "mean" and a.kind != "float":
         raise InputError("mean of integers is not covered: cast them to floats")
     axes = tuple(i for i in axes_of(axis, a.ndim) if i < a.ndim)
     rest = [i for i in range(a.ndim) if i not in axes]
@@ -306,7 +306,7 @@ def diagonal(a: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> S
 def triangle(a: Symbolic, diagonal: int, lower: bool) -> Symbolic:
     """The elements on one side of a diagonal, and 0 elsewhere."""
     sign = "<=" if lower else ">="
-    zero = "0" if a.kind == "int" else "0.0"
+    zero = "0.0" if a.kind == "float" else "0"
     source = number(a)
 
     def element(index: Index) -> str:
@@ -385,11 +385,11 @@ def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, sto
 def gather(a: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
     """Elements at places that arrays of integers give: one for each axis or `None`, broadcast as NumPy does.
 
-    Places count from the front: a negative one is none.
+    Places count from the front: a negative one is none, if it is not known when the function is traced.
     """
-    given = [(i, p) for i, p in enumerate(places) if p is not None]
+    given = [(i, counted_from_front(p, a.shape[i])) for i, p in enumerate(places) if p is not None]
     if any(p.kind != "int" for _, p in given):
-        raise InputError("an index array is one of integers")
+        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
     shape = np.broadcast_shapes(*(p.shape for _, p in given))
     spread = {i: broadcast(p, shape) for i, p in given}
     axes = list(spread)
@@ -407,6 +407,24 @@ def gather(a: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
     return a.view(out_shape, place)
 
 
+def counted_from_front(places: Symbolic, size: int) -> Symbolic:
+    """Places of a dimension of so many, of which known ones may count from its end."""
+    known = places.known
+    if known is None or known.size == 0 or known.min() >= 0:
+        return places
+    if known.min() < -size:
+        raise InputError(f"index {known.min()} of a dimension of size {size}")
+    return places.trace.constant(np.where(known < 0, known + size, known))
+
+
+def along(a: Symbolic, at: int, places: Symbolic) -> Symbolic:
+    """For each place the element of its own row, column and so on, at that place of an axis."""
+    if places.kind != "int":
+        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
+    found = counted_from_front(places, a.shape[at])
+    return a.view(places.shape, lambda index: (*index[:at], bare(found.at(index)), *index[at + 1 :]))
+
+
 def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
     """`arange`."""
     values = np.arange(start, stop, step)
@@ -420,4 +438,6 @@ def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
     def _index(text: str) -> Symbolic:
         return Symbolic(trace, (), lambda _: text, "int")
 
-    return Symbolic(trace, values.shape, element, kind, 1)
+    out = Symbolic(trace, values.shape, element, kind, 1)
+    out.known = values if kind == "int" else None
+    return out

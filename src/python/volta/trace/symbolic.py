@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -21,13 +22,17 @@ from . import indices
 Index = tuple[str, ...]
 Element = Callable[[Index], str]
 Number = int | float
-Kind = Literal["float", "int", "bool"]
+#: `int`: its text is an integer of the grammar, for indices and remainders; `rounded`: an integer whose text is a value.
+Kind = Literal["float", "int", "rounded", "bool"]
 
 #: Operations in the text of an element from which on it gets a name before it becomes part of another.
 LONG = 12
 
 #: The same where another operation writes it more than once, or once for each of many elements.
 REPEATED = 3
+
+#: The same of an integer, which is none of the grammar any more where it has a name.
+WHOLE = 64
 
 #: Elements of a constant array that a formula spells out.
 CONSTANTS = 256
@@ -123,7 +128,10 @@ class Trace:
             raise InputError(f"a constant array of {array.size} elements is not covered: make it an argument")
         else:
             out = Symbolic(self, array.shape, _table(array), numbers, array.size)
-        return out if kind != "bool" else Symbolic(self, out.shape, lambda at: f"({out.at(at)} = 1)", "bool", out.weight)
+        if kind == "bool":
+            return Symbolic(self, out.shape, lambda at: f"({out.at(at)} = 1)", "bool", out.weight)
+        out.known = array if kind == "int" else None
+        return out
 
     def define(self, shape: tuple[int, ...], element: Element, kind: Kind) -> Symbolic:
         """A value under a name of its own; a truth value is kept as 1 or 0."""
@@ -137,7 +145,8 @@ class Trace:
         self.helpers.append(f"{name}[{', '.join(index)}] = {text}")
         if kind == "bool":
             return Symbolic(self, shape, lambda at: f"({name}[{', '.join(at)}] = 1)", "bool", 1)
-        return Symbolic(self, shape, lambda at: f"{name}[{', '.join(at)}]", kind)
+        # The grammar takes no helper for an integer.
+        return Symbolic(self, shape, lambda at: f"{name}[{', '.join(at)}]", "rounded" if kind == "int" else kind)
 
 
 class Symbolic:
@@ -147,6 +156,8 @@ class Symbolic:
         self.trace, self.shape, self.kind, self.weight = trace, tuple(int(n) for n in shape), kind, weight
         self._element = element
         self._named: Symbolic | None = None
+        #: Integers that are known when the function is traced.
+        self.known: np.ndarray[Any, Any] | None = None
 
     @property
     def ndim(self) -> int:
@@ -173,6 +184,13 @@ class Symbolic:
         if self._named is None:
             self._named = self.trace.define(self.shape, self.at, self.kind)
         return self._named
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A result that has no formula, with the reason: a function that uses it is not covered."""
+
+    reason: str
 
 
 def _steps(array: np.ndarray[Any, Any]) -> Element | None:
