@@ -111,6 +111,7 @@ impl Asked {
             if let Some(Some(first)) = other.filter(|o| o.is_some_and(|o| o < pc)) {
                 // Both halves are one place, that of the first.
                 if let Some(place) = all.get_mut(&kernel.span(first).start) {
+                    place.op = "barrier.cluster";
                     place.at.push(pc);
                     continue;
                 }

@@ -96,6 +96,15 @@ def gate(volta, timeout, cases, slack):
     return {e["name"]: (e["result"], e["seconds"]) for e in answer["entries"]}
 
 
+def lines_of(sync, text):
+    """The lines of an operation: of a barrier of a cluster both halves."""
+    first = sync["site"]["line"]
+    if sync["op"] != "barrier.cluster":
+        return [first]
+    after = text.split("\n")[first:]
+    return [first, *(first + 1 + i for i, line in enumerate(after) if "barrier.cluster.wait" in line)][:2]
+
+
 def without(text, lines):
     """A text without some of its lines; `None` where a line says more than one operation that orders others."""
     all_lines = text.split("\n")
@@ -128,9 +137,10 @@ def main():
         counts["milliseconds"] += int(seconds * 1000)
         counts.update(s["state"] for s in sync)
         counts.update(f"{s['state']} {s['op']}" for s in sync)
-        groups = [(s["op"], [s["site"]["line"]]) for s in sync if s["state"] == "spare"]
+        at = [lines_of(s, text[source]) for s in sync]
+        groups = [(s["op"], lines) for s, lines in zip(sync, at) if s["state"] == "spare"]
         if len(together) > 1:
-            groups.append(("together", [sync[i]["site"]["line"] for i in together]))
+            groups.append(("together", [line for i in together for line in at[i]]))
         for op, lines in groups:
             left = without(text[source], lines)
             if left is None:
