@@ -9,11 +9,14 @@
 //! with operands as they were written. A comparison and a conversion to an integer have no NaN, so that both
 //! images of them are of what readers of floats see.
 //!
+//! A NaN of one format may be a number of another, so that who reads a float in another format than it was made in reads bits.
+//! Only the upper half of a float whose lower half is zero is read as the bf16 that it is.
+//!
 //! Maxima and minima are rebuilt where something else reads them: as a set of what they are taken of.
 //!
 //! Not claimed: anything of terms over the reals, which no run by words leaves.
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Rnd};
 use crate::sass::{Made, Settled};
 use crate::term::rebuild::copy;
 use crate::term::word::{Does, Operation};
@@ -68,6 +71,69 @@ pub struct Images {
     of: Vec<[TermId; 2]>,
     /// What may be joined with a sum.
     free: Vec<bool>,
+    /// The formats in which floats were made.
+    made: Vec<Floats>,
+}
+
+/// In which formats float operations made what a term is, chosen among others or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Floats {
+    /// No float operation did.
+    None,
+    /// All in one.
+    One(Fmt),
+    /// In several.
+    Several,
+}
+
+impl Floats {
+    fn or(self, other: Floats) -> Floats {
+        match (self, other) {
+            (a, Floats::None) => a,
+            (Floats::None, b) => b,
+            (a, b) if a == b => a,
+            _ => Floats::Several,
+        }
+    }
+
+    /// True if who reads in a format may take any NaN for any other. A tf32 is kept as an f32.
+    fn are(self, fmt: Option<Fmt>) -> bool {
+        let kept = |f: Fmt| if f == Fmt::Tf32 { Fmt::F32 } else { f };
+        match self {
+            Floats::None => true,
+            Floats::One(made) => fmt.is_some_and(|f| kept(f) == kept(made)),
+            Floats::Several => false,
+        }
+    }
+}
+
+/// The formats in which the terms of a run were made.
+fn made(from: &TermStore) -> Vec<Floats> {
+    let mut made = vec![Floats::None; from.len()];
+    // Children are older than their parents.
+    for i in 0..made.len() {
+        made[i] = match from.get(TermId(i as u32)) {
+            Term::Word(word) => match word.operation(from).float() {
+                Some(fmt) => Floats::One(fmt),
+                None => Floats::None,
+            },
+            Term::BitsSelect(_, a, b) => made[a.0 as usize].or(made[b.0 as usize]),
+            _ => Floats::None,
+        };
+    }
+    made
+}
+
+/// The bf16 of which an f32 is the widening, written as bits.
+fn upper_half(from: &TermStore, t: TermId) -> Option<TermId> {
+    let Term::Concat(&[low, high]) = from.get(t) else {
+        return None;
+    };
+    let high = TermId(high);
+    let word = from.as_word(high)?;
+    let is_bf16 = word.operation(from).float() == Some(Fmt::Bf16);
+    (is_bf16 && from.as_bits(TermId(low)) == Some(0) && from.sort(t) == Sort::Bits(32))
+        .then_some(high)
 }
 
 impl Images {
@@ -80,10 +146,12 @@ impl Images {
 impl Canon {
     /// The images of what stands below some terms of a run, as their readers see it.
     pub fn add(&mut self, from: &TermStore, roots: &[(TermId, Reader)]) -> Images {
-        let needs = needs(from, roots);
+        let made = made(from);
+        let needs = needs(from, roots, &made);
         let mut images = Images {
             of: vec![[NONE; 2]; from.len()],
             free: free(from),
+            made,
         };
         for (i, &need) in needs.iter().enumerate() {
             let t = TermId(i as u32);
@@ -134,6 +202,10 @@ impl Canon {
         let mut list: Vec<TermId> = word.operands().chain([rest]).collect();
         for t in &mut list {
             *t = images.get(*t, Reader::Float);
+        }
+        // An operand that is read in another format has no image for readers of floats.
+        if list.contains(&NONE) {
+            return None;
         }
         for (i, _) in [(0, negated), (2, rest_negated)].iter().filter(|n| n.1) {
             list[*i] = self
@@ -190,17 +262,19 @@ impl Canon {
                 let operands: Vec<TermId> = match (reader, chained(&operation)) {
                     (Reader::Float, true) => leaves(from, t, &operation)
                         .into_iter()
-                        .map(|c| images.get(c, Reader::Float))
+                        .map(|c| images.get(c, reads(&operation, reader, (0, c), &images.made)))
                         .collect(),
                     _ => {
-                        let reads = reads(&operation, reader);
-                        let image = |c| match images.get(c, reads) {
-                            t if may_join && images.free[c.0 as usize] => {
-                                self.free(operation.fmt, t)
+                        let image = |(i, c): (usize, TermId)| {
+                            let reads = reads(&operation, reader, (i, c), &images.made);
+                            match images.get(c, reads) {
+                                t if may_join && images.free[c.0 as usize] => {
+                                    self.free(operation.fmt, t)
+                                }
+                                t => t,
                             }
-                            t => t,
                         };
-                        word.operands().map(image).collect()
+                        word.operands().enumerate().map(image).collect()
                     }
                 };
                 if reader == Reader::Bits && operation.float().is_some() {
@@ -210,12 +284,20 @@ impl Canon {
                 self.identities
                     .simplest(&mut self.store, operation, operands)
             }
-            (Term::BitsSelect(p, a, b), Reader::Float) => {
+            (Term::BitsSelect(p, a, b), Reader::Float)
+                if images.made[t.0 as usize] != Floats::Several =>
+            {
                 let p = images.get(p, Reader::Bits);
                 let [a, b] = [a, b].map(|c| images.get(c, Reader::Float));
                 self.store.select(p, a, b)
             }
-            _ if reader == Reader::Float => images.get(t, Reader::Bits),
+            _ if reader == Reader::Float => match upper_half(from, t) {
+                Some(high) => {
+                    let zeros = self.store.bits(16, 0);
+                    self.store.concat(&[zeros, images.get(high, Reader::Float)])
+                }
+                None => images.get(t, Reader::Bits),
+            },
             _ => copy(from, t, &mut self.store, |c| images.get(c, Reader::Bits)),
         }
     }
@@ -265,18 +347,32 @@ fn free(from: &TermStore) -> Vec<bool> {
     free
 }
 
-/// How an operation reads its operands, given how its result is read.
-fn reads(operation: &Operation, reader: Reader) -> Reader {
-    match operation.does {
+/// How an operation reads an operand at a position, given how its result is read.
+fn reads(
+    operation: &Operation,
+    reader: Reader,
+    (at, operand): (usize, TermId),
+    made: &[Floats],
+) -> Reader {
+    let (reads, fmt) = match operation.does {
         // An integer has no NaN.
-        Does::OfInt(_) => Reader::Bits,
-        Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => Reader::Float,
-        Does::Float(_) | Does::Convert | Does::Product(..) => reader,
+        Does::OfInt(_) => return Reader::Bits,
+        Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => (Reader::Float, Some(operation.src)),
+        Does::Float(_) | Does::Convert => (reader, Some(operation.src)),
+        Does::Product(_, _, types) => match (at, types[(at + 1) % 2]) {
+            (0, _) => (reader, Some(operation.src)),
+            (_, MatTy::Float(fmt) | MatTy::Packed(fmt)) => (reader, Some(fmt)),
+            (_, MatTy::Int { .. }) => (reader, None),
+        },
+    };
+    match made[operand.0 as usize].are(fmt) {
+        true => reads,
+        false => Reader::Bits,
     }
 }
 
 /// What is needed of each term.
-fn needs(from: &TermStore, roots: &[(TermId, Reader)]) -> Vec<u8> {
+fn needs(from: &TermStore, roots: &[(TermId, Reader)], made: &[Floats]) -> Vec<u8> {
     let mut needs = vec![0u8; from.len()];
     let bit = |r: Reader| match r {
         Reader::Float => FLOAT,
@@ -295,26 +391,30 @@ fn needs(from: &TermStore, roots: &[(TermId, Reader)]) -> Vec<u8> {
             Term::Word(word) => {
                 let operation = word.operation(from);
                 let is_chain = chained(&operation);
-                for c in word.operands() {
+                for (i, c) in word.operands().enumerate() {
                     let step = is_chain && is_same(from, c, &operation);
+                    let reads = |reader| bit(reads(&operation, reader, (i, c), made));
                     if need & (FLOAT | STEP) != 0 {
                         needs[c.0 as usize] |= match step {
                             true => STEP,
-                            false => bit(reads(&operation, Reader::Float)),
+                            false => reads(Reader::Float),
                         };
                     }
                     if need & BITS != 0 {
-                        needs[c.0 as usize] |= bit(reads(&operation, Reader::Bits));
+                        needs[c.0 as usize] |= reads(Reader::Bits);
                     }
                 }
             }
-            Term::BitsSelect(p, a, b) => {
+            Term::BitsSelect(p, a, b) if made[i] != Floats::Several => {
                 needs[p.0 as usize] |= BITS;
                 for c in [a, b] {
                     needs[c.0 as usize] |= need & (FLOAT | BITS);
                 }
             }
             _ => {
+                if let (true, Some(high)) = (need & FLOAT != 0, upper_half(from, t)) {
+                    needs[high.0 as usize] |= FLOAT;
+                }
                 needs[i] |= BITS;
                 from.children(t, |c| needs[c.0 as usize] |= BITS);
             }
@@ -357,26 +457,29 @@ fn leaves(from: &TermStore, root: TermId, operation: &Operation) -> Vec<TermId> 
 
 /// Who reads an element of an array: of a declared type, or as what was stored.
 pub fn reader(declared: Option<crate::spec::ElemTy>, stores: &[(&TermStore, TermId)]) -> Reader {
-    match declared {
-        Some(crate::spec::ElemTy::Float(_)) => Reader::Float,
-        Some(crate::spec::ElemTy::Int { .. }) => Reader::Bits,
-        None => {
-            let float = |&(store, t): &(&TermStore, TermId)| holds_float(store, t);
-            match stores.iter().any(float) {
-                true => Reader::Float,
-                false => Reader::Bits,
-            }
+    let mut all = stores.iter().map(|&(store, t)| made_as(store, t));
+    let floats = all.try_fold(Floats::None, |a, b| match a.or(b) {
+        Floats::Several => None,
+        one => Some(one),
+    });
+    match (declared, floats) {
+        (Some(crate::spec::ElemTy::Int { .. }), _) | (_, None) => Reader::Bits,
+        (Some(crate::spec::ElemTy::Float(fmt)), Some(floats)) if floats.are(Some(fmt)) => {
+            Reader::Float
         }
+        (None, Some(Floats::One(_))) => Reader::Float,
+        (Some(crate::spec::ElemTy::Float(_)) | None, Some(_)) => Reader::Bits,
     }
 }
 
-/// True for what a float operation left, chosen or not.
-fn holds_float(store: &TermStore, mut t: TermId) -> bool {
+/// The format in which a float operation made what a term is, or is chosen from; of several choices that are floats the
+/// last one tells, and the others are compared where the choice is rebuilt.
+fn made_as(store: &TermStore, mut t: TermId) -> Floats {
     loop {
         match store.get(t) {
             Term::Word(word) => {
                 let fmt: Option<Fmt> = word.operation(store).float();
-                return fmt.is_some();
+                return fmt.map_or(Floats::None, Floats::One);
             }
             // Children are older than their parents, so that this ends.
             Term::BitsSelect(_, a, b) => {
@@ -385,7 +488,7 @@ fn holds_float(store: &TermStore, mut t: TermId) -> bool {
                     _ => b,
                 }
             }
-            _ => return false,
+            _ => return Floats::None,
         }
     }
 }

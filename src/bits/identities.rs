@@ -59,7 +59,7 @@ pub struct Identities {
 const STEPS: usize = 32;
 
 /// All identities, in the order in which they are tried.
-pub const IDENTITIES: [Identity; 16] = [
+pub const IDENTITIES: [Identity; 20] = [
     Identity {
         name: "no rounding modifier",
         because: "without one, sums and products round to the nearest; a sum that may be joined with a product keeps its spelling",
@@ -131,8 +131,28 @@ pub const IDENTITIES: [Identity; 16] = [
         rule: products::quotient,
     },
     Identity {
+        name: "product with 1",
+        because: "the exact product is x, which is a number of the format; fused with a sum it is that sum",
+        rule: products::one,
+    },
+    Identity {
+        name: "product onto minus zero",
+        because: "x + -0 is x in the exact sum too, of which a zero keeps its sign to the nearest",
+        rule: products::onto_minus_zero,
+    },
+    Identity {
+        name: "reciprocal",
+        because: "1/x is one real number, rounded once by either operation",
+        rule: products::reciprocal,
+    },
+    Identity {
+        name: "powers of two",
+        because: "a product with 2^n, n from 0 up, is exact or overflows, and then one with a larger power does",
+        rule: products::powers,
+    },
+    Identity {
         name: "sum or product in twice the format",
-        because: "with at least 2p + 2 bits, and no subnormal results that the narrow format could have, rounding twice is rounding once",
+        because: "with at least 2p + 2 bits rounding twice is rounding once, and what the wide format cannot hold becomes zero in the narrow one",
         rule: formats::double,
     },
     Identity {

@@ -56,7 +56,7 @@ pub struct Pair<'a> {
     pub settled: Option<&'a Settled>,
 }
 
-/// The answer, and the places where elements that stay open differ first.
+/// The answer, and the places where the element that is refuted, or stays open, differs first.
 pub struct Decided {
     /// The answer.
     pub decision: Decision,
@@ -160,7 +160,7 @@ impl Compared<'_> {
             .filter(|&i| self.elements[i].only.is_none())
             .collect();
         if decision.counterexample.is_none() {
-            self.refute(&open, &mut decision);
+            sites = self.refute(&open, &mut decision);
         }
         if let (None, Some(&first)) = (&decision.counterexample, open.first()) {
             let (why, at) = self.open(first, &open, canon);
@@ -282,8 +282,8 @@ impl Compared<'_> {
         }
     }
 
-    /// Looks for an input on which one of some elements differs.
-    fn refute(&self, open: &[usize], decision: &mut Decision) {
+    /// Looks for an input on which one of some elements differs; gives the places where that one differs first.
+    fn refute(&self, open: &[usize], decision: &mut Decision) -> Vec<Site> {
         for &i in spread(open) {
             let e = &self.elements[i];
             let declared = self.declared(e.array);
@@ -308,6 +308,7 @@ impl Compared<'_> {
                 optimized.text,
                 found.values[1]
             );
+            let (difference, sites) = self.difference(i);
             let inputs = found
                 .inputs
                 .iter()
@@ -322,12 +323,13 @@ impl Compared<'_> {
             decision.counterexample = Some(Counterexample {
                 reference: Some(reference),
                 optimized: Some(optimized),
-                difference: Some(self.difference(i).0),
+                difference: Some(difference),
                 inputs: inputs.collect(),
                 ..self.at(e, message)
             });
-            return;
+            return sites;
         }
+        Vec::new()
     }
 
     /// The first operation that differs in an element, and where it stands.

@@ -33,6 +33,11 @@ const NUMBERS: [u64; 12] = [
     0, 0x8000, 0x3c00, 0xbc00, 0x4000, 0x3800, 0x4200, 0x4400, 0x4500, 0x1400, 0x7c00, 0x3555,
 ];
 
+fn fmt_one(fmt: Fmt) -> u64 {
+    let one = crate::number::Exact::new(false, 1, 0);
+    one.round(fmt, Rnd::Rn).unwrap_or(0)
+}
+
 /// The values of a program over one format, each with its format.
 fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
     let bytes = fmt.bits() as u8 / 8;
@@ -103,6 +108,12 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
             8 => word(s, FloatOp::Abs, plain, &[a]),
             9 | 10 => word(s, FloatOp::Max, extremum, &[a, b]),
             11 => word(s, FloatOp::Min, extremum, &[a, b]),
+            12 if mods & 8 != 0 && matches!(fmt, Fmt::F32 | Fmt::F64) => {
+                let one = s.bits(fmt.bits() as u8, fmt_one(fmt));
+                let quotient = word(s, FloatOp::Div, nearest, &[one, a]);
+                all.push((quotient, fmt));
+                word(s, FloatOp::Rcp, nearest, &[a])
+            }
             12 => word(s, FloatOp::Div, nearest, &[a, b]),
             13 => {
                 let cmps = [Cmp::Lt, Cmp::Gt, Cmp::Geu, Cmp::Neu, Cmp::Ne, Cmp::Ltu];

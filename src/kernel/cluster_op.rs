@@ -3,7 +3,7 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.23 (`mapa`), 9.7.9.24 (`getctarank`), 9.7.13.3 (`barrier.cluster`), 9.7.13.17 and
 //! 9.7.13.18 (`clusterlaunchcontrol`).
 
-use super::effects::{ALL, TOGETHER};
+use super::effects::{ALL, Effects, Orders, TOGETHER};
 use super::table::{operands, operations};
 use super::{Addr, AtomOp, NumTy, RegId, Space, Src};
 
@@ -36,12 +36,12 @@ pub enum ClusterOp {
         release: bool,
         /// All lanes of the warp execute it together.
         aligned: bool,
-    } = ["barrier.cluster.arrive"] ("{release}{aligned}"), TOGETHER;
+    } = ["barrier.cluster.arrive"] ("{release}{aligned}"), Effects { orders: Orders::Agents, ..TOGETHER };
     /// `barrier.cluster.wait`.
     Wait {
         /// All lanes of the warp execute it together.
         aligned: bool,
-    } = ["barrier.cluster.wait"] ("{aligned}"), TOGETHER;
+    } = ["barrier.cluster.wait"] ("{aligned}"), Effects { orders: Orders::Agents, ..TOGETHER };
     /// `mapa`.
     Map {
         /// The address in another CTA.

@@ -11,6 +11,7 @@
 use std::slice::from_ref;
 use std::time::Instant;
 
+mod launched;
 pub mod pattern;
 pub mod rename;
 
@@ -265,8 +266,9 @@ impl Compared<'_> {
                 false => format!(" at {}", self.options.sizes),
             };
             example.message = format!(
-                "row {row}{at} is not what row 0 of the smallest instance is: {} (here the reference is row 0)",
-                example.message
+                "row {row}{at} is not what row 0 of the smallest instance is: {} (here the reference is row 0); {}",
+                example.message,
+                launched::decided(self.small, self.here)
             );
             example.rows = Some(answer::Rows {
                 row,

@@ -107,6 +107,15 @@ impl Asked {
                 continue;
             }
             let pc = Pc(i as u32);
+            let other = kernel.other_half(pc);
+            if let Some(Some(first)) = other.filter(|o| o.is_some_and(|o| o < pc)) {
+                // Both halves are one place, that of the first.
+                if let Some(place) = all.get_mut(&kernel.span(first).start) {
+                    place.op = "barrier.cluster";
+                    place.at.push(pc);
+                    continue;
+                }
+            }
             let place = all.entry(kernel.span(pc).start).or_insert(Place {
                 op,
                 at: Vec::new(),
@@ -118,7 +127,7 @@ impl Asked {
                 Op::Fence { scope, .. } => several && !matches!(scope, Scope::Cta),
                 _ => false,
             };
-            place.can_go &= without != Without::Unknown && !beyond;
+            place.can_go &= without != Without::Unknown && !beyond && other != Some(None);
         }
         all.into_values().collect()
     }

@@ -14,6 +14,7 @@ mod formulas;
 mod same_bits;
 mod sequences;
 mod serve;
+mod slack;
 mod terminal;
 mod untrusted;
 

@@ -76,8 +76,12 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };
-    // Of these the wide format has 2p + 2 bits, and every result that the narrow one has as a normal number in it.
-    let pair = matches!((o.fmt, o.src), (Fmt::F32, Fmt::F64) | (Fmt::F16, Fmt::F32));
+    // Of these the wide format has 2p + 2 bits. A subnormal sum is exact; a product of two numbers of p bits has 2p bits, and
+    // where the wide format cuts some off, it is below the middle between zero and the least number of the narrow one.
+    let pair = matches!(
+        (o.fmt, o.src),
+        (Fmt::F32, Fmt::F64) | (Fmt::F16 | Fmt::Bf16, Fmt::F32)
+    );
     let nearest = FloatMods {
         rnd: Rnd::Rn,
         ..FloatMods::default()
@@ -108,6 +112,7 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
                 let back = number::float_to_float(o.fmt, o.src, &narrowing(&exact), cut)?;
                 (back == bits).then(|| k.store.bits(o.fmt.bits() as u8, cut))?
             }
+            None if o.fmt == Fmt::Bf16 => upper_half(k, plain)?,
             None => k.under(plain, wide)?,
         };
         narrow.push(if negative { k.negated(o.fmt, n) } else { n });

@@ -1,7 +1,7 @@
 //! Identities of products and quotients.
 
-use super::{Becomes, Known, is_nearest, small};
-use crate::kernel::{FloatOp, Rnd};
+use super::{Becomes, Known, is_nearest, is_plain, small};
+use crate::kernel::{FloatMods, FloatOp, Rnd};
 use crate::number::{self, Value};
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
@@ -62,4 +62,95 @@ pub(super) fn quotient(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
         Operation { does, ..*o },
         vec![x, inverse],
     ))
+}
+
+/// True for an operation of one format that rounds, and may flush, but does nothing else.
+fn only_rounds(o: &Operation) -> bool {
+    let mods = FloatMods {
+        rnd: o.mods.rnd,
+        ftz: o.mods.ftz,
+        ..FloatMods::default()
+    };
+    o.src == o.fmt && o.mods == mods
+}
+
+pub(super) fn one(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    if !only_rounds(o) {
+        return None;
+    }
+    let (a, b) = match (o.does, operands) {
+        (Does::Float(FloatOp::Mul), &[a, b]) if !o.mods.ftz => (a, b),
+        (Does::Float(FloatOp::Fma), &[a, b, _]) => (a, b),
+        _ => return None,
+    };
+    let one = small(o.fmt, 1)?;
+    let x = match (k.is(a, one), k.is(b, one)) {
+        (true, _) => b,
+        (_, true) => a,
+        (false, false) => return None,
+    };
+    let &[_, _, c] = operands else {
+        return Some(Becomes::Term(x));
+    };
+    let does = Does::Float(FloatOp::Add);
+    Some(Becomes::Operation(Operation { does, ..*o }, vec![x, c]))
+}
+
+pub(super) fn onto_minus_zero(
+    k: &mut Known,
+    o: &Operation,
+    operands: &[TermId],
+) -> Option<Becomes> {
+    let (Does::Float(FloatOp::Fma), &[a, b, c]) = (o.does, operands) else {
+        return None;
+    };
+    if !is_plain(o, Rnd::Rn) || !k.is(c, number::zero(o.fmt, true)) {
+        return None;
+    }
+    let does = Does::Float(FloatOp::Mul);
+    Some(Becomes::Operation(Operation { does, ..*o }, vec![a, b]))
+}
+
+pub(super) fn reciprocal(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Float(FloatOp::Rcp), &[x]) = (o.does, operands) else {
+        return None;
+    };
+    if !only_rounds(o) {
+        return None;
+    }
+    let one = k.store.bits(o.fmt.bits() as u8, small(o.fmt, 1)?);
+    let does = Does::Float(FloatOp::Div);
+    Some(Becomes::Operation(Operation { does, ..*o }, vec![one, x]))
+}
+
+/// The other operand of a product with a power of two that is 1 or more, and the power.
+fn scaled(k: &Known, o: &Operation, operands: &[TermId]) -> Option<(TermId, u64)> {
+    let &[a, b] = operands else { return None };
+    let power = |t: TermId| {
+        let bits = k.store.as_bits(t)?;
+        let Value::Finite { mantissa, .. } = number::decode(o.fmt, bits).value else {
+            return None;
+        };
+        // Encodings of positive numbers are in their order, and those of negative ones follow.
+        let up = small(o.fmt, 1)?..number::zero(o.fmt, true);
+        (mantissa.is_power_of_two() && up.contains(&bits)).then_some(bits)
+    };
+    match (power(a), power(b)) {
+        (Some(n), _) => Some((b, n)),
+        (None, Some(n)) => Some((a, n)),
+        (None, None) => None,
+    }
+}
+
+pub(super) fn powers(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    if o.does != Does::Float(FloatOp::Mul) || !is_nearest(o) {
+        return None;
+    }
+    let (inner, n) = scaled(k, o, operands)?;
+    let (below, list) = k.word(inner)?;
+    let (x, m) = scaled(k, o, &list).filter(|_| below == *o)?;
+    let both = number::operation(FloatOp::Mul, (o.fmt, o.fmt), &o.mods, [n, m, 0])?;
+    number::decode(o.fmt, both).exact()?;
+    let both = k.store.bits(o.fmt.bits() as u8, both);
+    Some(Becomes::Operation(*o, vec![x, both]))
 }

@@ -73,7 +73,7 @@ pub(super) fn repeated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
     let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
         return None;
     };
-    if !is_plain(o, Rnd::Rn) || o.place != 0 {
+    if !is_nearest(o) || o.place != 0 {
         return None;
     }
     let product = Operation {

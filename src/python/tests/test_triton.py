@@ -128,3 +128,24 @@ def test_configurations_are_pruned_to_those_with_the_same_bits() -> None:
     )
     with pytest.raises(volta.InputError, match="hook"):
         volta.same_bits()([], {})
+
+
+@pytest.mark.parametrize(("few", "verdict"), [(4, "not-equivalent"), (1, "equivalent")])
+def test_rows_see_the_splits_that_a_wrapper_chooses(few: int, verdict: str) -> None:
+    def sums(rows: int) -> None:
+        x = volta.fake(rows, 60)
+        y = x.new_empty((rows,))
+        # Few rows leave the device idle unless each is split.
+        splits = few if rows < 4 else 1
+        kernels.split_sums[(rows,)](x, y, 60, B=64 // splits, SPLITS=splits, num_warps=1)
+
+    r = volta.rows(sums, "y[i] of x[i,*]", sizes=[{"rows": 1}, {"rows": 3}, {"rows": 5}])
+    assert r.verdict == verdict, r
+    assert [at for _, at in r.instances] == ["equivalent", "equivalent", verdict]
+    if verdict == "not-equivalent":
+        assert r.counterexample is not None
+        assert "the batch decides the grid ((5,1,1), and (1,1,1) in the smallest) and the code" in r.counterexample.message
+        assert "the first operation that differs is" in str(r)
+        assert r.example is not None
+        assert r.example.grid == (5, 1, 1)
+        assert r.example.site is not None

@@ -72,3 +72,13 @@ def row_sums(x, y, n, B: tl.constexpr):
     row = tl.program_id(0)
     at = tl.arange(0, B)
     tl.store(y + row, tl.sum(tl.load(x + row * n + at, mask=at < n, other=0.0), 0))
+
+
+@triton.jit
+def split_sums(x, y, n, B: tl.constexpr, SPLITS: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for k in tl.static_range(SPLITS):
+        at = k * B + tl.arange(0, B)
+        total += tl.sum(tl.load(x + row * n + at, mask=at < n, other=0.0), 0)
+    tl.store(y + row, total)

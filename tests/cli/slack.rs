@@ -1,0 +1,122 @@
+//! Which synchronising operations are needed; what is spare is cut out of the text, and the kernel is as clean as before.
+
+use super::{json, root, scratch, volta};
+
+/// A kernel, its launch, and what each of its operations is, in the order of the text.
+const CASES: [(&str, &[&str], &[(&str, &str)]); 4] = [
+    (
+        "kernels/races/tiled_matmul.ptx",
+        &[
+            "--block=8,8",
+            "--arg=0=in:f32[8,16]",
+            "--arg=1=in:f32[16,8]",
+            "--arg=2=out:f32[8,8]",
+        ],
+        &[("bar.sync", "needed"); 5],
+    ),
+    (
+        "kernels/cluster/dsmem.ptx",
+        &[
+            "--threads=64",
+            "--grid=4",
+            "--arg=0=in:f32[256]",
+            "--arg=1=out:f32[256]",
+        ],
+        &[("barrier.cluster", "needed"); 2],
+    ),
+    (
+        "kernels/cluster/reduce_pull.ptx",
+        &[
+            "--threads=64",
+            "--grid=8",
+            "--arg=0=in:f32[512]",
+            "--arg=1=out:f32[2]",
+        ],
+        &[
+            ("bar.sync", "needed"),
+            ("bar.sync", "needed"),
+            ("bar.sync", "needed"),
+            ("bar.sync", "needed"),
+            ("bar.sync", "needed"),
+            ("bar.sync", "needed"),
+            ("bar.sync", "spare"),
+            ("barrier.cluster", "spare"),
+            ("barrier.cluster", "spare"),
+            ("barrier.cluster", "needed"),
+        ],
+    ),
+    // Only half of a barrier of the cluster stands at either place.
+    (
+        "kernels/cluster/split.ptx",
+        &["--threads=64", "--grid=4", "--arg=0=out:f32[256]"],
+        &[
+            ("barrier.cluster.arrive", "unjudged"),
+            ("barrier.cluster.wait", "unjudged"),
+        ],
+    ),
+];
+
+/// Takes an operation out of a text; of a barrier of the cluster both halves.
+fn cut(lines: &mut [String], line: usize, op: &str) {
+    let halves = ["barrier.cluster.arrive", "barrier.cluster.wait"];
+    let names = if op == "barrier.cluster" {
+        &halves[..]
+    } else {
+        &[op]
+    };
+    for name in names {
+        let from = lines[line - 1..].iter_mut();
+        let found = from.filter(|l| l.contains(name)).take(1);
+        for text in found {
+            let start = text.find(name).expect("the operation");
+            let length = text[start..].find(';').expect("the end of it");
+            text.replace_range(start..=start + length, "");
+        }
+    }
+}
+
+#[test]
+fn what_is_spare_can_be_cut_out() {
+    for (n, (kernel, launch, states)) in CASES.iter().enumerate() {
+        let ask = |command: &str, file: &str| {
+            let args = [&[command, file, "--json"], *launch].concat();
+            json(&volta(&args))
+        };
+        let answer = ask("slack", kernel);
+        assert_eq!(answer["verdict"], "clean", "{answer}");
+        let sync = answer["sync"].as_array().expect("a list");
+        let found: Vec<(&str, &str)> = sync
+            .iter()
+            .map(|s| {
+                (
+                    s["op"].as_str().expect("a name"),
+                    s["state"].as_str().expect("a state"),
+                )
+            })
+            .collect();
+        assert_eq!(found, *states, "{kernel}");
+        let text = std::fs::read_to_string(root().join(kernel)).expect("the PTX");
+        let spare: Vec<usize> = (0..sync.len()).filter(|&i| found[i].1 == "spare").collect();
+        let together = answer["together"].as_array().expect("a list");
+        let together: Vec<usize> = together
+            .iter()
+            .filter_map(|i| Some(i.as_u64()? as usize))
+            .collect();
+        assert_eq!(together.is_empty(), spare.is_empty(), "{kernel}");
+        let alone = spare.into_iter().map(|i| vec![i]);
+        for (k, set) in alone.chain([together]).enumerate() {
+            let mut lines: Vec<String> = text.lines().map(String::from).collect();
+            for i in set {
+                let line = sync[i]["site"]["line"].as_u64().expect("a line");
+                cut(&mut lines, line as usize, found[i].0);
+            }
+            let path = scratch(
+                "slack",
+                &format!("{n}_{k}.ptx"),
+                lines.join("\n").as_bytes(),
+            );
+            let path = path.to_str().expect("a name in UTF-8");
+            assert_eq!(ask("race", path)["verdict"], "clean", "{kernel}, {k}");
+        }
+    }
+}
