@@ -20,24 +20,25 @@ use crate::answer::Assumption;
 use crate::bits::canon::{self, Canon, Reader};
 use crate::decide;
 use crate::kernel::rechecked::rechecked;
-use crate::kernel::{AtomOp, Kernel};
+use crate::kernel::{AtomOp, Kernel, Pc};
 use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind};
-use crate::sim::store::REAL_EQUAL;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Seen, Side,
-    Site, Stats, UnknownKind, WarningKind, Watch,
+    self, Conditional, DefectKind, Finding, Noting, Outcome, Seen, Side, Site, Stats, UnknownKind,
+    Watch,
 };
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
 
 pub mod between;
 mod discharge;
+mod equal_writes;
 mod guards;
 pub mod intervals;
 pub mod memory;
 pub mod numbers;
+mod observed;
 pub mod prepared;
 pub mod scope;
 pub mod select;
@@ -50,6 +51,10 @@ pub use discharge::discharge;
 use discharge::merge;
 use memory::{Initials, Memory};
 use select::Elements;
+
+/// Why a pair of accesses of two CTAs is no race yet.
+const OBSERVED: &str =
+    "what one CTA sees of another's atomics decides what it accesses, so that both need not happen";
 
 /// Most CTAs that a whole grid may have.
 const MAX_CTAS: u64 = 1 << 22;
@@ -265,6 +270,8 @@ struct Whole<'a> {
     stats: Stats,
     assumptions: BTreeSet<Assumption>,
     gathers: sim::gather::Gathers,
+    /// The runs of two CTAs side by side are an execution, as far as their accesses go.
+    apart: bool,
 }
 
 impl<'a> Whole<'a> {
@@ -283,6 +290,7 @@ impl<'a> Whole<'a> {
             stats: Stats::default(),
             assumptions: BTreeSet::new(),
             gathers: Default::default(),
+            apart: true,
         }
     }
 
@@ -397,6 +405,7 @@ impl<'a> Whole<'a> {
 
     fn finish(mut self) -> Covered {
         let found: Vec<Found> = self.between.found().cloned().collect();
+        self.apart = !self.observes(&found);
         let named: Vec<[Option<Seen>; 2]> = found
             .par_iter()
             .enumerate()
@@ -494,6 +503,15 @@ impl<'a> Whole<'a> {
         }
     }
 
+    /// True if CTAs may see what others leave by strong accesses, and that decides what they access. On numbers each CTA
+    /// runs on what those before it left, which is an execution.
+    fn observes(&self, found: &[Found]) -> bool {
+        let is_strong = |f: &&Found| self.weakened(f) == Some(Trouble::Unordered(Conflict::Strong));
+        let observing = found.iter().filter(is_strong);
+        let all: Vec<Pc> = observing.flat_map(|f| [f.earlier.pc, f.later.pc]).collect();
+        !self.subject.resolved.launch.numbers && observed::decides(self.subject.kernel, &all)
+    }
+
     fn report(&mut self, f: &Found, threads: [Option<Seen>; 2]) {
         let place = self.place(f.array, f.off, f.earlier.elem.min(f.later.elem));
         let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
@@ -515,7 +533,7 @@ impl<'a> Whole<'a> {
                 "whether anything but the exchange that checks it again depends on what is read is not known",
             ),
             Some(trouble) => match trouble {
-                Trouble::Unordered(Conflict::Race) => {
+                Trouble::Unordered(Conflict::Race) if self.apart => {
                     let why = match f.earlier.kind.strong() && f.later.kind.strong() {
                         true => {
                             "the scope of one is not the device, so that it is not atomic for the other"
@@ -537,6 +555,7 @@ impl<'a> Whole<'a> {
                     UnknownKind::NondeterministicValue,
                     "their order depends on the schedule",
                 ),
+                Trouble::Unordered(Conflict::Race) => (UnknownKind::Undecided, OBSERVED),
                 Trouble::Unordered(_) => (
                     UnknownKind::Undecided,
                     "nothing orders different CTAs, if input data makes both happen",
@@ -561,7 +580,7 @@ impl<'a> Whole<'a> {
             count: f.count,
             sites,
         };
-        match f.cond {
+        match f.cond.filter(|_| self.apart) {
             None => self.out.outcome.unknowns.push(open),
             Some(cond) => self.out.outcome.conditionals.push(Conditional {
                 cond,
@@ -611,107 +630,6 @@ impl<'a> Whole<'a> {
     fn are_strong(&self, a: &Record, b: &Record) -> bool {
         let strong = |r: &Record| self.subject.kernel.is_strong(r.pc);
         strong(a) && strong(b) && a.elem == b.elem
-    }
-
-    /// Plain writes of one element by several CTAs: a warning where the values are equal.
-    fn compare_values(&mut self) {
-        // Every same-bytes meeting is a warning at least; those with different terms are
-        // obligations, which `decide` settles.
-        for (f, threads) in self.same_values() {
-            let place = self.place(f.array, f.off, f.later.elem);
-            let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
-            let [first, second] = threads;
-            let sites = vec![
-                self.site(&f.earlier, first, &place),
-                self.site(&f.later, second, &place),
-            ];
-            let who = format!(
-                "{place} is written by CTA {} and by CTA {}",
-                ctas[0], ctas[1]
-            );
-            let warning = Finding {
-                kind: match f.real {
-                    true => WarningKind::RealEqualRace,
-                    false => WarningKind::SameValueWrite,
-                },
-                message: match f.real {
-                    true => format!("{who}, which nothing orders, with {REAL_EQUAL}"),
-                    false => format!("{who}, which nothing orders, with the same value"),
-                },
-                count: f.count,
-                sites: sites.clone(),
-            };
-            let Some(values) = f.values else {
-                merge(&mut self.out.outcome.warnings, warning);
-                continue;
-            };
-            if self.are_strong(&f.earlier, &f.later) {
-                self.out.outcome.unknowns.push(Finding {
-                    kind: UnknownKind::NondeterministicValue,
-                    message: format!("{who}: their order depends on the schedule"),
-                    count: f.count,
-                    sites,
-                });
-                continue;
-            }
-            self.out.outcome.obligations.push(Obligation {
-                equal: values,
-                warning,
-                otherwise: Otherwise::Defect(Finding {
-                    kind: DefectKind::DataRace,
-                    message: format!("{who}, which nothing orders, with different values"),
-                    count: f.count,
-                    sites,
-                }),
-            });
-        }
-    }
-}
-
-/// Plain writes of the same element by two CTAs.
-struct SameValue {
-    array: ArrayId,
-    off: u64,
-    earlier: Record,
-    later: Record,
-    count: u64,
-    /// Equal over the reals only.
-    real: bool,
-    /// The values, where they are not the same term.
-    values: Option<(crate::term::TermId, crate::term::TermId)>,
-}
-
-impl Whole<'_> {
-    fn same_values(&self) -> Vec<(SameValue, [Option<Seen>; 2])> {
-        let equal = self.memory.equal.values().map(|e| SameValue {
-            array: e.array,
-            off: e.off,
-            earlier: e.records.0,
-            later: e.records.1,
-            count: e.count,
-            real: e.real,
-            values: None,
-        });
-        let open = self.memory.pairs.iter().take(COMPARED).map(|p| SameValue {
-            array: p.array,
-            off: p.off,
-            earlier: p.records.0,
-            later: p.records.1,
-            count: 1,
-            real: p.real,
-            values: Some(p.values),
-        });
-        let list: Vec<SameValue> = equal.chain(open).collect();
-        list.into_par_iter()
-            .enumerate()
-            .map(|(i, f)| {
-                let threads = match i < NAMED {
-                    true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
-                    false => [None, None],
-                };
-                (f, threads)
-            })
-            .collect()
     }
 }
 

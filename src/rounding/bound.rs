@@ -12,26 +12,30 @@
 //! operation: `a - max(.., a, ..)` is not positive, and the two halves of the compilers' exponential, each of which alone
 //! jumps, are one exponential (`exponential`).
 //!
-//! Not claimed: that the bound is near the largest error. Choices by comparisons are not followed (rounding may turn them
-//! over), nor matrix instructions (their sums differ between devices).
+//! Choices by comparisons, which rounding may turn over, are enclosed by [`super::choice`], and matrix instructions for all
+//! devices by [`super::products`].
+//!
+//! Not claimed: that the bound is near the largest error.
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::rounding::Bound;
 use crate::decide::goal::is_compared;
 use crate::grid::{Subject, scope};
-use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy, Rnd};
 use crate::number;
 use crate::sim::Outcome;
 use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
-use crate::term::word::{Does, Operation};
-use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
+use crate::term::word::{Does, Family, Operation};
+use crate::term::{ArrayId, ICmp, Sort, Term, TermId, TermStore};
 
+use super::choice::{self, Choice};
 use super::enclosure::{self, Range, Tie};
 use super::limits::LIMITS;
+use super::products::Shape;
 
 /// What is known of an operand or result.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +90,8 @@ fn bounded(outcome: &Outcome, arrays: &Arrays, facts: &Facts) -> BTreeMap<ArrayI
         arrays,
         facts,
         known: FxHashMap::default(),
+        chosen: FxHashMap::default(),
+        settled: FxHashSet::default(),
     };
     for (&array, writes) in &outcome.writes {
         let Some(ElemTy::Float(fmt)) = arrays[array].elem else {
@@ -135,29 +141,193 @@ struct Sweep<'a> {
     facts: &'a Facts,
     /// By word; `None` is one of which nothing is known.
     known: FxHashMap<TermId, Option<Known>>,
+    /// Choices between floats of a format.
+    chosen: FxHashMap<TermId, (Fmt, Known)>,
+    /// Terms that are what the reals make of them.
+    settled: FxHashSet<TermId>,
 }
 
 impl Sweep<'_> {
-    /// Visits all words below some terms, operands first.
+    /// Visits all words and choices below some terms, operands first.
     fn over(&mut self, roots: &[TermId]) {
         for t in self.store.reachable(roots) {
-            let Some(word) = self.store.as_word(t) else {
-                continue;
+            let is_settled = match self.store.get(t) {
+                _ if self.known.contains_key(&t) => continue,
+                Term::Word(word) => {
+                    let operation = word.operation(self.store);
+                    let operands: Vec<TermId> = word.operands().collect();
+                    let found = self.found(&operation, &operands);
+                    self.known.insert(t, found);
+                    self.is_settled(&operation, &operands)
+                }
+                Term::BitsSelect(p, a, b) => {
+                    if let Some(chosen) = self.choose(p, [a, b]) {
+                        self.chosen.insert(t, chosen);
+                    }
+                    self.all_settled(t)
+                }
+                _ => self.all_settled(t),
             };
-            if self.known.contains_key(&t) {
-                continue;
+            if is_settled {
+                self.settled.insert(t);
             }
-            let operation = word.operation(self.store);
-            let operands: Vec<TermId> = word.operands().collect();
-            let found = self.found(&operation, &operands);
-            self.known.insert(t, found);
         }
+    }
+
+    /// True if a term is made of nothing that rounding may change.
+    fn all_settled(&self, t: TermId) -> bool {
+        let mut all = true;
+        self.store.children(t, |c| all &= self.settled.contains(&c));
+        all
+    }
+
+    /// True if a comparison or test of the machine is that of the reals.
+    fn is_settled(&self, operation: &Operation, operands: &[TermId]) -> bool {
+        let range = |&t: &TermId| self.operand(t, operation.src).and_then(|k| k.range);
+        let all: Option<Vec<Range>> = operands.iter().map(range).collect();
+        match (operation.does, all.as_deref()) {
+            (Does::Compare(_), Some(&[x, y])) => choice::is_settled(x, y, flushed(operation)),
+            // Whatever is enclosed is a finite number.
+            (Does::Test(FloatTest::Normal | FloatTest::Subnormal), Some([x])) => x.off == 0.0,
+            (Does::Test(_), Some([x])) => x.largest().is_finite(),
+            // Bits of a float that is made here, its sign at 0 among them, are not looked at.
+            _ => false,
+        }
+    }
+
+    /// What is known of a choice between floats, and their format.
+    fn choose(&self, p: TermId, branches: [TermId; 2]) -> Option<(Fmt, Known)> {
+        let fmt = branches.iter().find_map(|&t| self.format(t))?;
+        let [a, b] = branches.map(|t| self.operand(t, fmt));
+        let (a, b) = (a?, b?);
+        let (choice, flushed) = match self.settled.contains(&p) {
+            true => (Choice::Settled, 0.0),
+            false => self
+                .by_comparison(p, branches)
+                .unwrap_or((Choice::Open, 0.0)),
+        };
+        let range = a.range.zip(b.range).and_then(|(a, b)| choice.of(a, b));
+        let range = range.map(|r| {
+            Range {
+                off: r.off + 2.0 * flushed,
+                ..r
+            }
+            .widened()
+        });
+        let known = Known {
+            longest: a.longest.max(b.longest),
+            units: None,
+            range,
+        };
+        Some((fmt, known))
+    }
+
+    /// The format of floats by what makes them.
+    fn format(&self, t: TermId) -> Option<Fmt> {
+        match self.store.get(t) {
+            Term::Word(w) => w.operation(self.store).float(),
+            Term::BitsSelect(..) => self.chosen.get(&t).map(|c| c.0),
+            Term::Bytes { array, .. } => match self.arrays.0.get(array.0 as usize)?.elem? {
+                ElemTy::Float(fmt) => Some(fmt),
+                ElemTy::Int { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a choice by one comparison of floats is that rounding may turn over, and below which it takes both for 0.
+    fn by_comparison(&self, p: TermId, [a, b]: [TermId; 2]) -> Option<(Choice, f64)> {
+        let Term::ICmp(ICmp::Eq, word, _) = self.store.get(p) else {
+            return None;
+        };
+        let word = self.store.as_word(word)?;
+        let operation = word.operation(self.store);
+        let (Does::Compare(cmp), &[x, y]) =
+            (operation.does, &word.operands().collect::<Vec<_>>()[..])
+        else {
+            return None;
+        };
+        let as_it_is = ([a, b] == [x, y]).then_some(false);
+        let turned = as_it_is.or(([a, b] == [y, x]).then_some(true));
+        if let Some(found) = turned.and_then(|is_turned| choice::extremum(cmp, is_turned)) {
+            return Some((found, flushed(&operation)));
+        }
+        let is_zero = |t| {
+            matches!(self.operand(t, operation.src)?.range, Some(r) if r == Range::known(0.0))
+                .then_some(())
+        };
+        let x = match (is_zero(x), is_zero(y)) {
+            (None, Some(())) => x,
+            (Some(()), None) => y,
+            _ => return None,
+        };
+        let reach = self.operand(x, operation.src)?.range?.off + flushed(&operation);
+        let near = Choice::Near(self.near(a, x, reach)?, self.near(b, x, reach)?);
+        Some((near, 0.0))
+    }
+
+    /// The largest magnitude of a branch where a number is at most so large.
+    fn near(&self, branch: TermId, x: TermId, reach: f64) -> Option<f64> {
+        if branch == x {
+            return Some(reach);
+        }
+        let fmt = self.format(x)?;
+        if let Term::BitsConst { .. } = self.store.get(branch) {
+            return Some(self.operand(branch, fmt)?.range?.largest());
+        }
+        let (_, operands) = self.float(branch, &[FloatOp::Mul, FloatOp::Neg])?;
+        let factor = match operands[..] {
+            [a] if a == x => 1.0,
+            [a, b] if a == x => self.operand(b, fmt)?.range?.largest(),
+            [a, b] if b == x => self.operand(a, fmt)?.range?.largest(),
+            _ => return None,
+        };
+        Some(reach * factor)
+    }
+
+    /// What is known of an element of a matrix product.
+    fn product(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
+        let Does::Product(family, _, [MatTy::Float(left), MatTy::Float(right)]) = operation.does
+        else {
+            return None;
+        };
+        let (&c, factors) = operands.split_first()?;
+        let (pairs, []) = factors.as_chunks::<2>() else {
+            return None;
+        };
+        let shape = Shape {
+            fmt: operation.fmt,
+            factors: [left, right],
+            k: pairs.len(),
+            is_negated: matches!(family, Family::Wgmma(true) | Family::Tcgen05(true)),
+        };
+        let c = self.operand(c, operation.src)?;
+        let known = |&[a, b]: &[TermId; 2]| Some([self.operand(a, left)?, self.operand(b, right)?]);
+        let pairs: Vec<[Known; 2]> = pairs.iter().map(known).collect::<Option<_>>()?;
+        let longest = pairs.iter().flatten().map(|k| k.longest).max().unwrap_or(0);
+        let of_pair = |[a, b]: &[Known; 2]| Some(a.units? + b.units?);
+        let units: Option<Vec<f64>> = pairs.iter().map(of_pair).collect();
+        let units = units.zip(c.units).zip(shape.part());
+        let ranges: Option<Vec<[Range; 2]>> = pairs
+            .iter()
+            .map(|[a, b]| Some([a.range?, b.range?]))
+            .collect();
+        Some(Known {
+            longest: longest.max(c.longest) + shape.k as u32,
+            units: units.map(|((all, c), part)| all.into_iter().fold(c, f64::max) + part),
+            range: c
+                .range
+                .zip(ranges)
+                .and_then(|(c, pairs)| shape.enclosed(c, &pairs)),
+        })
     }
 
     /// What is known of what an operation makes of operands.
     fn found(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
-        if let Does::OfInt(_) = operation.does {
-            return self.integer(operation, operands);
+        match operation.does {
+            Does::OfInt(_) => return self.integer(operation, operands),
+            Does::Product(..) => return self.product(operation, operands),
+            Does::Float(_) | Does::Convert | Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => {}
         }
         if let &[a, b, ref rest @ ..] = operands
             && let Does::Float(FloatOp::Mul | FloatOp::Fma) = operation.does
@@ -346,8 +516,21 @@ impl Sweep<'_> {
                     .filter(|_| is_wide && self.store.sort(TermId(high)) == Sort::Bits(16))
             }
             Term::Word(w) if w.operation(self.store).float() == Some(fmt) => *self.known.get(&t)?,
+            Term::BitsSelect(..) => {
+                let &(own, known) = self.chosen.get(&t)?;
+                (own == fmt).then_some(known)
+            }
             _ => None,
         }
+    }
+}
+
+/// The magnitude below which an operation takes numbers for 0.
+fn flushed(operation: &Operation) -> f64 {
+    let (precision, least) = number::precision(operation.src);
+    match operation.mods.ftz {
+        true => f64::exp2(f64::from(least + precision as i32 - 1)),
+        false => 0.0,
     }
 }
 

@@ -180,7 +180,8 @@ fn approximate(op: FloatOp, fmt: Fmt, operands: &[Range]) -> Option<(f64, f64)> 
     }
 }
 
-fn add(a: Range, b: Range) -> Range {
+/// A sum.
+pub(super) fn add(a: Range, b: Range) -> Range {
     Range {
         lo: a.lo + b.lo,
         hi: a.hi + b.hi,
@@ -188,7 +189,8 @@ fn add(a: Range, b: Range) -> Range {
     }
 }
 
-fn neg(a: Range) -> Range {
+/// A number turned round.
+pub(super) fn neg(a: Range) -> Range {
     Range {
         lo: -a.hi,
         hi: -a.lo,
@@ -196,7 +198,8 @@ fn neg(a: Range) -> Range {
     }
 }
 
-fn mul(a: Range, b: Range) -> Range {
+/// A product of independent factors.
+pub(super) fn mul(a: Range, b: Range) -> Range {
     let corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
     Range::of(
         &corners,

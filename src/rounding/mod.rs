@@ -5,11 +5,13 @@
 //! ([`confirm`]), and `--rounding` measures the errors of both kernels beside the real values ([`measure`]).
 
 mod bound;
+mod choice;
 pub(crate) mod confirm;
 mod enclosure;
 mod execute;
 mod limits;
 pub(crate) mod measure;
+mod products;
 pub(crate) mod range;
 pub(crate) mod sample;
 pub(crate) mod schedules;

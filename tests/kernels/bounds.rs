@@ -38,7 +38,7 @@ fn operation(random: &mut Random, n: u64) -> String {
     let d = format!("%f{n}");
     // Roots, logarithms and divisors are kept above 1/2.
     let above = format!("abs.f32 %t1, {a}; add.f32 %t1, %t1, 0f3F000000;");
-    match random.below(20) {
+    match random.below(23) {
         0 | 1 => format!("add{rnd}{ftz}.f32 {d}, {a}, {b};"),
         2 => format!("sub{rnd}{ftz}.f32 {d}, {a}, {b};"),
         3 => format!("mul{rnd}{ftz}.f32 {d}, {a}, {b};"),
@@ -56,6 +56,18 @@ fn operation(random: &mut Random, n: u64) -> String {
         16 => format!("neg{ftz}.f32 %t1, {a}; abs{ftz}.f32 {d}, %t1;"),
         17 => format!("add.sat{ftz}.f32 {d}, {a}, {b};"),
         18 => format!("cvt.rn.{half}.f32 %h1, {a}; cvt.f32.{half} {d}, %h1;"),
+        // A maximum or minimum as a choice, a bend at 0, and a choice that has nothing to do with what it tests.
+        19 => {
+            let test = random.pick(&["lt", "le", "gt", "geu"]);
+            let (x, y) = [(&a, &b), (&b, &a), (&c, &a)][random.below(3) as usize];
+            format!("setp.{test}{ftz}.f32 %p1, {a}, {b}; selp.f32 {d}, {x}, {y}, %p1;")
+        }
+        20 => format!(
+            "mul.f32 %t1, {a}, 0f3C800000; setp.gt{ftz}.f32 %p1, {a}, 0f00000000; selp.f32 {d}, {a}, %t1, %p1;"
+        ),
+        21 => format!(
+            "setp.lt.f32 %p1, %f0, %f4; setp.ge.and.f32 %p1, %f1, %f4, %p1; selp.f32 {d}, {a}, {b}, %p1;"
+        ),
         _ => format!(
             "cvt.rz.{half}.f32 %h1, {a}; cvt.rn.{half}.f32 %h2, {b}; fma.rn.{half} %h3, %h1, %h2, %h1; cvt.f32.{half} {d}, %h3;"
         ),
@@ -72,7 +84,7 @@ fn program(random: &mut Random, name: &str) -> String {
     let constant = 0x3e80_0000 + random.below(1 << 25);
     format!(
         ".visible .entry {name}(.param .u64 x, .param .u64 y)\n{{\n.reg .b64 %q<6>;\n.reg .b32 %r<3>;\n.reg .f32 %f<20>;\n\
-         .reg .f32 %t<3>;\n.reg .b16 %h<5>;\nld.param.u64 %q1, [x];\nld.param.u64 %q2, [y];\nmov.u32 %r1, %tid.x;\n\
+         .reg .f32 %t<3>;\n.reg .b16 %h<5>;\n.reg .pred %p<2>;\nld.param.u64 %q1, [x];\nld.param.u64 %q2, [y];\nmov.u32 %r1, %tid.x;\n\
          mul.wide.u32 %q3, %r1, 16;\nadd.s64 %q1, %q1, %q3;\nmul.wide.u32 %q4, %r1, 4;\nadd.s64 %q2, %q2, %q4;\n\
          ld.global.v4.f32 {{%f0, %f1, %f2, %f3}}, [%q1];\nmov.f32 %f4, 0f{constant:08X};\n{body}\
          st.global.f32 [%q2], %f{last};\nret;\n}}\n"
@@ -125,6 +137,35 @@ fn no_error_is_above_its_bound() {
     let (all, bounded) = judged(&gate(&folder, &manifest, true));
     assert_eq!(all, 60);
     assert!(bounded > 40, "{bounded} are bounded");
+}
+
+/// Two matrix instructions of a warp, whose fragments lie in memory one after the other.
+fn products(half: &str) -> String {
+    let mma = format!(
+        "mma.sync.aligned.m16n8k16.row.col.f32.{half}.{half}.f32 {{%f1, %f2, %f3, %f4}}, {{%r2, %r3, %r4, %r5}}, {{%r6, %r7}}, \
+         {{%f1, %f2, %f3, %f4}};"
+    );
+    format!(
+        "{HEAD}.visible .entry k(.param .u64 x, .param .u64 y)\n{{\n.reg .b64 %q<6>;\n.reg .b32 %r<8>;\n.reg .f32 %f<5>;\n\
+         ld.param.u64 %q1, [x];\nld.param.u64 %q2, [y];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %q3, %r1, 24;\n\
+         add.s64 %q1, %q1, %q3;\nmul.wide.u32 %q4, %r1, 16;\nadd.s64 %q2, %q2, %q4;\n\
+         ld.global.v2.b32 {{%r2, %r3}}, [%q1];\nld.global.v2.b32 {{%r4, %r5}}, [%q1+8];\n\
+         ld.global.v2.b32 {{%r6, %r7}}, [%q1+16];\nmov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\nmov.f32 %f3, %f1;\n\
+         mov.f32 %f4, %f1;\n{mma}\n{mma}\nst.global.v4.f32 [%q2], {{%f1, %f2, %f3, %f4}};\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn matrix_products_have_bounds() {
+    let folder = folder("bounds_of_products");
+    let one = |half: &&str| {
+        let file = format!("{half}.ptx");
+        std::fs::write(folder.join(&file), products(half)).expect("a file");
+        let args = format!("args = {{ \"0\" = \"in:{half}[384]\", \"1\" = \"out:f32[128]\" }}");
+        entry(half, &file, &format!("threads = 32, {args}"), "-1..1")
+    };
+    let manifest: Vec<String> = ["f16", "bf16"].iter().map(one).collect();
+    assert_eq!(judged(&gate(&folder, &manifest, true)), (2, 2));
 }
 
 /// The list is of kernels whose every operation is known to the bound, the compilers' exponential among them.
