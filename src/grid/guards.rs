@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use crate::sim::guarded::Guard;
+use crate::term::enumerate::Cases;
 use crate::term::{ArrayId, TermId, TermStore};
 
 /// Bytes of the widest access.
@@ -20,11 +21,15 @@ const WIDEST: u64 = 256;
 /// Pairs of conditions that are looked at.
 const MOST: u64 = 1 << 20;
 
+/// Terms times cases that are looked at.
+const ENUMERATED: u64 = 1 << 26;
+
 /// The conditions of accesses, by array and first byte.
 #[derive(Debug, Default)]
 pub(super) struct Guards {
     of: BTreeMap<(ArrayId, u64), Vec<Guard>>,
     pairs: u64,
+    cases: Cases,
 }
 
 impl Guards {
@@ -79,7 +84,11 @@ impl Guards {
                     continue;
                 }
                 self.pairs += 1;
-                if self.pairs > MOST || !store.excludes(g.cond, theirs.cond) {
+                let apart = self.pairs <= MOST
+                    && (store.excludes(g.cond, theirs.cond)
+                        || self.cases.work < ENUMERATED
+                            && store.never(&[g.cond, theirs.cond], &mut self.cases));
+                if !apart {
                     return Some([g.clone(), theirs.clone()]);
                 }
             }

@@ -28,6 +28,11 @@ impl Machine<'_> {
         nc: bool,
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         self.note_conditions(w, pc, targets, elems.0 * elems.1);
+        // Of the places that data choose for several lanes, no two may be one.
+        let has_choice = |p: &[Target]| p[0].lane == p[1].lane && p[0].cond.is_some();
+        if kind.writes() && targets.windows(2).any(has_choice) {
+            self.meet_each();
+        }
         let mut out = Vec::new();
         let mut i = 0;
         while i < targets.len() {

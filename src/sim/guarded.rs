@@ -17,6 +17,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Op, Pc};
+use crate::term::enumerate::Cases;
 use crate::term::{Agreement, ArrayId, ICmp, TermId};
 
 use super::machine::{Machine, RegionId};
@@ -29,6 +30,9 @@ use super::{Site, Tid, WarningKind};
 
 /// Accesses that are remembered.
 const MOST: usize = 1 << 18;
+
+/// Terms times cases that are looked at.
+const ENUMERATED: u64 = 1 << 26;
 
 /// Further examples of a pair of instructions.
 const EXAMPLES: usize = 8;
@@ -81,6 +85,8 @@ impl Guard {
 #[derive(Debug, Default)]
 pub(crate) struct Guarded {
     seen: FxHashMap<Key, Seen>,
+    /// Cases that were looked at for conditions that no input satisfies.
+    cases: Cases,
     /// True once something was not remembered.
     full: bool,
     /// Of pairs of instructions: the conditions of the example.
@@ -218,6 +224,14 @@ impl Machine<'_> {
         }
     }
 
+    /// From now on every pair of accesses that data decide about is met for itself.
+    pub(super) fn meet_each(&mut self) {
+        self.order.report.each = true;
+        if let Some(held) = &mut self.order.held {
+            held.report.each = true;
+        }
+    }
+
     /// Of the pairs that were just met, adds those of which both accesses may happen.
     pub(super) fn keep_possible(&mut self) {
         let held = self.order.held.as_mut().map(|h| &mut h.report);
@@ -256,8 +270,16 @@ impl Machine<'_> {
             false => Some(yes),
             true => Some(self.guarded.find(p, region, at)?.any),
         };
-        let both = of(a).zip(of(b));
-        both.is_some_and(|(a, b)| self.values.store.excludes(a, b))
+        let Some((a, b)) = of(a).zip(of(b)) else {
+            return false;
+        };
+        self.values.store.excludes(a, b) || self.never(&[a, b])
+    }
+
+    /// True if no input satisfies some conditions, whatever choices they are made of.
+    pub(super) fn never(&mut self, conds: &[TermId]) -> bool {
+        let cases = &mut self.guarded.cases;
+        cases.work < ENUMERATED && self.values.store.never(conds, cases)
     }
 
     /// Remembers what a store of one element under a condition wrote.

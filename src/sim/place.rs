@@ -383,6 +383,9 @@ impl Machine<'_> {
         let mut dropped = Vec::new();
         for &(i, outside) in bad.iter().rev() {
             let t = targets.remove(i);
+            if t.cond.is_some_and(|c| self.never(&[c])) {
+                continue;
+            }
             let from = match t.region {
                 SHARED => self.team.local(t.off),
                 _ => t.off,

@@ -124,10 +124,7 @@ impl Machine<'_> {
         }
         if !chosen.is_empty() {
             targets.sort_by_key(|t| t.lane);
-            self.order.report.each = true;
-            if let Some(held) = &mut self.order.held {
-                held.report.each = true;
-            }
+            self.meet_each();
         }
         Ok(())
     }

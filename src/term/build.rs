@@ -510,6 +510,9 @@ impl TermStore {
         if let Some(t) = self.compared_whole(op, a, b) {
             return t;
         }
+        if let Some(t) = self.compared_sums(op, w, a, b) {
+            return t;
+        }
         let (a, b) = match op {
             ICmp::Eq => self.solved(w, a, b),
             _ => (a, b),

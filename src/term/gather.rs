@@ -86,14 +86,14 @@ impl Linear {
         }
     }
 
-    fn number(constant: i128) -> Linear {
+    pub(super) fn number(constant: i128) -> Linear {
         Linear {
             terms: Vec::new(),
             constant,
         }
     }
 
-    fn times(&self, k: i128) -> Option<Linear> {
+    pub(super) fn times(&self, k: i128) -> Option<Linear> {
         let mut out = Linear::number(self.constant.checked_mul(k)?);
         for &(t, c) in self.terms.iter().filter(|_| k != 0) {
             out.terms.push((t, c.checked_mul(k)?));
@@ -101,7 +101,7 @@ impl Linear {
         Some(out)
     }
 
-    fn plus(&self, other: &Linear) -> Option<Linear> {
+    pub(super) fn plus(&self, other: &Linear) -> Option<Linear> {
         let mut all = self.terms.clone();
         for &(t, c) in &other.terms {
             match all.binary_search_by_key(&t, |x| x.0) {

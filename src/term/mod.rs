@@ -29,8 +29,10 @@ mod bits;
 mod bits_sum;
 mod bitval;
 mod build;
+mod compare_sums;
 pub mod conditions;
 mod encoding;
+pub mod enumerate;
 mod equation;
 pub mod eval;
 #[cfg(test)]

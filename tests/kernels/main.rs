@@ -4,6 +4,7 @@
 mod bits;
 mod bounds;
 mod control_slice;
+mod every_content;
 mod launched;
 mod manifest;
 mod moves;
