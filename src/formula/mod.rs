@@ -9,7 +9,10 @@
 //! mean and which ranges variables have, `build`, `integer` and `fold` make terms.
 //!
 //! Sound: a formula is the reference, so that what it leaves undefined is not claimed. Numbers are real numbers,
-//! indices integers without bounds; where a kernel wraps or saturates, they differ.
+//! indices integers without bounds; where a kernel wraps or saturates, they differ, and an integer that
+//! may be beyond the type of its element proves nothing.
+//!
+#![doc = include_str!("operators.md")]
 
 mod ast;
 mod build;

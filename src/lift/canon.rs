@@ -6,29 +6,32 @@
 //! root, gets the coefficient 1. What is made is equal to the form; a proof does not rest on it, since the formula
 //! is proved afterwards.
 
+mod base;
+
 use std::collections::BTreeMap;
 
-use num_bigint::BigInt;
-use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 use rustc_hash::FxHashMap;
 
 use super::numbers::{power_of, root_of};
-use super::tree::{Call, Forest, Id, Q, Tree};
-use crate::norm::{CanonId, Factor, Normalizer, Summand, Test, TestId, View};
-use crate::term::{ArrayId, Fun, Term, TermId, TermStore};
+use super::places::Places;
+use super::tree::{Call, Forest, Id, Q, Subscript, Tree};
+use crate::norm::{CanonId, Factor, Integers, Normalizer, Summand, Test, TestId, View};
+use crate::spec::Limits;
+use crate::term::gather::distance;
+use crate::term::{ArrayId, Fun, ICmp, Term, TermId, TermStore};
 
 /// How deep a form may nest.
 const MAX_DEPTH: u32 = 40;
 
 /// Summands of one form.
-const MAX_SUMMANDS: usize = 1 << 14;
+const MAX_SUMMANDS: usize = 1 << 17;
 
-/// Where bytes of an array stand: the number of the array and the indices.
-pub(super) type Places<'a> = &'a dyn Fn(ArrayId, u64) -> Option<(u32, Vec<i64>)>;
+/// Summands between two looks at the limits.
+const STEPS_BETWEEN_LOOKS: u32 = 1 << 10;
 
 /// Multiples of products.
-type Poly = BTreeMap<Id, Q>;
+pub(super) type Poly = BTreeMap<Id, Q>;
 
 /// Makes trees of the forms of one store.
 pub(super) struct Importer<'a, 's> {
@@ -42,13 +45,22 @@ pub(super) struct Importer<'a, 's> {
     pub places: Places<'a>,
     /// Forms that were met.
     pub done: FxHashMap<CanonId, Id>,
+    /// Bases of powers that were met.
+    pub bases: FxHashMap<CanonId, Base>,
+    /// Numbers below roots that were met, each as a square times a rest.
+    pub roots: FxHashMap<Q, (Q, Q)>,
+    /// When to give up.
+    pub limits: &'a Limits,
+    /// Summands that were made.
+    pub steps: u32,
 }
 
 /// form = scale * e^shift * base.
-struct Base {
-    scale: Q,
-    shift: Poly,
-    base: Id,
+#[derive(Clone)]
+pub(super) struct Base {
+    pub scale: Q,
+    pub shift: Poly,
+    pub base: Id,
 }
 
 /// A summand while it is put together.
@@ -79,6 +91,8 @@ impl Importer<'_, '_> {
             }
             View::Sum(list) => {
                 let poly = self.poly(list, depth)?;
+                let poly = self.squares(poly);
+                let poly = self.factored(poly);
                 self.forest.sum(poly)
             }
         };
@@ -95,12 +109,18 @@ impl Importer<'_, '_> {
         }
         let mut out = Poly::new();
         for s in list {
+            self.steps = self.steps.wrapping_add(1);
+            if self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS)
+                && let Some(why) = self.limits.reached()
+            {
+                return Err(why.to_string());
+            }
             self.summand(s, depth, &mut out)?;
         }
         Ok(out)
     }
 
-    fn sum_of(&mut self, c: CanonId, depth: u32) -> Result<Poly, String> {
+    pub(super) fn sum_of(&mut self, c: CanonId, depth: u32) -> Result<Poly, String> {
         match self.norm.view(c) {
             View::Sum(list) => self.poly(list, depth + 1),
             View::Infinite(_) => Err("an infinity stands below a quotient".into()),
@@ -204,7 +224,10 @@ impl Importer<'_, '_> {
                 }
             }
         }
-        let (root, rest) = root_of(&part.radicand);
+        let radicand = part.radicand;
+        let roots = &mut self.roots;
+        let known = roots.entry(radicand).or_insert_with_key(root_of);
+        let (root, rest) = known.clone();
         q *= root;
         if !rest.is_one() {
             // A root of a fraction of 1 is that of a whole number below it.
@@ -255,7 +278,7 @@ impl Importer<'_, '_> {
     }
 
     /// A product with more powers.
-    fn with_powers(&mut self, product: Id, more: &[(Id, i32)]) -> Id {
+    pub(super) fn with_powers(&mut self, product: Id, more: &[(Id, i32)]) -> Id {
         let mut factors: BTreeMap<Id, i32> = match self.forest.get(product) {
             Tree::Product(list) => list.iter().copied().collect(),
             _ => [(product, 1)].into(),
@@ -272,163 +295,6 @@ impl Importer<'_, '_> {
             _ => vec![(b, 1)],
         };
         self.with_powers(a, &more)
-    }
-
-    /// A form as what it was before a common factor was divided out.
-    fn base(&mut self, c: CanonId, depth: u32) -> Result<Base, String> {
-        let poly = self.sum_of(c, depth)?;
-        let (poly, shift) = self.undivided(poly);
-        let scale = self.scale(&poly);
-        let poly = self.squares(poly);
-        let poly = poly.into_iter().map(|(p, q)| (p, q / &scale));
-        let poly: Vec<(Id, Q)> = poly.collect();
-        let base = self.forest.sum(poly);
-        Ok(Base { scale, shift, base })
-    }
-
-    /// What the coefficients of a sum are divided by: that of the number beside data, or what makes them whole.
-    fn scale(&self, poly: &Poly) -> Q {
-        let is_number = |p: &Id| match self.forest.get(*p) {
-            Tree::Product(list) => {
-                !list.is_empty()
-                    && list
-                        .iter()
-                        .all(|(f, _)| matches!(self.forest.get(*f), Tree::Constant(_)))
-            }
-            _ => false,
-        };
-        let mut numbers = poly.iter().filter(|(p, _)| is_number(p));
-        if let (Some((_, q)), None) = (numbers.next(), numbers.next())
-            && q.is_positive()
-            && poly.len() > 1
-        {
-            return q.clone();
-        }
-        let denominators = poly.values().fold(BigInt::one(), |d, q| d.lcm(q.denom()));
-        let numerators = poly.values().fold(BigInt::zero(), |n, q| n.gcd(q.numer()));
-        match numerators.is_zero() {
-            true => Q::one(),
-            false => Q::new(numerators, BigInt::one()) / Q::from_integer(denominators),
-        }
-    }
-
-    /// A quadratic form in all pairs of some factors as a sum of squares of what each differs from their mean by,
-    /// and the square of their sum.
-    ///
-    /// match `a * (sum of x_i^2) + b * (sum of x_i*x_j, i < j)` / result
-    /// `sum of (a - b/2) * (x_i - mean)^2 + c * (sum of x_i)^2` / because both are the same form, with
-    /// `c = (a - b/2)/n + b/2`.
-    fn squares(&mut self, poly: Poly) -> Poly {
-        let mut pairs: Vec<(Id, [Id; 2])> = Vec::new();
-        let mut alone: BTreeMap<Id, Id> = BTreeMap::new();
-        for &p in poly.keys() {
-            let Tree::Product(l) = self.forest.get(p) else {
-                continue;
-            };
-            match **l {
-                [(x, 1), (y, 1)] => pairs.push((p, [x, y])),
-                [(x, 2)] => {
-                    alone.insert(x, p);
-                }
-                _ => {}
-            }
-        }
-        let n = alone.len();
-        let whole = n > 2
-            && pairs.len() == n * (n - 1) / 2
-            && pairs
-                .iter()
-                .all(|(_, l)| l.iter().all(|x| alone.contains_key(x)));
-        let equal = |mut list: Vec<&Q>| {
-            list.dedup();
-            (list.len() == 1).then(|| list[0].clone())
-        };
-        let a = equal(alone.values().map(|p| &poly[p]).collect());
-        let b = equal(pairs.iter().map(|(p, _)| &poly[p]).collect());
-        let (true, Some(a), Some(b)) = (whole, a, b) else {
-            return poly;
-        };
-        let half = b / Q::from_integer(2.into());
-        let count = Q::from_integer(n.into());
-        let square = a - &half;
-        let rest = &square / &count + &half;
-        let mut out = poly.clone();
-        alone.values().for_each(|p| drop(out.remove(p)));
-        pairs.iter().for_each(|(p, _)| drop(out.remove(p)));
-        let singles: Vec<(Id, Id)> = alone
-            .keys()
-            .map(|&x| (x, self.forest.product([(x, 1)])))
-            .collect();
-        let shares: Vec<(Id, Q)> = singles.iter().map(|&(_, p)| (p, count.recip())).collect();
-        let mean = self.forest.sum(shares);
-        let mean = self.forest.product([(mean, 1)]);
-        for &(_, own) in &singles {
-            let difference = self.forest.sum([(own, Q::one()), (mean, -Q::one())]);
-            let p = self.forest.product([(difference, 2)]);
-            put(&mut out, p, &square);
-        }
-        let all: Vec<(Id, Q)> = singles.iter().map(|&(_, p)| (p, Q::one())).collect();
-        let all = self.forest.sum(all);
-        let p = self.forest.product([(all, 2)]);
-        put(&mut out, p, &rest);
-        out
-    }
-
-    /// The exponent of a factor of a product, if it has one.
-    fn exponent(&self, product: Id) -> Option<(Id, Poly)> {
-        let Tree::Product(list) = self.forest.get(product) else {
-            return None;
-        };
-        list.iter().find_map(|&(f, p)| match self.forest.get(f) {
-            Tree::Call(Call::Exp, e) if p == 1 => match self.forest.get(*e) {
-                Tree::Sum(l) => Some((f, l.iter().map(|(q, p)| (*p, q.clone())).collect())),
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    /// The sum before its greatest exponential was divided out, and the exponent that was, with its sign turned.
-    fn undivided(&mut self, poly: Poly) -> (Poly, Poly) {
-        let none = (poly.clone(), Poly::new());
-        let exponents: Vec<Option<(Id, Poly)>> = poly.keys().map(|&p| self.exponent(p)).collect();
-        if poly.len() < 3 || exponents.iter().filter(|e| e.is_none()).count() != 1 {
-            return none;
-        }
-        let mut shared: Option<Poly> = None;
-        for (_, e) in exponents.iter().flatten() {
-            let both = match shared {
-                None => e.clone(),
-                Some(s) => s.into_iter().filter(|(p, q)| e.get(p) == Some(q)).collect(),
-            };
-            shared = Some(both);
-        }
-        let shared = shared.unwrap_or_default();
-        if shared.is_empty() {
-            return none;
-        }
-        let shapes = |forest: &Forest, poly: &Poly| {
-            let mut list: Vec<_> = poly.keys().map(|&p| forest.shape(p)).collect();
-            list.sort_unstable();
-            list.dedup();
-            list.len()
-        };
-        let mut out = Poly::new();
-        for ((p, q), exponent) in poly.iter().zip(exponents) {
-            let (old, mut e) = exponent.map_or((None, Poly::new()), |(f, e)| (Some(f), e));
-            add(&mut e, &shared, &-Q::one());
-            let mut powers: Vec<(Id, i32)> = old.iter().map(|&f| (f, -1)).collect();
-            if !e.is_empty() {
-                let sum = self.forest.sum(e);
-                powers.push((self.forest.put(Tree::Call(Call::Exp, sum)), 1));
-            }
-            let p = self.with_powers(*p, &powers);
-            put(&mut out, p, q);
-        }
-        match shapes(self.forest, &out) < shapes(self.forest, &poly) {
-            true => (out, shared),
-            false => none,
-        }
     }
 
     fn factor(
@@ -493,10 +359,88 @@ impl Importer<'_, '_> {
     }
 
     fn read(&mut self, array: ArrayId, off: u64) -> Result<Id, String> {
-        let (array, at) = (self.places)(array, off).ok_or(
-            "an element of an array whose shape is not bound, or at a place that data choose",
-        )?;
+        if array.is_place() {
+            return self.chosen(array, off);
+        }
+        let found = self.places.of(array, off);
+        let (array, at) =
+            found.ok_or("an element of an array whose type and shape are not bound")?;
         Ok(self.forest.put(Tree::Read(array, at.into())))
+    }
+
+    /// An element at a place that data choose: each integer goes to the dimension whose elements it counts.
+    fn chosen(&mut self, array: ArrayId, off: u64) -> Result<Id, String> {
+        const WHY: &str =
+            "an element at a place that data choose in a way that subscripts cannot say";
+        let place = self.store.place_of(array).ok_or(WHY)?;
+        let strides = self.places.strides(place.array);
+        let strides = strides.ok_or("an element of an array whose type and shape are not bound")?;
+        let mut parts: Vec<Vec<(i64, Id)>> = vec![Vec::new(); strides.len()];
+        for &(t, k) in &place.form {
+            let d = strides.iter().position(|s| k % s == 0).ok_or(WHY)?;
+            let Term::Bytes { array, off, .. } = self.store.get(t) else {
+                return Err(WHY.into());
+            };
+            let own = self.read(array, off)?;
+            parts[d].push((k / strides[d], own));
+        }
+        let mut rest = distance(off);
+        let mut at = Vec::new();
+        for (own, stride) in parts.into_iter().zip(strides) {
+            at.push(Subscript {
+                constant: rest.div_euclid(stride),
+                parts: own.into(),
+            });
+            rest = rest.rem_euclid(stride);
+        }
+        let tree = Tree::Gather(place.array.0, at.into());
+        match rest {
+            0 => Ok(self.forest.put(tree)),
+            _ => Err(WHY.into()),
+        }
+    }
+
+    /// A sum of integers less another one.
+    fn difference(&mut self, a: &Integers, b: &Integers) -> Result<Id, String> {
+        let mut poly = Poly::new();
+        for (side, sign) in [(a, 1), (b, -1)] {
+            let whole = |k: i64| Q::from_integer((k * sign).into());
+            for &(array, off, k) in &side.parts {
+                let own = self.read(array, off)?;
+                let own = self.forest.product([(own, 1)]);
+                put(&mut poly, own, &whole(k));
+            }
+        }
+        // The number stands there where it is 0 too, so that comparisons with an index have one shape.
+        let one = self.forest.product([]);
+        let number = Q::from_integer(a.constant.into()) - Q::from_integer(b.constant.into());
+        let list = poly.into_iter().chain([(one, number)]);
+        Ok(self.forest.sum(list))
+    }
+
+    /// A comparison of integers; an unsigned one says too that the first is not below 0.
+    fn comparison(&mut self, op: ICmp, a: &Integers, b: &Integers) -> Result<Id, String> {
+        let turned = op == ICmp::Eq && a.parts.len() < b.parts.len();
+        let (a, b) = if turned { (b, a) } else { (a, b) };
+        let difference = self.difference(a, b)?;
+        match op {
+            ICmp::Eq => Ok(self.forest.put(Tree::Call(Call::Zero, difference))),
+            ICmp::SLt => Ok(self.forest.put(Tree::Call(Call::Below, difference))),
+            ICmp::ULt => {
+                let below = self.forest.put(Tree::Call(Call::Below, difference));
+                let signed = |p: &(ArrayId, u64, i64)| self.places.is_signed(p.0);
+                if !a.parts.iter().any(signed) {
+                    return Ok(below);
+                }
+                let own = self.difference(a, &Integers::default())?;
+                let negative = self.forest.put(Tree::Call(Call::Below, own));
+                let not = self.forest.put(Tree::Call(Call::Not, negative));
+                let mut all = [below, not];
+                all.sort_unstable();
+                Ok(self.forest.put(Tree::All(all.into())))
+            }
+            ICmp::ULe | ICmp::SLe => Err("a test of bits".into()),
+        }
     }
 
     fn test(&mut self, t: TestId, depth: u32) -> Result<Id, String> {
@@ -522,6 +466,7 @@ impl Importer<'_, '_> {
                 all.sort_unstable();
                 self.forest.put(Tree::All(all.into()))
             }
+            Test::Compare(op, a, b) => self.comparison(op, &a, &b)?,
             Test::Bits => return Err("a test of bits".into()),
         };
         Ok(match negated {
@@ -531,7 +476,7 @@ impl Importer<'_, '_> {
     }
 }
 
-fn put(poly: &mut Poly, product: Id, q: &Q) {
+pub(super) fn put(poly: &mut Poly, product: Id, q: &Q) {
     let sum = poly.entry(product).or_default();
     *sum += q;
     if sum.is_zero() {
@@ -540,7 +485,7 @@ fn put(poly: &mut Poly, product: Id, q: &Q) {
 }
 
 /// a + k * b.
-fn add(a: &mut Poly, b: &Poly, k: &Q) {
+pub(super) fn add(a: &mut Poly, b: &Poly, k: &Q) {
     for (p, q) in b {
         put(a, *p, &(q * k));
     }

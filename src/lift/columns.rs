@@ -4,6 +4,8 @@
 //! chosen one after the other, those first that tell most parts apart, and of equal ones those whose range is the
 //! same in all members, so that the variables of a reduction have plain ranges.
 
+use std::cmp::Reverse;
+
 use num_integer::Integer;
 
 /// The ends of ranges, one for each column.
@@ -52,6 +54,8 @@ struct Column {
     least: Vec<i64>,
     /// Indices count from the least one.
     relative: bool,
+    /// How far indices of all members lie apart.
+    extent: i64,
 }
 
 impl Column {
@@ -80,27 +84,32 @@ impl Column {
                     .zip(&ends)
                     .map(from)
                     .fold(0i64, |g, s| g.gcd(&s));
+                let relative = stride > 1 || moves && alike;
+                let low = ends.iter().map(|e| e.0).min().unwrap_or(0);
+                let extent = |e: &(i64, i64)| e.1 - if relative { e.0 } else { low };
                 out.push(Column {
+                    extent: ends.iter().map(extent).max().unwrap_or(0),
                     place,
                     upper,
                     steady,
                     single,
                     stride: stride.max(1),
                     least: ends.iter().map(|e| e.0).collect(),
-                    relative: stride > 1 || moves && alike,
+                    relative,
                 });
             }
         }
         out
     }
 
-    fn rank(&self) -> (bool, bool, bool, std::cmp::Reverse<usize>) {
+    fn rank(&self) -> (bool, bool, bool, Reverse<i64>, Reverse<usize>) {
         let from_zero = self.least.iter().all(|&v| v == 0);
         (
             self.steady,
             self.single,
             from_zero,
-            std::cmp::Reverse(self.place),
+            Reverse(self.extent),
+            Reverse(self.place),
         )
     }
 

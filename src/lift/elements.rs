@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::canon::Importer;
 use super::numbers::decimal;
+use super::places::Places;
 use super::print::is_plain;
 use super::tree::{Forest, Id, Q};
 use crate::decide::goal;
@@ -19,7 +20,7 @@ use crate::reading::Reading;
 use crate::reading::constants::Readings;
 use crate::reading::functions::Idioms;
 use crate::sim::Outcome;
-use crate::spec::{Arrays, ElemTy, Limits, Origin, Role, limits};
+use crate::spec::{Arrays, ElemTy, Limits, Role, limits};
 use crate::term::rebuild::rebuild;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
@@ -85,7 +86,6 @@ pub(super) fn outputs(
         .collect();
     let (store, roots) = read(&store, &roots, constants);
     let mut roots = roots.into_iter();
-    let places = |array: ArrayId, off: u64| place(arrays, array, off);
     let own = norm::Limits {
         deadline: limits.deadline,
         stopped: limits::stopped,
@@ -107,8 +107,12 @@ pub(super) fn outputs(
         norm,
         store: &store,
         forest,
-        places: &places,
+        places: Places(arrays),
         done: FxHashMap::default(),
+        bases: FxHashMap::default(),
+        roots: FxHashMap::default(),
+        limits,
+        steps: 0,
     };
     let mut out = Vec::new();
     for (array, elements) in chosen {
@@ -155,25 +159,6 @@ fn read(
 
 fn offset(at: &[i64], shape: &[u64]) -> u64 {
     at.iter().zip(shape).fold(0, |o, (&i, &n)| o * n + i as u64)
-}
-
-/// The indices of an element of an array whose shape is known.
-fn place(arrays: &Arrays, array: ArrayId, off: u64) -> Option<(u32, Vec<i64>)> {
-    let info = arrays.0.get(array.0 as usize)?;
-    let bytes = info.elem?.bytes();
-    if info.origin == Origin::Scalar && off == 0 {
-        return Some((array.0, Vec::new()));
-    }
-    if info.shape.is_empty() || !off.is_multiple_of(bytes) {
-        return None;
-    }
-    let mut rest = off / bytes;
-    let mut at = vec![0; info.shape.len()];
-    for (i, &n) in at.iter_mut().zip(&info.shape).rev() {
-        *i = (rest % n.max(1)) as i64;
-        rest /= n.max(1);
-    }
-    (rest == 0).then_some((array.0, at))
 }
 
 /// Indices of the elements of a shape: all, or those near the ends and in between.

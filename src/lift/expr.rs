@@ -29,6 +29,15 @@ pub struct Bounds {
     pub end: Option<Linear>,
 }
 
+impl Bounds {
+    /// True where they hold.
+    pub(super) fn holds(&self, env: &[i64]) -> bool {
+        let v = self.index.value(env);
+        self.first.as_ref().is_none_or(|lo| v >= lo.value(env))
+            && self.end.as_ref().is_none_or(|hi| v < hi.value(env))
+    }
+}
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -42,6 +51,8 @@ pub enum Expr {
     Index(Linear),
     /// An element of an array, by the number of the array.
     Read(u32, Vec<Linear>),
+    /// An element at a place that data choose: for each dimension a part that indices give, and multiples of integers.
+    Gather(u32, Vec<(Linear, Vec<(i64, Expr)>)>),
     /// Multiples that are added.
     Sum(Vec<(Q, Expr)>),
     /// Powers that are multiplied.
@@ -54,6 +65,8 @@ pub enum Expr {
     Sigmoid(Box<Expr>),
     /// The largest.
     Max(Vec<Expr>),
+    /// The least.
+    Min(Vec<Expr>),
     /// A reduction over variables that follow those in scope, where bounds hold.
     Reduce {
         /// Which one.
@@ -137,10 +150,14 @@ impl Expr {
             | Expr::Infinity(_)
             | Expr::Index(_)
             | Expr::Read(..) => {}
+            Expr::Gather(_, at) => {
+                let parts = at.iter().flat_map(|s| s.1.iter());
+                parts.for_each(|(_, e)| f(e));
+            }
             Expr::Sum(l) => l.iter().for_each(|(_, e)| f(e)),
             Expr::Product(l) => l.iter().for_each(|(e, _)| f(e)),
             Expr::Call(_, e) | Expr::Relu(e) | Expr::Sigmoid(e) => f(e),
-            Expr::Max(l) | Expr::All(l) => l.iter().for_each(f),
+            Expr::Max(l) | Expr::Min(l) | Expr::All(l) => l.iter().for_each(f),
             Expr::Reduce { body, .. } => f(body),
             Expr::Guard(_, a, b) => {
                 f(a);
@@ -174,9 +191,15 @@ impl Expr {
             },
             Expr::Guard(c, a, b) => Expr::Guard(c, boxed(a), boxed(b)),
             Expr::Choose(c, a, b) => Expr::Choose(boxed(c), boxed(a), boxed(b)),
+            Expr::Gather(array, at) => {
+                let mut part =
+                    |l: Vec<(i64, Expr)>| l.into_iter().map(|(k, e)| (k, f(e))).collect();
+                Expr::Gather(array, at.into_iter().map(|(l, p)| (l, part(p))).collect())
+            }
             Expr::Sum(l) => Expr::sum(l.into_iter().map(|(q, e)| (q, f(e))).collect()),
             Expr::Product(l) => Expr::product(l.into_iter().map(|(e, p)| (f(e), p)).collect()),
             Expr::Max(l) => Expr::Max(l.into_iter().map(f).collect()),
+            Expr::Min(l) => Expr::Min(l.into_iter().map(f).collect()),
             Expr::All(l) => Expr::All(l.into_iter().map(f).collect()),
             leaf @ (Expr::Number(_)
             | Expr::Constant(_)
@@ -188,7 +211,7 @@ impl Expr {
 
     /// The number of elements that it names.
     pub fn reads(&self) -> usize {
-        let mut out = usize::from(matches!(self, Expr::Read(..)));
+        let mut out = usize::from(matches!(self, Expr::Read(..) | Expr::Gather(..)));
         self.children(&mut |e| out += e.reads());
         out
     }

@@ -4,6 +4,8 @@
 //! a constant or a size. A candidate is solved for on few rows and tried on all, and a row that it misses joins the
 //! few; so long families cost one pass each. Where rows leave a coefficient open it is 0.
 
+use std::time::Instant;
+
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
@@ -108,6 +110,8 @@ pub(super) struct Material {
     pub sizes: Vec<usize>,
     /// Numbers that an index may be divided by.
     pub divisors: Vec<i64>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
 }
 
 impl Material {
@@ -115,6 +119,9 @@ impl Material {
     pub(super) fn fit(&self, rows: &Rows) -> Option<Linear> {
         let mut found = None;
         self.candidates(&mut |features| {
+            if self.deadline.is_some_and(|d| Instant::now() >= d) {
+                return true;
+            }
             let Some((numbers, 1)) = solve(features, rows) else {
                 return false;
             };
@@ -285,6 +292,7 @@ mod tests {
             },
             sizes: if sizes.len() > 1 { vec![0] } else { vec![] },
             divisors: vec![2, 3, 4, 8],
+            deadline: None,
         };
         let found = material.fit(&rows)?;
         for (env, value) in &rows {

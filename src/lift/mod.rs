@@ -24,9 +24,11 @@ mod canon;
 mod columns;
 mod elements;
 mod expr;
+mod extremum;
 mod guards;
 mod linear;
 mod numbers;
+mod places;
 mod print;
 mod region;
 pub mod rules;
@@ -459,10 +461,10 @@ impl Joint<'_> {
                 vars: (0..rank).chain(sizes.iter().copied()).collect(),
                 sizes,
                 divisors: self.divisors(),
+                deadline: self.deadline,
             },
             scope,
             extents: extents.clone(),
-            deadline: self.deadline,
         };
         let letters = [
             "i", "j", "k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w",
@@ -493,7 +495,7 @@ impl Joint<'_> {
             }
         };
         let classes = unifier.classes(&family);
-        let mut out = Vec::new();
+        let mut out = unifier.indices_of_extrema(&family, (&names, &info.name, &indices));
         // Few elements may be what most are where a sum has one summand or none.
         if let ([_, .., most], true) = (&*classes, classes.len() > 1) {
             out.extend(unifier.tree(most).and_then(&text));
@@ -512,6 +514,7 @@ impl Joint<'_> {
             vars: sizes.to_vec(),
             sizes: sizes.to_vec(),
             divisors: self.divisors(),
+            deadline: self.deadline,
         };
         let envs: Vec<Vec<i64>> = self
             .sizes

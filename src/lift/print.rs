@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
+use num_traits::{One, Pow, Signed};
 
 use super::expr::{Bounds, Expr, Fold};
 use super::linear::{Divisor, Feature, Linear};
@@ -115,6 +115,39 @@ impl Names {
         format!("{}[{}] = {value}", name(output), indices.join(","))
     }
 
+    /// Definitions of an output as the place of an extremum of a body over a range: the first or the last place of the
+    /// largest or the least.
+    pub(super) fn indices_of_extrema(
+        &self,
+        (output, indices): (&str, &[usize]),
+        range: &(Linear, Linear),
+        body: &Expr,
+    ) -> Vec<String> {
+        let scope = self.vars.len();
+        let inner = self.var(scope);
+        let mut outer = self.clone();
+        outer.taken.push(inner.clone());
+        let place = outer.var(scope);
+        let (lo, hi) = (self.index(&range.0), self.index(&range.1));
+        let [element, other] = [&outer, self].map(|n| n.text(body, scope + 1, Level::Summand));
+        let left = self.definition(output, indices, &Expr::Number(Q::one()));
+        let left = left
+            .split_once('=')
+            .map_or(String::new(), |l| l.0.to_string());
+        let both = |which: &str, of: &str| {
+            format!(
+                "{left}= {which}({place} in {lo}..{hi} if {element} = {of}({inner} in {lo}..{hi}: {other}): {place})"
+            )
+        };
+        let ways = [
+            ("min", "max"),
+            ("min", "min"),
+            ("max", "max"),
+            ("max", "min"),
+        ];
+        ways.map(|(which, of)| both(which, of)).into()
+    }
+
     fn divisor(&self, d: Divisor) -> String {
         match d {
             Divisor::Number(n) => n.to_string(),
@@ -157,6 +190,26 @@ impl Names {
 
     fn index(&self, l: &Linear) -> String {
         self.linear(l, false).0
+    }
+
+    /// A subscript that data choose.
+    fn chosen(&self, (own, parts): &(Linear, Vec<(i64, Expr)>), scope: usize) -> String {
+        let part = |(k, e): &(i64, Expr)| {
+            let text = self.text(e, scope, Level::Factor);
+            let text = match k.abs() {
+                1 => text,
+                n => format!("{n}*{text}"),
+            };
+            (*k < 0, text)
+        };
+        let mut all: Vec<(bool, String)> = parts.iter().map(part).collect();
+        if all.is_empty() {
+            return self.index(own);
+        }
+        if *own != Linear::number(0) {
+            all.push((false, self.index(own)));
+        }
+        joined(&all).replace("+ -", "- ")
     }
 
     fn bounds(&self, b: &Bounds) -> String {
@@ -220,6 +273,11 @@ impl Names {
                 }
                 (format!("{array}[{}]", at.join(",")), Level::Base)
             }
+            Expr::Gather(array, at) => {
+                let at: Vec<String> = at.iter().map(|s| self.chosen(s, scope)).collect();
+                let array = name(&self.arrays[*array as usize]);
+                (format!("{array}[{}]", at.join(",")), Level::Base)
+            }
             Expr::Sum(l) => self.sum(l, scope),
             Expr::Product(_) => self.sum(&[(Q::one(), e.clone())], scope),
             Expr::Call(Call::Below | Call::Zero | Call::Not, _) | Expr::All(_) => {
@@ -229,6 +287,7 @@ impl Names {
             Expr::Relu(x) => call("relu", x),
             Expr::Sigmoid(x) => call("sigmoid", x),
             Expr::Max(l) => (format!("max({})", list(l)), Level::Base),
+            Expr::Min(l) => (format!("min({})", list(l)), Level::Base),
             Expr::Reduce { .. } => (self.reduction(e, scope), Level::Base),
             Expr::Guard(bounds, a, b) => {
                 let c = self.all_bounds(bounds);
@@ -380,13 +439,17 @@ impl Names {
                 Expr::Sum(l) => l.clone(),
                 e => vec![(Q::one(), e.clone())],
             };
+            let is_number = |e: &Expr| matches!(e, Expr::Product(l) if l.is_empty());
+            let lead = list.iter().find(|(_, e)| !is_number(e));
+            let lead = lead.map_or(Q::one(), |(q, _)| q.abs());
             for (q, e) in list {
+                let q = q / &lead;
                 match q.is_negative() {
                     true => right.push((-q, e)),
                     false => left.push((q, e)),
                 }
             }
-            let turn = left.is_empty();
+            let turn = left.iter().all(|(_, e)| is_number(e)) && !right.is_empty();
             let [l, r] = [left, right].map(|l| self.text(&Expr::sum(l), scope, Level::Summand));
             let sign = signs[usize::from(negated)];
             let turned = match sign {
@@ -469,13 +532,11 @@ fn function(f: Call) -> &'static str {
     }
 }
 
-/// True for a number that is written as it is: small, or a fraction of few bits.
+/// True for a number that is written as it is: an integer of a word, a fraction of few bits, few bits over a power of 2.
 pub(super) fn is_plain(q: &Q) -> bool {
     const BITS: u64 = 12;
-    q.is_zero()
-        || q.numer().bits() <= BITS && q.denom().bits() <= BITS
-        || q.is_integer()
-            && q.to_integer()
-                .to_i64()
-                .is_some_and(|v| v.trailing_zeros() + 12 >= 64 - v.unsigned_abs().leading_zeros())
+    const WORD: u64 = 32;
+    let over_power = q.denom().trailing_zeros() == Some(q.denom().bits() - 1);
+    q.numer().bits() <= BITS && (q.denom().bits() <= BITS || over_power)
+        || q.is_integer() && q.numer().bits() <= WORD
 }

@@ -20,6 +20,9 @@ const MAX_BOX: usize = 1 << 17;
 /// Bounds of one set.
 const MAX_BOUNDS: usize = 4;
 
+/// What a window of a sum may move by from one element to the next.
+const MAX_STRIDE: i64 = 8;
+
 /// Sets of tuples, one for each member, over variables that follow those of its environment.
 pub(super) struct Sets<'a> {
     /// The members.
@@ -173,6 +176,17 @@ pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Ve
             }
         }
     }
+    // Windows that move by more than one.
+    for &v in own {
+        for &w in outer {
+            for k in 2..=MAX_STRIDE {
+                out.push(Linear {
+                    constant: 0,
+                    terms: vec![term(1, v), term(-k, w)],
+                });
+            }
+        }
+    }
     for &v in own {
         for &d in divisors {
             let d = super::linear::Divisor::Number(d);
@@ -206,8 +220,10 @@ pub(super) fn exclude(
     directions: Vec<Linear>,
     subscripts: &[(Linear, Linear)],
     present: &[Env],
-    mut missing: Vec<Env>,
+    missing: Vec<Env>,
 ) -> Option<Vec<Bounds>> {
+    let all = missing.clone();
+    let mut missing = missing;
     let mut out: Vec<Bounds> = Vec::new();
     let sizes = Material {
         vars: material.sizes.clone(),
@@ -235,14 +251,25 @@ pub(super) fn exclude(
         let above = missing.iter().any(|e| index.value(e) >= hi.value(e));
         missing.retain(|e| index.value(e) >= lo.value(e) && index.value(e) < hi.value(e));
         if missing.len() < before {
+            // One value reads best as an equation.
+            let single = (below || above) && lo.terms == hi.terms && hi.constant == lo.constant + 1;
             out.push(Bounds {
-                first: below.then_some(lo),
+                first: (below || single).then_some(lo),
                 index,
-                end: above.then_some(hi),
+                end: (above || single).then_some(hi),
             });
         }
         if out.len() > MAX_BOUNDS {
             return None;
+        }
+    }
+    // What later bounds exclude too need not be said first.
+    let mut i = 0;
+    while i < out.len() {
+        let bound = out.remove(i);
+        if !all.iter().all(|e| out.iter().any(|b| !b.holds(e))) {
+            out.insert(i, bound);
+            i += 1;
         }
     }
     missing.is_empty().then_some(out)

@@ -3,10 +3,16 @@
 //! They are applied from the leaves up until none applies. A rule is a matter of taste: what it makes is proved
 //! with the rest of the formula.
 
-use num_traits::{One, Signed, Zero};
+mod activations;
+mod extrema;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use num_traits::One;
 
 use super::expr::Expr;
-use super::tree::{Call, Q};
+use super::tree::Q;
 
 /// A rewrite.
 pub struct Rule {
@@ -22,47 +28,77 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule {
         name: "relu",
-        apply: relu,
+        apply: activations::relu,
         because: "relu(x) is max(0, x)",
     },
     Rule {
         name: "abs",
-        apply: absolute,
+        apply: activations::absolute,
         because: "max(x, -x) is the absolute value",
     },
     Rule {
         name: "sigmoid",
-        apply: sigmoid,
+        apply: activations::sigmoid,
         because: "1/(1 + exp(-x)) is exp(x)/(1 + exp(x))",
     },
     Rule {
         name: "tanh",
-        apply: tanh,
+        apply: activations::tanh,
         because: "1 - 2*sigmoid(x) is tanh(-x/2)",
     },
     Rule {
         name: "abs-of-relu",
-        apply: absolute_of_relu,
+        apply: activations::absolute_of_relu,
         because: "2*relu(x) - x is x where x > 0, else -x",
     },
     Rule {
+        name: "abs-of-maximum",
+        apply: activations::absolute_of_maximum,
+        because: "2*max(x, y) - x - y is x - y where that is above 0, else y - x",
+    },
+    Rule {
         name: "relu-of-choice",
-        apply: relu_of_choice,
+        apply: activations::relu_of_choice,
         because: "x^n where x > 0, else 0, is relu(x)^n",
     },
     Rule {
         name: "leaky-relu",
-        apply: leaky_relu,
+        apply: activations::leaky_relu,
         because: "a*x + (1 - a)*relu(x) is x where x > 0, else a*x, and a is below 1",
     },
     Rule {
+        name: "minimum",
+        apply: extrema::minimum,
+        because: "x + y - max(x, y) is the smaller of both",
+    },
+    Rule {
+        name: "clamp",
+        apply: extrema::clamp,
+        because: "max(x, a) - max(x, b) is min(max(x, a), b) - b where a is below b",
+    },
+    Rule {
+        name: "root-of-maximum",
+        apply: extrema::root_of_maximum,
+        because: "the root of max(x, a^2) is max(sqrt(x), a) for a number above 0",
+    },
+    Rule {
+        name: "one-fold",
+        apply: sums::one_fold,
+        because: "sums over one range are the sum of what they add",
+    },
+    Rule {
+        name: "square-of-difference",
+        apply: sums::square_of_difference,
+        because: "x^2 + y^2 - 2*x*y is (x - y)^2, and alike with plus",
+    },
+    Rule {
         name: "content",
-        apply: content_of_factor,
+        apply: sums::content_of_factor,
         because: "(a*x + a*y)*z is a*(x + y)*z",
     },
     Rule {
         name: "common-factor",
-        apply: common_factor,
+        apply: sums::common_factor,
         because: "a*x + a*y is a*(x + y)",
     },
 ];
@@ -81,132 +117,12 @@ pub fn named(e: Expr) -> Expr {
     e
 }
 
-fn is_zero(e: &Expr) -> bool {
-    matches!(e, Expr::Number(q) if q.is_zero())
-}
-
-fn relu(e: &Expr) -> Option<Expr> {
-    let Expr::Max(list) = e else {
-        return None;
-    };
-    let (zeros, mut rest): (Vec<Expr>, Vec<Expr>) = list.iter().cloned().partition(is_zero);
-    if zeros.is_empty() || rest.is_empty() {
-        return None;
-    }
-    let inner = if rest.len() == 1 {
-        rest.remove(0)
-    } else {
-        Expr::Max(rest)
-    };
-    Some(Expr::Relu(Box::new(inner)))
-}
-
-fn absolute(e: &Expr) -> Option<Expr> {
-    let Expr::Max(list) = e else {
-        return None;
-    };
-    let [a, b] = list.as_slice() else {
-        return None;
-    };
-    let (a, b) = if a.is_negative() { (b, a) } else { (a, b) };
-    (a.clone().negated() == *b).then(|| Expr::Call(Call::Abs, Box::new(a.clone())))
-}
-
-/// The x of 1 + exp(x).
-fn one_and_exponential(e: &Expr) -> Option<Expr> {
-    let Expr::Sum(list) = e else {
-        return None;
-    };
-    let [(p, a), (q, b)] = list.as_slice() else {
-        return None;
-    };
-    if !p.is_one() || !q.is_one() {
-        return None;
-    }
-    let is_one = |e: &Expr| matches!(e, Expr::Product(l) if l.is_empty());
-    match (a, b) {
-        (one, Expr::Call(Call::Exp, x)) | (Expr::Call(Call::Exp, x), one) if is_one(one) => {
-            Some((**x).clone())
-        }
-        _ => None,
-    }
-}
-
-fn sigmoid(e: &Expr) -> Option<Expr> {
-    let Expr::Product(list) = e else {
-        return None;
-    };
-    let at = |f: &(Expr, i32)| (f.1 < 0).then(|| one_and_exponential(&f.0)).flatten();
-    let (i, x) = list
-        .iter()
-        .enumerate()
-        .find_map(|(i, f)| Some((i, at(f)?)))?;
-    let power = -list[i].1;
-    let exponential = Expr::Call(Call::Exp, Box::new(x.clone()));
-    let above = list.iter().position(|f| *f == (exponential.clone(), power));
-    let inner = if above.is_some() { x } else { x.negated() };
-    let mut out: Vec<(Expr, i32)> = list.clone();
-    out[i] = (Expr::Sigmoid(Box::new(inner)), power);
-    if let Some(j) = above {
-        out.remove(j);
-    }
-    Some(Expr::product(out))
-}
-
 /// Factors of an expression.
 fn factors(e: &Expr) -> Vec<(Expr, i32)> {
     match e {
         Expr::Product(l) => l.clone(),
         e => vec![(e.clone(), 1)],
     }
-}
-
-fn tanh(e: &Expr) -> Option<Expr> {
-    let Expr::Sum(list) = e else {
-        return None;
-    };
-    let minus_two = Q::from_integer((-2).into());
-    for (i, (q, e)) in list.iter().enumerate() {
-        let all = factors(e);
-        for (k, (f, p)) in all.iter().enumerate() {
-            let (Expr::Sigmoid(x), 1) = (f, p) else {
-                continue;
-            };
-            let mut rest = all.clone();
-            rest.remove(k);
-            let rest = Expr::product(rest);
-            let partner = |(j, (r, e)): (usize, &(Q, Expr))| {
-                (j != i && r * &minus_two == *q && Expr::product(factors(e)) == rest).then_some(j)
-            };
-            let Some(j) = list.iter().enumerate().find_map(partner) else {
-                continue;
-            };
-            let half = Q::new((-1).into(), 2.into());
-            let argument = (**x).clone().times(half);
-            let turn = argument.is_negative();
-            let argument = if turn { argument.negated() } else { argument };
-            let mut with = factors(&rest);
-            with.push((Expr::Call(Call::Tanh, Box::new(argument)), 1));
-            let mut out = list.clone();
-            out[j].1 = Expr::product(with);
-            if turn {
-                out[j].0 *= -Q::one();
-            }
-            out.remove(i);
-            return Some(Expr::sum(out));
-        }
-    }
-    None
-}
-
-/// The summand with a factor relu(x), the other factors, and x.
-fn relu_of(e: &Expr) -> Option<(Expr, Expr)> {
-    let mut all = factors(e);
-    let at = all.iter().position(|f| matches!(f, (Expr::Relu(_), 1)))?;
-    let (Expr::Relu(x), _) = all.remove(at) else {
-        return None;
-    };
-    Some((Expr::product(all), *x))
 }
 
 /// The places of the summands of q * rest * x in a sum.
@@ -233,241 +149,4 @@ fn without(list: &[(Q, Expr)], gone: &[usize], instead: (Q, Expr)) -> Expr {
     let kept = list.iter().enumerate().filter(|(i, _)| !gone.contains(i));
     let kept = kept.map(|(_, s)| s.clone());
     Expr::sum([instead].into_iter().chain(kept).collect())
-}
-
-fn absolute_of_relu(e: &Expr) -> Option<Expr> {
-    let Expr::Sum(list) = e else {
-        return None;
-    };
-    list.iter().enumerate().find_map(|(i, (q, e))| {
-        let (rest, x) = relu_of(e)?;
-        let half = q / Q::from_integer(2.into());
-        let mut gone = places(list, &-half.clone(), &rest, &x)?;
-        gone.push(i);
-        let size = Expr::Call(Call::Abs, Box::new(x));
-        Some(without(
-            list,
-            &gone,
-            (half, Expr::product(vec![(rest, 1), (size, 1)])),
-        ))
-    })
-}
-
-fn leaky_relu(e: &Expr) -> Option<Expr> {
-    let Expr::Sum(list) = e else {
-        return None;
-    };
-    list.iter().enumerate().find_map(|(i, (q, e))| {
-        let (rest, x) = relu_of(e)?;
-        let below = Q::one() - q;
-        if below <= Q::zero() || below >= Q::one() || rest != Expr::Product(Vec::new()) {
-            return None;
-        }
-        let mut gone = places(list, &below, &rest, &x)?;
-        gone.push(i);
-        let max = Expr::Max(vec![x.clone(), x.times(below)]);
-        Some(without(list, &gone, (Q::one(), max)))
-    })
-}
-
-fn relu_of_choice(e: &Expr) -> Option<Expr> {
-    let Expr::Product(list) = e else {
-        return None;
-    };
-    let number = |e: &Expr, n: i64| matches!(e, Expr::Number(q) if *q == Q::from_integer(n.into()));
-    let positive = |c: &Expr, yes: &Expr, no: &Expr| match c {
-        Expr::Call(Call::Below, x) if number(yes, 1) && number(no, 0) => {
-            Some((**x).clone().negated())
-        }
-        Expr::Call(Call::Below, x) if number(yes, 0) && number(no, 1) => Some((**x).clone()),
-        _ => None,
-    };
-    let (i, x) = list.iter().enumerate().find_map(|(i, (e, p))| match e {
-        Expr::Choose(c, yes, no) if *p == 1 => Some((i, positive(c, yes, no)?)),
-        _ => None,
-    })?;
-    let j = list.iter().position(|(e, p)| *e == x && *p > 0)?;
-    let mut out = list.clone();
-    out[j].0 = Expr::Relu(Box::new(x));
-    out.remove(i);
-    Some(Expr::product(out))
-}
-
-/// The factor that most summands share, in front of them.
-fn common_factor(e: &Expr) -> Option<Expr> {
-    let Expr::Sum(list) = e else {
-        return None;
-    };
-    let mut best: Option<((Expr, i32), usize)> = None;
-    for (_, e) in list {
-        for f in factors(e) {
-            let count = list.iter().filter(|(_, e)| factors(e).contains(&f)).count();
-            if count > 1 && best.as_ref().is_none_or(|b| count > b.1) {
-                best = Some((f, count));
-            }
-        }
-    }
-    let (factor, _) = best?;
-    let mut inside = Vec::new();
-    let mut out = Vec::new();
-    for (q, e) in list {
-        let mut all = factors(e);
-        match all.iter().position(|f| *f == factor) {
-            Some(k) => {
-                all.remove(k);
-                inside.push((q.clone(), Expr::product(all)));
-            }
-            None => out.push((q.clone(), e.clone())),
-        }
-    }
-    let content = content(&inside).unwrap_or(Q::one());
-    inside.iter_mut().for_each(|(q, _)| *q /= &content);
-    let product = Expr::product(vec![(Expr::sum(inside), 1), factor]);
-    out.insert(0, (content, product));
-    Some(Expr::sum(out))
-}
-
-/// What all coefficients of a sum are multiples of, where that is worth writing in front.
-fn content(list: &[(Q, Expr)]) -> Option<Q> {
-    let least = list.iter().map(|(q, _)| q.abs()).min()?;
-    let sign = match list.iter().all(|(q, _)| q.is_negative()) {
-        true => -Q::one(),
-        false => Q::one(),
-    };
-    let same = list.iter().all(|(q, _)| q.abs() == least);
-    let out = if same { least * sign } else { sign };
-    (list.len() > 1 && !out.is_one()).then_some(out)
-}
-
-fn content_of_factor(e: &Expr) -> Option<Expr> {
-    let Expr::Product(list) = e else {
-        return None;
-    };
-    let (i, inner, q) = list.iter().enumerate().find_map(|(i, f)| match f {
-        (Expr::Sum(l), 1) => Some((
-            i,
-            l,
-            if l.len() == 1 {
-                l[0].0.clone()
-            } else {
-                content(l)?
-            },
-        )),
-        _ => None,
-    })?;
-    let inner = inner.iter().map(|(p, e)| (p / &q, e.clone())).collect();
-    let mut out = list.clone();
-    out[i].0 = Expr::sum(inner);
-    Some(Expr::sum(vec![(q, Expr::product(out))]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn q(n: i64, d: i64) -> Q {
-        Q::new(n.into(), d.into())
-    }
-
-    fn read(array: u32) -> Expr {
-        Expr::Read(array, Vec::new())
-    }
-
-    /// The value where array n holds the n-th number; independent of the rules and of the printer.
-    fn value(e: &Expr, at: &[f64]) -> f64 {
-        use num_traits::ToPrimitive;
-        let of = |e: &Expr| value(e, at);
-        match e {
-            Expr::Number(q) => q.to_f64().expect("a number"),
-            Expr::Read(array, _) => at[*array as usize],
-            Expr::Sum(l) => l
-                .iter()
-                .map(|(q, e)| q.to_f64().expect("a number") * of(e))
-                .sum(),
-            Expr::Product(l) => l.iter().map(|(e, p)| of(e).powi(*p)).product(),
-            Expr::Call(Call::Exp, x) => of(x).exp(),
-            Expr::Call(Call::Tanh, x) => of(x).tanh(),
-            Expr::Call(Call::Abs, x) => of(x).abs(),
-            Expr::Relu(x) => of(x).max(0.0),
-            Expr::Sigmoid(x) => 1.0 / (1.0 + (-of(x)).exp()),
-            Expr::Max(l) => l.iter().map(of).fold(f64::NEG_INFINITY, f64::max),
-            Expr::Choose(c, a, b) => match &**c {
-                Expr::Call(Call::Below, x) if of(x) < 0.0 => of(a),
-                Expr::Call(Call::Below, _) => of(b),
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// For each rule expressions that it matches.
-    fn samples(rule: &str) -> Vec<Expr> {
-        let (x, y) = (read(0), read(1));
-        let one = || Expr::Product(Vec::new());
-        let exp = |e: Expr| Expr::Call(Call::Exp, Box::new(e));
-        let relu = |e: Expr| Expr::Relu(Box::new(e));
-        let sum = |l: Vec<(Q, Expr)>| Expr::Sum(l);
-        let minus = |e: Expr| sum(vec![(q(-1, 1), e)]);
-        match rule {
-            "relu" => vec![Expr::Max(vec![Expr::Number(q(0, 1)), x])],
-            "abs" => vec![Expr::Max(vec![minus(x.clone()), x])],
-            "sigmoid" => {
-                let below = |e: Expr| (sum(vec![(q(1, 1), one()), (q(1, 1), exp(e))]), -1);
-                let with = Expr::Product(vec![(exp(x.clone()), 1), below(x.clone()), (y, 2)]);
-                vec![Expr::Product(vec![below(minus(x.clone()))]), with]
-            }
-            "tanh" => {
-                let s = Expr::Sigmoid(Box::new(minus(x)));
-                vec![
-                    sum(vec![(q(1, 1), one()), (q(-2, 1), s.clone())]),
-                    sum(vec![
-                        (q(3, 1), y.clone()),
-                        (q(-6, 1), Expr::Product(vec![(y, 1), (s, 1)])),
-                    ]),
-                ]
-            }
-            "abs-of-relu" => vec![sum(vec![(q(2, 1), relu(x.clone())), (q(-1, 1), x)])],
-            "relu-of-choice" => {
-                let choice = Expr::Choose(
-                    Box::new(Expr::Call(Call::Below, Box::new(x.clone()))),
-                    Box::new(Expr::Number(q(0, 1))),
-                    Box::new(Expr::Number(q(1, 1))),
-                );
-                vec![Expr::Product(vec![(x, 2), (choice, 1)])]
-            }
-            "leaky-relu" => vec![sum(vec![(q(1, 4), x.clone()), (q(3, 4), relu(x))])],
-            "content" => vec![Expr::Product(vec![
-                (sum(vec![(q(-1, 2), x.clone()), (q(-3, 2), y.clone())]), 1),
-                (y, 1),
-            ])],
-            "common-factor" => vec![sum(vec![
-                (q(2, 1), Expr::Product(vec![(x.clone(), 1), (y.clone(), 1)])),
-                (q(-5, 1), Expr::Product(vec![(x, 2), (y, 1)])),
-                (q(1, 3), one()),
-            ])],
-            other => panic!("the rule {other} has no sample"),
-        }
-    }
-
-    #[test]
-    fn what_a_rule_makes_is_equal() {
-        for rule in RULES {
-            assert!(!rule.because.is_empty());
-            for e in samples(rule.name) {
-                let to = (rule.apply)(&e)
-                    .unwrap_or_else(|| panic!("{} does not match {e:?}", rule.name));
-                assert_ne!(e, to, "{}", rule.name);
-                for at in [
-                    [0.7, -1.3],
-                    [-0.4, 2.0],
-                    [1.9, 0.6],
-                    [-2.5, -0.1],
-                    [0.0, 1.0],
-                ] {
-                    let (a, b) = (value(&e, &at), value(&to, &at));
-                    assert!((a - b).abs() < 1e-9, "{}: {a} and {b} at {at:?}", rule.name);
-                }
-            }
-        }
-    }
 }

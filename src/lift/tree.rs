@@ -52,6 +52,15 @@ pub enum Call {
     Not,
 }
 
+/// A subscript that data choose: a number, and multiples of integers that are read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Subscript {
+    /// The number.
+    pub constant: i64,
+    /// Integers with their multiples.
+    pub parts: Box<[(i64, Id)]>,
+}
+
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Tree {
@@ -59,6 +68,8 @@ pub(super) enum Tree {
     Infinity(bool),
     /// An element of an array, by the number of the array.
     Read(u32, Box<[i64]>),
+    /// An element at a place that data choose.
+    Gather(u32, Box<[Subscript]>),
     /// A constant of the kernel that stays whole, by its number.
     Constant(u32),
     /// Multiples of products, ascending by product.
@@ -147,6 +158,14 @@ impl Forest {
         match tree {
             Tree::Infinity(neg) => vec![0, u64::from(*neg)],
             Tree::Read(array, _) => vec![1, u64::from(*array)],
+            Tree::Gather(array, at) => {
+                let mut out = vec![9, u64::from(*array)];
+                for s in at {
+                    out.push(s.parts.len() as u64);
+                    out.extend(s.parts.iter().flat_map(|(k, x)| [*k as u64, of(x)]));
+                }
+                out
+            }
             Tree::Constant(c) => vec![2, u64::from(*c)],
             Tree::Sum(list) => set(3, list.iter().map(|(_, p)| of(p)).collect()),
             Tree::Product(list) => {
@@ -172,6 +191,11 @@ impl Forest {
                 out.insert((u64::from(*array), d as u8), (v, v));
             }
         }
+        if let Tree::Gather(array, at) = &tree {
+            for (d, s) in at.iter().enumerate() {
+                out.insert((u64::from(*array), d as u8), (s.constant, s.constant));
+            }
+        }
         for (step, child) in steps(&tree) {
             let step = step.wrapping_mul(31) ^ u64::from(self.shape(child).0);
             for &((path, d), lo, hi) in self.places(child).iter() {
@@ -187,10 +211,21 @@ impl Forest {
     }
 }
 
+impl Tree {
+    /// The trees below.
+    pub(super) fn children(&self) -> Vec<Id> {
+        steps(self).into_iter().map(|s| s.1).collect()
+    }
+}
+
 /// The children of a tree, each with what tells its role.
 fn steps(tree: &Tree) -> Vec<(u64, Id)> {
     match tree {
         Tree::Infinity(_) | Tree::Read(..) | Tree::Constant(_) => Vec::new(),
+        Tree::Gather(_, at) => {
+            let parts = at.iter().flat_map(|s| s.parts.iter());
+            parts.map(|&(_, x)| (0, x)).collect()
+        }
         Tree::Sum(list) => list.iter().map(|&(_, p)| (0, p)).collect(),
         Tree::Product(list) => list
             .iter()

@@ -20,7 +20,7 @@ use super::columns;
 use super::expr::{Expr, Fold};
 use super::linear::{Linear, Material};
 use super::region::{Env, Sets, extended};
-use super::tree::{Forest, Id, Q, Shape, Tree};
+use super::tree::{Forest, Id, Q, Shape, Subscript, Tree};
 
 /// An element with the tuples of its bound variables.
 type Member = (Env, Vec<Vec<i64>>);
@@ -28,11 +28,35 @@ type Member = (Env, Vec<Vec<i64>>);
 /// Trees, each with the values of the variables in scope.
 pub(super) type Family = Vec<(Env, Id)>;
 
+/// Some members of many: those at the ends, and others that follow no pattern which subscripts could have.
+fn thinned<T>(members: Vec<T>, weight: impl Fn(&T) -> usize) -> Vec<T> {
+    const ENDS: usize = 6;
+    let total: usize = members.iter().map(&weight).sum();
+    let n = members.len();
+    if total <= ENOUGH || n <= 4 * ENDS {
+        return members;
+    }
+    let keep = (ENOUGH as f64 / total as f64).max(2.0 * ENDS as f64 / n as f64);
+    let below = (keep * f64::from(u32::MAX)) as u32;
+    let chosen = |i: usize| {
+        let mixed = (i as u32).wrapping_mul(0x9e37_79b9);
+        i < ENDS || i + ENDS >= n || (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) <= below
+    };
+    let list = members.into_iter().enumerate();
+    list.filter(|(i, _)| chosen(*i)).map(|(_, m)| m).collect()
+}
+
 /// Parts of one shape that each member has, with their coefficients.
 type Parts = Vec<(Env, Vec<(Q, Id)>)>;
 
 /// Alike parts that may stay single, where no reduction is found: more are spelled out.
 const FEW: usize = 3;
+
+/// A sum of more parts with 2 over their number in front is twice a mean.
+const MANY: usize = 4;
+
+/// Parts of all members that are looked at: of more members, some stand for all.
+const ENOUGH: usize = 1 << 13;
 
 /// Members of a family.
 const MAX_MEMBERS: usize = 1 << 18;
@@ -47,8 +71,6 @@ pub(super) struct Unifier<'a> {
     pub scope: usize,
     /// Extents of each array as expressions of the sizes.
     pub extents: Vec<Vec<Linear>>,
-    /// When to give up.
-    pub deadline: Option<Instant>,
 }
 
 impl Unifier<'_> {
@@ -57,7 +79,7 @@ impl Unifier<'_> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };
-        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+        if self.material.deadline.is_some_and(|d| Instant::now() >= d) {
             return Err("the time is over".into());
         }
         if family.len() > MAX_MEMBERS {
@@ -67,6 +89,7 @@ impl Unifier<'_> {
             Tree::Infinity(neg) => Ok(Expr::Infinity(neg)),
             Tree::Constant(c) => Ok(Expr::Constant(c)),
             Tree::Read(array, at) => self.read(array, at.len(), family),
+            Tree::Gather(array, at) => self.gather(array, &at, family),
             Tree::Sum(_) => self.sum(family),
             Tree::Product(_) => self.product(family),
             Tree::Max(_) => {
@@ -150,6 +173,31 @@ impl Unifier<'_> {
         Ok(Expr::Read(array, at))
     }
 
+    /// An element at a place that data choose; `at` is that of one member, and the others are alike.
+    fn gather(&mut self, array: u32, at: &[Subscript], family: &Family) -> Result<Expr, String> {
+        let subscript = |forest: &Forest, id: Id, d: usize| match forest.get(id) {
+            Tree::Gather(_, at) => at[d].clone(),
+            _ => at[d].clone(),
+        };
+        let mut out = Vec::new();
+        for (d, first) in at.iter().enumerate() {
+            let value = |m: &(Env, Id)| subscript(self.forest, m.1, d).constant;
+            let rows: Vec<(&[i64], i64)> = family.iter().map(|m| (&*m.0, value(m))).collect();
+            let index = self.material.fit(&rows);
+            let index = index.ok_or("a subscript is no expression of the indices")?;
+            let mut parts = Vec::new();
+            for (i, (k, _)) in first.parts.iter().enumerate() {
+                let below: Family = family
+                    .iter()
+                    .map(|(e, id)| (e.clone(), subscript(self.forest, *id, d).parts[i].1))
+                    .collect();
+                parts.push((*k, self.tree(&below)?));
+            }
+            out.push((index, parts));
+        }
+        Ok(Expr::Gather(array, out))
+    }
+
     fn sum(&mut self, family: &Family) -> Result<Expr, String> {
         let of = |id: Id| match self.forest.get(id) {
             Tree::Sum(l) => l.to_vec(),
@@ -226,6 +274,7 @@ impl Unifier<'_> {
 
     /// Parts of one shape.
     fn parts(&mut self, fold: Fold, parts: Parts) -> Result<Vec<(Q, Expr)>, String> {
+        let parts = thinned(parts, |p| p.1.len());
         let count = parts.first().map_or(0, |p| p.1.len());
         let same = parts.iter().all(|(_, l)| l.len() == count);
         if same && count == 1 {
@@ -241,14 +290,20 @@ impl Unifier<'_> {
             true => None,
             false => Some(self.tree(&common)?),
         };
-        let scope = self.scope;
-        let material = self.material.clone();
-        let reduced = self.reduction(fold, &parts);
-        self.scope = scope;
-        self.material = material;
-        let list = match reduced {
-            Err(_) if same && count <= FEW => self.spelled(&parts)?,
-            other => vec![other?],
+        let few = same && count <= FEW;
+        let list = match (few && fold == Fold::Product).then(|| self.spelled(&parts)) {
+            Some(Ok(list)) => list,
+            _ => {
+                let scope = self.scope;
+                let material = self.material.clone();
+                let reduced = self.reduction(fold, &parts);
+                self.scope = scope;
+                self.material = material;
+                match reduced {
+                    Err(_) if few => self.spelled(&parts)?,
+                    other => vec![other?],
+                }
+            }
         };
         let whole = |(q, e): (Q, Expr)| {
             (
@@ -395,7 +450,9 @@ impl Unifier<'_> {
         let weight = shares.first().filter(|_| equal && fold == Fold::Sum);
         let is_mean = weight.is_some_and(|w| w.abs().is_one())
             && parts.iter().any(|p| p.1.len() > 1)
-            || weight.is_some() && !self.is_constant(parts);
+            || weight.is_some() && !self.is_constant(parts)
+            || weight.is_some_and(|w| w.abs() == Q::from_integer(2.into()))
+                && parts.iter().all(|p| p.1.len() > MANY);
         let sets = Sets {
             members: &tuples,
             width,
@@ -407,7 +464,14 @@ impl Unifier<'_> {
                 .collect(),
             ..self.material.clone()
         };
-        let plain = sets.nested(&self.material).map(|r| (r, Vec::new()));
+        // Ends that are multiples of variables are tried first, then bounds, then ends with quotients.
+        let plain = Material {
+            divisors: Vec::new(),
+            sizes: Vec::new(),
+            ..self.material.clone()
+        };
+        let whole = |r: Option<Vec<(Linear, Linear)>>| r.map(|r| (r, Vec::new()));
+        let plain = whole(sets.nested(&plain));
         let outer = std::mem::replace(&mut self.material, inner);
         self.scope += width;
         let (number, factor) = match (is_mean, weight) {
@@ -415,7 +479,9 @@ impl Unifier<'_> {
             _ => self.coefficient(&below)?,
         };
         let body = with(factor, self.tree(&singles(&below))?);
-        let found = plain.or_else(|| sets.bounded(&outer, &self.subscripts(&body)));
+        let found = plain
+            .or_else(|| sets.bounded(&outer, &self.subscripts(&body)))
+            .or_else(|| whole(sets.nested(&outer)));
         let (ranges, bounds) =
             found.ok_or("the range of a sum follows no rule that formulas can say")?;
         let fold = if is_mean { Fold::Mean } else { fold };

@@ -61,7 +61,7 @@ pub use difference::Difference;
 pub use literal::{Key, Polynomial, Reading, Relation};
 pub use sign::Sign;
 pub use sweep::Normalizer;
-pub use view::{Factor, Summand, Test, TestId, View};
+pub use view::{Factor, Integers, Summand, Test, TestId, View};
 
 use std::time::Instant;
 

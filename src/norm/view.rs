@@ -12,7 +12,7 @@ use super::poly::PolyId;
 use super::ring::Atom;
 use super::select::{Lit, Pred};
 use super::sweep::Normalizer;
-use crate::term::{ArrayId, Fun, TermId};
+use crate::term::{ArrayId, BitsOp, Fun, ICmp, TermId, sext};
 
 /// A coefficient times a power of 2 times powers of factors.
 #[derive(Clone, Debug)]
@@ -65,8 +65,19 @@ pub enum Test {
     Zero(CanonId),
     /// All of these.
     All(Vec<TestId>),
+    /// One integer against another: `Eq`, `ULt` or `SLt`.
+    Compare(ICmp, Integers, Integers),
     /// Something about bits.
     Bits,
+}
+
+/// A sum of integers of input arrays, as far as nothing wraps.
+#[derive(Clone, Debug, Default)]
+pub struct Integers {
+    /// Array, byte offset and coefficient.
+    pub parts: Vec<(ArrayId, u64, i64)>,
+    /// The number beside them.
+    pub constant: i64,
 }
 
 /// A form as what it is.
@@ -124,6 +135,50 @@ impl Normalizer<'_> {
         }
     }
 
+    /// Bits as a sum of integers, if that is how they are made.
+    fn integers(&self, n: NodeId) -> Option<Integers> {
+        let mut out = Integers::default();
+        let list = match self.ring.nodes.get(n) {
+            Node::Sum(width, list) => {
+                let signed = |&(n, k): &(NodeId, u64)| (n, sext(k, *width));
+                list.iter().map(signed).collect()
+            }
+            _ => vec![(n, 1)],
+        };
+        for (n, k) in list {
+            match *self.ring.nodes.get(self.narrow(n)) {
+                Node::Const(width, value) => {
+                    out.constant = out
+                        .constant
+                        .checked_add(sext(value, width).checked_mul(k)?)?;
+                }
+                Node::Bytes(array, off, _) => out.parts.push((array, off, k)),
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// The bits that others extend by zeros or by their sign.
+    fn narrow(&self, n: NodeId) -> NodeId {
+        let nodes = &self.ring.nodes;
+        let is_zero = |n: &NodeId| matches!(nodes.get(*n), Node::Const(_, 0));
+        match nodes.get(n) {
+            Node::Concat(list) => match &**list {
+                [x, zeros] if is_zero(zeros) => *x,
+                _ => n,
+            },
+            Node::Op(BitsOp::AShr, c, _) => match nodes.get(*c) {
+                Node::Concat(list) => match &**list {
+                    [zeros, x] if is_zero(zeros) => *x,
+                    _ => n,
+                },
+                _ => n,
+            },
+            _ => n,
+        }
+    }
+
     /// A predicate, one level deep; true with it if it is negated.
     pub fn test(&self, t: TestId) -> (bool, Test) {
         let form = |p: &PolyId| CanonId(p.0);
@@ -132,7 +187,11 @@ impl Normalizer<'_> {
             Pred::Negative(p) => Test::Negative(form(p)),
             Pred::Zero(p) => Test::Zero(form(p)),
             Pred::All(list) => Test::All(list.iter().map(|&l| TestId(l)).collect()),
-            Pred::Bits(..) | Pred::Xor(..) => Test::Bits,
+            &Pred::Bits(op, a, b) => match (self.integers(a), self.integers(b)) {
+                (Some(a), Some(b)) => Test::Compare(op, a, b),
+                _ => Test::Bits,
+            },
+            Pred::Xor(..) => Test::Bits,
         };
         (t.0.is_negated(), test)
     }
