@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import networks, operations
+from . import operations
 from .elementwise import apply, broadcast, cast, number, operand, where
 from .symbolic import CONSTANTS, REPEATED, Index, Missing, Symbolic, Trace, bare
 
@@ -85,7 +85,7 @@ def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symb
     return cast(out, "bool") if x.kind == "bool" else out
 
 
-def _index_put(
+def index_put(
     c: Trace, x: Symbolic, places: Sequence[Symbolic | None], values: Symbolic, accumulate: bool = False, *_: Any
 ) -> Symbolic:
     given = [(i, p) for i, p in enumerate(places) if p is not None]
@@ -146,7 +146,7 @@ def _scatter(adds: bool) -> Operation:
     return call
 
 
-def _ordered(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symbolic, Symbolic]:
+def in_order(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symbolic, Symbolic]:
     """The first so many elements of each row in order, and their places: each is the extreme of what those before leave."""
     (at,) = operations.axes_of(axis, x.ndim)
     if x.ndim == 0:
@@ -167,19 +167,19 @@ def _ordered(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symboli
 
 def _topk(c: Trace, x: Symbolic, count: int, axis: int = -1, largest: bool = True, ordered: bool = True) -> Any:
     # Torch does not say which of equal elements come first.
-    return _ordered(x, count, axis, largest)[0], Missing("the places of topk depend on the order of equal elements: not covered")
+    return in_order(x, count, axis, largest)[0], Missing("the places of topk depend on the order of equal elements: not covered")
 
 
 def _sort(c: Trace, x: Symbolic, axis: int = -1, descending: bool = False, **more: Any) -> Any:
     (at,) = operations.axes_of(axis, x.ndim)
-    values, places = _ordered(x, x.shape[at] if x.ndim else 1, axis, more.get("descending", descending))
+    values, places = in_order(x, x.shape[at] if x.ndim else 1, axis, more.get("descending", descending))
     stable = Missing("the places of a sort that is not stable depend on the order of equal elements: not covered")
     return values, places if more.get("stable") else stable
 
 
 def _nth(c: Trace, x: Symbolic, place: int, axis: int, keepdims: bool) -> tuple[Symbolic, Missing]:
     (at,) = operations.axes_of(axis, x.ndim)
-    found = operations.take_slice(_ordered(x, place + 1, axis, False)[0], at, place, place + 1)
+    found = operations.take_slice(in_order(x, place + 1, axis, False)[0], at, place, place + 1)
     value = found if keepdims or x.ndim == 0 else operations.squeeze(found, at)
     return value, Missing("the place of an element by its order is not covered: equal ones could stand there")
 
@@ -215,8 +215,8 @@ OPERATIONS: dict[str, Operation] = {
     "index_select": _index_select,
     "gather": _gather,
     "embedding": _embedding,
-    "index_put": _index_put,
-    "_unsafe_index_put": _index_put,
+    "index_put": index_put,
+    "_unsafe_index_put": index_put,
     "scatter": _scatter(False),
     "scatter_add": _scatter(True),
     "topk": _topk,

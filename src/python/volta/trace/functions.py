@@ -138,10 +138,10 @@ def formula_of(
 
 
 def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
-    from . import of_numpy
+    from . import numpy_calls
 
     leaves = [trace.leaf(n, a) for n, a in inputs.items()]
-    results = [operand(trace, r) for r in of_numpy.traced(f, leaves, dict(numbers))]
+    results = [operand(trace, r) for r in numpy_calls.traced(f, leaves, dict(numbers))]
     return Traced(trace, results, [_array_of(r) for r in results], inputs)
 
 

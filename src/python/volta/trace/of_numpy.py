@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from . import networks, operations
+from . import aten_places, bits, networks, operations
+from .bits import narrowed
 from .elementwise import LOGIC, PRIMITIVES, apply, broadcast, cast, operand, power, truth, where
+from .numpy_composed import COMPOSED
 from .symbolic import Kind, Symbolic, Trace
 
 #: Names of NumPy for what the table calls otherwise.
@@ -36,8 +39,44 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     __array_priority__ = 1000
 
-    def __init__(self, value: Symbolic) -> None:
-        self.value = value
+    def __init__(self, value: Symbolic, base: NumpyArray | None = None, key: Any = None, only_read: str = "") -> None:
+        self._value, self._base, self._key = value, base, key
+        #: Why it must not be written, if so.
+        self._only_read = only_read
+        self._stale = False
+        self._source: NumpyArray | None = base
+        self._views: list[weakref.ref[NumpyArray]] = []
+
+    @property
+    def value(self) -> Symbolic:
+        """What it holds now. A part of an array that was taken by an index is what the array holds there."""
+        if self._stale:
+            raise InputError("a view of an array that was written later is not covered: take it again")
+        return self._value if self._base is None else _getitem(self._base.value, self._key)
+
+    def looked_at(self, value: Symbolic) -> NumpyArray:
+        """Another view of what it holds: it goes stale where this is written, and cannot be written itself."""
+        out = NumpyArray(value, only_read="a write to a view (a transposed or reshaped array) is not covered")
+        out._source = self
+        source: NumpyArray | None = self
+        while source is not None:
+            source._views.append(weakref.ref(out))
+            source = source._source
+        return out
+
+    def _write(self, value: Symbolic) -> None:
+        if self._only_read:
+            raise InputError(self._only_read)
+        for view in (v() for v in self._views):
+            if view is not None:
+                view._stale = True
+        if self._base is None:
+            self._value = value
+        else:
+            self._base[self._key] = NumpyArray(value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._write(written(self.value, key, _value(self, value)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -62,10 +101,13 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def T(self) -> NumpyArray:
         """With its dimensions reversed."""
-        return NumpyArray(operations.permute(self.value, tuple(reversed(range(self.ndim)))))
+        return self.looked_at(operations.permute(self.value, tuple(reversed(range(self.ndim)))))
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[NumpyArray]:
+        return (self[i] for i in range(self.shape[0]))
 
     def __bool__(self) -> bool:
         raise InputError("a traced function cannot branch on data: use where")
@@ -80,28 +122,41 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         raise InputError("a traced array has no values: this NumPy operation is not covered")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return NumpyArray(_ufunc(ufunc.__name__, method, [_value(self, x) for x in inputs], kwargs))
+        target = kwargs.pop("out", (None,))[0]
+        if target is not None and not isinstance(target, NumpyArray):
+            raise InputError(f"numpy.{ufunc.__name__} writes to an array that was made before")
+        found = _ufunc(ufunc.__name__, method, [_value(self, x) for x in inputs], kwargs)
+        if target is None:
+            return NumpyArray(found)
+        target[...] = NumpyArray(found)
+        return target
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        found = _FUNCTIONS.get(func.__name__)
+        found = _FUNCTIONS.get(func.__name__) or COMPOSED.get(func.__name__)
         if found is None:
             raise InputError(f"numpy.{func.__name__} is not covered")
         try:
-            return found(*args, **kwargs)
-        except TypeError as e:
+            out = found(*args, **kwargs)
+        except (TypeError, AttributeError, KeyError) as e:
             raise InputError(f"numpy.{func.__name__} with these arguments is not covered: {e}") from e
+        if func.__name__ in _VIEWS and isinstance(args[0], NumpyArray) and isinstance(out, NumpyArray):
+            return args[0].looked_at(out.value)
+        return out
 
     def __getitem__(self, key: Any) -> NumpyArray:
-        return NumpyArray(_getitem(self.value, key))
+        found = _getitem(self.value, key)
+        if _is_plain(key):
+            return NumpyArray(found, self, key, self._only_read)
+        return NumpyArray(found)
 
     def reshape(self, *shape: Any) -> Any:
         """As `numpy.reshape`."""
-        return _FUNCTIONS["reshape"](self, shape[0] if len(shape) == 1 else shape)
+        return self.looked_at(_reshape(self, shape[0] if len(shape) == 1 else shape).value)
 
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.transpose`."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return _FUNCTIONS["transpose"](self, given or None)
+        return self.looked_at(_transpose(self.value, given or None))
 
     def astype(self, dtype: Any, **_: Any) -> NumpyArray:
         """A cast: to integers towards zero, between floats nothing over the reals."""
@@ -109,12 +164,16 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         kind = kinds.get(np.dtype(dtype).kind)
         if kind is None:
             raise InputError(f"a cast to {dtype} is not covered")
-        return NumpyArray(cast(self.value, kind))
+        out, size = cast(self.value, kind), np.dtype(dtype).itemsize
+        if kind == "int" and size <= 2 and self.value.kind in ("int", "rounded"):
+            out = narrowed(out, 8 * size, np.dtype(dtype).kind == "i")
+        return NumpyArray(out)
 
     def __getattr__(self, name: str) -> Any:
         # Methods that NumPy has as functions too.
         if name in _METHODS:
-            return lambda *args, **kwargs: _FUNCTIONS[name](self, *args, **kwargs)
+            found = getattr(np, name, _FUNCTIONS.get(name))
+            return lambda *args, **kwargs: found(self, *args, **kwargs)  # type: ignore[misc]
         if name.startswith("__"):
             raise AttributeError(name)
         raise InputError(f"numpy.ndarray.{name} is not covered")
@@ -131,6 +190,14 @@ def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str
         return _reduce(_REDUCERS[ufunc], inputs[0], **kwargs)
     if method == "reduce" and ufunc in ("logical_and", "logical_or"):
         return _any_or_all(ufunc == "logical_or", inputs[0], **kwargs)
+    if method == "reduce" and ufunc == "logaddexp":
+        return networks.log_sum_exp(inputs[0], kwargs.get("axis", 0), kwargs.get("keepdims", False))
+    if method == "accumulate" and ufunc in _REDUCERS:
+        return operations.cumulative(_REDUCERS[ufunc], inputs[0], kwargs.get("axis", 0))
+    if method == "outer" and not kwargs:
+        left, right = inputs
+        wide = operations.expand_dims(left, tuple(range(left.ndim, left.ndim + right.ndim)))
+        return _ufunc(ufunc, "__call__", [wide, right], kwargs)
     if method != "__call__" or kwargs:
         raise InputError(f"numpy.{ufunc}.{method} is not covered" if not kwargs else f"numpy.{ufunc} with {next(iter(kwargs))}")
     kinds = {x.kind for x in inputs}
@@ -144,6 +211,17 @@ def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str
         return apply("integer_quotient" if name == "floor_divide" else "integer_remainder", *inputs)
     if name in LOGIC and (kinds == {"bool"} or ufunc.startswith("logical")):
         return apply(name, *inputs)
+    if ufunc == "bitwise_and" and "float" not in kinds:
+        return bits.masked(*inputs)
+    if ufunc == "invert" and "float" not in kinds:
+        return apply("subtract", inputs[0].trace.constant(-1), inputs[0])
+    if ufunc == "right_shift":
+        return bits.shifted_right(*inputs)
+    if ufunc == "heaviside":
+        return networks.choose(inputs[0], "greater", 0, 1.0, networks.choose(inputs[0], "equal", 0, inputs[1], 0.0))
+    if ufunc in ("deg2rad", "radians", "rad2deg", "degrees"):
+        factor = math.pi / 180 if ufunc in ("deg2rad", "radians") else 180 / math.pi
+        return networks.multiply(inputs[0], factor)
     if name in PRIMITIVES and name not in _NOT_HERE:
         return apply(name, *inputs)
     raise InputError(f"numpy.{ufunc} is not covered")
@@ -168,7 +246,7 @@ def _any_or_all(is_any: bool, a: Symbolic, axis: Any = None, keepdims: bool = Fa
 
 
 def _getitem(a: Symbolic, key: Any) -> Symbolic:
-    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = _keys(a, key)
     if sum(k is Ellipsis for k in keys) > 1:
         raise InputError("an index has one `...` at most")
     used = sum(k is not None and k is not Ellipsis for k in keys)
@@ -185,17 +263,77 @@ def _getitem(a: Symbolic, key: Any) -> Symbolic:
             a = operations.expand_dims(a, axis)
         elif isinstance(k, slice):
             a = operations.take_slice(a, axis, k.start, k.stop, k.step)
-        elif isinstance(k, NumpyArray):
-            arrays += [None] * (axis - len(arrays)) + [k.value]
+        elif isinstance(k, Symbolic):
+            if k.kind == "bool":
+                raise InputError("a mask as an index is not covered: use numpy.where")
+            arrays += [None] * (axis - len(arrays)) + [k]
         elif isinstance(k, bool) or not hasattr(k, "__index__"):
             raise InputError(f"an index {k!r} is not covered")
-        elif any(isinstance(o, NumpyArray) for o in keys):
-            raise InputError("an index that mixes arrays and numbers is not covered")
         else:
             a = operations.select(a, axis, operator.index(k))
             continue
         axis += 1
     return operations.gather(a, arrays) if arrays else a
+
+
+def _is_plain(key: Any) -> bool:
+    keys = key if isinstance(key, tuple) else (key,)
+    return all(k is None or k is Ellipsis or isinstance(k, (int, slice, np.integer)) for k in keys)
+
+
+def _keys(a: Symbolic, key: Any) -> list[Any]:
+    """An index as a list: arrays of integers as values, known masks as the places where they are true."""
+    out: list[Any] = []
+    for k in key if isinstance(key, tuple) else (key,):
+        if isinstance(k, NumpyArray):
+            out.append(k.value)
+        elif isinstance(k, (list, np.ndarray)) and np.asarray(k).ndim:
+            known = np.asarray(k)
+            out += [a.trace.constant(p) for p in (known.nonzero() if known.dtype.kind == "b" else (known,))]
+        else:
+            out.append(k)
+    if any(isinstance(k, Symbolic) for k in out):
+        # A number among arrays is an array.
+        out = [a.trace.constant(operator.index(k)) if isinstance(k, (int, np.integer)) else k for k in out]
+    return out
+
+
+def written(a: Symbolic, key: Any, value: Symbolic) -> Symbolic:
+    """An array with a value at an index."""
+    # An array keeps its type.
+    value = cast(value, "int" if a.kind == "rounded" else a.kind)
+    keys = _keys(a, key)
+    masks = [k for k in keys if isinstance(k, Symbolic) and k.kind == "bool"]
+    if masks:
+        if len(keys) != 1 or value.ndim:
+            raise InputError("a write by a mask is one of a number: use numpy.where")
+        wide = operations.reshape(masks[0], (*masks[0].shape, *(1,) * (a.ndim - masks[0].ndim)))
+        return where(wide, value, a)
+    if any(isinstance(k, Symbolic) for k in keys):
+        if any(not isinstance(k, Symbolic) and k != slice(None) for k in keys):
+            raise InputError("a write by arrays and slices is not covered")
+        places = [k if isinstance(k, Symbolic) else None for k in keys]
+        return aten_places.index_put(a.trace, a, places, value)
+    used = sum(k is not None and k is not Ellipsis for k in keys)
+    at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
+    keys[at : at + 1] = [slice(None)] * (a.ndim - used)
+    shape, ranges, rest = [], [], iter(a.shape)
+    for k in keys:
+        if k is None:
+            shape.append(1)
+            continue
+        n = next(rest)
+        if isinstance(k, slice):
+            ranges.append(range(n)[k])
+            shape.append(len(ranges[-1]))
+        else:
+            if not -n <= operator.index(k) < n:
+                raise InputError(f"index {k} of a dimension of size {n}")
+            ranges.append(range(operator.index(k) % n, operator.index(k) % n + 1))
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = operations.squeeze(value, 0)
+    part = operations.reshape(broadcast(value, tuple(shape)), [len(r) for r in ranges])
+    return operations.scatter_box(a, part.short(), ranges).short()
 
 
 Found = Callable[..., Any]
@@ -265,7 +403,8 @@ def _joined(f: Callable[..., Symbolic]) -> Found:
     return lambda arrays, axis=0: NumpyArray(f(_many(arrays), axis))
 
 
-def _clip(a: NumpyArray, low: Any = None, high: Any = None, **more: Any) -> NumpyArray:
+def _clip(a: NumpyArray, a_min: Any = None, a_max: Any = None, **more: Any) -> NumpyArray:
+    low, high = more.pop("min", a_min), more.pop("max", a_max)
     used = [k for k, v in more.items() if v is not None]
     if used:
         raise InputError(f"numpy.clip with {used[0]} is not covered")
@@ -273,16 +412,19 @@ def _clip(a: NumpyArray, low: Any = None, high: Any = None, **more: Any) -> Nump
     return NumpyArray(networks.clamp(a.value, *bounds))
 
 
-def _cumsum(a: NumpyArray, axis: Any = None, **_: Any) -> NumpyArray:
-    source = a.value if axis is not None else operations.reshape(a.value, (a.size,))
-    return NumpyArray(operations.cumulative("sum", source, 0 if axis is None else axis))
+def _cumulative(name: str) -> Found:
+    def call(a: NumpyArray, axis: Any = None, **_: Any) -> NumpyArray:
+        source = a.value if axis is not None else operations.reshape(a.value, (a.size,))
+        return NumpyArray(operations.cumulative(name, source, 0 if axis is None else axis))
+
+    return call
 
 
 def _like(value: float | None) -> Found:
     def full(a: NumpyArray, fill: Any = None, **_: Any) -> NumpyArray:
         number = fill if value is None else value
         kind = a.value.kind
-        given = {"float": float, "int": int, "rounded": int, "bool": bool}[kind](number)
+        given: Any = {"float": float, "int": int, "rounded": int, "bool": bool}[kind](number)
         return NumpyArray(broadcast(operand(a.value.trace, given), a.shape))
 
     return full
@@ -294,7 +436,7 @@ def _reshape(a: NumpyArray, shape: Any, order: str = "C", **more: Any) -> NumpyA
     return NumpyArray(operations.reshape(a.value, [shape] if isinstance(shape, int) else shape))
 
 
-def _einsum(subscripts: Any, *operands: Any, **more: Any) -> NumpyArray:
+def _einsum(subscripts: Any, *operands: Any, optimize: Any = False, **more: Any) -> NumpyArray:
     if more or not isinstance(subscripts, str):
         raise InputError("numpy.einsum takes its subscripts as a text")
     return NumpyArray(operations.einsum(subscripts, _many(operands)))
@@ -332,16 +474,51 @@ def _repeat(a: Symbolic, repeats: Any, axis: Any = None) -> Symbolic:
 def _roll(a: Symbolic, shift: Any, axis: Any = None) -> Symbolic:
     if axis is None:
         return operations.reshape(operations.roll(operations.reshape(a, (a.size,)), shift, 0), a.shape)
-    return operations.roll(a, operator.index(shift), axis)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for by, at in zip(shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes), axes):
+        a = operations.roll(a, operator.index(by), at)
+    return a
 
 
+def _pad(a: NumpyArray, amounts: Any, mode: str = "constant", constant_values: Any = 0) -> NumpyArray:
+    pairs = [(int(p), int(q)) for p, q in np.broadcast_to(np.asarray(amounts), (a.ndim, 2))]
+    if mode == "constant":
+        return NumpyArray(operations.pad(a.value, pairs, operand(a.value.trace, constant_values)))
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise InputError(f"numpy.pad with the mode {mode} is not covered")
+    out = a.value
+    for axis, (pair, n) in enumerate(zip(pairs, a.shape)):
+        places = np.pad(np.arange(n), pair, mode=mode)  # type: ignore[call-overload]
+        out = operations.gather(out, [None] * axis + [out.trace.constant(places)])
+    return NumpyArray(out)
+
+
+def _take_along(a: NumpyArray, places: Any, axis: int) -> NumpyArray:
+    (at,) = operations.axes_of(axis, a.ndim)
+    found = _value(a, places)
+    shape = [n if i == at else m for i, (m, n) in enumerate(zip(a.shape, found.shape))]
+    wide = found if found.shape == tuple(shape) else broadcast(found, tuple(shape))
+    return NumpyArray(operations.along(a.value, at, wide))
+
+
+def _sort(a: NumpyArray, axis: int = -1, **_: Any) -> NumpyArray:
+    return NumpyArray(aten_places.in_order(a.value, a.shape[axis], axis, False)[0])
+
+
+#: Functions whose result shares its elements with their argument.
+_VIEWS = frozenset(
+    (
+        *("reshape", "ravel", "transpose", "permute_dims", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip", "diagonal"),
+        *("broadcast_to", "split", "array_split", "rot90", "fliplr", "flipud", "atleast_1d", "atleast_2d"),
+    )
+)
 _FUNCTIONS: dict[str, Found] = {
     **{n: _reducer(n) for n in ("sum", "prod", "mean")},
     **{n: _extreme(n) for n in ("max", "min")},
     "amax": _extreme("max"),
     "amin": _extreme("min"),
-    "any": _on_arrays(lambda a, axis=None, **_: _any_or_all(True, a, axis)),
-    "all": _on_arrays(lambda a, axis=None, **_: _any_or_all(False, a, axis)),
+    "any": _on_arrays(lambda a, axis=None, keepdims=False, **_: _any_or_all(True, a, axis, keepdims is True)),
+    "all": _on_arrays(lambda a, axis=None, keepdims=False, **_: _any_or_all(False, a, axis, keepdims is True)),
     "var": _spread(False),
     "std": _spread(True),
     "argmax": _arg_extreme("max"),
@@ -352,7 +529,11 @@ _FUNCTIONS: dict[str, Found] = {
     "einsum": _einsum,
     "dot": _matmul,
     "outer": lambda a, b: NumpyArray(operations.einsum("i,j->ij", [operations.reshape(x, (x.size,)) for x in _many([a, b])])),
-    "cumsum": _cumsum,
+    "cumsum": _cumulative("sum"),
+    "cumprod": _cumulative("prod"),
+    "pad": _pad,
+    "take_along_axis": _take_along,
+    "sort": _sort,
     "clip": _clip,
     "reshape": _reshape,
     "ravel": lambda a: _reshape(a, (-1,)),
@@ -374,14 +555,17 @@ _FUNCTIONS: dict[str, Found] = {
     "ones_like": _like(1),
     "full_like": _like(None),
     "copy": _on_arrays(lambda a, **_: a),
+    "flatten": _on_arrays(lambda a: operations.reshape(a, (a.size,))),
+    "empty_like": lambda a, **_: unwritten(a.value.trace, a.shape),
     "shape": lambda a: a.shape,
     "ndim": lambda a: a.ndim,
     "size": lambda a: a.size if isinstance(a, NumpyArray) else math.prod(np.shape(a)),
 }
 _METHODS = frozenset(
     (
-        *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum", "clip"),
-        *("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "copy"),
+        *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum", "cumprod"),
+        *("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "copy", "clip", "round", "trace", "take"),
+        *("flatten",),
     )
 )
 
@@ -393,8 +577,6 @@ def _moved(a: Symbolic, source: int, target: int) -> Symbolic:
     return operations.permute(a, order)
 
 
-def traced(f: Callable[..., Any], inputs: Sequence[Symbolic], numbers: dict[str, Any]) -> list[Any]:
-    """What a function of NumPy arrays returns: arrays, or numbers where it returns such."""
-    values = f(*(NumpyArray(x) for x in inputs), **numbers)
-    results = list(values) if isinstance(values, (tuple, list)) else [values]
-    return [r.value if isinstance(r, NumpyArray) else r for r in results]
+def unwritten(trace: Trace, shape: tuple[int, ...]) -> NumpyArray:
+    """Elements that have no value until they are written."""
+    return NumpyArray(Symbolic(trace, shape, lambda _: "(0.0 / 0.0)", "float", 1))

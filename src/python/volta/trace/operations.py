@@ -130,9 +130,7 @@ def matmul(a: Symbolic, b: Symbolic) -> Symbolic:
 
 def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     """A sum of products, with a letter for each index."""
-    if "." in subscripts:
-        raise InputError("einsum with dots is not covered")
-    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    left, arrow, right = _without_dots(subscripts.replace(" ", ""), [a.ndim for a in arrays]).partition("->")
     terms = left.split(",")
     letters = "".join(terms)
     if not arrow:
@@ -155,6 +153,24 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
         return f"sum({ranges} : {product})" if bound else f"({product})"
 
     return trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
+
+
+def _without_dots(subscripts: str, ranks: Sequence[int]) -> str:
+    """With letters for the axes that `...` stands for; they are counted from the last one."""
+    if "..." not in subscripts:
+        return subscripts
+    left, arrow, right = subscripts.partition("->")
+    terms = left.split(",")
+    free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
+    counts = [r - len(t) + 3 if "..." in t else 0 for t, r in zip(terms, ranks)]
+    if max(counts) > len(free) or min(counts) < 0:
+        raise InputError(f"einsum: `{subscripts}` does not fit the operands")
+    names = "".join(free[: max(counts)])
+    out = ",".join(t.replace("...", names[len(names) - n :]) for t, n in zip(terms, counts))
+    if not arrow:
+        letters = left.replace(".", "").replace(",", "")
+        right = "..." + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    return f"{out}->{right.replace('...', names)}"
 
 
 def reshape(a: Symbolic, shape: Sequence[int]) -> Symbolic:
@@ -365,18 +381,31 @@ def pad(a: Symbolic, amounts: Sequence[tuple[int, int]], value: Symbolic) -> Sym
 def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, stop: int | None, step: int) -> Symbolic:
     """An array with a slice of it replaced."""
     (at,) = axes_of(axis, a.ndim)
-    first, last, by = slice(start, stop, step).indices(a.shape[at])
+    ranges = [range(n) for n in a.shape]
+    ranges[at] = ranges[at][slice(start, stop, step)]
+    return scatter_box(a, part, ranges)
+
+
+def scatter_box(a: Symbolic, part: Symbolic, ranges: Sequence[range]) -> Symbolic:
+    """An array with the places that ranges of its axes give replaced by those of an array of their sizes."""
     base, new = number(a), number(part)
-    whole = len(range(first, last, by)) == a.shape[at]
-    if whole:
+    if all(len(r) == n for r, n in zip(ranges, a.shape)) and all(r.step > 0 for r in ranges):
         return part
+    # The grammar divides from below: a range that runs down is turned round.
+    upward = [r if r.step > 0 else r[::-1] for r in ranges]
+    new = flip(new, [i for i, r in enumerate(ranges) if r.step < 0])
 
     def element(index: Index) -> str:
-        i = index[at]
-        place = indices.quotient(indices.plus(i, -first), by)
-        guard = f"{first} <= {i} < {max(first, last)}" + (f" and {indices.plus(i, -first)} % {by} = 0" if by > 1 else "")
-        inside = bare(new.at((*index[:at], place, *index[at + 1 :])))
-        return f"(if {guard} then {inside} else {bare(base.at(index))})"
+        place, guards = [], []
+        for i, r, n in zip(index, upward, a.shape):
+            shift = indices.plus(i, -r.start)
+            place.append(indices.quotient(shift, r.step))
+            if len(r) != n:
+                guards.append(f"{r.start} <= {i} < {max(r.start, r.stop)}")
+                guards += [f"{shift} % {r.step} = 0"] if r.step > 1 else []
+        if not guards:
+            return f"({bare(new.at(tuple(place)))})"
+        return f"(if {' and '.join(guards)} then {bare(new.at(tuple(place)))} else {bare(base.at(index))})"
 
     out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1)
     return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
