@@ -104,13 +104,10 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
                 .cloned()
                 .collect();
             question.run(&guided, ALL_LAUNCHES, &mut tried);
-            let all: Vec<Concrete> = guided
-                .iter()
-                .chain(&all)
-                .take(MAX_LAUNCHES_FILLED)
-                .cloned()
-                .collect();
-            question.run_filled(&all, &proof, &mut tried);
+            // Small ones first: a candidate may be large.
+            let few = all.iter().take(MAX_LAUNCHES_FILLED).chain(&guided);
+            let few: Vec<Concrete> = few.cloned().collect();
+            question.run_filled(&few, &proof, &mut tried);
         }
         // A place that nothing wrote is looked for in launches where no proof speaks of it.
         let time = match (proof.holds, proof.written) {
