@@ -15,7 +15,7 @@ use super::hints;
 use super::limits::{MAX_OPEN, MAX_PAIRS};
 use super::prover::Prover;
 use super::radix::{self, Meeting, apart, meets};
-use super::state::{Accessed, Barrier, Does, Object};
+use super::state::{Accessed, Barrier, By, Does, Object};
 use super::threads::Relation;
 use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::Pc;
@@ -66,7 +66,8 @@ fn grouped(p: &Prover) -> Vec<Group> {
         let found = alike.iter_mut().find(|(other, n, list)| {
             let first = &list[0].1;
             (*other, *n) == (base, interval)
-                && (first.object, first.guard, first.does) == (a.object, a.guard, a.does)
+                && (first.object, first.guard, first.does, first.by)
+                    == (a.object, a.guard, a.does, a.by)
                 && first.loops == a.loops
         });
         match found {
@@ -163,7 +164,7 @@ fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option
     }
 }
 
-fn conflict(a: Does, b: Does) -> bool {
+pub(super) fn conflict(a: Does, b: Does) -> bool {
     match (a, b) {
         (Does::Reads, Does::Reads) => false,
         (Does::Updates(n), Does::Updates(m)) => n != m,
@@ -201,7 +202,7 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
         .collect();
     // The same iteration of all of them.
     let (first, second) = if a.at <= b.at { (a, b) } else { (b, a) };
-    let after = waits(p, first, second, &shared, (first.at, second.at));
+    let after = waits(p, first, second, &shared, (first.done(), second.at));
     let both = both_come(p, first, second);
     question(
         p,
@@ -216,7 +217,7 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
         let l = shared[n - 1];
         let orders_all = has_barrier_each_time(p, l, &loops);
         for (x, y) in [(a, b), (b, a)] {
-            let mut left = waits(p, x, y, &loops, (x.at, usize::MAX)).0;
+            let mut left = waits(p, x, y, &loops, (x.done(), usize::MAX)).0;
             let right = waits(p, x, y, &loops, (0, y.at)).1;
             let goes_on = p.w.out.loops.get(&l).and_then(|s| s.goes_on);
             left.extend(goes_on);
@@ -247,7 +248,8 @@ fn within(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model
 /// Guards of barriers outside of loops that stand between two accesses; they keep threads in order that both come there.
 fn both_come(p: &Prover, a: &Accessed, b: &Accessed) -> Vec<Id> {
     let all = p.w.out.barriers.iter();
-    let between = all.filter(|x| orders(p, x) && x.loops.is_empty() && a.at < x.at && x.at < b.at);
+    let between =
+        all.filter(|x| orders(p, x) && x.loops.is_empty() && a.done() < x.at && x.at < b.at);
     between.map(|x| x.guard).collect()
 }
 
@@ -295,7 +297,7 @@ fn waits(
         if x.loops.is_empty() || x.at <= from || x.at >= to || !x.loops.starts_with(shared) {
             continue;
         }
-        if a.loops.starts_with(&x.loops) && x.at > a.at {
+        if a.loops.starts_with(&x.loops) && x.at > a.done() {
             left.push(p.w.e.not(x.guard));
         }
         if b.loops.starts_with(&x.loops) && x.at < b.at {
@@ -355,16 +357,27 @@ fn question(
     let value = b.value.unwrap_or(b.offset);
     let sizes = p.w.sizes;
     let rank = sizes.rank(&mut p.w.e);
+    let spoken = [a.guard, a.offset, b.guard, b.offset];
+    let numbers = p.w.e.numbers(&spoken);
+    let tickets = p.tickets(&spoken, relation);
     let mut ids = vec![b.guard, b.offset, value, rank];
     ids.extend(&distinct);
     ids.extend(both);
     ids.extend(right);
+    let plain = ids.len();
+    ids.extend(&numbers);
+    ids.extend(tickets.iter().flat_map(|t| &t.0));
     let (there, known) = p.second(&ids, relation);
     let mut differ = p.w.e.truth(false);
     for (x, y) in distinct.iter().zip(&there[4..7]) {
         let same = p.w.e.compare(super::expr::Order::Equal, *x, *y);
         let not = p.w.e.not(same);
         differ = p.w.e.or(differ, not);
+    }
+    // Another lane makes the access of a row, be it the lane of this thread that gives the address of another one.
+    let rows = a.at != b.at && (a.by == By::Warp || b.by == By::Warp);
+    if rows && *relation != Relation::Between {
+        differ = p.w.e.truth(true);
     }
     let mut conditions = vec![a.guard, there[0], differ];
     conditions.extend(left);
@@ -376,7 +389,8 @@ fn question(
         let meet = p.w.e.and(*x, *y);
         conditions.push(p.w.e.not(meet));
     }
-    conditions.extend(&there[7 + both.len()..]);
+    conditions.extend(&there[7 + both.len()..plain]);
+    let (numbers_there, tickets_there) = there[plain..].split_at(numbers.len());
     let own = [vec![a.guard, a.offset], left.to_vec(), both.to_vec()].concat();
     conditions.extend(p.implications(&own));
     conditions.extend(known);
@@ -412,9 +426,30 @@ fn question(
         Holds::Never => return Ok(()),
         Holds::Perhaps(better) => better.or(model),
     };
-    let same =
-        a.value.is_some() && b.value.is_some() && a.value == Some(there[2]) && a.bytes == b.bytes;
-    if same && !p.subject.strict {
+    // What the threads never have in common is said to the gates.
+    digits.push(overlap);
+    let pairs: Vec<(Id, Id)> = numbers
+        .into_iter()
+        .zip(numbers_there.iter().copied())
+        .collect();
+    let mut more = p.numbers_differ(&pairs, &bits);
+    let mut draws = tickets_there.iter();
+    for (group, way) in tickets {
+        let others: Vec<Id> = draws.by_ref().take(group.len()).copied().collect();
+        for (x, y) in group
+            .iter()
+            .flat_map(|x| others.iter().map(move |y| (*x, *y)))
+        {
+            more.extend(p.apart((x, y), way));
+        }
+    }
+    if !more.is_empty() {
+        digits.extend(more);
+        if let Holds::Never = together(&p.w.e, &digits, false, p.subject.limits) {
+            return Ok(());
+        }
+    }
+    if !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), digits) {
         let kernel = p.subject.kernel;
         let sites = [a.pc, b.pc]
             .iter()
@@ -430,4 +465,24 @@ fn question(
         return Ok(());
     }
     Err(open)
+}
+
+/// Whether two writes that meet are of the same bytes and the same value: by its name, or as one function of equal words.
+fn same_value(
+    p: &mut Prover,
+    (a, x): (&Accessed, Id),
+    (b, y, there): (&Accessed, Id, Id),
+    mut conditions: Vec<Id>,
+) -> bool {
+    let (Some(here), Some(_), true) = (a.value, b.value, a.bytes == b.bytes) else {
+        return false;
+    };
+    if here == there {
+        return true;
+    }
+    conditions.extend(p.congruent((here, there)));
+    let (elsewhere, other) = (p.unequal(x, y), p.unequal(here, there));
+    conditions.push(p.w.e.or(elsewhere, other));
+    let holds = together(&p.w.e, &conditions, false, p.subject.limits);
+    matches!(holds, Holds::Never)
 }

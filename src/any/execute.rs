@@ -1,11 +1,13 @@
 //! One instruction of an arbitrary thread: what it writes into registers, with what else it does recorded.
 
-use super::expr::{Id, Level};
+use super::expr::{Id, Level, Symbol};
 use super::memory::Named;
-use super::state::{Barrier, Does, Duty, Walk};
+use super::state::{Barrier, Does, Duty, Ticket, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
-use crate::kernel::{Access as Modifiers, Addr, BarKind, Op, Pc, RegId, Sem, Space, Special, Src};
+use crate::kernel::{
+    Access as Modifiers, Addr, AtomOp, BarKind, NumTy, Op, Pc, RegId, Sem, Space, Special, Src,
+};
 use crate::term::BitsOp;
 
 impl Walk<'_> {
@@ -72,10 +74,7 @@ impl Walk<'_> {
                 self.store(pc, (access, addr), srcs, when, regs);
                 Vec::new()
             }
-            Op::Atom { .. } => {
-                self.atomic(pc, op, when, regs);
-                self.unknowns(op)
-            }
+            Op::Atom { .. } => self.atomic(pc, op, when, regs),
             Op::Bar {
                 kind, id, count, ..
             } => self.barrier(pc, kind, (*id, *count), when),
@@ -107,11 +106,35 @@ impl Walk<'_> {
                 self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
                 Vec::new()
             }
-            Op::Ldmatrix { .. } | Op::Stmatrix { .. } => {
-                self.unmodelled(pc, op, "a matrix access of a warp")
+            Op::Ldmatrix {
+                dsts,
+                form,
+                space,
+                addr,
+                ..
+            } => {
+                let rows = (form.rows(dsts.len()), Does::Reads);
+                self.rows(pc, rows, (*space, addr), when, regs);
+                self.unknowns(op)
             }
-            Op::CpAsync { .. } | Op::CpAsyncCommit | Op::CpAsyncWait { .. } => {
-                self.unmodelled(pc, op, "an asynchronous copy")
+            Op::Stmatrix {
+                srcs,
+                form,
+                space,
+                addr,
+            } => {
+                let rows = (form.rows(srcs.len()), Does::Writes);
+                self.rows(pc, rows, (*space, addr), when, regs);
+                Vec::new()
+            }
+            Op::CpAsync { .. } => {
+                self.copy(pc, op, when, regs);
+                Vec::new()
+            }
+            Op::CpAsyncCommit => Vec::new(),
+            Op::CpAsyncWait { pending } => {
+                self.wait(*pending, when);
+                Vec::new()
             }
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
             Op::CallDepth => {
@@ -156,27 +179,50 @@ impl Walk<'_> {
         self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
     }
 
-    fn atomic(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) {
+    fn atomic(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
         let Op::Atom {
-            access, addr, srcs, ..
+            access,
+            op: what,
+            addr,
+            srcs,
+            lanes,
+            ..
         } = op
         else {
-            return;
+            return Vec::new();
         };
         let bytes = access.ty.bits() / 8;
         let simple = access.scope >= crate::kernel::Scope::Gpu || access.space == Space::Shared;
         // The old value is any value, and what the atomic orders is dropped: both only let more conflicts be found.
         if !simple {
-            let what =
+            let smaller =
                 "an atomic of a smaller scope than the device is not followed in all launches";
-            self.gap(UnknownKind::NondeterministicValue, pc, what);
+            self.gap(UnknownKind::NondeterministicValue, pc, smaller);
         }
         for i in 0..srcs.len().max(1) {
             let at = (addr, i as i64 * i64::from(bytes));
             let does = Does::Updates(access.ty.bits() as u8);
             self.access(pc, access.space, at, bytes, (does, None), when, regs);
         }
+        let at = self.out.clock;
         self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
+        let mut results = self.unknowns(op);
+        if let (AtomOp::Add, NumTy::Int(ty), [src], [(_, old)], 1) =
+            (what, access.ty, &srcs[..], &mut results[..], lanes)
+        {
+            let step = self.reader(regs, |r| r.src(*src, ty.width));
+            let step = self.e.value(step).filter(|v| *v != 0);
+            if let Some(step) = step.filter(|_| self.e.width(*old) == ty.width) {
+                // Where a counter begins is a matter of data.
+                *old = self.e.symbol(Symbol {
+                    data: true,
+                    ..Symbol::any(ty.width, self.open.last().map(|o| o.index))
+                });
+                let symbol = *old;
+                self.out.tickets.push(Ticket { symbol, at, step });
+            }
+        }
+        results
     }
 
     pub(super) fn unmodelled(&mut self, pc: Pc, op: &Op, what: &str) -> Vec<(RegId, Id)> {

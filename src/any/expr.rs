@@ -70,6 +70,20 @@ pub(super) struct Symbol {
     pub data: bool,
 }
 
+impl Symbol {
+    /// Any word of a thread.
+    pub(super) fn any(width: u8, of: Option<usize>) -> Symbol {
+        Symbol {
+            width,
+            level: Level::Thread,
+            of,
+            range: (0, mask(width)),
+            zeros: 0,
+            data: false,
+        }
+    }
+}
+
 /// Functions with this in their tag are what an array holds that the launch does not write.
 pub(super) const CONTENTS: u64 = 1 << 61;
 
@@ -225,12 +239,8 @@ impl Exprs {
     /// A new symbol without bounds.
     pub(super) fn fresh(&mut self, width: u8, level: Level, of: Option<usize>) -> Id {
         self.symbol(Symbol {
-            width,
             level,
-            of,
-            range: (0, mask(width)),
-            zeros: 0,
-            data: false,
+            ..Symbol::any(width, of)
         })
     }
 

@@ -26,8 +26,9 @@ pub(super) fn against_wrap(
             continue;
         }
         if let Node::Word(BitsOp::Mul, a, b) = *w.e.node(id)
-            && w.e.width(id) == 32
+            && w.e.width(id) >= 32
         {
+            let (a, b) = (narrow(&w.e, a), narrow(&w.e, b));
             for (x, y) in [(a, b), (b, a)] {
                 let Some(size) = name(&w.e, &names, y) else {
                     continue;
@@ -49,6 +50,14 @@ pub(super) fn against_wrap(
         operands(w.e.node(id), |o| stack.push(o));
     }
     out
+}
+
+/// The word below an extension: a product of 64 bits of two of them is far from wrapping where one of 32 bits does not.
+fn narrow(e: &Exprs, id: Id) -> Id {
+    match *e.node(id) {
+        Node::Signed(a) | Node::Wide(a) => a,
+        _ => id,
+    }
 }
 
 /// The number of threads in one direction, for the number of a thread in the grid.

@@ -101,9 +101,9 @@ impl Freedom {
         for i in 0..count * 2 {
             let block = blocks[(i * 7 + i / blocks.len()) % blocks.len()];
             let grid = grids[(i + i / (blocks.len() * 3)) % grids.len()];
-            let ints = (0..self.ints.len()).map(|k| {
+            let ints = self.ints.iter().enumerate().map(|(k, p)| {
                 let base = INTS[(i * 5 + i / INTS.len()) % INTS.len()];
-                match (i % 3, k) {
+                let value = match (i % 3, k) {
                     // Sizes that fit the launch, sizes that are alike, sizes that differ.
                     (0, _) => {
                         i64::from(block[0]) * i64::from(grid[0])
@@ -111,6 +111,11 @@ impl Freedom {
                     }
                     (1, _) => base,
                     (_, k) => INTS[(i * 5 + k * 11 + i / 3) % INTS.len()],
+                };
+                // A narrow parameter has few values; those that are not negative fit it with and without a sign.
+                match p.bytes {
+                    0..4 => value.rem_euclid(1 << (8 * p.bytes.max(1) - 1)),
+                    _ => value,
                 }
             });
             let launch = Concrete {

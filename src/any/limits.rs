@@ -10,6 +10,12 @@ pub(super) const LAUNCHES: usize = 400;
 pub(super) const ONE_LAUNCH: Duration = Duration::from_secs(2);
 pub(super) const ALL_LAUNCHES: Duration = Duration::from_secs(6);
 
+/// Launches on arrays of simple numbers after a failed proof, what the arrays hold, their elements, and the time for all.
+pub(super) const MAX_LAUNCHES_FILLED: usize = 16;
+pub(super) const FILLED: [&str; 3] = ["0", "1", "iota"];
+pub(super) const MAX_FILLED: u32 = 8192;
+pub(super) const FILLED_LAUNCHES: Duration = Duration::from_secs(2);
+
 /// Time for launches after a proof that leaves open whether what is read was written.
 pub(super) const WRITTEN_LAUNCHES: Duration = Duration::from_secs(2);
 
@@ -47,6 +53,9 @@ pub(super) const MAX_ZEROS: u8 = 7;
 
 /// Clauses that the solver learns about one question, and gates of it are those of the Boolean back end.
 pub(super) const MAX_LEARNT: u64 = 6_000;
+
+/// Numbers of threads in the grid, and functions, of one question that are compared with those of the other thread.
+pub(super) const MAX_NUMBERS: usize = 4;
 
 /// Depth to which an equation is taken apart by its strides.
 pub(super) const MAX_SPLITS: usize = 6;

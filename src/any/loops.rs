@@ -75,7 +75,7 @@ impl Walk<'_> {
         self.open.push(open);
     }
 
-    pub(super) fn marks(&self) -> [usize; 6] {
+    pub(super) fn marks(&self) -> [usize; 7] {
         let o = &self.out;
         [
             o.accesses.len(),
@@ -84,6 +84,7 @@ impl Walk<'_> {
             o.duties.len(),
             o.known.len(),
             o.counters.len(),
+            o.waits.len(),
         ]
     }
 
@@ -155,7 +156,7 @@ impl Walk<'_> {
         self.begin(l, before);
     }
 
-    pub(super) fn truncate(&mut self, marks: [usize; 6]) {
+    pub(super) fn truncate(&mut self, marks: [usize; 7]) {
         let o = &mut self.out;
         o.accesses.truncate(marks[0]);
         o.barriers.truncate(marks[1]);
@@ -163,6 +164,7 @@ impl Walk<'_> {
         o.duties.truncate(marks[3]);
         o.known.truncate(marks[4]);
         o.counters.truncate(marks[5]);
+        o.waits.truncate(marks[6]);
     }
 
     /// What the iterations have in common, once the levels of the registers are stable.

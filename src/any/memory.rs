@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::expr::{CONTENTS, Exprs, Id, Level, Node};
-use super::state::{Accessed, Does, Object, Walk};
+use super::state::{Accessed, By, Does, Object, Walk};
 use super::words::Places;
 use crate::answer::UnknownKind;
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src};
@@ -332,6 +332,7 @@ impl Walk<'_> {
             guard,
             loops,
             value,
+            by: By::Thread,
         });
         Some((object, offset))
     }

@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use crate::answer::{
-    AssumptionKind, Command, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
+    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
@@ -25,6 +25,8 @@ mod assumed;
 mod barriers;
 mod conditions;
 mod conflicts;
+mod copies;
+mod differ;
 mod execute;
 mod expr;
 mod facts;
@@ -52,7 +54,10 @@ mod written;
 
 use facts::{Names, Size, SizeFact};
 use launches::{Concrete, FreeInt, Freedom};
-use limits::{ALL_LAUNCHES, FIRST_LOOKS, MAX_TRIED, ONE_LAUNCH, PROOF, WRITTEN_LAUNCHES};
+use limits::{
+    ALL_LAUNCHES, FILLED, FILLED_LAUNCHES, FIRST_LOOKS, MAX_FILLED, MAX_LAUNCHES_FILLED, MAX_TRIED,
+    ONE_LAUNCH, PROOF, WRITTEN_LAUNCHES,
+};
 use prover::Proof;
 
 /// Everything that is asked.
@@ -72,6 +77,8 @@ struct Question<'a> {
 struct Tried {
     /// The launch that breaks, with its report.
     broken: Option<(Concrete, Report)>,
+    /// What arrays hold in the launches that are run, by the key that binds each.
+    filled: Vec<(String, String)>,
     /// A report to begin others from, the one with the most warnings.
     base: Option<Report>,
     /// Why the first launch that could not be run was refused.
@@ -97,6 +104,10 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
                 .cloned()
                 .collect();
             question.run(&guided, ALL_LAUNCHES, &mut tried);
+            // Small ones first: a candidate may be large.
+            let few = all.iter().take(MAX_LAUNCHES_FILLED).chain(&guided);
+            let few: Vec<Concrete> = few.cloned().collect();
+            question.run_filled(&few, &proof, &mut tried);
         }
         // A place that nothing wrote is looked for in launches where no proof speaks of it.
         let time = match (proof.holds, proof.written) {
@@ -109,7 +120,7 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
         }
     }
     let report = match (tried.broken, tried.base, tried.refused) {
-        (Some((launch, report)), _, _) => question.defective(&launch, report),
+        (Some((launch, report)), _, _) => question.defective(&launch, &tried.filled, report),
         (None, Some(base), _) if proof.holds => question.clean(base, proof),
         (None, Some(base), _) => question.undecided(base, proof.open, tried.count),
         (None, None, Some(failure)) => return Err(failure),
@@ -167,15 +178,18 @@ impl<'a> Question<'a> {
     fn run(&self, launches: &[Concrete], time: Duration, tried: &mut Tried) {
         let end = Instant::now() + time;
         for launch in launches {
-            if self.limits.reached().is_some() || Instant::now() >= end {
+            // The first one is run whatever the time is: its report is what others begin from.
+            let begun = tried.base.is_some() || tried.refused.is_some();
+            if begun && (self.limits.reached().is_some() || Instant::now() >= end) {
                 return;
             }
-            match self.run_one(launch) {
-                Ok(report) if report.verdict == Verdict::Defective => {
+            match self.run_one(launch, &tried.filled) {
+                Ok(report) if breaks(&report, &tried.filled) => {
                     tried.count += 1;
                     tried.broken = Some((launch.clone(), report));
                     return;
                 }
+                Ok(_) if !tried.filled.is_empty() => {}
                 Ok(report) => {
                     tried.count += 1;
                     let more = |old: &Report| report.warnings.len() > old.warnings.len();
@@ -190,7 +204,34 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn run_one(&self, launch: &Concrete) -> Result<Report, Failure> {
+    /// Runs launches whose arrays of numbers hold simple ones, where data choose places and branches: what symbols leave
+    /// open is then decided. Only a race counts, since how many elements an array has was not said.
+    fn run_filled(&self, launches: &[Concrete], proof: &Proof, tried: &mut Tried) {
+        let end = Instant::now() + FILLED_LAUNCHES;
+        let all = launches.chunks(1).flat_map(|l| FILLED.map(|c| (l, c)));
+        for (launch, contents) in all {
+            let time = end.saturating_duration_since(Instant::now());
+            if tried.broken.is_some() || proof.numbers.is_empty() || time.is_zero() {
+                break;
+            }
+            let filled = proof.numbers.iter().map(|n| {
+                // What the launch writes begins at zero, as counters do.
+                let (role, contents) = match n.written {
+                    true => ("inout", "0"),
+                    false => ("in", contents),
+                };
+                let text = format!("{role}:u{}[{MAX_FILLED}]={contents}", n.bytes * 8);
+                (n.key.clone(), text)
+            });
+            tried.filled = filled.collect();
+            self.run(launch, time, tried);
+        }
+        if tried.broken.is_none() {
+            tried.filled.clear();
+        }
+    }
+
+    fn run_one(&self, launch: &Concrete, filled: &[(String, String)]) -> Result<Report, Failure> {
         let left = self
             .limits
             .deadline
@@ -201,7 +242,9 @@ impl<'a> Question<'a> {
             block: Some(spec::manifest::Triple(launch.block)),
             grid: Some(spec::manifest::Triple(launch.grid)),
             args: ints
-                .map(|(p, v)| (p.key.clone(), spec::manifest::ArgText(v.to_string())))
+                .map(|(p, v)| (p.key.clone(), v.to_string()))
+                .chain(filled.iter().cloned())
+                .map(|(key, text)| (key, spec::manifest::ArgText(text)))
                 .collect(),
             any: Some(false),
             timeout: Some(time.as_secs_f64()),
@@ -267,7 +310,7 @@ impl<'a> Question<'a> {
     }
 
     /// The command that shows what one launch does.
-    fn command(&self, launch: &Concrete) -> String {
+    fn command(&self, launch: &Concrete, filled: &[(String, String)]) -> String {
         let mut out = format!("volta race {}", self.spec.file.display());
         if let Some(entry) = &self.spec.entry {
             out += &format!(" --entry {entry}");
@@ -282,6 +325,9 @@ impl<'a> Question<'a> {
         }
         for (p, v) in self.freedom.ints.iter().zip(&launch.ints) {
             out += &format!(" --arg {}={v}", p.key);
+        }
+        for (key, text) in filled {
+            out += &format!(" --arg '{key}={text}'");
         }
         out
     }
@@ -298,13 +344,22 @@ impl<'a> Question<'a> {
         )
     }
 
-    fn defective(&self, launch: &Concrete, mut report: Report) -> Report {
-        let command = self.command(launch);
+    fn defective(
+        &self,
+        launch: &Concrete,
+        filled: &[(String, String)],
+        mut report: Report,
+    ) -> Report {
+        let command = self.command(launch, filled);
         for d in report.defects.iter_mut().take(1) {
             d.hint = Some(format!("this launch shows it: {command}"));
         }
         report.scope.launches = Some(Launches {
-            text: format!("this launch breaks: {}", self.words(launch)),
+            text: format!(
+                "this launch breaks: {}{}",
+                self.words(launch),
+                contents(filled)
+            ),
             assumed: self.assumed(),
         });
         self.finish(report)
@@ -406,6 +461,15 @@ impl<'a> Question<'a> {
         let mut report = self.open(base);
         report.verdict = Verdict::Unknown;
         report.unknown = open;
+        let told = |u: &Finding<UnknownKind>| u.kind == UnknownKind::Limit;
+        if let Some(why) = self
+            .limits
+            .reached()
+            .filter(|_| !report.unknown.iter().any(told))
+        {
+            let limit = Finding::new(Part::Kernel, UnknownKind::Limit, why);
+            report.unknown.insert(0, limit);
+        }
         let message = format!(
             "{tried} small launches were run, and none of them breaks; that proves nothing of others"
         );
@@ -428,6 +492,24 @@ impl<'a> Question<'a> {
         report.deny(&options);
         report
     }
+}
+
+/// Whether a report tells of a defect: on arrays whose extent was made up only if all that it tells of are races.
+fn breaks(report: &Report, filled: &[(String, String)]) -> bool {
+    let races = report
+        .defects
+        .iter()
+        .all(|d| d.kind == DefectKind::DataRace);
+    report.verdict == Verdict::Defective && (filled.is_empty() || races)
+}
+
+/// What arrays hold, in words.
+fn contents(filled: &[(String, String)]) -> String {
+    let held = |f: &(String, String)| {
+        let contents = f.1.rsplit('=').next().unwrap_or_default();
+        format!(", {contents} in the array at {}", f.0)
+    };
+    filled.iter().map(held).collect()
 }
 
 /// What a launch may choose.

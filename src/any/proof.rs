@@ -9,11 +9,13 @@ use rustc_hash::FxHashSet;
 use super::assumed::launch_conditions;
 use super::flow::Flow;
 use super::limits::MAX_INSTRUCTIONS;
-use super::prover::{Proof, Prover, Subject};
-use super::state::Walk;
-use super::{barriers, conflicts};
+use super::prover::{NumbersRead, Proof, Prover, Subject};
+use super::state::{Object, Walk};
+use super::{barriers, conflicts, copies};
 use crate::answer::{Finding, Part, UnknownKind};
 use crate::kernel::structured::Blocks;
+use crate::kernel::{NumTy, Op};
+use crate::spec::{Field, Value};
 
 /// Whether there is a launch in which the kernel may break.
 pub(super) fn prove(subject: &Subject) -> Proof {
@@ -48,12 +50,14 @@ pub(super) fn prove(subject: &Subject) -> Proof {
         walk.plain = plain.copied().collect();
         walk.limits = Some(*subject.limits);
         walk.run();
+        walk.end_copies();
         let writes = walk.writes();
         if writes.is_subset(&written) {
             break walk;
         }
         written.extend(writes);
     };
+    out.numbers = numbers_read(subject, &walk);
     let mut prover = Prover {
         subject,
         w: walk,
@@ -65,6 +69,41 @@ pub(super) fn prove(subject: &Subject) -> Proof {
     };
     prover.all();
     prover.out
+}
+
+/// Arrays of which nothing is said, and of which numbers of one width are read.
+fn numbers_read(subject: &Subject, walk: &Walk) -> Vec<NumbersRead> {
+    let mut widths: Vec<(u32, u32)> = Vec::new();
+    for a in &walk.out.accesses {
+        let ty = match &walk.kernel.insts[a.pc.0 as usize].op {
+            Op::Ld { access, .. } | Op::Atom { access, .. } => access.ty,
+            _ => continue,
+        };
+        let width = (a.object, a.bytes);
+        if matches!(ty, NumTy::Int(_)) && a.bytes <= 8 && !widths.contains(&width) {
+            widths.push(width);
+        }
+    }
+    let alone = |o: u32| widths.iter().filter(|w| w.0 == o).count() == 1;
+    let named = widths
+        .iter()
+        .filter(|w| alone(w.0))
+        .filter_map(|&(o, bytes)| {
+            let Object::Array(n) = walk.out.objects[o as usize] else {
+                return None;
+            };
+            let array = subject.arrays.0.get(n as usize)?;
+            let fields = &subject.resolved.bindings.fields;
+            let is = |f: &&Field| matches!(f.value, Value::Pointer(a, 0) if a.0 == n);
+            let at = fields.iter().find(is)?.offset;
+            let key = subject.kernel.params.iter().position(|p| p.offset == at)?;
+            (array.extent.is_none() && array.initial.is_none()).then(|| NumbersRead {
+                key: key.to_string(),
+                bytes,
+                written: walk.written.contains(&o),
+            })
+        });
+    named.collect()
 }
 
 impl Prover<'_, '_> {
@@ -80,6 +119,7 @@ impl Prover<'_, '_> {
         self.loops();
         self.duties();
         self.bounds();
+        copies::copies(self);
         barriers::barriers(self);
         conflicts::accesses(self);
         if let Some(why) = self.subject.limits.reached() {

@@ -19,9 +19,21 @@ pub(super) struct Proof {
     pub warnings: Vec<Finding<WarningKind>>,
     pub assumed: Vec<Assumption>,
     pub candidates: Vec<Concrete>,
+    /// Arrays of unknown extent of which whole numbers are read.
+    pub numbers: Vec<NumbersRead>,
     /// Whether nothing was left out and all was shown.
     pub holds: bool,
     /// Whether shared memory was shown to be written before it is read.
+    pub written: bool,
+}
+
+/// An array of which whole numbers are read.
+pub(super) struct NumbersRead {
+    /// The key that binds it.
+    pub key: String,
+    /// Bytes of each number.
+    pub bytes: u32,
+    /// Whether the launch writes it.
     pub written: bool,
 }
 

@@ -67,7 +67,7 @@ impl Walk<'_> {
         (b, c, Rc::new(all))
     }
 
-    pub(super) fn rewrite(&mut self, marks: [usize; 6], map: &FxHashMap<Id, Id>) {
+    pub(super) fn rewrite(&mut self, marks: [usize; 7], map: &FxHashMap<Id, Id>) {
         let e = &mut self.e;
         let o = &mut self.out;
         let mut one = |id: &mut Id| *id = e.substitute(&[*id], map)[0];
@@ -95,6 +95,9 @@ impl Walk<'_> {
             one(&mut k.premise);
             one(&mut k.holds);
         }
+        o.waits[marks[6]..]
+            .iter_mut()
+            .for_each(|w| one(&mut w.guard));
         for c in &mut o.counters[marks[5]..] {
             for id in [&mut c.start, &mut c.step, &mut c.goes_on, &mut c.next] {
                 one(id);

@@ -64,6 +64,30 @@ pub(super) struct Accessed {
     pub loops: Vec<usize>,
     /// What is written.
     pub value: Option<Id>,
+    /// Who does it, where the thread only says where.
+    pub by: By,
+}
+
+/// Who makes an access whose address a thread gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The thread itself, in the order of its instructions.
+    Thread,
+    /// Some lane of its warp: of a row of a matrix any lane may hold a part.
+    Warp,
+    /// An agent that may be under way until the thread has waited for it, which it does at this place among all that is
+    /// recorded.
+    Agent(usize),
+}
+
+impl Accessed {
+    /// The place at which the access is over.
+    pub(super) fn done(&self) -> usize {
+        match self.by {
+            By::Thread | By::Warp => self.at,
+            By::Agent(end) => end,
+        }
+    }
 }
 
 /// A barrier that an arbitrary thread comes to.
@@ -79,6 +103,26 @@ pub(super) struct Barrier {
     pub mask: Option<Id>,
     /// It orders memory; other collectives need all lanes but order nothing.
     pub orders: bool,
+}
+
+/// A place where a thread waits for its copies.
+#[derive(Clone, Debug)]
+pub(super) struct Wait {
+    pub at: usize,
+    pub guard: Id,
+    pub loops: Vec<usize>,
+    /// For all of them, not only for the older ones.
+    pub all: bool,
+}
+
+/// What an atomic that adds a constant gives back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    pub symbol: Id,
+    /// The place among all that is recorded of the access that draws it.
+    pub at: usize,
+    /// What is added.
+    pub step: u64,
 }
 
 /// A place where a thread ends.
@@ -118,12 +162,16 @@ pub(super) struct Records {
     pub accesses: Vec<Accessed>,
     pub barriers: Vec<Barrier>,
     pub ends: Vec<Ended>,
+    /// Waits for copies.
+    pub waits: Vec<Wait>,
     pub duties: Vec<Duty>,
     pub known: Vec<Known>,
     pub gaps: Vec<Gap>,
     pub loops: FxHashMap<usize, Summary>,
     /// Symbols that count: symbol, start, step, how often.
     pub counters: Vec<Counter>,
+    /// What atomics give back that add a constant.
+    pub tickets: Vec<Ticket>,
     /// Objects by the number of their base.
     pub objects: Vec<Object>,
     pub clock: usize,
@@ -139,7 +187,7 @@ pub(super) struct Open {
     pub count: Id,
     pub back: Vec<(Id, Registers)>,
     pub exits: Vec<(u32, Id, Registers)>,
-    pub marks: [usize; 6],
+    pub marks: [usize; 7],
     pub first_symbol: usize,
 }
 

@@ -183,6 +183,10 @@ impl Machine<'_> {
         };
         for w in 0..self.warps.len() {
             progress |= self.run_warp((first + w) % self.warps.len())?;
+            // Few instructions that meet many accesses take long.
+            if self.limits.is_late() {
+                self.over_limit()?;
+            }
         }
         // A warp may never get far between two barriers of a loop without end.
         self.over_limit()?;

@@ -56,6 +56,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether the time is over: what is asked often, since it costs no look at the process.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
     /// What ends the run now, as the start of a sentence, if anything does; what a run itself holds is for the run to compare.
     pub fn reached(&self) -> Option<&'static str> {
         if INTERRUPTED.load(Ordering::Relaxed) {
@@ -64,7 +69,7 @@ impl Limits {
         if cancelled() {
             return Some("it was cancelled");
         }
-        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+        if self.is_late() {
             return Some("the time limit was reached");
         }
         let most = PROCESS.load(Ordering::Relaxed);

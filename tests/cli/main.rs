@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+mod any;
 mod bindings;
 mod certificates;
 mod contents;

@@ -4,8 +4,9 @@
     tests/outside/gpuverify.py VOLTA NVCC TESTSUITE/CUDA BUILD [--include DIRS] [--timeout N] [--only SUBSTRING] [--table]
 
 TESTSUITE/CUDA is that folder of mc-imperial/gpuverify, which is fetched and never committed; BUILD receives the PTX. Each `.cu`
-is compiled with the header below, which reads GPUVerify's annotations: a requirement is a condition that the kernel returns
-without, an assertion one that it traps without, an invariant nothing. Block, grid and definitions are those of the second
+is compiled with the header below, which reads GPUVerify's annotations: a requirement is a condition that a thread ends
+without, an assertion one that it traps without, an invariant nothing, and what a thread
+or an array is said to have in general is not asked. Block, grid and definitions are those of the second
 line of a test; a block above the limit of the machine is
 left open. --include names the folder of `curand_kernel.h`. With --table only the table is printed.
 """
@@ -27,8 +28,8 @@ typedef unsigned short ushort;
 #ifdef CURAND
 #include <curand_kernel.h>
 #endif
-#define __requires(x) if (!(x)) return
-#define __assume(x) if (!(x)) return
+#define __requires(x) do { if (!(x)) asm volatile("exit;"); } while (0)
+#define __assume(x) __requires(x)
 #define __assert(x) do { if (!(x)) __trap(); } while (0)
 #define __implies(a, b) (!(a) || (b))
 #define __enabled() true
@@ -45,6 +46,11 @@ typedef unsigned short ushort;
 #define __axiom(...)
 #define synchronize(g) (g).sync()
 #define __non_temporal(x) x
+#define __no_read(...) true
+#define __no_write(...) true
+#define __uniform_bool(x) true
+#define __uniform_int(x) true
+#define __distinct_int(x) true
 """
 LABEL = {"pass": "pass", "xfail": "xfail"}
 
@@ -66,9 +72,9 @@ def flags(line):
 def compiled(nvcc, source, to, header, define, include):
     """The PTX of a test, or what the compiler says first."""
     if not to.exists():
-        if "cooperative_groups" in source.read_text():
+        if "cooperative_groups" in source.read_text(errors="replace"):
             define = [*define, "-DGROUPS"]
-        if "curand" in source.read_text():
+        if "curand" in source.read_text(errors="replace"):
             define = [*define, "-DCURAND"]
         command = [nvcc, "-ptx", "-arch=sm_80", "-w", "-include", header, "-I", header.parent, *include, *define, source, "-o", to]
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
@@ -80,7 +86,7 @@ def compiled(nvcc, source, to, header, define, include):
 
 def judged(volta, ptx, f, timeout):
     """The verdict, the first reason, and the seconds that it took; the worst of all entries of a module."""
-    entries = re.findall(r"\.entry\s+([\w$]+)", ptx.read_text())
+    entries = re.findall(r"\.entry\s+([\w$]+)", ptx.read_text(errors="replace"))
     rank = ["defective", "error", "unknown", "clean"]
     worst = ("no-entry", "", 0.0)
     for e in entries:
@@ -118,7 +124,7 @@ def main():
         name = str(source.parent.relative_to(root)) if source.name == "kernel.cu" else str(source.relative_to(root))
         if only not in name:
             continue
-        text = source.read_text().splitlines()
+        text = source.read_text(errors="replace").splitlines()
         label = re.sub(r"\W.*", "", text[0].lstrip("/ ").lower())
         f = flags(text[1] if len(text) > 1 else "")
         ptx, why = compiled(nvcc, source, build / (name.replace("/", "-") + ".ptx"), build / "gpuverify.h", f["define"], [f"-I{d}" for d in option("--include", "").split(":") if d])

@@ -1,0 +1,173 @@
+//! Accesses that a thread orders and does not make: rows of matrices, and copies that go on behind its back.
+//!
+//! `ldmatrix` and `stmatrix`: a lane gives the address of a row, and any lanes of its warp read or write parts of it. All of
+//! them come to the instruction, which is asked as of any collective; so a barrier between a row and another access of the
+//! lane that gives its address stands between that access and all lanes. What differs is that the lane's own accesses are another thread's: the
+//! two threads of a question need not differ, but for two rows of one instruction, whose bytes no lane shares.
+//!
+//! `cp.async`: the copy reads and writes at any time from its instruction until its thread has waited for it, and a barrier
+//! orders it before others only after that. It is an access that ends at the wait: one that waits for all copies, in the
+//! same iteration of the loops around it, to which the thread comes whenever it came to the copy; loops of the copy alone have no
+//! barrier that would order their iterations before the wait. A wait that leaves groups under way, or stands elsewhere, is
+//! not followed. Accesses of the thread itself in between are asked for alone.
+//!
+//! Source: PTX ISA 9.0, sections 9.7.14.5.15, 9.7.14.5.16 and 9.7.9.25.3.
+
+use super::conflicts::conflict;
+use super::expr::{Id, Order};
+use super::gates::{Holds, together};
+use super::prover::Prover;
+use super::radix::meets;
+use super::state::{Accessed, By, Does, Wait, Walk};
+use crate::answer::UnknownKind;
+use crate::kernel::{Addr, Op, Pc, Space};
+
+/// Bytes of a row of a matrix.
+const ROW: u32 = 16;
+
+impl Walk<'_> {
+    /// Rows of matrices, one for each of the first lanes.
+    pub(super) fn rows(
+        &mut self,
+        pc: Pc,
+        (count, does): (usize, Does),
+        (space, addr): (Space, &Addr),
+        when: Id,
+        regs: &[Id],
+    ) {
+        let all = self.e.constant(0xffff_ffff, 32);
+        self.collective(pc, Some(all), when, false);
+        let lane = self.special(crate::kernel::Special::LaneId);
+        let count = self.e.constant(count as u64, 32);
+        let gives = self.e.compare(Order::Below, lane, count);
+        let when = self.e.and(when, gives);
+        self.by(By::Warp, |w| {
+            w.access(pc, space, (addr, 0), ROW, (does, None), when, regs);
+        });
+        self.aligned(pc, addr, ROW, when, regs);
+    }
+
+    /// A copy from global to shared memory, which is under way until it is waited for.
+    pub(super) fn copy(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) {
+        let Op::CpAsync {
+            bytes,
+            read,
+            ignore,
+            to,
+            from,
+        } = op
+        else {
+            return;
+        };
+        let size = u32::from(*bytes);
+        let mut reads = when;
+        if let Some(read) = read {
+            let n = self.reader(regs, |r| r.src(*read, 32));
+            let (zero, most) = (self.e.constant(0, 32), self.e.constant(u64::from(size), 32));
+            let none = self.e.compare(Order::Equal, n, zero);
+            let some = self.e.not(none);
+            reads = self.e.and(reads, some);
+            let above = self.e.compare(Order::Below, most, n);
+            let holds = self.e.not(above);
+            self.duty(pc, when, holds, "a copy may read more than it writes");
+        }
+        if let Some(guard) = ignore {
+            let v = regs[guard.reg.0 as usize];
+            let ignored = if guard.negated {
+                self.e.complement(v)
+            } else {
+                v
+            };
+            let not = self.e.complement(ignored);
+            reads = self.e.and(reads, not);
+        }
+        // Until a wait is found, it never ends.
+        self.by(By::Agent(usize::MAX), |w| {
+            let (source, target) = ((Does::Reads, None), (Does::Writes, None));
+            w.access(pc, Space::Global, (from, 0), size, source, reads, regs);
+            w.access(pc, Space::Shared, (to, 0), size, target, when, regs);
+        });
+        self.aligned(pc, from, size, reads, regs);
+        self.aligned(pc, to, size, when, regs);
+    }
+
+    /// Records accesses as somebody else's.
+    fn by(&mut self, by: By, record: impl FnOnce(&mut Self)) {
+        let before = self.out.accesses.len();
+        record(self);
+        for a in &mut self.out.accesses[before..] {
+            a.by = by;
+        }
+    }
+
+    /// A wait for copies.
+    pub(super) fn wait(&mut self, pending: Option<u32>, when: Id) {
+        let (at, loops) = (self.tick(), self.around());
+        let all = pending.is_none_or(|n| n == 0);
+        self.out.waits.push(Wait {
+            at,
+            guard: when,
+            loops,
+            all,
+        });
+    }
+
+    /// Whether a wait is in the loops of a copy, or only in outer ones, and nothing in the others orders their iterations.
+    fn is_round(&self, wait: &[usize], copy: &[usize]) -> bool {
+        let inner = copy.get(wait.len());
+        let mut barriers = self.out.barriers.iter().filter(|b| b.orders);
+        copy.starts_with(wait) && inner.is_none_or(|l| !barriers.any(|b| b.loops.contains(l)))
+    }
+
+    /// Ends each copy at the first wait for all copies that its thread comes to whenever it came to the copy.
+    pub(super) fn end_copies(&mut self) {
+        for i in 0..self.out.accesses.len() {
+            let a = &self.out.accesses[i];
+            if a.by != By::Agent(usize::MAX) {
+                continue;
+            }
+            let given = self.e.literals(a.guard);
+            let mut waits = self.out.waits.iter();
+            let end = waits.find(|w| {
+                let comes = || {
+                    let mut all = self.e.literals(w.guard).into_iter();
+                    all.all(|c| given.contains(&c) || self.e.value(c) == Some(1))
+                };
+                w.all && w.at > a.at && self.is_round(&w.loops, &a.loops) && comes()
+            });
+            match end.map(|w| w.at) {
+                Some(end) => self.out.accesses[i].by = By::Agent(end),
+                None => {
+                    let what = "a copy that is not waited for alone, in the iteration that begins it, is not followed in all launches";
+                    let pc = a.pc;
+                    self.gap(UnknownKind::UnsupportedInstruction, pc, what);
+                }
+            }
+        }
+    }
+}
+
+/// Accesses of a thread itself while a copy of its own is under way.
+pub(super) fn copies(p: &mut Prover) {
+    let all = p.w.out.accesses.clone();
+    for a in all.iter().filter(|a| matches!(a.by, By::Agent(_))) {
+        let inside = |b: &&Accessed| {
+            b.object == a.object && conflict(a.does, b.does) && a.at < b.at && b.at < a.done()
+        };
+        for b in all.iter().filter(inside) {
+            let width = p.w.e.width(a.offset);
+            let there = p.w.e.resize(b.offset, width, false);
+            let (x, y) = ((a.offset, u64::from(a.bytes)), (there, u64::from(b.bytes)));
+            let overlap = meets(&mut p.w.e, x, y);
+            let mut all = vec![a.guard, b.guard, overlap];
+            all.extend(p.implications(&all.clone()));
+            all.extend(&p.w.plain);
+            if let Holds::Perhaps(model) = together(&p.w.e, &all, true, p.subject.limits) {
+                let what = "a thread may access bytes that its own copy has not been waited for";
+                let at = [a.pc, b.pc];
+                p.leave_open(UnknownKind::Undecided, what, &at, model.as_ref());
+                return;
+            }
+        }
+    }
+}
