@@ -3,7 +3,13 @@
 use super::{json, root, scratch, volta};
 
 /// A kernel, its launch, and what each of its operations is, in the order of the text.
-const CASES: [(&str, &[&str], &[(&str, &str)]); 4] = [
+type Case = (
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, &'static str)],
+);
+
+const CASES: [Case; 4] = [
     (
         "kernels/races/tiled_matmul.ptx",
         &[
