@@ -123,7 +123,7 @@ def test_time_and_memory_are_bounded() -> None:
 
 def test_a_forged_answer_is_no_crash() -> None:
     forged = "for n in range(3, 64):\n    try: os.write(n, b'{\"done\": 7}\\n[[[[\\n')\n    except OSError: pass\nos._exit(0)"
-    assert attack(forged) == "the host code ended its process"
+    assert attack(forged) == "something else than the recorder wrote to its channel"
     assert "said: 3" in attack("return 3"), "the next job is another process"
 
 

@@ -85,6 +85,30 @@ def test_what_torch_computes_in_between_is_named() -> None:
         volta.race(calls)
 
 
+def test_a_wrapper_may_ask_for_the_device_and_launch_what_it_warmed_up() -> None:
+    def warmed(x: Any) -> Any:
+        driver = triton.runtime.driver.active
+        device = driver.get_active_torch_device()
+        assert x.device == device
+        assert driver.get_current_target().backend == "cuda"
+        y = torch.empty_like(x, device=device)
+        made = kernels.softmax.warmup(y, x, x.stride(0), y.stride(0), x.shape[1], B=32, num_warps=2, grid=(1,))
+        made._init_handles()
+        room = driver.utils.get_device_properties(device.index)["max_shared_mem"]
+        assert made.metadata.shared <= room
+        assert made.n_regs > 0
+        made[(x.shape[0], 1, 1)](y, x, x.stride(0), y.stride(0), x.shape[1], 32)
+        return y
+
+    with volta.record() as calls:
+        calls.returns(warmed(volta.fake(3, 20)))
+    (launch,) = calls.sequence()
+    assert launch.grid == (3, 1, 1)
+    assert ".reqntid 64" in launch.ptx
+    assert volta.check(lambda x: torch.softmax(x, -1), calls).ok
+    assert volta.check(lambda x: torch.softmax(x, 0), calls).verdict == "not-equivalent"
+
+
 def test_nothing_is_left_behind() -> None:
     with volta.record():
         volta.fake(3)

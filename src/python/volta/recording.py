@@ -303,6 +303,7 @@ def record(arch: int = 80) -> Iterator[Recording]:
 
 @contextlib.contextmanager
 def _triton(out: Recording, arch: int) -> Iterator[None]:
+    from triton.compiler.compiler import CompiledKernel
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction, KernelInterface
 
@@ -326,9 +327,23 @@ def _triton(out: Recording, arch: int) -> Iterator[None]:
         # Wrappers of libraries have a `run` of their own.
         return lambda *args, **kwargs: run(self, *args, grid=grid, **kwargs)
 
+    def launched_again(self: Any, grid: Any) -> Callable[..., Any]:
+        """A launch of what `warmup` made, for whose constants and options it was made."""
+        options = {n: getattr(self.metadata, n) for n in ("num_warps", "num_stages") if hasattr(self.metadata, n)}
+        constants = {self.src.fn.arg_names[at[0]]: v for at, v in self.src.constants.items() if len(at) == 1}
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = constants | dict(zip(self.src.fn.arg_names, args)) | kwargs
+            return run(self.src.fn, grid=grid, **(options | given))
+
+        return call
+
     with contextlib.ExitStack() as stack:
+        stack.enter_context(triton_kernels.without_gpu(arch))
         stack.callback(setattr, KernelInterface, "__getitem__", KernelInterface.__getitem__)
         KernelInterface.__getitem__ = launched
+        stack.callback(setattr, CompiledKernel, "__getitem__", CompiledKernel.__getitem__)
+        CompiledKernel.__getitem__ = launched_again
         for c, original in before:
             c.run = run
             stack.callback(setattr, c, "run", original)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,8 +90,27 @@ def _driver(arch: int) -> Any:
         def get_current_target(self) -> Any:
             return GPUTarget("cuda", arch, 32)
 
+        #: What is asked of a device before a launch: how many of what it has, and what it makes of a kernel.
+        utils = types.SimpleNamespace(
+            get_device_properties=lambda *_: {
+                "max_shared_mem": 166912,
+                "max_num_regs": 65536,
+                "multiprocessor_count": 108,
+                "warpSize": 32,
+                "sm_clock_rate": 1410000,
+                "mem_clock_rate": 1215000,
+                "mem_bus_width": 5120,
+            },
+            load_binary=lambda *_: (None, None, 32, 0, 1024),
+        )
+
+        def launcher_cls(self, *_: Any) -> None:
+            """There is no launcher: launches are written down."""
+
         def get_active_torch_device(self) -> Any:
-            raise CompileError("there is no device: the kernel is compiled, not run")
+            import torch
+
+            return torch.device("cuda", 0)
 
         def get_benchmarker(self) -> Any:
             raise CompileError("there is no device: configurations cannot be measured")
