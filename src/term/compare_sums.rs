@@ -83,7 +83,7 @@ mod tests {
         let minus = s.bits(32, u32::MAX.into());
         let negated = s.bits_op(BitsOp::Mul, start, minus);
         let count = s.bits_op(BitsOp::Add, end, negated);
-        for j in [-9i64, -1, 0, 1, 3, 20] {
+        for j in [-1i64, 0, 1, 3] {
             let n = s.bits(32, j as u64 & 0xffff_ffff);
             let place = s.bits_op(BitsOp::Add, start, n);
             for op in [ICmp::SLt, ICmp::SLe] {

@@ -306,16 +306,12 @@ mod tests {
         s.facts = std::sync::Arc::new(facts);
         let keys: Vec<TermId> = (0..3).map(|i| s.bytes(KEYS, i, 8)).collect();
         let mut ranks = Vec::new();
-        for i in 0..3 {
+        for (i, &mine) in keys.iter().enumerate() {
             let mut rank = s.bits(8, 0);
-            for j in 0..3 {
-                let below = s.icmp(if j < i { ICmp::ULe } else { ICmp::ULt }, keys[j], keys[i]);
+            for (j, &other) in keys.iter().enumerate().filter(|k| k.0 != i) {
+                let below = s.icmp(if j < i { ICmp::ULe } else { ICmp::ULt }, other, mine);
                 let one = s.of_bool(8, below);
-                rank = if i == j {
-                    rank
-                } else {
-                    s.bits_op(BitsOp::Add, rank, one)
-                };
+                rank = s.bits_op(BitsOp::Add, rank, one);
             }
             ranks.push(rank);
         }
