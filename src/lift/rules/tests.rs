@@ -1,8 +1,6 @@
 //! Each rule keeps the value of what it matches, by an evaluator that shares no code with rules and printer.
 
-use num_traits::Zero;
-
-use super::{RULES, named};
+use super::RULES;
 use crate::lift::expr::{Expr, Fold};
 use crate::lift::linear::Linear;
 use crate::lift::tree::{Call, Q};
