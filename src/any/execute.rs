@@ -2,7 +2,7 @@
 
 use super::expr::{Id, Level, Symbol};
 use super::memory::Named;
-use super::state::{Barrier, Does, Duty, Ticket, Walk};
+use super::state::{Barrier, Does, Duty, Ticket, Waits, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
 use crate::kernel::{
@@ -131,9 +131,17 @@ impl Walk<'_> {
                 self.copy(pc, op, when, regs);
                 Vec::new()
             }
-            Op::CpAsyncCommit => Vec::new(),
+            Op::CpAsyncCommit => {
+                self.wait(Waits::Commits, when);
+                Vec::new()
+            }
             Op::CpAsyncWait { pending } => {
-                self.wait(*pending, when);
+                let what = match pending {
+                    None => Waits::All,
+                    Some(0) => Waits::Groups,
+                    Some(_) => Waits::Older,
+                };
+                self.wait(what, when);
                 Vec::new()
             }
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
