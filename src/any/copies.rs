@@ -20,12 +20,47 @@ use super::prover::Prover;
 use super::radix::meets;
 use super::state::{Accessed, By, Does, Wait, Waits, Walk};
 use crate::answer::UnknownKind;
-use crate::kernel::{Addr, Op, Pc, Space};
+use crate::kernel::{Addr, Op, Pc, RegId, Space};
 
 /// Bytes of a row of a matrix.
 const ROW: u32 = 16;
 
 impl Walk<'_> {
+    /// An instruction whose accesses are not the thread's own, or one that waits for such.
+    pub(super) fn behind(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
+        let rows = match op {
+            Op::Ldmatrix {
+                dsts,
+                form,
+                space,
+                addr,
+                ..
+            } => Some((form.rows(dsts.len()), Does::Reads, *space, addr)),
+            Op::Stmatrix {
+                srcs,
+                form,
+                space,
+                addr,
+            } => Some((form.rows(srcs.len()), Does::Writes, *space, addr)),
+            _ => None,
+        };
+        if let Some((count, does, space, addr)) = rows {
+            self.rows(pc, (count, does), (space, addr), when, regs);
+        }
+        let what = match op {
+            Op::CpAsyncCommit => Some(Waits::Commits),
+            Op::CpAsyncWait { pending: None } => Some(Waits::All),
+            Op::CpAsyncWait { pending: Some(0) } => Some(Waits::Groups),
+            Op::CpAsyncWait { .. } => Some(Waits::Older),
+            _ => None,
+        };
+        if let Some(what) = what {
+            self.wait(what, when);
+        }
+        self.copy(pc, op, when, regs);
+        self.unknowns(op)
+    }
+
     /// Rows of matrices, one for each of the first lanes.
     pub(super) fn rows(
         &mut self,

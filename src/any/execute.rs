@@ -2,7 +2,7 @@
 
 use super::expr::{Id, Level, Symbol};
 use super::memory::Named;
-use super::state::{Barrier, Does, Duty, Ticket, Waits, Walk};
+use super::state::{Barrier, Does, Duty, Ticket, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
 use crate::kernel::{
@@ -106,44 +106,11 @@ impl Walk<'_> {
                 self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
                 Vec::new()
             }
-            Op::Ldmatrix {
-                dsts,
-                form,
-                space,
-                addr,
-                ..
-            } => {
-                let rows = (form.rows(dsts.len()), Does::Reads);
-                self.rows(pc, rows, (*space, addr), when, regs);
-                self.unknowns(op)
-            }
-            Op::Stmatrix {
-                srcs,
-                form,
-                space,
-                addr,
-            } => {
-                let rows = (form.rows(srcs.len()), Does::Writes);
-                self.rows(pc, rows, (*space, addr), when, regs);
-                Vec::new()
-            }
-            Op::CpAsync { .. } => {
-                self.copy(pc, op, when, regs);
-                Vec::new()
-            }
-            Op::CpAsyncCommit => {
-                self.wait(Waits::Commits, when);
-                Vec::new()
-            }
-            Op::CpAsyncWait { pending } => {
-                let what = match pending {
-                    None => Waits::All,
-                    Some(0) => Waits::Groups,
-                    Some(_) => Waits::Older,
-                };
-                self.wait(what, when);
-                Vec::new()
-            }
+            Op::Ldmatrix { .. }
+            | Op::Stmatrix { .. }
+            | Op::CpAsync { .. }
+            | Op::CpAsyncCommit
+            | Op::CpAsyncWait { .. } => self.behind(pc, op, when, regs),
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
             Op::CallDepth => {
                 self.gap(UnknownKind::CallDepth, pc, "calls nest too deep");
