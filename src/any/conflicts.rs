@@ -322,6 +322,8 @@ fn waits(
         && has_barrier_each_time(p, l, &[shared, &[l]].concat())
         && let Some(summary) = p.w.out.loops.get(&l).cloned()
         && b.loops.len() == shared.len() + 1
+        // What is still under way there is not over at the barriers of the loop.
+        && all.iter().all(|x| x.at > from || !x.loops.contains(&l))
     {
         for (h, v) in &summary.first {
             right.push(p.w.e.compare(super::expr::Order::Equal, *h, *v));
@@ -359,7 +361,14 @@ fn question(
     let rank = sizes.rank(&mut p.w.e);
     let spoken = [a.guard, a.offset, b.guard, b.offset];
     let numbers = p.w.e.numbers(&spoken);
-    let tickets = p.tickets(&spoken, relation);
+    // Another lane makes the access of a row, be it the lane of this thread that gives the address of another one.
+    let rows =
+        a.at != b.at && (a.by == By::Warp || b.by == By::Warp) && *relation != Relation::Between;
+    // One thread may stand for both then, which has one ticket.
+    let tickets = match rows {
+        true => Vec::new(),
+        false => p.tickets(&spoken, relation),
+    };
     let mut ids = vec![b.guard, b.offset, value, rank];
     ids.extend(&distinct);
     ids.extend(both);
@@ -374,9 +383,7 @@ fn question(
         let not = p.w.e.not(same);
         differ = p.w.e.or(differ, not);
     }
-    // Another lane makes the access of a row, be it the lane of this thread that gives the address of another one.
-    let rows = a.at != b.at && (a.by == By::Warp || b.by == By::Warp);
-    if rows && *relation != Relation::Between {
+    if rows {
         differ = p.w.e.truth(true);
     }
     let mut conditions = vec![a.guard, there[0], differ];

@@ -6,10 +6,10 @@
 //! two threads of a question need not differ, but for two rows of one instruction, whose bytes no lane shares.
 //!
 //! `cp.async`: the copy reads and writes at any time from its instruction until its thread has waited for it, and a barrier
-//! orders it before others only after that. It is an access that ends at the wait: one that waits for all copies, in the
-//! same iteration of the loops around it, to which the thread comes whenever it came to the copy; loops of the copy alone have no
-//! barrier that would order their iterations before the wait. A wait that leaves groups under way, or stands elsewhere, is
-//! not followed. Accesses of the thread itself in between are asked for alone.
+//! orders it before others only after that. It is an access that ends at the wait: one for every copy, or for all groups once the
+//! copy was made part of one, in the same iteration of the same loops, to which the thread comes whenever it came to the copy.
+//! A wait that leaves groups under way, or stands elsewhere, is not followed. Accesses of the thread itself in between are
+//! asked for alone.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.14.5.15, 9.7.14.5.16 and 9.7.9.25.3.
 
@@ -18,14 +18,49 @@ use super::expr::{Id, Order};
 use super::gates::{Holds, together};
 use super::prover::Prover;
 use super::radix::meets;
-use super::state::{Accessed, By, Does, Wait, Walk};
+use super::state::{Accessed, By, Does, Wait, Waits, Walk};
 use crate::answer::UnknownKind;
-use crate::kernel::{Addr, Op, Pc, Space};
+use crate::kernel::{Addr, Op, Pc, RegId, Space};
 
 /// Bytes of a row of a matrix.
 const ROW: u32 = 16;
 
 impl Walk<'_> {
+    /// An instruction whose accesses are not the thread's own, or one that waits for such.
+    pub(super) fn behind(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
+        let rows = match op {
+            Op::Ldmatrix {
+                dsts,
+                form,
+                space,
+                addr,
+                ..
+            } => Some((form.rows(dsts.len()), Does::Reads, *space, addr)),
+            Op::Stmatrix {
+                srcs,
+                form,
+                space,
+                addr,
+            } => Some((form.rows(srcs.len()), Does::Writes, *space, addr)),
+            _ => None,
+        };
+        if let Some((count, does, space, addr)) = rows {
+            self.rows(pc, (count, does), (space, addr), when, regs);
+        }
+        let what = match op {
+            Op::CpAsyncCommit => Some(Waits::Commits),
+            Op::CpAsyncWait { pending: None } => Some(Waits::All),
+            Op::CpAsyncWait { pending: Some(0) } => Some(Waits::Groups),
+            Op::CpAsyncWait { .. } => Some(Waits::Older),
+            _ => None,
+        };
+        if let Some(what) = what {
+            self.wait(what, when);
+        }
+        self.copy(pc, op, when, regs);
+        self.unknowns(op)
+    }
+
     /// Rows of matrices, one for each of the first lanes.
     pub(super) fn rows(
         &mut self,
@@ -100,23 +135,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A wait for copies.
-    pub(super) fn wait(&mut self, pending: Option<u32>, when: Id) {
+    /// A wait for copies, or what makes a group of them.
+    pub(super) fn wait(&mut self, what: Waits, when: Id) {
         let (at, loops) = (self.tick(), self.around());
-        let all = pending.is_none_or(|n| n == 0);
         self.out.waits.push(Wait {
             at,
             guard: when,
             loops,
-            all,
+            what,
         });
-    }
-
-    /// Whether a wait is in the loops of a copy, or only in outer ones, and nothing in the others orders their iterations.
-    fn is_round(&self, wait: &[usize], copy: &[usize]) -> bool {
-        let inner = copy.get(wait.len());
-        let mut barriers = self.out.barriers.iter().filter(|b| b.orders);
-        copy.starts_with(wait) && inner.is_none_or(|l| !barriers.any(|b| b.loops.contains(l)))
     }
 
     /// Ends each copy at the first wait for all copies that its thread comes to whenever it came to the copy.
@@ -127,13 +154,15 @@ impl Walk<'_> {
                 continue;
             }
             let given = self.e.literals(a.guard);
-            let mut waits = self.out.waits.iter();
-            let end = waits.find(|w| {
-                let comes = || {
-                    let mut all = self.e.literals(w.guard).into_iter();
-                    all.all(|c| given.contains(&c) || self.e.value(c) == Some(1))
-                };
-                w.all && w.at > a.at && self.is_round(&w.loops, &a.loops) && comes()
+            let comes = |w: &Wait| {
+                let mut all = self.e.literals(w.guard).into_iter();
+                w.loops == a.loops && all.all(|c| given.contains(&c) || self.e.value(c) == Some(1))
+            };
+            let later: Vec<&Wait> = self.out.waits.iter().filter(|w| w.at > a.at).collect();
+            let mut committed = false;
+            let end = later.into_iter().filter(|w| comes(w)).find(|w| {
+                committed |= w.what == Waits::Commits;
+                w.what == Waits::All || w.what == Waits::Groups && committed
             });
             match end.map(|w| w.at) {
                 Some(end) => self.out.accesses[i].by = By::Agent(end),

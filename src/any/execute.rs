@@ -106,36 +106,11 @@ impl Walk<'_> {
                 self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
                 Vec::new()
             }
-            Op::Ldmatrix {
-                dsts,
-                form,
-                space,
-                addr,
-                ..
-            } => {
-                let rows = (form.rows(dsts.len()), Does::Reads);
-                self.rows(pc, rows, (*space, addr), when, regs);
-                self.unknowns(op)
-            }
-            Op::Stmatrix {
-                srcs,
-                form,
-                space,
-                addr,
-            } => {
-                let rows = (form.rows(srcs.len()), Does::Writes);
-                self.rows(pc, rows, (*space, addr), when, regs);
-                Vec::new()
-            }
-            Op::CpAsync { .. } => {
-                self.copy(pc, op, when, regs);
-                Vec::new()
-            }
-            Op::CpAsyncCommit => Vec::new(),
-            Op::CpAsyncWait { pending } => {
-                self.wait(*pending, when);
-                Vec::new()
-            }
+            Op::Ldmatrix { .. }
+            | Op::Stmatrix { .. }
+            | Op::CpAsync { .. }
+            | Op::CpAsyncCommit
+            | Op::CpAsyncWait { .. } => self.behind(pc, op, when, regs),
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
             Op::CallDepth => {
                 self.gap(UnknownKind::CallDepth, pc, "calls nest too deep");

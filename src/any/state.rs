@@ -105,14 +105,26 @@ pub(super) struct Barrier {
     pub orders: bool,
 }
 
-/// A place where a thread waits for its copies.
+/// What a thread does about its copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// It waits for every copy.
+    All,
+    /// It waits for all groups.
+    Groups,
+    /// It waits for some groups alone.
+    Older,
+    /// It makes a group of the copies that are in none.
+    Commits,
+}
+
+/// A place where a thread does something about its copies.
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
     pub at: usize,
     pub guard: Id,
     pub loops: Vec<usize>,
-    /// For all of them, not only for the older ones.
-    pub all: bool,
+    pub what: Waits,
 }
 
 /// What an atomic that adds a constant gives back.
