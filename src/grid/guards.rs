@@ -22,7 +22,7 @@ const WIDEST: u64 = 256;
 const MOST: u64 = 1 << 20;
 
 /// Terms times cases that are looked at.
-const ENUMERATED: u64 = 1 << 26;
+const ENUMERATED: u64 = 1 << 24;
 
 /// The conditions of accesses, by array and first byte.
 #[derive(Debug, Default)]

@@ -32,7 +32,7 @@ use super::{Site, Tid, WarningKind};
 const MOST: usize = 1 << 18;
 
 /// Terms times cases that are looked at.
-const ENUMERATED: u64 = 1 << 26;
+const ENUMERATED: u64 = 1 << 24;
 
 /// Further examples of a pair of instructions.
 const EXAMPLES: usize = 8;

@@ -22,6 +22,9 @@ const MOST: usize = 1 << 12;
 /// Terms below the conditions.
 const TERMS: usize = 1 << 11;
 
+/// Values that are computed in the time in which one term is walked.
+const WALK: u64 = 16;
+
 /// Values that are kept for further questions.
 const KEPT: usize = 1 << 22;
 
@@ -35,7 +38,7 @@ pub struct Cases {
     leaves: Vec<(TermId, Row)>,
     /// What terms are in each case.
     rows: FxHashMap<TermId, Row>,
-    /// Terms times cases.
+    /// Terms that were walked, and values that were computed or compared.
     pub work: u64,
 }
 
@@ -59,6 +62,7 @@ impl Cases {
         }
         self.rows.clear();
         let (count, mut each) = (self.count(), 1);
+        self.work += (count * self.leaves.len()) as u64;
         for (t, values) in &self.leaves {
             let n = values.len();
             let row = (0..count).map(|i| values[i / each % n]);
@@ -71,7 +75,9 @@ impl Cases {
 impl TermStore {
     /// True only if no input satisfies all of these conditions.
     pub fn never(&self, conds: &[TermId], cases: &mut Cases) -> bool {
-        let Some(all) = self.down_to_choices(conds) else {
+        let all = self.down_to_choices(conds);
+        cases.work += WALK * all.as_ref().map_or(TERMS, Vec::len) as u64;
+        let Some(all) = all else {
             return false;
         };
         let made = self.made_of_choices(&all);
@@ -89,8 +95,9 @@ impl TermStore {
                 }
             }
         }
-        let Cases { leaves, rows, .. } = cases;
+        let Cases { leaves, rows, work } = cases;
         let known: Option<Vec<&Row>> = conds.iter().map(|c| rows.get(c)).collect();
+        *work += count as u64;
         known.is_some_and(|k| {
             (0..count).all(|i| k.iter().any(|r| r[i] == 0) || !self.allowed(leaves, rows, i))
         })
