@@ -21,8 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::callgraph::CallGraph;
 use super::error::{LowerError, LowerWarning};
 use super::header;
-use super::statics::Statics;
 use super::scope::{Binding, Frame, Label, Range};
+use super::statics::Statics;
 use super::{
     GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Param, Pc, RegId, Special, Src, WORKSPACE,
     WORKSPACE_BYTES,

@@ -8,8 +8,8 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::value::Value;
 use super::interval::{Dyadic, Interval};
+use super::value::Value;
 use super::{Class, Fun, RCmp};
 use crate::kernel::Fmt;
 

@@ -4,8 +4,8 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
-use super::value::Value;
 use super::interval::Dyadic;
+use super::value::Value;
 use super::{BitsOp, NotFinite};
 use crate::kernel::Fmt;
 

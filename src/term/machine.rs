@@ -11,8 +11,8 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use super::bitval::decode;
-use super::value::Value;
 use super::made::{Kind, Shape, is_no_integer};
+use super::value::Value;
 use super::{layout, pow2};
 use crate::kernel::{FloatOp, Fmt, Rnd};
 

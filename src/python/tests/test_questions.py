@@ -100,11 +100,13 @@ def test_races_in_every_launch() -> None:
     kernel = scale("0f40000000")
     r = volta.race(kernel, any=True, assume=["grid.x == 1"])
     assert (r.verdict, r.ok) == ("clean", True)
-    assert r.launches and r.launches.startswith("all blocks")
+    assert r.launches
+    assert r.launches.startswith("all blocks")
     racy = kernel.replace("add.u64 %rd5, %rd2, %rd3;", "mov.u64 %rd5, %rd2;")
     r = volta.race(racy, any=True)
     assert r.verdict == "defective"
-    assert r.launches and r.launches.startswith("this launch breaks")
+    assert r.launches
+    assert r.launches.startswith("this launch breaks")
     assert volta.race(racy, block=1).verdict == "clean"
     r = volta.race(kernel, args=[arg.input("f32", 8), arg.output("f32", 8)], block=8, deterministic=True)
     assert (r.verdict, r.deterministic) == ("clean", "yes")

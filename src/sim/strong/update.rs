@@ -8,7 +8,13 @@ use crate::kernel::{AtomOp, NumTy, RegId};
 pub(super) type Snapshot = Vec<(RegId, Val)>;
 
 /// What an integer atomic leaves, if that is known.
-pub(super) fn after(op: AtomOp, ty: NumTy, old: u64, b: Option<u64>, c: Option<u64>) -> Option<u64> {
+pub(super) fn after(
+    op: AtomOp,
+    ty: NumTy,
+    old: u64,
+    b: Option<u64>,
+    c: Option<u64>,
+) -> Option<u64> {
     match (op, ty) {
         (AtomOp::Exch, _) => b,
         (AtomOp::Cas, NumTy::Int(t)) => Some(atom_int(op, t, old, b?, c?)),
