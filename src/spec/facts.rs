@@ -197,8 +197,8 @@ pub(super) fn resolve(
 fn called(name: &str, kernels: &[&Kernel]) -> Result<Assumption, String> {
     match kernels.iter().any(|k| pure::calls(k, name)) {
         true => Ok(AssumptionKind::Fact.says(format!(
-            "{name} touches no memory, always ends, and gives equal results for arguments of equal bits, as --assume says \
-             of it"
+            "{name} touches no memory, always ends, and gives equal results, finite ones where they are floats, for \
+             arguments of equal bits, as --assume says of it"
         ))),
         false => Err("no kernel calls a function of this name that has no body".into()),
     }
