@@ -150,28 +150,7 @@ fn is_own(space: Space) -> bool {
 /// True for an operation whose result may be one of its operands, for some values of the others.
 fn passes_on(op: &Op) -> bool {
     match op {
-        Op::Float { op, .. } => match op {
-            FloatOp::Neg
-            | FloatOp::Abs
-            | FloatOp::Copysign
-            | FloatOp::Mul
-            | FloatOp::Min
-            | FloatOp::Max
-            | FloatOp::Min3
-            | FloatOp::Max3 => true,
-            FloatOp::Add
-            | FloatOp::Sub
-            | FloatOp::Fma
-            | FloatOp::Div
-            | FloatOp::Rcp
-            | FloatOp::Sqrt
-            | FloatOp::Rsqrt
-            | FloatOp::Ex2
-            | FloatOp::Lg2
-            | FloatOp::Sin
-            | FloatOp::Cos
-            | FloatOp::Tanh => false,
-        },
+        Op::Float { op, .. } => op.selects() || *op == FloatOp::Mul,
         Op::Cvt { from, to, .. } => from == to,
         Op::Shfl { .. } => true,
         // Truths of comparisons, and numbers of another format.

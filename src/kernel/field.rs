@@ -82,20 +82,6 @@ impl Field for Src {
     }
 }
 
-/// A place that is skipped.
-impl Field for Option<Src> {
-    fn uses(&self, f: &mut impl FnMut(RegId)) {
-        self.iter().for_each(|s| s.uses(f));
-    }
-
-    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Some(s) => write!(f, ", {name} {}", list.src(*s)),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Field for Addr {
     fn uses(&self, f: &mut impl FnMut(RegId)) {
         self.base.uses(f);
@@ -118,19 +104,6 @@ impl Field for Guard {
     fn text(&self, _: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.negated { "!" } else { "" })?;
         f.write_str(list.reg(self.reg))
-    }
-}
-
-impl Field for Option<Guard> {
-    fn uses(&self, f: &mut impl FnMut(RegId)) {
-        self.iter().for_each(|g| g.uses(f));
-    }
-
-    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Some(g) => write!(f, ", {name} {}", Text(g, name, list)),
-            None => Ok(()),
-        }
     }
 }
 
@@ -252,19 +225,25 @@ impl Field for (Space, Addr) {
     }
 }
 
-/// Places that an operation may have beside its others.
-impl Field for Option<[Addr; 2]> {
-    fn uses(&self, f: &mut impl FnMut(RegId)) {
-        self.iter().for_each(|x| x.uses(f));
-    }
+/// What an operation may have beside its other operands is written after its name, and nothing where there is none.
+macro_rules! optional {
+    ($($of:ty),*) => { $(
+        impl Field for Option<$of> {
+            fn uses(&self, f: &mut impl FnMut(RegId)) {
+                self.iter().for_each(|x| x.uses(f));
+            }
 
-    fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Some(at) => write!(f, ", {name} {}", Text(at, name, list)),
-            None => Ok(()),
+            fn text(&self, name: &str, list: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+                match self {
+                    Some(x) => write!(f, ", {name} {}", Text(x, name, list)),
+                    None => Ok(()),
+                }
+            }
         }
-    }
+    )* };
 }
+
+optional!(Src, Guard, [Addr; 2]);
 
 /// An operand of several kinds: each is its word and its parts.
 macro_rules! choices {

@@ -48,30 +48,18 @@ pub enum FloatOp {
 impl FloatOp {
     /// True for an operation whose result is one of its operands, up to the sign.
     pub fn is_exact(self, mods: &FloatMods) -> bool {
-        let plain = !(mods.ftz || mods.sat || mods.relu || mods.oob);
-        plain
-            && match self {
-                FloatOp::Neg
-                | FloatOp::Abs
-                | FloatOp::Min
-                | FloatOp::Max
-                | FloatOp::Min3
-                | FloatOp::Max3
-                | FloatOp::Copysign => true,
-                FloatOp::Add
-                | FloatOp::Sub
-                | FloatOp::Mul
-                | FloatOp::Fma
-                | FloatOp::Div
-                | FloatOp::Rcp
-                | FloatOp::Sqrt
-                | FloatOp::Rsqrt
-                | FloatOp::Ex2
-                | FloatOp::Lg2
-                | FloatOp::Sin
-                | FloatOp::Cos
-                | FloatOp::Tanh => false,
+        self.selects() && !(mods.ftz || mods.sat || mods.relu || mods.oob)
+    }
+
+    /// True for an operation that, without modifiers, computes one of its operands, up to the sign.
+    pub fn selects(self) -> bool {
+        use FloatOp::*;
+        match self {
+            Neg | Abs | Min | Max | Min3 | Max3 | Copysign => true,
+            Add | Sub | Mul | Fma | Div | Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => {
+                false
             }
+        }
     }
 
     /// Number of sources that the operation reads.
