@@ -178,6 +178,8 @@ pub(crate) struct Tactics {
     pub selects: usize,
     /// Comparisons that are looked at for their thresholds.
     pub thresholds: usize,
+    /// Factors and summands, shared ones counted each time, from which on a polynomial has a symbol.
+    pub quadratic: u64,
 }
 
 pub(crate) const TACTICS: Tactics = Tactics {
@@ -189,6 +191,7 @@ pub(crate) const TACTICS: Tactics = Tactics {
     summand_terms: 1 << 20,
     selects: 1 << 12,
     thresholds: 256,
+    quadratic: 1 << 12,
 };
 
 /// Elements that are others with their inputs renamed.

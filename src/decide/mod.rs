@@ -27,6 +27,7 @@ pub(crate) mod logic;
 pub(crate) mod needs;
 mod options;
 pub(crate) mod prove;
+mod quadratics;
 pub(crate) mod refute;
 mod renaming;
 mod round;

@@ -10,6 +10,7 @@ use super::goal::Condition;
 use super::limits::ROUNDS;
 use super::options::Options;
 use super::prove::{Proof, Prover};
+use super::quadratics;
 use super::ruling::{Ruling, Why};
 use super::tactic::Tactic;
 use super::tactics;
@@ -59,8 +60,27 @@ impl Pair<'_> {
         count.div_ceil(chunks).clamp(1, ROUNDS.chunk)
     }
 
-    /// Tries tactics that need no search on every element.
+    /// Tries tactics that need no search on every element: with symbols for what both kernels compute, then on what
+    /// that leaves open without.
     pub(crate) fn round(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {
+        let Some((store, named)) = quadratics::named(self.store, conditions) else {
+            return self.round_of(conditions, lists);
+        };
+        let pair = Pair {
+            store: &store,
+            ..*self
+        };
+        let mut rulings = pair.round_of(&named, lists);
+        let open = |(i, r): (usize, &Ruling)| (!matches!(r, Ruling::Proved(_))).then_some(i);
+        let open: Vec<usize> = rulings.iter().enumerate().filter_map(open).collect();
+        let left: Vec<Condition> = open.iter().map(|&i| conditions[i].clone()).collect();
+        for (i, r) in open.into_iter().zip(self.round_of(&left, lists)) {
+            rulings[i] = r;
+        }
+        rulings
+    }
+
+    fn round_of(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {
         let size = self.chunk_size(conditions.iter());
         let chunk = |chunk: &[Condition]| -> Vec<Ruling> {
             let mut prover = self.prover();

@@ -14,7 +14,7 @@
 //! atoms), `value` (factors kept outside), `expand` (the canonical polynomial), `binary` and
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
 //! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` (signs of
-//! terms), `probable` (evaluation at random points, for who asks for it), `difference` (where two forms differ), `view` (forms one level at a time), `display`.
+//! terms), `derivatives` (polynomials of degree two that are not multiplied out), `probable` (evaluation at random points, for who asks for it), `difference` (where two forms differ), `view` (forms one level at a time), `display`.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
@@ -24,6 +24,7 @@
 mod binary;
 mod bits;
 mod clamp;
+mod derivatives;
 mod difference;
 mod display;
 mod exp;
@@ -57,6 +58,7 @@ mod value;
 mod variance;
 mod view;
 
+pub(crate) use derivatives::Polynomials;
 pub use difference::Difference;
 pub use literal::{Key, Polynomial, Reading, Relation};
 pub use sign::Sign;

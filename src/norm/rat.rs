@@ -85,7 +85,7 @@ impl Rat {
     }
 
     /// Bits of the numerator and the denominator, 0 where both are machine words.
-    fn bits(&self) -> u64 {
+    pub(super) fn bits(&self) -> u64 {
         match self {
             Rat::Small(..) => 0,
             Rat::Big(b) => b.numer().bits() + b.denom().bits(),

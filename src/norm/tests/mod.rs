@@ -1,5 +1,6 @@
 //! Pairs that must be equal, pairs that must not, and random terms against an evaluator.
 
+mod derivatives;
 mod eval;
 mod joint;
 mod kernels;
