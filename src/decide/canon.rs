@@ -40,19 +40,29 @@ impl<'s> Canon<'s> {
 
     /// The same with a bound on the work of one question.
     pub(crate) fn bounded(store: &'s TermStore, limits: &spec::Limits, work: Option<u64>) -> Self {
-        let own = Limits::default();
-        let limits = Limits {
-            deadline: limits.deadline,
-            stopped: limits::stopped,
-            max_work: work.unwrap_or(own.max_work),
-            ..own
-        };
+        let limits = Canon::limits(limits, work);
         Canon {
             norm: Normalizer::new(store, limits),
             store,
             limits,
             facts: Vec::new(),
         }
+    }
+
+    /// The normaliser's limits, with a bound on the work of one question.
+    pub(crate) fn limits(limits: &spec::Limits, work: Option<u64>) -> Limits {
+        let own = Limits::default();
+        Limits {
+            deadline: limits.deadline,
+            stopped: limits::stopped,
+            max_work: work.unwrap_or(own.max_work),
+            ..own
+        }
+    }
+
+    /// Whether a term is seen to be a sum of squares before anything is multiplied out.
+    pub(crate) fn is_sum_of_squares(&mut self, t: TermId) -> bool {
+        self.fresh().is_sum_of_squares(t)
     }
 
     /// An empty scratch for the inputs on which these terms have these signs, elements first.

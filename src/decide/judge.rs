@@ -3,7 +3,7 @@
 //! 1. An element that surely only one kernel writes.
 //! 2. A few inputs, on which all elements are evaluated at once: that refutes most wrong kernels
 //!    before anything is normalised.
-//! 3. Tactics that need no search, on every element.
+//! 3. Tactics that need no search, on every element; where sums of both kernels are large, with symbols for them first.
 //! 4. The same with rounded constants and library functions read as what they stand for; that counts
 //!    only if it loses no proof, so that every constant has one reading in the whole pair.
 //! 5. What is still open, within bounds: a search for an input, a split of cases, a thorough search.
@@ -16,7 +16,8 @@
 use rayon::prelude::*;
 
 use super::goal::{Condition, Pairs};
-use super::limits::{ROUNDS, SEARCHES};
+use super::limits::{NAMES, ROUNDS, SEARCHES};
+use super::names;
 use super::options::Options;
 use super::prove::{Failure, Proof, Prover};
 use super::refute::{self, Budget, Search};
@@ -85,16 +86,31 @@ impl Judge<'_> {
         let elements = self.conditions.iter().map(Condition::elements).sum();
         progress::begin(progress::Stage::Decide, elements);
         let pair = self.pair();
+        if names::is_worth(&pair, self.conditions) {
+            let names = Some(&NAMES);
+            let named = self.by_forms(&Pair { names, ..pair }, rulings.clone());
+            if !named.of.iter().any(Ruling::is_open) {
+                return named;
+            }
+        }
+        rulings = self.by_forms(&pair, rulings);
+        if rulings.of.iter().any(Ruling::is_open) {
+            self.search(&mut rulings);
+        }
+        rulings
+    }
+
+    /// Proves what needs no search.
+    fn by_forms(&self, pair: &Pair<'_>, mut rulings: Rulings) -> Rulings {
         rulings.of = pair.round(self.conditions, &[FORMS]);
-        points::settle(&pair, self.conditions, &mut rulings);
+        points::settle(pair, self.conditions, &mut rulings);
         if !rulings.of.iter().any(Ruling::is_open) {
             return rulings;
         }
         if !pair.late() {
-            readings::read(&pair, self.conditions, &mut rulings);
+            readings::read(pair, self.conditions, &mut rulings);
         }
-        points::retry_exactly(&pair, self.conditions, &mut rulings.of);
-        self.search(&mut rulings);
+        points::retry_exactly(pair, self.conditions, &mut rulings.of);
         rulings
     }
 
@@ -106,6 +122,7 @@ impl Judge<'_> {
             store: self.store,
             options: self.options,
             of_reals: false,
+            names: None,
             work: points::first_work(work.filter(|_| !self.options.exact_constants), self.options),
         }
     }

@@ -178,8 +178,6 @@ pub(crate) struct Tactics {
     pub selects: usize,
     /// Comparisons that are looked at for their thresholds.
     pub thresholds: usize,
-    /// Factors and summands, shared ones counted each time, from which on a polynomial has a symbol.
-    pub quadratic: u64,
 }
 
 pub(crate) const TACTICS: Tactics = Tactics {
@@ -191,7 +189,32 @@ pub(crate) const TACTICS: Tactics = Tactics {
     summand_terms: 1 << 20,
     selects: 1 << 12,
     thresholds: 256,
-    quadratic: 1 << 12,
+};
+
+/// Symbols for sums that both kernels compute.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Factors and summands of a sum that has a symbol.
+    pub size: u64,
+    /// Those of all sums, shared ones counted for each use, from which on symbols are looked for.
+    pub worth: u64,
+    /// Symbols.
+    pub symbols: u64,
+    /// Passes that put groups of sums in order.
+    pub rounds: usize,
+    /// Partial operands of a sum.
+    pub partial: usize,
+    /// Work of a comparison of two sums.
+    pub work: u64,
+}
+
+pub(crate) const NAMES: Names = Names {
+    size: 24,
+    worth: 1 << 15,
+    symbols: 1 << 10,
+    rounds: 8,
+    partial: 4,
+    work: 1 << 22,
 };
 
 /// Elements that are others with their inputs renamed.

@@ -7,10 +7,10 @@
 use rayon::prelude::*;
 
 use super::goal::Condition;
-use super::limits::ROUNDS;
+use super::limits::{Names, ROUNDS};
+use super::names;
 use super::options::Options;
 use super::prove::{Proof, Prover};
-use super::quadratics;
 use super::ruling::{Ruling, Why};
 use super::tactic::Tactic;
 use super::tactics;
@@ -26,6 +26,8 @@ pub(crate) struct Pair<'a> {
     pub work: Option<u64>,
     /// The terms were made without special values.
     pub of_reals: bool,
+    /// Bounds from which on sums of both kernels get symbols.
+    pub names: Option<&'a Names>,
 }
 
 impl Pair<'_> {
@@ -60,24 +62,31 @@ impl Pair<'_> {
         count.div_ceil(chunks).clamp(1, ROUNDS.chunk)
     }
 
-    /// Tries tactics that need no search on every element: with symbols for what both kernels compute, then on what
-    /// that leaves open without.
+    /// Tries tactics that need no search on every element; where sums are named, the first list alone, and on nothing
+    /// that has no names.
     pub(crate) fn round(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {
-        let Some((store, named)) = quadratics::named(self.store, conditions) else {
+        let Some(bounds) = self.names else {
             return self.round_of(conditions, lists);
         };
-        let pair = Pair {
-            store: &store,
-            ..*self
+        let rulings = match names::named(self, conditions, bounds) {
+            Some((store, named)) => {
+                let store = &store;
+                Pair { store, ..*self }.round_of(&named, &lists[..1])
+            }
+            None => Vec::new(),
         };
-        let mut rulings = pair.round_of(&named, lists);
-        let open = |(i, r): (usize, &Ruling)| (!matches!(r, Ruling::Proved(_))).then_some(i);
-        let open: Vec<usize> = rulings.iter().enumerate().filter_map(open).collect();
-        let left: Vec<Condition> = open.iter().map(|&i| conditions[i].clone()).collect();
-        for (i, r) in open.into_iter().zip(self.round_of(&left, lists)) {
-            rulings[i] = r;
-        }
-        rulings
+        // What stays open is open in the store that everybody knows.
+        let open = |c: &Condition| match (c.only, c.pairs.iter().find(|(a, b)| a != b)) {
+            (Some(only), _) => Ruling::Open(Why::OneSided(only)),
+            (None, Some(&(a, b))) => Ruling::Deferred((Proof::Differs, a, b)),
+            (None, None) => self.rule(c, &lists[..1], &mut self.prover()),
+        };
+        let mut rulings = rulings.into_iter();
+        let each = conditions.iter().map(|c| match rulings.next() {
+            Some(r @ Ruling::Proved(_)) => r,
+            _ => open(c),
+        });
+        each.collect()
     }
 
     fn round_of(&self, conditions: &[Condition], lists: &[&[&dyn Tactic]]) -> Vec<Ruling> {

@@ -62,7 +62,7 @@ impl Ruling {
 }
 
 /// What was ruled, and what it rests on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Rulings {
     /// By element; after a refutation the others have none.
     pub of: Vec<Ruling>,

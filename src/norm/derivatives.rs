@@ -166,15 +166,23 @@ impl Polynomials {
         }
     }
 
-    /// Whether a term is a polynomial of degree two, and what its size is if nothing in it is shared.
-    pub(crate) fn size_of_quadratic(&self, t: TermId) -> Option<u64> {
-        let &i = self.place.get(&t)?;
-        (self.degree[i as usize] == 2).then(|| self.size[i as usize])
+    /// Factors and summands of one of its terms, shared ones counted each time.
+    pub(crate) fn size(&self, t: TermId) -> u64 {
+        self.place.get(&t).map_or(1, |&i| self.size[i as usize])
+    }
+
+    /// Whether one of its terms is a polynomial of degree two or less.
+    #[cfg(test)]
+    pub(super) fn is_quadratic(&self, t: TermId) -> bool {
+        (self.place.get(&t)).is_some_and(|&i| self.degree[i as usize] <= 2)
     }
 
     /// The first of some of its terms that each of them is equal to, as far as that is found.
     pub(crate) fn first_equal(&mut self, terms: &[TermId]) -> Vec<TermId> {
-        if self.differentiate().is_none() {
+        if self.gradient.is_empty() && self.differentiate().is_none() {
+            self.left.set(0);
+        }
+        if self.left.get() == 0 {
             return terms.to_vec();
         }
         let mut classes: FxHashMap<[u64; 2], Vec<TermId>> = FxHashMap::default();

@@ -86,6 +86,29 @@ pub fn equal(store: &TermStore, pairs: &[(TermId, TermId)], limits: &Limits) -> 
     }
 }
 
+/// Points that order work.
+const CLASS_POINTS: usize = 2;
+
+/// For each of some terms that are real the number of its class: terms of two classes differ as far as this file sees,
+/// those of one class may be equal. `None` if they are too many or time ran out.
+pub(crate) fn classes(
+    store: &TermStore,
+    terms: &[TermId],
+    limits: &Limits,
+) -> Option<Vec<Option<u32>>> {
+    let cone = store.reachable(terms);
+    if cone.len() > limits.max_held / 8 {
+        return None;
+    }
+    let draws = Draws::new(seed(store, &cone));
+    let mut sweep = swept(store, &cone, terms, limits, &draws, CLASS_POINTS)?;
+    let class = |&t: &TermId| match store.sort(t) {
+        Sort::Real => sweep.class(t).map(|c| c.0),
+        _ => None,
+    };
+    Some(terms.iter().map(class).collect())
+}
+
 /// A digest of the terms.
 fn seed(store: &TermStore, cone: &[TermId]) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -112,18 +135,17 @@ fn seed(store: &TermStore, cone: &[TermId]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Evaluates at so many points: the answer, and the binary logarithm of the chance at one point.
-fn run(
-    store: &TermStore,
+/// Evaluates at so many points.
+fn swept<'s>(
+    store: &'s TermStore,
     cone: &[TermId],
-    pairs: &[(TermId, TermId)],
+    roots: &[TermId],
     limits: &Limits,
     draws: &Draws,
     points: usize,
-) -> Option<(Answer, f64)> {
+) -> Option<Sweep<'s>> {
     let fields: Option<Vec<Fields>> = (0..points).map(|i| draws.fields(i)).collect();
-    let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
-    let mut sweep = Sweep::new(store, cone, &roots, fields?, draws.clone());
+    let mut sweep = Sweep::new(store, cone, roots, fields?, draws.clone());
     for (i, &t) in cone.iter().enumerate() {
         if i % CHECK_EVERY == 0 && limits.is_late() {
             return None;
@@ -133,6 +155,20 @@ fn run(
         }
         sweep.step(i, t);
     }
+    Some(sweep)
+}
+
+/// Evaluates at so many points: the answer, and the binary logarithm of the chance at one point.
+fn run(
+    store: &TermStore,
+    cone: &[TermId],
+    pairs: &[(TermId, TermId)],
+    limits: &Limits,
+    draws: &Draws,
+    points: usize,
+) -> Option<(Answer, f64)> {
+    let roots: Vec<TermId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let mut sweep = swept(store, cone, &roots, limits, draws, points)?;
     let mut equal = Vec::with_capacity(pairs.len());
     for &(a, b) in pairs {
         let same = match store.sort(a) {

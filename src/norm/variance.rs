@@ -37,6 +37,11 @@ struct Form {
 }
 
 impl Normalizer<'_> {
+    /// Whether a term is a sum of squares and of what they pay for, so that it is not negative.
+    pub(crate) fn is_sum_of_squares(&mut self, t: TermId) -> bool {
+        self.square_sign(t).is_nonneg()
+    }
+
     /// The signs of a term that is a sum of squares and of what they pay for; all signs if it is not seen to be.
     pub(super) fn square_sign(&mut self, t: TermId) -> Sign {
         if !self.has_square(t) {

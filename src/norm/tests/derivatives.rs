@@ -36,8 +36,7 @@ fn build(b: &mut Build, steps: &[(u8, u16, u16)], swapped: bool) -> Vec<TermId> 
 /// What is said of two terms, where both are of degree two.
 fn found(b: &Build, x: TermId, y: TermId) -> Option<bool> {
     let mut all = Polynomials::of(&b.s, &[x, y])?;
-    let quadratic = |t| all.size_of_quadratic(t).is_some();
-    if !quadratic(x) || !quadratic(y) {
+    if !all.is_quadratic(x) || !all.is_quadratic(y) {
         return None;
     }
     let first = all.first_equal(&[x, y]);
