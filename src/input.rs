@@ -273,7 +273,8 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
     let pure: Vec<&str> = spec.assume.iter().filter_map(Fact::pure).collect();
     let lower = || {
         let file = files.open(&spec.file)?;
-        lower_function(&file, entry_of(&file, spec.entry.as_deref())?, &pure)
+        let entry = entry_of(&file, spec.entry.as_deref())?;
+        lower_function(&file, entry, &pure, &spec.without)
     };
     let mut lowered = lower().map_err(|e| e.about(part))?;
     for w in &mut lowered.warnings {
@@ -284,7 +285,7 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
 
 /// An entry of a file, by its name or a unique part of it.
 pub fn lower_entry(file: &File, entry: Option<&str>) -> Result<Lowered, Failure> {
-    lower_function(file, entry_of(file, entry)?, &[])
+    lower_function(file, entry_of(file, entry)?, &[], &[])
 }
 
 fn entry_of(file: &File, entry: Option<&str>) -> Result<Id<Function>, Failure> {
@@ -294,17 +295,23 @@ fn entry_of(file: &File, entry: Option<&str>) -> Result<Id<Function>, Failure> {
 /// Every entry of a file.
 pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
     let entries = file.module.entries();
-    let kernels = entries.map(|(id, _)| Ok(lower_function(file, id, &[])?.kernel));
+    let kernels = entries.map(|(id, _)| Ok(lower_function(file, id, &[], &[])?.kernel));
     kernels.collect()
 }
 
-fn lower_function(file: &File, entry: Id<Function>, pure: &[&str]) -> Result<Lowered, Failure> {
-    let lowered = kernel::lower_with(&file.module, &file.source, entry, pure)
+fn lower_function(
+    file: &File,
+    entry: Id<Function>,
+    pure: &[&str],
+    without: &[u32],
+) -> Result<Lowered, Failure> {
+    let mut lowered = kernel::lower_with(&file.module, &file.source, entry, pure)
         .map_err(|errors| rejected(file, &errors))?;
     let warning = |w: &LowerWarning| {
         let site = Site::new(&file.source, w.span(), "");
         Finding::new(Part::Kernel, w.kind(), w.to_string()).at(vec![site])
     };
+    lowered.kernel.leave_out(without);
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),
         merged: retries::merged(&lowered.kernel),

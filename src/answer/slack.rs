@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DefectKind, Finding, Site, WarningKind};
+use super::{DefectKind, Finding, Kind, Site, UnknownKind, WarningKind};
 
 /// What a `slack` found.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +12,8 @@ pub struct Slack {
     pub sync: Vec<Synchronisation>,
     /// Some of them that can go at once, by their position in `sync`.
     pub together: Vec<usize>,
+    /// All of this is said of every launch that the report names, not of one.
+    pub every_launch: bool,
 }
 
 /// One place of a synchronising operation.
@@ -25,6 +27,9 @@ pub struct Synchronisation {
     pub state: State,
     /// What appears without it.
     pub breaks: Option<Breaks>,
+    /// Why nothing is said: what is open without it.
+    #[serde(default)]
+    pub why: Option<Box<Finding<UnknownKind>>>,
 }
 
 /// Whether a kernel needs an operation.
@@ -63,11 +68,18 @@ pub enum Breaks {
 impl Breaks {
     /// The kind and the sentence.
     pub fn text(&self) -> String {
-        use super::Kind;
         match self {
             Breaks::Defect(f) => format!("{}: {}", f.kind.name(), f.message),
             Breaks::Warning(f) => format!("{}: {}", f.kind.name(), f.message),
         }
+    }
+}
+
+impl Synchronisation {
+    /// Why nothing is said, as kind and sentence.
+    pub fn because(&self) -> Option<String> {
+        let why = self.why.as_ref()?;
+        Some(format!("{}: {}", why.kind.name(), why.message))
     }
 }
 
@@ -80,6 +92,9 @@ impl Slack {
             out.push_str(&format!("{} is {}", line(s), s.state.name()));
             if let Some(b) = &s.breaks {
                 out.push_str(&format!("; without it {}", b.text()));
+            }
+            if let Some(why) = s.because() {
+                out.push_str(&format!("; {why}"));
             }
             out.push('\n');
         }
@@ -95,9 +110,18 @@ impl Slack {
                 .collect();
             out.push_str(&format!("these can go at once: {}\n", all.join(", ")));
         }
-        out.push_str(
-            "all of this is said of this launch; another size may need what this one does not\n",
-        );
+        out.push_str(self.scope());
+        out.push('\n');
         out
+    }
+
+    /// Of which launches all of this is said.
+    pub fn scope(&self) -> &'static str {
+        match self.every_launch {
+            true => "all of this is said of every launch that the scope names",
+            false => {
+                "all of this is said of this launch; another size may need what this one does not"
+            }
+        }
     }
 }

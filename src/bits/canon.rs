@@ -18,9 +18,11 @@
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Rnd};
 use crate::sass::{Made, Settled};
+use rustc_hash::FxHashMap;
+
 use crate::term::rebuild::copy;
 use crate::term::word::{Does, Operation};
-use crate::term::{Sort, Term, TermId, TermStore};
+use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
 use super::identities::{Identities, chained};
 
@@ -57,6 +59,8 @@ pub struct Canon {
     pub contracts_alike: bool,
     /// What a compiler joined, where that is known.
     pub settled: Settled,
+    /// Conditions that hold or do not: the case that is looked at.
+    pub assumed: FxHashMap<TermId, bool>,
     /// True once an addition was met that a compiler may join with a product.
     pub has_places: bool,
     /// True once a term over the reals was met.
@@ -134,6 +138,71 @@ fn upper_half(from: &TermStore, t: TermId) -> Option<TermId> {
     let is_bf16 = word.operation(from).float() == Some(Fmt::Bf16);
     (is_bf16 && from.as_bits(TermId(low)) == Some(0) && from.sort(t) == Sort::Bits(32))
         .then_some(high)
+}
+
+/// A number whose sign bit alone was changed by operations on bits: the operation, its format, and the number.
+fn signed(from: &TermStore, t: TermId, made: &[Floats]) -> Option<(FloatOp, Fmt, TermId)> {
+    let Term::Concat(&[low, top]) = from.get(t) else {
+        return None;
+    };
+    let fmt = match from.sort(t) {
+        Sort::Bits(32) => Fmt::F32,
+        Sort::Bits(64) => Fmt::F64,
+        _ => return None,
+    };
+    let digits = fmt.bits() as u8 - 1;
+    let x = match from.get(TermId(low)) {
+        Term::Extract {
+            bits,
+            low: 0,
+            width,
+        } if width == digits => bits,
+        _ => return None,
+    };
+    if from.sort(x) != from.sort(t) || !made[x.0 as usize].are(Some(fmt)) {
+        return None;
+    }
+    let top = TermId(top);
+    if from.as_bits(top) == Some(0) {
+        return Some((FloatOp::Abs, fmt, x));
+    }
+    let Term::BitsOp(BitsOp::Xor, a, b) = from.get(top) else {
+        return None;
+    };
+    let sign = match (from.as_bits(a), from.as_bits(b)) {
+        (Some(1), _) => b,
+        (_, Some(1)) => a,
+        _ => return None,
+    };
+    is_sign(from, sign, x).then_some((FloatOp::Neg, fmt, x))
+}
+
+/// True for the highest bit of a term, which of bytes of memory is read from the last of them.
+fn is_sign(from: &TermStore, sign: TermId, x: TermId) -> bool {
+    let Term::Extract {
+        bits,
+        low,
+        width: 1,
+    } = from.get(sign)
+    else {
+        return false;
+    };
+    match (from.get(bits), from.get(x)) {
+        _ if bits == x => Sort::Bits(low + 1) == from.sort(x),
+        (
+            Term::Bytes {
+                array,
+                off,
+                width: 8,
+            },
+            Term::Bytes {
+                array: of,
+                off: first,
+                width,
+            },
+        ) => array == of && low == 7 && off == first + u64::from(width / 8) - 1,
+        _ => false,
+    }
 }
 
 impl Images {
@@ -241,11 +310,45 @@ impl Canon {
     }
 
     fn image(&mut self, from: &TermStore, t: TermId, reader: Reader, images: &Images) -> TermId {
+        let image = self.rebuilt(from, t, reader, images);
+        if self.assumed.is_empty() {
+            return image;
+        }
+        let (mut inner, mut negated) = (image, false);
+        while let Term::Not(p) = self.store.get(inner) {
+            (inner, negated) = (p, !negated);
+        }
+        match self.assumed.get(&inner) {
+            Some(&holds) => self.store.bool(holds != negated),
+            None => image,
+        }
+    }
+
+    /// True if what may be joined with a sum is an exact product, so that joining changes nothing.
+    fn joins_exactly(&mut self, fmt: Fmt, operands: &[TermId], images: &Images) -> bool {
+        let mut free = operands
+            .iter()
+            .filter(|c| images.free[c.0 as usize])
+            .peekable();
+        let any = free.peek().is_some();
+        any && free.all(|&c| match images.get(c, Reader::Float) {
+            NONE => false,
+            t => (self.identities).is_exact_product(&mut self.store, fmt, t),
+        })
+    }
+
+    fn rebuilt(&mut self, from: &TermStore, t: TermId, reader: Reader, images: &Images) -> TermId {
         match (from.get(t), reader) {
             (Term::Word(word), _) => {
                 let mut operation = word.operation(from);
                 let settled = self.settled.get(&operation.place).copied();
-                if settled == Some(Made::Apart) {
+                let operands: Vec<TermId> = match operation.place {
+                    0 => Vec::new(),
+                    _ => word.operands().collect(),
+                };
+                let is_exact =
+                    reader == Reader::Float && self.joins_exactly(operation.fmt, &operands, images);
+                if settled == Some(Made::Apart) || is_exact {
                     operation.place = 0;
                 }
                 if settled == Some(Made::Joined)
@@ -291,13 +394,22 @@ impl Canon {
                 let [a, b] = [a, b].map(|c| images.get(c, Reader::Float));
                 self.store.select(p, a, b)
             }
-            _ if reader == Reader::Float => match upper_half(from, t) {
-                Some(high) => {
-                    let zeros = self.store.bits(16, 0);
-                    self.store.concat(&[zeros, images.get(high, Reader::Float)])
+            _ if reader == Reader::Float => {
+                match (upper_half(from, t), signed(from, t, &images.made)) {
+                    (Some(high), _) => {
+                        let zeros = self.store.bits(16, 0);
+                        self.store.concat(&[zeros, images.get(high, Reader::Float)])
+                    }
+                    (None, Some((op, fmt, x))) => {
+                        let operation =
+                            Operation::new(Does::Float(op), (fmt, fmt), FloatMods::default());
+                        let x = images.get(x, Reader::Float);
+                        self.identities
+                            .simplest(&mut self.store, operation, vec![x])
+                    }
+                    (None, None) => images.get(t, Reader::Bits),
                 }
-                None => images.get(t, Reader::Bits),
-            },
+            }
             _ => copy(from, t, &mut self.store, |c| images.get(c, Reader::Bits)),
         }
     }
@@ -355,8 +467,10 @@ fn reads(
     made: &[Floats],
 ) -> Reader {
     let (reads, fmt) = match operation.does {
-        // An integer has no NaN.
+        // An integer has no NaN, and the sign of a NaN, which no manual gives, may be that of a number.
         Does::OfInt(_) => return Reader::Bits,
+        Does::Float(FloatOp::Copysign) if at == 0 => return Reader::Bits,
+        Does::Float(_) if operation.mods.xorsign_abs => return Reader::Bits,
         Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => (Reader::Float, Some(operation.src)),
         Does::Float(_) | Does::Convert => (reader, Some(operation.src)),
         Does::Product(_, _, types) => match (at, types[(at + 1) % 2]) {
@@ -412,8 +526,11 @@ fn needs(from: &TermStore, roots: &[(TermId, Reader)], made: &[Floats]) -> Vec<u
                 }
             }
             _ => {
-                if let (true, Some(high)) = (need & FLOAT != 0, upper_half(from, t)) {
-                    needs[high.0 as usize] |= FLOAT;
+                if need & FLOAT != 0 {
+                    let signed = signed(from, t, made).map(|(_, _, x)| x);
+                    for x in upper_half(from, t).into_iter().chain(signed) {
+                        needs[x.0 as usize] |= FLOAT;
+                    }
                 }
                 needs[i] |= BITS;
                 from.children(t, |c| needs[c.0 as usize] |= BITS);

@@ -59,7 +59,7 @@ pub struct Identities {
 const STEPS: usize = 32;
 
 /// All identities, in the order in which they are tried.
-pub const IDENTITIES: [Identity; 20] = [
+pub const IDENTITIES: [Identity; 24] = [
     Identity {
         name: "no rounding modifier",
         because: "without one, sums and products round to the nearest; a sum that may be joined with a product keeps its spelling",
@@ -131,6 +131,11 @@ pub const IDENTITIES: [Identity; 20] = [
         rule: products::quotient,
     },
     Identity {
+        name: "exact product",
+        because: "a product of two numbers of a format with half of the digits and exponents is exact, so that it is not rounded before the sum",
+        rule: products::exact,
+    },
+    Identity {
         name: "product with 1",
         because: "the exact product is x, which is a number of the format; fused with a sum it is that sum",
         rule: products::one,
@@ -151,9 +156,24 @@ pub const IDENTITIES: [Identity; 20] = [
         rule: products::powers,
     },
     Identity {
-        name: "sum or product in twice the format",
+        name: "operation in twice the format",
         because: "with at least 2p + 2 bits rounding twice is rounding once, and what the wide format cannot hold becomes zero in the narrow one",
         rule: formats::double,
+    },
+    Identity {
+        name: "narrowed from a wider format",
+        because: "the widening is exact, so that the number is rounded once",
+        rule: formats::from_wider,
+    },
+    Identity {
+        name: "integer that is not negative",
+        because: "it is the same number with a sign and without, in as many bits as hold it",
+        rule: formats::of_natural,
+    },
+    Identity {
+        name: "test for a number",
+        because: "x equals x, and |x| is at most infinity, for all x but a NaN",
+        rule: choices::number,
     },
     Identity {
         name: "rounding of what is exact",
@@ -162,61 +182,61 @@ pub const IDENTITIES: [Identity; 20] = [
     },
 ];
 
+/// The simplest that an operation on operands is; `used` is told of each identity that was used.
+fn simplest(
+    known: &mut Known<'_>,
+    mut operation: Operation,
+    mut operands: Vec<TermId>,
+    used: &mut dyn FnMut(usize),
+) -> TermId {
+    for _ in 0..STEPS {
+        let mut rules = IDENTITIES.iter().enumerate();
+        let found = rules.find_map(|(i, identity)| {
+            let becomes = (identity.rule)(known, &operation, &operands)?;
+            Some((i, becomes))
+        });
+        match found {
+            None => break,
+            Some((i, Becomes::Term(t))) => {
+                used(i);
+                return t;
+            }
+            Some((i, Becomes::Operation(o, list))) => {
+                used(i);
+                (operation, operands) = (o, list);
+            }
+        }
+    }
+    let t = known.store.word(operation, &operands);
+    if known.makes_no_minus_zero(&operation, &operands) {
+        known.never_minus_zero.insert(t);
+    }
+    t
+}
+
 impl Identities {
     /// The simplest that an operation on operands is.
     pub fn simplest(
         &mut self,
         store: &mut TermStore,
-        mut operation: Operation,
-        mut operands: Vec<TermId>,
+        operation: Operation,
+        operands: Vec<TermId>,
     ) -> TermId {
-        for _ in 0..STEPS {
-            let mut known = Known {
-                store,
-                never_minus_zero: &mut self.never_minus_zero,
-            };
-            let mut rules = IDENTITIES.iter().enumerate();
-            let found = rules.find_map(|(i, identity)| {
-                let becomes = (identity.rule)(&mut known, &operation, &operands)?;
-                Some((i, becomes))
-            });
-            match found {
-                None => break,
-                Some((i, Becomes::Term(t))) => {
-                    self.used[i] += 1;
-                    return t;
-                }
-                Some((i, Becomes::Operation(o, list))) => {
-                    self.used[i] += 1;
-                    (operation, operands) = (o, list);
-                }
-            }
-        }
-        let t = store.word(operation, &operands);
-        if self.is_never_minus_zero(store, &operation, &operands) {
-            self.never_minus_zero.insert(t);
-        }
-        t
+        let mut known = Known {
+            store,
+            never_minus_zero: &mut self.never_minus_zero,
+        };
+        let used = &mut self.used;
+        simplest(&mut known, operation, operands, &mut |i| used[i] += 1)
     }
 
-    /// A sum to the nearest is -0 only if both operands are: what cancels is +0, and no sum is too small to be a number.
-    fn is_never_minus_zero(&self, store: &TermStore, o: &Operation, operands: &[TermId]) -> bool {
-        match o.does {
-            Does::Float(FloatOp::Add) => {
-                let never = |&t: &TermId| match store.as_bits(t) {
-                    Some(bits) => bits != number::zero(o.fmt, true),
-                    None => self.never_minus_zero.contains(&t),
-                };
-                is_plain(o, Rnd::Rn) && o.place == 0 && operands.iter().any(never)
-            }
-            Does::OfInt(_) => true,
-            Does::Float(_)
-            | Does::Convert
-            | Does::ToInt(_)
-            | Does::Compare(_)
-            | Does::Test(_)
-            | Does::Product(..) => false,
-        }
+    /// True for a product, with any sign, that is exact in a format: a sum with it is the same joined and apart.
+    pub fn is_exact_product(&mut self, store: &mut TermStore, fmt: Fmt, t: TermId) -> bool {
+        let known = Known {
+            store,
+            never_minus_zero: &mut self.never_minus_zero,
+        };
+        products::is_exact(&known, fmt, t)
     }
 }
 
@@ -259,6 +279,11 @@ fn is_nan(fmt: Fmt, bits: u64) -> bool {
 }
 
 impl Known<'_> {
+    /// The simplest that another operation on operands is.
+    fn simplest(&mut self, operation: Operation, operands: Vec<TermId>) -> TermId {
+        simplest(self, operation, operands, &mut |_| {})
+    }
+
     fn word(&self, t: TermId) -> Option<(Operation, Vec<TermId>)> {
         let word = self.store.as_word(t)?;
         Some((word.operation(self.store), word.operands().collect()))
@@ -290,6 +315,23 @@ impl Known<'_> {
             Some(bits) => (bits & sign != 0 && !is_nan(fmt, bits))
                 .then(|| self.store.bits(fmt.bits() as u8, bits ^ sign)),
             None => self.under(t, |o| *o == negation(fmt)),
+        }
+    }
+
+    /// A sum to the nearest is -0 only if both operands are: what cancels is +0, and no sum is too small to be a number.
+    fn makes_no_minus_zero(&self, o: &Operation, operands: &[TermId]) -> bool {
+        match o.does {
+            Does::Float(FloatOp::Add) => {
+                let never = |&t: &TermId| self.is_never_minus_zero(o, t);
+                is_plain(o, Rnd::Rn) && o.place == 0 && operands.iter().any(never)
+            }
+            Does::OfInt(_) => true,
+            Does::Float(_)
+            | Does::Convert
+            | Does::ToInt(_)
+            | Does::Compare(_)
+            | Does::Test(_)
+            | Does::Product(..) => false,
         }
     }
 

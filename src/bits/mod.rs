@@ -28,11 +28,12 @@ use crate::explain::{
     text,
 };
 use crate::kernel::Kernel;
+use crate::norm::{self, Equality, Normalizer};
 use crate::sass::Settled;
 use crate::sim::{Clean, Side, UnknownKind};
 use crate::spec::{Arrays, ElemTy};
 use crate::term::show::Bounds;
-use crate::term::{ArrayId, TermId};
+use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use canon::{Canon, Images, Reader};
 
@@ -41,6 +42,15 @@ const SEARCHED: usize = 24;
 
 /// What proved an element.
 const BY: &str = "operations";
+
+/// Elements that are compared as integers.
+const INTEGERS: usize = 1 << 12;
+
+/// Terms that are looked at for all cases of all elements together.
+const CASES: usize = 1 << 26;
+
+/// Conditions by which one element is split.
+const CONDITIONS: usize = 8;
 
 /// A pair of kernels that were run.
 pub struct Pair<'a> {
@@ -108,7 +118,7 @@ pub fn decide(runs: [Clean; 2], pair: &Pair<'_>) -> Decided {
         readers,
         images,
     };
-    compared.decided(&canon)
+    compared.decided(&mut canon)
 }
 
 fn images(
@@ -128,7 +138,7 @@ fn images(
 }
 
 impl Compared<'_> {
-    fn decided(&self, canon: &Canon) -> Decided {
+    fn decided(&self, canon: &mut Canon) -> Decided {
         let mut decision = self.summary();
         decision.counts.terms = canon.store.len() as u64;
         let mut sites = Vec::new();
@@ -155,12 +165,16 @@ impl Compared<'_> {
         }
         let open = self.proved(&mut decision);
         self.one_sided(&open, &mut decision);
-        let open: Vec<usize> = open
+        let mut open: Vec<usize> = open
             .into_iter()
             .filter(|&i| self.elements[i].only.is_none())
             .collect();
+        open = self.integers(open, canon, &mut decision);
         if decision.counterexample.is_none() {
             sites = self.refute(&open, &mut decision);
+        }
+        if decision.counterexample.is_none() {
+            open = self.by_cases(open, canon, &mut decision);
         }
         if let (None, Some(&first)) = (&decision.counterexample, open.first()) {
             let (why, at) = self.open(first, &open, canon);
@@ -234,14 +248,81 @@ impl Compared<'_> {
                 open.push(i);
                 continue;
             }
-            *decision.counts.by.entry(BY).or_default() += 1;
-            let mut outputs = decision.outputs.iter_mut();
-            if let Some(o) = outputs.find(|o| o.array == e.array) {
-                o.proved += 1;
-                *o.by.entry(BY).or_default() += 1;
-            }
+            count(decision, e, BY);
         }
         open
+    }
+
+    /// Elements that no float makes are compared as integers are everywhere; gives those that stay open.
+    fn integers(&self, open: Vec<usize>, canon: &Canon, decision: &mut Decision) -> Vec<usize> {
+        let mut normalizer = Normalizer::new(&canon.store, norm::Limits::default());
+        let mut left = INTEGERS;
+        let mut is_open = |&i: &usize| {
+            let [a, b] = self.both(&self.images, i);
+            let is_float = [a, b].iter().any(|&t| canon.store.as_word(t).is_some());
+            if is_float || left == 0 {
+                return true;
+            }
+            left -= 1;
+            let equal = normalizer.equal(a, b) == Equality::Equal;
+            if equal {
+                count(decision, &self.elements[i], "integers");
+            }
+            !equal
+        };
+        open.into_iter().filter(|i| is_open(i)).collect()
+    }
+
+    /// What an element became on both sides.
+    fn both(&self, images: &[Images; 2], i: usize) -> [TermId; 2] {
+        [0, 1].map(|s| images[s].get(self.elements[i].content[s], self.readers[i]))
+    }
+
+    /// Elements that are the same whatever the conditions of their choices are; gives those that stay open, or all if one does.
+    fn by_cases(&self, open: Vec<usize>, canon: &mut Canon, decision: &mut Decision) -> Vec<usize> {
+        let size: usize = self.runs.iter().map(|r| r.store.len()).sum();
+        let mut left = CASES / size.max(1);
+        let mut rest = open.iter();
+        let holds = rest.all(|&i| self.in_all_cases(i, canon, &mut left));
+        canon.assumed.clear();
+        if !holds {
+            return open;
+        }
+        for i in open {
+            count(decision, &self.elements[i], "cases");
+        }
+        Vec::new()
+    }
+
+    /// Splits an element by the conditions of its choices, each of which holds or does not whatever the others do.
+    fn in_all_cases(&self, i: usize, canon: &mut Canon, left: &mut usize) -> bool {
+        let (e, reader) = (&self.elements[i], self.readers[i]);
+        let mut cases: Vec<Vec<(TermId, bool)>> = vec![Vec::new()];
+        while let Some(case) = cases.pop() {
+            if *left == 0 || self.pair.options.limits.reached().is_some() {
+                return false;
+            }
+            *left -= 1;
+            canon.assumed = case.iter().copied().collect();
+            let [a, b] = [0, 1].map(|s| {
+                let images = canon.add(&self.runs[s].store, &[(e.content[s], reader)]);
+                images.get(e.content[s], reader)
+            });
+            if a == b {
+                continue;
+            }
+            match condition(&canon.store, &[a, b]) {
+                Some(p) if case.len() < CONDITIONS => {
+                    cases.extend([true, false].map(|holds| {
+                        let mut more = case.clone();
+                        more.push((p, holds));
+                        more
+                    }));
+                }
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Elements that only one kernel writes.
@@ -284,7 +365,7 @@ impl Compared<'_> {
 
     /// Looks for an input on which one of some elements differs; gives the places where that one differs first.
     fn refute(&self, open: &[usize], decision: &mut Decision) -> Vec<Site> {
-        for &i in spread(open) {
+        for (seed, &i) in spread(open).enumerate() {
             let e = &self.elements[i];
             let declared = self.declared(e.array);
             let fmt = witness::format(self.readers[i], declared, e.bytes);
@@ -294,6 +375,7 @@ impl Compared<'_> {
                 fmt,
                 arrays: self.pair.arrays,
                 limits: self.pair.options.limits,
+                seed: seed as u64,
             };
             let Some(found) = witness::search(&question) else {
                 continue;
@@ -407,6 +489,35 @@ impl Compared<'_> {
             .zip(readers)
             .all(|(e, r)| images[0].get(e.content[0], r) == images[1].get(e.content[1], r))
     }
+}
+
+/// Counts an element that is proved.
+fn count(decision: &mut Decision, e: &Element, by: &'static str) {
+    *decision.counts.by.entry(by).or_default() += 1;
+    let mut outputs = decision.outputs.iter_mut();
+    if let Some(o) = outputs.find(|o| o.array == e.array) {
+        o.proved += 1;
+        *o.by.entry(by).or_default() += 1;
+    }
+}
+
+/// A condition by which something is chosen below some terms, and which no other condition makes up.
+fn condition(store: &TermStore, roots: &[TermId]) -> Option<TermId> {
+    let choices = store.reachable(roots).into_iter();
+    let mut conditions = choices.filter_map(|t| match store.get(t) {
+        Term::BitsSelect(p, ..) => Some(p),
+        _ => None,
+    });
+    let mut open = vec![conditions.next()?];
+    while let Some(p) = open.pop() {
+        match store.get(p) {
+            Term::Bool(_) => {}
+            Term::Not(a) => open.push(a),
+            Term::And(a, b) | Term::Or(a, b) | Term::Xor(a, b) => open.extend([a, b]),
+            _ => return Some(p),
+        }
+    }
+    None
 }
 
 /// Some of the elements that are open, from all parts.

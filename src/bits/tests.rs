@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::canon::{Canon, Reader};
 use super::identities::IDENTITIES;
 use super::value::{Inputs, evaluate, quiet};
-use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, Rnd};
+use crate::kernel::{Cmp, FloatMods, FloatOp, Fmt, IntTy, Rnd};
 use crate::term::word::{Does, Operation};
-use crate::term::{ArrayId, ICmp, TermId, TermStore};
+use crate::term::{ArrayId, BitsOp, ICmp, TermId, TermStore};
 
 /// One number of each format, made of one f16.
 struct One(u64);
@@ -99,7 +99,7 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
             ftz: flags.ftz,
             ..plain
         };
-        let t = match op % 16 {
+        let t = match op % 20 {
             0 | 1 => word(s, FloatOp::Add, flags, &[a, b]),
             2 => word(s, FloatOp::Sub, flags, &[a, b]),
             3 | 4 => word(s, FloatOp::Mul, flags, &[a, b]),
@@ -138,12 +138,56 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
                 let second = if mods & 8 == 0 { b } else { y };
                 word(s, FloatOp::Add, nearest, &[x, second])
             }
-            // A sum or product in the next wider format.
-            _ => {
-                let wide = match fmt {
-                    Fmt::F16 | Fmt::Bf16 => Fmt::F32,
-                    _ => Fmt::F64,
+            16 => {
+                let [x, y] = exact_product(s, (wider(fmt), fmt), [a, b], mods);
+                all.push((x, fmt));
+                y
+            }
+            17 if fmt == Fmt::F32 => {
+                let rounded = FloatMods {
+                    ftz: false,
+                    ..flags
                 };
+                let cut = |s: &mut TermStore, src, t| {
+                    let half = s.word(
+                        Operation::new(Does::Convert, (Fmt::F16, src), rounded),
+                        &[t],
+                    );
+                    s.word(
+                        Operation::new(Does::Convert, (fmt, Fmt::F16), plain),
+                        &[half],
+                    )
+                };
+                let wide = s.word(Operation::new(Does::Convert, (Fmt::F64, fmt), plain), &[a]);
+                let (x, y) = (cut(s, Fmt::F64, wide), cut(s, fmt, a));
+                all.push((x, fmt));
+                y
+            }
+            17 | 18 => {
+                let (short, zeros) = (
+                    s.bytes(ArrayId(0), 8 * u64::from(mods & 1), 16),
+                    s.bits(16, 0),
+                );
+                let long = s.concat(&[short, zeros]);
+                for (signed, width) in [(true, 32), (false, 32), (false, 16)] {
+                    let does = Does::OfInt(IntTy { width, signed });
+                    let of = if width == 16 { short } else { long };
+                    let t = s.word(Operation::new(does, (fmt, fmt), nearest), &[of]);
+                    all.push((t, fmt));
+                }
+                continue;
+            }
+            19 => {
+                for t in bitwise(s, fmt, a) {
+                    all.push((t, fmt));
+                }
+                let [x, y] = numbers(s, fmt, a).map(|p| s.select(p, b, c));
+                all.push((x, fmt));
+                y
+            }
+            // An operation in the next wider format.
+            _ => {
+                let wide = wider(fmt);
                 // A widening is exact, whatever rounding it names.
                 let how = FloatMods {
                     rnd: if mods & 8 != 0 { Rnd::Rn } else { Rnd::None },
@@ -161,11 +205,34 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
                     all.push((t, fmt));
                     continue;
                 }
-                let op =
-                    [FloatOp::Add, FloatOp::Mul, FloatOp::Sub, FloatOp::Fma][usize::from(mods) % 4];
-                let mut list = vec![x, y];
-                if op == FloatOp::Fma {
-                    list.push(x);
+                let ops = [
+                    FloatOp::Add,
+                    FloatOp::Mul,
+                    FloatOp::Sub,
+                    FloatOp::Fma,
+                    FloatOp::Div,
+                    FloatOp::Sqrt,
+                ];
+                let op = ops[usize::from(mods) % ops.len()];
+                let list = match op {
+                    FloatOp::Fma => vec![x, y, x],
+                    FloatOp::Sqrt => vec![x],
+                    _ => vec![x, y],
+                };
+                if matches!(op, FloatOp::Div | FloatOp::Sqrt) {
+                    let list = &[a, b][..list.len()];
+                    all.push((
+                        word(
+                            s,
+                            op,
+                            FloatMods {
+                                ftz: false,
+                                ..nearest
+                            },
+                            list,
+                        ),
+                        fmt,
+                    ));
                 }
                 let exact = FloatMods {
                     rnd: Rnd::Rn,
@@ -178,6 +245,71 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
         all.push((t, fmt));
     }
     all
+}
+
+/// The next wider format.
+fn wider(fmt: Fmt) -> Fmt {
+    match fmt {
+        Fmt::F16 | Fmt::Bf16 => Fmt::F32,
+        _ => Fmt::F64,
+    }
+}
+
+/// A product of two widened numbers, added to a wide one: fused, and apart as a compiler may join it or not.
+fn exact_product(
+    s: &mut TermStore,
+    (wide, fmt): (Fmt, Fmt),
+    factors: [TermId; 2],
+    mods: u8,
+) -> [TermId; 2] {
+    let nearest = FloatMods {
+        rnd: Rnd::Rn,
+        ..FloatMods::default()
+    };
+    let widening = Operation::new(Does::Convert, (wide, fmt), FloatMods::default());
+    let [x, y] = factors.map(|t| s.word(widening, &[t]));
+    let tenth = match wide {
+        Fmt::F32 => s.bits(32, 0x3dcc_cccd),
+        _ => s.bits(64, 0x3fb9_9999_9999_999a),
+    };
+    let of = |op, mods| Operation::new(Does::Float(op), (wide, wide), mods);
+    let z = s.word(of(FloatOp::Mul, nearest), &[x, tenth]);
+    let fused = s.word(of(FloatOp::Fma, nearest), &[x, y, z]);
+    let (how, place) = match mods & 4 {
+        0 => (nearest, 0),
+        _ => (FloatMods::default(), 7),
+    };
+    let product = s.word(of(FloatOp::Mul, how), &[x, y]);
+    let sum = Operation {
+        place,
+        ..of(FloatOp::Add, how)
+    };
+    let apart = s.word(sum, &[product, z]);
+    [fused, apart].map(|t| s.word(Operation::new(Does::Convert, (fmt, wide), nearest), &[t]))
+}
+
+/// A number with another sign, by operations on its bits.
+fn bitwise(s: &mut TermStore, fmt: Fmt, x: TermId) -> [TermId; 2] {
+    let digits = fmt.bits() as u8 - 1;
+    let (low, sign) = (s.extract(x, 0, digits), s.extract(x, digits, 1));
+    let (zero, one) = (s.bits(1, 0), s.bits(1, 1));
+    let turned = s.bits_op(BitsOp::Xor, sign, one);
+    [zero, turned].map(|top| s.concat(&[low, top]))
+}
+
+/// Whether a value is a number, in two ways.
+fn numbers(s: &mut TermStore, fmt: Fmt, x: TermId) -> [TermId; 2] {
+    let plain = FloatMods::default();
+    let abs = s.word(
+        Operation::new(Does::Float(FloatOp::Abs), (fmt, fmt), plain),
+        &[x],
+    );
+    let infinity = s.bits(fmt.bits() as u8, crate::number::infinity(fmt, false));
+    let one = s.bits(1, 1);
+    [(Cmp::Eq, [x, x]), (Cmp::Le, [abs, infinity])].map(|(cmp, of)| {
+        let bit = s.word(Operation::new(Does::Compare(cmp), (fmt, fmt), plain), &of);
+        s.icmp(ICmp::Eq, bit, one)
+    })
 }
 
 /// Values of a program that are the same up to the identities, for readers of floats.

@@ -48,6 +48,8 @@ pub struct Question<'a> {
     pub arrays: &'a Arrays,
     /// When to stop.
     pub limits: Limits,
+    /// Where the sequence of inputs begins, so that each element is tried on others.
+    pub seed: u64,
 }
 
 /// A sequence of bits that depends on nothing.
@@ -159,6 +161,16 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
             let place = least + digits as i32 - 26 + dice.below(4) as i32;
             of(dice.next() >> 40 | 1, place, negative)
         }
+        // Products next to the middle between two numbers of a format, and what moves them to either side.
+        7..KINDS_OF_MIDDLES => {
+            let digits = number::precision(fmt).0 as i32;
+            let digits = [digits, digits.min(11), digits.min(8)][kind as usize - 7];
+            match dice.below(4) {
+                0 => of(3, -1, negative),
+                1 => of(1, -2 * digits - dice.below(12) as i32, negative),
+                _ => of((1 << (digits - 1)) + dice.below(64), 1 - digits, negative),
+            }
+        }
         _ => any(dice),
     };
     // Inputs are finite.
@@ -169,7 +181,9 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
 }
 
 /// Number of kinds of inputs.
-const KINDS: u64 = 8;
+const KINDS: u64 = KINDS_OF_MIDDLES + 1;
+/// Where the kinds of products in three formats end.
+const KINDS_OF_MIDDLES: u64 = 10;
 
 /// The functions of which only a device knows the values.
 fn functions(store: &TermStore, cone: &[TermId]) -> FxHashSet<Operation> {
@@ -208,7 +222,7 @@ pub fn search(q: &Question<'_>) -> Option<Witness> {
         let mut drawn = Drawn {
             arrays: q.arrays,
             kind: n % KINDS,
-            dice: Dice(n),
+            dice: Dice(n | q.seed << 32),
             cells: FxHashMap::default(),
             order: Vec::new(),
         };

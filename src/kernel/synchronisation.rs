@@ -1,37 +1,27 @@
 //! Operations that only order others, and what a kernel is without one of them.
 //!
 //! Problem: to ask what a barrier, a wait, a fence or a commit is for, the kernel is run as if it were not there. It
-//! computes nothing that anyone reads, but for a wait that says whether it is over: then it is. A barrier that
-//! counts predicates gives a number that nothing else has, so that a kernel without it is another kernel.
+//! computes nothing that anyone reads, but for a wait that says whether it is over: then it is. Of a barrier that
+//! counts predicates the register of the count keeps what it held, or nothing.
 
 use super::effects::Orders;
 use super::{AsyncOp, ClusterOp, Inst, Kernel, Op, Pc, Src};
 
-/// What an operation that orders others is without its order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Without {
-    /// Another operation, which orders nothing.
-    Op(Op),
-    /// Nothing that a kernel can be run with.
-    Unknown,
-}
-
-/// The name of a synchronising operation and what is left without it; `None` for all others.
+/// The name of a synchronising operation and what stands in its place where it is left out; `None` for all others.
 ///
 /// Who arrives and what is expected is what a phase is made of, and a fence of `setmaxnreg` is none.
-pub fn synchronises(op: &Op) -> Option<(&'static str, Without)> {
+pub fn synchronises(op: &Op) -> Option<(&'static str, Op)> {
     let without = match op.effects().orders {
         Orders::Nothing => return None,
-        Orders::Only | Orders::Agents => Without::Op(Op::Nop),
-        Orders::WithResult => Without::Unknown,
+        Orders::Only | Orders::WithResult | Orders::Agents => Op::Nop,
         Orders::Told => {
-            let mut done = Without::Unknown;
+            let mut done = Op::Nop;
             op.defs(&mut |dst| {
-                done = Without::Op(Op::Mov {
+                done = Op::Mov {
                     dst,
                     src: Src::Imm(1),
                     width: 1,
-                });
+                };
             });
             done
         }
@@ -63,30 +53,33 @@ fn half(op: &AsyncOp) -> Option<Half> {
 }
 
 impl Kernel {
-    /// The other half of a barrier of a cluster that stands directly beside an instruction which is one half of it; to leave
-    /// one half out alone would be another mistake. `None` for all other instructions, `Some(None)` for a half alone.
-    pub fn other_half(&self, pc: Pc) -> Option<Option<Pc>> {
-        let at = |i: Option<u32>| match &self.insts.get(i? as usize)?.op {
-            Op::Async(op) => Some((i?, half(op)?)),
+    /// Barriers of a cluster as halves: each arrival with the wait that follows it in the text, if no other half stands between.
+    pub fn halves(&self) -> Vec<(Pc, Pc)> {
+        let half_at = |(i, inst): (usize, &Inst)| match &inst.op {
+            Op::Async(op) => Some((Pc(i as u32), half(op)?)),
             _ => None,
         };
-        let beside = match at(Some(pc.0))?.1 {
-            Half::Arrive => at(pc.0.checked_add(1)).filter(|o| o.1 == Half::Wait),
-            Half::Wait => at(pc.0.checked_sub(1)).filter(|o| o.1 == Half::Arrive),
-        };
-        Some(beside.map(|(i, _)| Pc(i)))
+        let all: Vec<(Pc, Half)> = self.insts.iter().enumerate().filter_map(half_at).collect();
+        let pairs = all.windows(2).filter_map(|pair| match *pair {
+            [(arrive, Half::Arrive), (wait, Half::Wait)] => Some((arrive, wait)),
+            _ => None,
+        });
+        pairs.collect()
     }
 
-    /// The kernel without the operations at some places; `None` if one of them cannot be left out.
-    pub fn without(&self, places: &[Pc]) -> Option<Kernel> {
-        let mut out = self.clone();
-        for pc in places {
-            let inst: &mut Inst = out.insts.get_mut(pc.0 as usize)?;
-            let (_, Without::Op(op)) = synchronises(&inst.op)? else {
-                return None;
-            };
-            inst.op = op;
+    /// True for one half of a barrier of a cluster.
+    pub fn is_half(op: &Op) -> bool {
+        matches!(op, Op::Async(op) if half(op).is_some())
+    }
+
+    /// Leaves out the synchronising operations that begin at some places of the text.
+    pub fn leave_out(&mut self, places: &[u32]) {
+        for (inst, span) in self.insts.iter_mut().zip(&self.spans) {
+            if places.contains(&span.start)
+                && let Some((_, op)) = synchronises(&inst.op)
+            {
+                inst.op = op;
+            }
         }
-        Some(out)
     }
 }

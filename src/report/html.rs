@@ -202,10 +202,11 @@ fn slack(found: &Slack, files: &mut Files) -> Markup {
                 code { (place.op) } " " span.(class(place.state)) { (place.state.name()) }
                 @if found.together.contains(&i) { " " span.dim { "(can go at once with the others that say so)" } }
                 @if let Some(breaks) = &place.breaks { p { "without it " (breaks.text()) } }
+                @if let Some(why) = place.because() { p { (why) } }
                 (files.lines((&place.site.file, place.site.line), Some(&place.site.text)))
             }
         }
-        p.dim { "This is said of this launch; another size may need what this one does not." }
+        p.dim { (found.scope()) }
     }
 }
 

@@ -39,8 +39,7 @@ pub(super) fn decided(small: &Instance, here: &Instance) -> String {
             all.push(format!("`{}` ({b}, and {a} in the smallest)", n.label));
         }
     }
-    let [a, b] = [small, here].map(|i| &i.alone.lowered.kernel);
-    if (&a.name, &a.source.text) != (&b.name, &b.source.text) {
+    if !small.is_of(here) {
         all.push("the code (another kernel than in the smallest)".to_string());
     }
     match all.split_last() {

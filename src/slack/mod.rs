@@ -3,44 +3,62 @@
 //! Problem: a barrier that nothing needs costs time, and one that something needs looks the same. Each place of a
 //! synchronising operation that the launch executes is left out of the run, all its executions together, and the kernel is
 //! judged again as `race` does: what appears then is what it is for. Then as many as can go at once are
-//! found greedily, in the order of the program and in its reverse, and that set is judged as a whole.
+//! found, all of them or greedily, in the order of the program and in its reverse, and that set is judged as a whole.
 //!
-//! Sound: `spare` is said where the kernel without the operation is still clean, has no new warning of the
-//! kinds that `--strict` makes defects, and leaves the same value in every output, as terms or as `check` decides. What is
-//! open without it is `unjudged`. It is said of this launch alone: another size may need what this one does
-//! not.
+//! Sound: `spare` is said where `race` still calls the kernel clean without the operation, has no new warning of the
+//! kinds that `--strict` makes defects, and every output keeps its value, as terms or as `check` decides. What is
+//! open without it is `unjudged`, with what is open. It is said of this launch alone: another size may need what this one does
+//! not. Of every launch (`--any`) values are not asked: an order that is left out takes edges away from happens-before,
+//! and where no two accesses that conflict lose theirs, each read sees the write that it saw.
+//!
+//! Values are computed only for what is free of races without the operation, since most operations are needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use crate::alone::{Alone, asked};
-use crate::answer::{self, Command, Slack, State, Synchronisation};
+use crate::answer::{
+    self, Breaks, Command, Finding, Part, Slack, State, Synchronisation, UnknownKind,
+};
 use crate::check::{limits, take_defects};
 use crate::decide::{self, Coverage};
 use crate::explain;
 use crate::grid::{Covered, Subject};
-use crate::input::Files;
-use crate::kernel::synchronisation::{Without, synchronises};
-use crate::kernel::{Kernel, Op, Pc, Scope};
+use crate::input::{self, Files};
+use crate::kernel::synchronisation::synchronises;
+use crate::kernel::{Inst, Kernel, Op, Pc, Scope};
 use crate::race::race;
 use crate::report::launches;
 use crate::report::{Failure, Report, Verdict};
 use crate::sim::{Outcome, WarningKind, Writes};
-use crate::spec::Layers;
+use crate::spec::manifest::Settings;
+use crate::spec::{Layers, Which};
 use crate::term::ArrayId;
 
-/// A kernel with its launch.
-struct Asked {
-    alone: Alone,
+/// A kernel with its launch, as it is.
+struct Asked<'a> {
+    layers: Layers<'a>,
+    files: &'a Files,
+    kernel: Kernel,
     deciding: decide::Options,
+    any: bool,
+    /// The report of the kernel as it is.
+    report: &'a Report,
 }
 
-/// A place of a synchronising operation: one instruction of the text, at each place where calls were expanded.
+/// A place of a synchronising operation: one instruction of the text, or both halves of a barrier of a cluster.
 struct Place {
     op: &'static str,
-    at: Vec<Pc>,
-    /// False if nothing can be said without it.
-    can_go: bool,
+    /// The first of its instructions.
+    pc: Pc,
+    /// Where its instructions begin in the text.
+    at: Vec<u32>,
+    /// Nothing can be said without it, and why.
+    fixed: Option<&'static str>,
+    /// The halves do not stand side by side, so that other halves may belong to them.
+    is_split: bool,
 }
 
 /// What a kernel is without some operations.
@@ -48,9 +66,15 @@ enum Judged {
     /// As it was.
     Same,
     /// This appears.
-    Breaks(answer::Breaks),
+    Breaks(Breaks),
     /// Open.
-    Open,
+    Open(Finding<UnknownKind>),
+}
+
+/// The values that the kernel as it is leaves.
+struct Whole {
+    alone: Alone,
+    covered: Covered,
 }
 
 /// Asks of one kernel which of its synchronising operations it needs.
@@ -60,129 +84,208 @@ pub fn slack(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut report = race(layers, files)?;
     let limits = limits(&options, start);
     let asked = Asked {
-        alone: Alone::read(layers, None, files)?,
+        layers,
+        files,
+        kernel: kernel(layers, files)?,
         deciding: decide::Options {
             limits,
             ..decide::Options::default()
         },
+        any: options.any,
+        report: &report,
     };
-    let whole = asked.run(&asked.alone.lowered.kernel);
-    report.slack = Some(asked.slack(whole, report.verdict));
+    report.slack = Some(asked.slack()?);
     report.command = Command::Slack;
     report.stats.seconds.total = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
-impl Asked {
-    /// Runs the kernel, or what is left of it, as `race` does.
-    fn run(&self, kernel: &Kernel) -> Covered {
-        let whole = self.alone.subject(&self.deciding);
-        let mut covered = asked(&Subject { kernel, ..whole });
-        let store = &covered.outcome.store;
-        let needs_trees = store.has_merged() || store.has_flips();
-        if needs_trees && self.deciding.limits.reached().is_none() {
-            let mut resolved = whole.resolved.clone();
-            resolved.launch.trees = Some(0);
-            covered = asked(&Subject {
-                kernel,
-                resolved: &resolved,
-                ..whole
-            });
+/// The kernel as it is written.
+fn kernel(layers: Layers, files: &Files) -> Result<Kernel, Failure> {
+    // What is said of sizes has no meaning for the text.
+    let mut own: Vec<Settings> = layers.0.iter().map(|&s| s.clone()).collect();
+    own.iter_mut().for_each(|s| s.assume.clear());
+    let own: Vec<&Settings> = own.iter().collect();
+    let spec = input::spec(Layers(&own), Which::Kernel, files, None)?;
+    Ok(input::lower(files, &spec)?.kernel)
+}
+
+fn open(kind: UnknownKind, message: impl Into<String>) -> Judged {
+    Judged::Open(Finding::new(Part::Kernel, kind, message))
+}
+
+/// Runs the kernel of a launch as `race` does, with values or without.
+fn run(alone: &Alone, deciding: &decide::Options, without_values: bool) -> Covered {
+    let whole = alone.subject(deciding);
+    let kernel = &alone.lowered.kernel;
+    let subject = Subject {
+        without_values,
+        ..whole
+    };
+    let mut covered = asked(&subject);
+    let store = &covered.outcome.store;
+    let needs_trees = store.has_merged() || store.has_flips();
+    if needs_trees && deciding.limits.reached().is_none() {
+        let mut resolved = whole.resolved.clone();
+        resolved.launch.trees = Some(0);
+        covered = asked(&Subject {
+            kernel,
+            resolved: &resolved,
+            ..subject
+        });
+    }
+    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    covered.outcome.defects.extend(races);
+    covered
+}
+
+impl Asked<'_> {
+    /// Where the instructions that the launch executes begin in the text; `None` if that is not known.
+    fn executed(&self) -> Option<BTreeSet<u32>> {
+        if self.any {
+            return None;
         }
-        let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
-        covered.outcome.defects.extend(races);
-        covered
+        let alone = Alone::read(self.layers, None, self.files).ok()?;
+        let outcome = run(&alone, &self.deciding, true).outcome;
+        let complete = outcome.unknowns.is_empty() && outcome.defects.is_empty();
+        let kernel = alone.lowered.run_by(&alone.setup.kernels[0].launch);
+        let executed = outcome.executed.iter().zip(&kernel.spans);
+        let executed = executed.filter(|(n, _)| **n > 0);
+        complete.then(|| executed.map(|(_, span)| span.start).collect())
     }
 
     /// The places of synchronising operations that the launch executes, in the order of the text.
-    fn places(&self, executed: &[u64]) -> Vec<Place> {
-        let kernel = &self.alone.lowered.kernel;
-        let several = self.alone.setup.kernels[0].launch.ctas() > 1;
+    fn places(&self) -> Vec<Place> {
+        let kernel = &self.kernel;
+        let executed = self.executed();
+        let halves: BTreeMap<Pc, Pc> = kernel.halves().into_iter().collect();
+        let waits: BTreeSet<Pc> = halves.values().copied().collect();
         let mut all: BTreeMap<u32, Place> = BTreeMap::new();
         for (i, inst) in kernel.insts.iter().enumerate() {
-            let Some((op, without)) = synchronises(&inst.op) else {
-                continue;
-            };
-            if executed.get(i).is_none_or(|n| *n == 0) {
-                continue;
-            }
             let pc = Pc(i as u32);
-            let other = kernel.other_half(pc);
-            if let Some(Some(first)) = other.filter(|o| o.is_some_and(|o| o < pc)) {
-                // Both halves are one place, that of the first.
-                if let Some(place) = all.get_mut(&kernel.span(first).start) {
-                    place.op = "barrier.cluster";
-                    place.at.push(pc);
-                    continue;
-                }
-            }
-            let place = all.entry(kernel.span(pc).start).or_insert(Place {
-                op,
-                at: Vec::new(),
-                can_go: true,
-            });
-            place.at.push(pc);
-            // Each CTA is run alone, and what a fence orders for the others is not looked at.
-            let beyond = match inst.op {
-                Op::Fence { scope, .. } => several && !matches!(scope, Scope::Cta),
-                _ => false,
+            let start = kernel.span(pc).start;
+            let Some((op, _)) = synchronises(&inst.op) else {
+                continue;
             };
-            place.can_go &= without != Without::Unknown && !beyond && other != Some(None);
+            if waits.contains(&pc) || executed.as_ref().is_some_and(|e| !e.contains(&start)) {
+                continue;
+            }
+            let other = halves.get(&pc);
+            let place = all.entry(start).or_insert_with(|| Place {
+                op: if other.is_some() {
+                    "barrier.cluster"
+                } else {
+                    op
+                },
+                pc,
+                at: vec![start],
+                fixed: fixed(inst, other.is_some()),
+                is_split: false,
+            });
+            if let Some(&wait) = other {
+                place.at.push(kernel.span(wait).start);
+                place.is_split |= wait.0 != pc.0 + 1;
+            }
         }
         all.into_values().collect()
     }
 
     /// Judges each place alone, and as many as can go at once.
-    fn slack(&self, whole: Covered, verdict: Verdict) -> Slack {
-        let places = self.places(&whole.outcome.executed);
-        let mut sync: Vec<Synchronisation> = Vec::new();
-        for place in &places {
-            let judged = match (place.can_go, verdict) {
-                (true, Verdict::Clean) => self.judged(&whole.outcome, &place.at),
-                _ => Judged::Open,
-            };
-            let kernel = &self.alone.lowered.kernel;
-            let (state, breaks) = match judged {
-                Judged::Same => (State::Spare, None),
-                Judged::Breaks(finding) => (State::Needed, Some(finding)),
-                Judged::Open => (State::Unjudged, None),
-            };
-            sync.push(Synchronisation {
-                site: answer::Site::new(&kernel.source, kernel.span(place.at[0]), place.op),
-                op: place.op.to_string(),
-                state,
-                breaks,
+    fn slack(&self) -> Result<Slack, Failure> {
+        let places = self.places();
+        let is_clean = self.report.verdict == Verdict::Clean;
+        let mut judged: Vec<Judged> = places
+            .par_iter()
+            .map(|place| match place.fixed {
+                Some(why) => open(UnknownKind::UnsupportedInstruction, why),
+                None if is_clean => self.cleared(place),
+                None => self.unclean(),
+            })
+            .collect();
+        let any_same = judged.iter().any(|j| matches!(j, Judged::Same));
+        let whole = match any_same && !self.any {
+            true => Some(self.whole()?),
+            false => None,
+        };
+        if let Some(whole) = &whole {
+            let again = judged.par_iter_mut().zip(&places);
+            again.for_each(|(judged, place)| {
+                if matches!(judged, Judged::Same) {
+                    *judged = self.same_values(whole, &place.at);
+                }
             });
         }
+        let sync: Vec<Synchronisation> = places
+            .iter()
+            .zip(judged)
+            .map(|(place, judged)| self.said(place, judged))
+            .collect();
         let spare: Vec<usize> = (0..sync.len())
             .filter(|&i| sync[i].state == State::Spare)
             .collect();
-        Slack {
-            together: self.together(&whole.outcome, &places, &spare),
+        Ok(Slack {
+            together: self.together(whole.as_ref(), &places, &spare),
             sync,
+            every_launch: self.any,
+        })
+    }
+
+    fn said(&self, place: &Place, judged: Judged) -> Synchronisation {
+        let (state, breaks, why) = match judged {
+            Judged::Same => (State::Spare, None, None),
+            Judged::Breaks(finding) => (State::Needed, Some(finding), None),
+            Judged::Open(why) => (State::Unjudged, None, Some(Box::new(why))),
+        };
+        let kernel = &self.kernel;
+        Synchronisation {
+            site: answer::Site::new(&kernel.source, kernel.span(place.pc), place.op),
+            op: place.op.to_string(),
+            state,
+            breaks,
+            why,
         }
     }
 
-    /// A set of places that can go at once, found greedily from either end.
-    fn together(&self, whole: &Outcome, places: &[Place], spare: &[usize]) -> Vec<usize> {
+    /// Why nothing is said of a kernel that is not clean as it is.
+    fn unclean(&self) -> Judged {
+        match self.report.unknown.first() {
+            Some(unknown) => Judged::Open(unknown.clone()),
+            None => open(
+                UnknownKind::Undecided,
+                "the kernel is defective with all of its operations",
+            ),
+        }
+    }
+
+    /// A set of places that can go at once: all, or found greedily from either end.
+    fn together(&self, whole: Option<&Whole>, places: &[Place], spare: &[usize]) -> Vec<usize> {
+        let can_go = |set: &[usize]| {
+            // One alone was judged before.
+            let at: Vec<u32> = set.iter().flat_map(|&i| places[i].at.clone()).collect();
+            set.len() < 2
+                || match (self.judged(&at), whole) {
+                    (Judged::Same, None) => true,
+                    (Judged::Same, Some(whole)) => {
+                        matches!(self.same_values(whole, &at), Judged::Same)
+                    }
+                    (Judged::Breaks(_) | Judged::Open(_), _) => false,
+                }
+        };
+        if can_go(spare) {
+            return spare.to_vec();
+        }
         let greedy = |order: &mut dyn Iterator<Item = usize>| {
-            let (mut set, mut at): (Vec<usize>, Vec<Pc>) = (Vec::new(), Vec::new());
+            let mut set: Vec<usize> = Vec::new();
             for i in order {
-                let mut more = at.clone();
-                more.extend(&places[i].at);
-                // One alone was judged before.
-                if set.is_empty() || matches!(self.judged(whole, &more), Judged::Same) {
-                    set.push(i);
-                    at = more;
+                set.push(i);
+                if !can_go(&set) {
+                    set.pop();
                 }
             }
             set.sort_unstable();
             set
         };
         let first = greedy(&mut spare.iter().copied());
-        if first.len() == spare.len() {
-            return first;
-        }
         let last = greedy(&mut spare.iter().rev().copied());
         if last.len() > first.len() {
             last
@@ -191,58 +294,92 @@ impl Asked {
         }
     }
 
-    /// What the kernel is without the operations at some places.
-    fn judged(&self, whole: &Outcome, places: &[Pc]) -> Judged {
-        if self.deciding.limits.reached().is_some() {
-            return Judged::Open;
-        }
-        let Some(kernel) = self.alone.lowered.kernel.without(places) else {
-            return Judged::Open;
-        };
-        let covered = self.run(&kernel);
-        let outcome = &covered.outcome;
-        let ran = self.alone.ran();
-        let defects = launches::defects(&ran, &outcome.defects);
-        if let Some(defect) = defects.into_iter().next() {
-            return Judged::Breaks(answer::Breaks::Defect(Box::new(defect)));
-        }
-        if !outcome.unknowns.is_empty() || !outcome.by_schedule.is_empty() {
-            return Judged::Open;
-        }
-        let strict = |o: &Outcome| {
-            let all = launches::warnings(&ran, &o.warnings).into_iter();
-            all.filter(|w| w.kind.is_strict()).collect::<Vec<_>>()
-        };
-        let old: Vec<answer::WarningKind> = strict(whole).iter().map(|w| w.kind).collect();
-        let now = strict(outcome);
-        let count = |all: &[answer::WarningKind], kind| all.iter().filter(|k| **k == kind).count();
-        let kinds: Vec<answer::WarningKind> = now.iter().map(|w| w.kind).collect();
-        let more = |kind| count(&kinds, kind) > count(&old, kind);
-        let new = now.into_iter().find(|w| more(w.kind));
-        if let Some(warning) = new {
-            return Judged::Breaks(answer::Breaks::Warning(Box::new(warning)));
-        }
-        match self.same_values(whole, covered) {
-            true => Judged::Same,
-            false => Judged::Open,
+    /// What the kernel is without one place, values apart.
+    fn cleared(&self, place: &Place) -> Judged {
+        match self.judged(&place.at) {
+            Judged::Breaks(_) if place.is_split => open(
+                UnknownKind::Undecided,
+                "the halves of a barrier of the cluster stand apart, and without these two others may not meet theirs",
+            ),
+            judged => judged,
         }
     }
 
-    /// True if every output still has the value that it had.
-    fn same_values(&self, whole: &Outcome, without: Covered) -> bool {
-        let compared = |a: &ArrayId| decide::goal::is_compared(&self.alone.setup.arrays[*a]);
-        let mut store = whole.store.clone();
-        let map = store.import(&without.outcome.store);
-        let old = whole.writes.iter().filter(|(a, _)| compared(a));
-        let new = without.outcome.writes.iter().filter(|(a, _)| compared(a));
-        let new: BTreeMap<ArrayId, Writes> = new
-            .map(|(&a, writes)| {
-                let image = writes.iter().map(|(&off, t)| (off, map[t.0 as usize]));
-                (a, image.collect())
-            })
-            .collect();
-        if old.clone().count() == new.len() && old.clone().all(|(a, w)| new.get(a) == Some(w)) {
-            return true;
+    /// The settings without the operations at some places, in the time that is left.
+    fn without(&self, places: &[u32]) -> Settings {
+        let left = self.deciding.limits.deadline;
+        let left = left.map(|d| d.saturating_duration_since(Instant::now()));
+        Settings {
+            without: places.to_vec(),
+            timeout: left.map(|l| l.as_secs_f64()),
+            ..Settings::default()
+        }
+    }
+
+    /// What the kernel is without the operations at some places, values apart.
+    fn judged(&self, places: &[u32]) -> Judged {
+        if let Some(limit) = self.deciding.limits.reached() {
+            return open(UnknownKind::Limit, limit);
+        }
+        let without = self.without(places);
+        let layers: Vec<&Settings> = self.layers.0.iter().copied().chain([&without]).collect();
+        let report = match race(Layers(&layers), self.files) {
+            Ok(report) => report,
+            Err(failure) => return open(UnknownKind::Undecided, failure.message()),
+        };
+        if let Some(defect) = report.defects.into_iter().next() {
+            return Judged::Breaks(Breaks::Defect(Box::new(defect)));
+        }
+        if let Some(unknown) = report.unknown.into_iter().next() {
+            return Judged::Open(unknown);
+        }
+        let count = |all: &[Finding<answer::WarningKind>], kind| {
+            all.iter().filter(|w| w.kind == kind).count()
+        };
+        let is_new = |w: &Finding<answer::WarningKind>| {
+            w.kind.is_strict()
+                && count(&report.warnings, w.kind) > count(&self.report.warnings, w.kind)
+        };
+        if let Some(new) = report.warnings.iter().find(|w| is_new(w)) {
+            return Judged::Breaks(Breaks::Warning(Box::new(new.clone())));
+        }
+        Judged::Same
+    }
+
+    /// The kernel as it is, run with values.
+    fn whole(&self) -> Result<Whole, Failure> {
+        let alone = Alone::read(self.layers, None, self.files)?;
+        let covered = run(&alone, &self.deciding, false);
+        Ok(Whole { alone, covered })
+    }
+
+    /// Whether every output keeps the value that it had.
+    fn same_values(&self, whole: &Whole, places: &[u32]) -> Judged {
+        if let Some(limit) = self.deciding.limits.reached() {
+            return open(UnknownKind::Limit, limit);
+        }
+        let left_out = self.without(places);
+        let layers: Vec<&Settings> = self.layers.0.iter().copied().chain([&left_out]).collect();
+        let alone = match Alone::read(Layers(&layers), None, self.files) {
+            Ok(alone) => alone,
+            Err(failure) => return open(UnknownKind::Undecided, failure.message()),
+        };
+        let without = run(&alone, &self.deciding, false);
+        let ran = alone.ran();
+        for outcome in [&without.outcome, &whole.covered.outcome] {
+            let opened = outcome.unknowns.iter().chain(&outcome.by_schedule).cloned();
+            let opened: Vec<_> = opened.collect();
+            if let Some(unknown) = launches::unknowns(&ran, &opened).into_iter().next() {
+                return Judged::Open(unknown);
+            }
+        }
+        self.compared(whole, without)
+    }
+
+    /// Compares what two clean runs leave.
+    fn compared(&self, whole: &Whole, without: Covered) -> Judged {
+        if same_terms(whole, &without.outcome) {
+            return Judged::Same;
         }
         let coverage = match without.whole {
             true => Coverage::WholeGrid,
@@ -253,14 +390,56 @@ impl Asked {
             optimized: coverage,
             ..self.deciding
         };
-        let again = self
-            .run(&self.alone.lowered.kernel)
-            .outcome
-            .into_clean(true);
+        let again = whole.covered.outcome.clone().into_clean(true);
         let (Ok(a), Ok(b)) = (again, without.outcome.into_clean(true)) else {
-            return false;
+            return open(
+                UnknownKind::Undecided,
+                "a run with values is not clean, so that they are not compared",
+            );
         };
-        let decision = explain::decide(a, b, &self.alone.setup.arrays, &options);
-        decision.verdict == explain::Verdict::Equivalent
+        let decision = explain::decide(a, b, &whole.alone.setup.arrays, &options);
+        if decision.verdict == explain::Verdict::Equivalent {
+            return Judged::Same;
+        }
+        let differs = decision.counterexample.map(|c| c.message);
+        let why = differs.or(decision.unknowns.into_iter().next().map(|u| u.message));
+        open(
+            UnknownKind::Undecided,
+            format!(
+                "the values are not shown to be the same: {}",
+                why.unwrap_or_default()
+            ),
+        )
     }
+}
+
+/// Why nothing can be said without an operation.
+fn fixed(inst: &Inst, is_pair: bool) -> Option<&'static str> {
+    match &inst.op {
+        Op::Fence {
+            scope: Scope::Sys, ..
+        } => Some("no launch shows the order that the host and other devices see"),
+        Op::Async(_) if !is_pair && Kernel::is_half(&inst.op) => {
+            Some("the text has no other half of this barrier of the cluster beside it")
+        }
+        _ => None,
+    }
+}
+
+/// True if two runs leave the same terms in every output that is compared.
+fn same_terms(whole: &Whole, without: &Outcome) -> bool {
+    let arrays = &whole.alone.setup.arrays;
+    let compared = |a: &ArrayId| decide::goal::is_compared(&arrays[*a]);
+    let mut store = whole.covered.outcome.store.clone();
+    let map = store.import(&without.store);
+    let writes = &whole.covered.outcome.writes;
+    let old = writes.iter().filter(|(a, _)| compared(a));
+    let new = without.writes.iter().filter(|(a, _)| compared(a));
+    let new: BTreeMap<ArrayId, Writes> = new
+        .map(|(&a, writes)| {
+            let image = writes.iter().map(|(&off, t)| (off, map[t.0 as usize]));
+            (a, image.collect())
+        })
+        .collect();
+    old.clone().count() == new.len() && old.clone().all(|(a, w)| new.get(a) == Some(w))
 }

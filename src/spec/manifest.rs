@@ -115,6 +115,9 @@ pub struct Settings {
     pub sass: Option<Option<String>>,
     /// Say which synchronising operations a race needs.
     pub slack: Option<bool>,
+    /// Places in the text of synchronising operations that the kernel is looked at without. No manifest says so.
+    #[serde(skip)]
+    pub without: Vec<u32>,
     /// Report differences of precision.
     pub precision: Option<bool>,
     /// Measure what rounding does, on so many inputs.
@@ -319,6 +322,8 @@ pub struct KernelSpec {
     pub only: Vec<Only>,
     /// Arrays that no parameter is.
     pub buffers: Vec<(String, ArrayDecl)>,
+    /// Places in the text of synchronising operations that are left out.
+    pub without: Vec<u32>,
 }
 
 /// What all layers together say about the run.
@@ -609,6 +614,7 @@ impl Layers<'_> {
             names: self.names()?,
             only: self.only()?,
             buffers: self.buffers()?,
+            without: self.0.iter().flat_map(|l| l.without.clone()).collect(),
         })
     }
 }

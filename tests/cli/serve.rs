@@ -509,3 +509,54 @@ fn every_request_of_many_is_answered_once() {
     assert_eq!(malformed, 0);
     assert!(expected.is_empty(), "lost: {expected:?}");
 }
+
+/// Each element of a row is x * x + 1, without rounding modifiers, so that the assembler may join product and sum.
+const ROWS: &str = "
+.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+    .reg .f32 %f<4>;
+    .reg .b32 %r<2>;
+    .reg .b64 %d<6>;
+    ld.param.u64 %d1, [x];
+    ld.param.u64 %d2, [y];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d3, %r1, 4;
+    add.s64 %d4, %d1, %d3;
+    add.s64 %d5, %d2, %d3;
+    ld.global.f32 %f1, [%d4];
+    mul.f32 %f2, %f1, %f1;
+    add.f32 %f3, %f2, 0f3F800000;
+    st.global.f32 [%d5], %f3;
+    ret;
+}
+";
+
+#[test]
+fn rows_of_two_codes_may_be_joined_otherwise() {
+    let mut server = Server::start(&["--jobs", "1"]);
+    let launch = |rows: u32| {
+        json!({
+            "threads": rows,
+            "rows": "y[i] of x[i]",
+            "args": {"x": format!("in:f32[{rows}]"), "y": format!("out:f32[{rows}]")},
+        })
+    };
+    let other = format!("{ROWS}// Another code.\n");
+    for (small, verdict) in [(ROWS, "equivalent"), (other.as_str(), "unknown")] {
+        let answer = server.ask(&json!({
+            "id": 1,
+            "op": "rows",
+            "kernel": {"text": ROWS, "name": "k.ptx"},
+            "launch": launch(4),
+            "smallest": {"kernel": {"text": small, "name": "small.ptx"}, "launch": launch(1)},
+        }));
+        let result = &answer["result"];
+        assert_eq!(result["verdict"], verdict, "{answer}");
+        let kind = &result["unknown"][0]["kind"];
+        assert!(verdict == "equivalent" || kind == "contraction", "{answer}");
+    }
+    server.end();
+}

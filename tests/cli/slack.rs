@@ -51,14 +51,11 @@ const CASES: [Case; 4] = [
             ("barrier.cluster", "needed"),
         ],
     ),
-    // Only half of a barrier of the cluster stands at either place.
+    // The halves of a barrier of the cluster stand apart, and are one place.
     (
         "kernels/cluster/split.ptx",
         &["--threads=64", "--grid=4", "--arg=0=out:f32[256]"],
-        &[
-            ("barrier.cluster.arrive", "unjudged"),
-            ("barrier.cluster.wait", "unjudged"),
-        ],
+        &[("barrier.cluster", "spare")],
     ),
 ];
 
@@ -125,4 +122,84 @@ fn what_is_spare_can_be_cut_out() {
             assert_eq!(ask("race", path)["verdict"], "clean", "{kernel}, {k}");
         }
     }
+}
+
+/// A barrier that nothing needs in this launch, whose one warp needs none, and a fence for readers beyond the launch.
+const BEYOND: &str = "
+.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry beyond(.param .u64 y) .reqntid 32
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [y];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd2, %rd1, %rd2;
+    bar.sync 0;
+    st.global.u32 [%rd2], %r1;
+    fence.acq_rel.sys;
+    ret;
+}
+";
+
+#[test]
+fn what_is_unjudged_says_why_in_every_format() {
+    let path = scratch("slack", "beyond.ptx", BEYOND.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let why = "no launch shows the order that the host and other devices see";
+    let answer = json(&volta(&["slack", path, "--json"]));
+    assert_eq!(answer["sync"][0]["state"], "spare", "{answer}");
+    assert!(answer["sync"][0]["why"].is_null(), "{answer}");
+    assert_eq!(answer["sync"][1]["state"], "unjudged", "{answer}");
+    assert_eq!(
+        answer["sync"][1]["why"]["kind"], "unsupported-instruction",
+        "{answer}"
+    );
+    assert_eq!(answer["sync"][1]["why"]["message"], why, "{answer}");
+    for format in ["human", "html"] {
+        let out = volta(&["slack", path, "--format", format]);
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(text.contains(why), "{text}");
+        assert!(
+            text.contains("fence.acq_rel.sys") || format == "human",
+            "{text}"
+        );
+    }
+    // A limit is a reason too.
+    let cut = json(&volta(&["slack", path, "--json", "--timeout", "0"]));
+    let states = cut["sync"].as_array().expect("a list").iter();
+    assert!(states.clone().all(|s| s["state"] == "unjudged"), "{cut}");
+    assert!(states.clone().all(|s| !s["why"].is_null()), "{cut}");
+}
+
+#[test]
+fn a_gate_notes_what_is_needed_beside_its_verdict() {
+    scratch("slack-gate", "beyond.ptx", BEYOND.as_bytes());
+    let manifest = "[[race]]\nname = \"beyond\"\nkernel = \"beyond.ptx\"\nslack = true\n";
+    let path = scratch("slack-gate", "volta.toml", manifest.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let out = volta(&["gate", path, "--json", "--no-cache"]);
+    assert_eq!(out.status.code(), Some(0));
+    let entry = &json(&out)["entries"][0];
+    assert_eq!(entry["ok"], true, "{entry}");
+    assert_eq!(entry["result"]["command"], "race", "{entry}");
+    assert_eq!(entry["result"]["sync"][0]["state"], "spare", "{entry}");
+    assert_eq!(entry["result"]["together"][0], 0, "{entry}");
+}
+
+#[test]
+fn every_launch_widens_what_is_said() {
+    let path = scratch("slack", "beyond.ptx", BEYOND.as_bytes());
+    let path = path.to_str().expect("a name in UTF-8");
+    let answer = json(&volta(&["slack", path, "--json", "--any"]));
+    assert_eq!(answer["every_launch"], true, "{answer}");
+    assert_eq!(answer["verdict"], "clean", "{answer}");
+    assert_eq!(answer["sync"][0]["state"], "spare", "{answer}");
+    assert_eq!(
+        json(&volta(&["slack", path, "--json"]))["every_launch"],
+        false
+    );
 }

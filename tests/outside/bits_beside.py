@@ -31,7 +31,7 @@ Classes = list[tuple[int, ...]]
 
 SEEDS = 4
 #: (rows, columns) of reductions, (m, n, k) of products: small, since all classes are asked at each.
-SIZES = {"reduction": (2, 1024), "product": (128, 128, 64)}
+SIZES = {"reduction": (2, 1024), "product": (128, 128, 64), "gemm_kgroup_precision": (128, 128, 128)}
 #: What is varied of a configuration, where its kernel has that axis.
 AXES: dict[str, tuple[Any, ...]] = {
     "reduction_ordering": ("unordered", "inner_tree"),
@@ -114,7 +114,7 @@ def compile_all(checkout: Path, out: Path, only: set[str], arch: int) -> None:
             continue
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
-        size = SIZES["product" if len(spec.precision_size) == 3 else "reduction"]
+        size = SIZES.get(name, SIZES["product" if len(spec.precision_size) == 3 else "reduction"])
         size = (1, *size[1:]) if not re.match("sum_dim1|welford|sum$|dot$|cond|gemm", name) else size
         dtype = spec.valid_dtypes[0] if spec.valid_dtypes and "f32" not in spec.valid_dtypes else "f32"
         for i, config in enumerate(chosen(spec, dtype)):

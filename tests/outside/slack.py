@@ -137,6 +137,7 @@ def main():
         counts["milliseconds"] += int(seconds * 1000)
         counts.update(s["state"] for s in sync)
         counts.update(f"{s['state']} {s['op']}" for s in sync)
+        counts.update(f"unjudged because {s['why']['kind']}: {s['why']['message'][:70]}" for s in sync if s.get("why"))
         at = [lines_of(s, text[source]) for s in sync]
         groups = [(s["op"], lines) for s, lines in zip(sync, at) if s["state"] == "spare"]
         if len(together) > 1:

@@ -2,6 +2,7 @@
 
 use super::{Becomes, Known, chained, negation};
 use crate::kernel::{Cmp, FloatMods, FloatOp};
+use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{ICmp, TermId};
 
@@ -72,4 +73,22 @@ pub(super) fn set(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<B
         _ if operation == *o && list == operands => None,
         _ => Some(Becomes::Operation(operation, list)),
     }
+}
+
+pub(super) fn number(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Compare(cmp), &[a, b]) = (o.does, operands) else {
+        return None;
+    };
+    let abs = Operation::new(
+        Does::Float(FloatOp::Abs),
+        (o.src, o.src),
+        FloatMods::default(),
+    );
+    let x = match cmp {
+        Cmp::Eq if a == b => a,
+        Cmp::Le if k.is(b, number::infinity(o.src, false)) => k.under(a, |i| *i == abs)?,
+        _ => return None,
+    };
+    let does = Does::Compare(Cmp::Num);
+    Some(Becomes::Operation(Operation { does, ..*o }, vec![x, x]))
 }

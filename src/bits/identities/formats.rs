@@ -1,7 +1,7 @@
 //! Identities of conversions between formats.
 
 use super::{Becomes, Known, is_plain, negation};
-use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, IntTy, Rnd};
 use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{Sort, Term, TermId, embeds};
@@ -78,6 +78,8 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     };
     // Of these the wide format has 2p + 2 bits. A subnormal sum is exact; a product of two numbers of p bits has 2p bits, and
     // where the wide format cuts some off, it is below the middle between zero and the least number of the narrow one.
+    // A quotient that is not the middle between two numbers of p bits is further from it than the wide format rounds, since
+    // its product with the divisor has 2p + 1 bits; no root is subnormal.
     let pair = matches!(
         (o.fmt, o.src),
         (Fmt::F32, Fmt::F64) | (Fmt::F16 | Fmt::Bf16, Fmt::F32)
@@ -90,8 +92,11 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
         return None;
     }
     let (inner, list) = k.word(x)?;
-    let ring = matches!(inner.does, Does::Float(FloatOp::Add | FloatOp::Mul));
-    if !ring || inner.fmt != o.src || !is_plain(&inner, Rnd::Rn) || inner.place != 0 {
+    let once = matches!(
+        inner.does,
+        Does::Float(FloatOp::Add | FloatOp::Mul | FloatOp::Div | FloatOp::Sqrt)
+    );
+    if !once || inner.fmt != o.src || !is_plain(&inner, Rnd::Rn) || inner.place != 0 {
         return None;
     }
     let wide = |i: &Operation| widens(i) && (i.src, i.fmt) == (o.fmt, o.src) && !i.mods.ftz;
@@ -119,6 +124,59 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     }
     let operation = Operation::new(inner.does, (o.fmt, o.fmt), nearest);
     Some(Becomes::Operation(operation, narrow))
+}
+
+pub(super) fn from_wider(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Convert, &[x]) = (o.does, operands) else {
+        return None;
+    };
+    let mods = FloatMods {
+        rnd: o.mods.rnd,
+        ..FloatMods::default()
+    };
+    let rounds = matches!(o.mods.rnd, Rnd::Rn | Rnd::Rz | Rnd::Rm | Rnd::Rp);
+    if o.mods != mods || !rounds || o.src != Fmt::F64 {
+        return None;
+    }
+    let (inner, list) = k.word(x)?;
+    let is_widening = widens(&inner) && !inner.mods.ftz && inner.src == Fmt::F32;
+    (is_widening && inner.fmt == o.src && o.fmt != inner.src).then_some(Becomes::Operation(
+        Operation {
+            src: inner.src,
+            ..*o
+        },
+        list,
+    ))
+}
+
+pub(super) fn of_natural(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::OfInt(ty), &[x]) = (o.does, operands) else {
+        return None;
+    };
+    let Term::Concat(parts) = k.store.get(x) else {
+        return None;
+    };
+    let (&top, below) = parts.split_last()?;
+    let below: Vec<TermId> = below.iter().map(|&i| TermId(i)).collect();
+    if !k.is(TermId(top), 0) {
+        return None;
+    }
+    let width: u8 = below.iter().map(|&t| k.store.width(t)).sum();
+    let held = [8, 16, 32, 64].into_iter().find(|w| *w >= width)?;
+    if (held, false) == (ty.width, ty.signed) || held > ty.width {
+        return None;
+    }
+    let mut parts = below;
+    if held > width {
+        parts.push(k.store.bits(held - width, 0));
+    }
+    let natural = k.store.concat(&parts);
+    let ty = IntTy {
+        width: held,
+        signed: false,
+    };
+    let does = Does::OfInt(ty);
+    Some(Becomes::Operation(Operation { does, ..*o }, vec![natural]))
 }
 
 fn narrowing(m: &FloatMods) -> number::Narrowing {

@@ -1,7 +1,7 @@
 //! Identities of products and quotients.
 
 use super::{Becomes, Known, is_nearest, is_plain, small};
-use crate::kernel::{FloatMods, FloatOp, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::number::{self, Value};
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
@@ -121,6 +121,100 @@ pub(super) fn reciprocal(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
     let one = k.store.bits(o.fmt.bits() as u8, small(o.fmt, 1)?);
     let does = Does::Float(FloatOp::Div);
     Some(Becomes::Operation(Operation { does, ..*o }, vec![one, x]))
+}
+
+/// The operands of an operation that is or ends in a product with both factors widened from so narrow a format that it is exact.
+fn exact_factors(k: &Known, o: &Operation, operands: &[TermId]) -> Option<[TermId; 2]> {
+    let &[a, b, ..] = operands else { return None };
+    let is_narrow = |t: TermId| is_of_half(k, o.fmt, t);
+    (o.src == o.fmt && is_narrow(a) && is_narrow(b)).then_some([a, b])
+}
+
+/// True for a number of a format with at most half of the digits and of the exponents of another: widened, with
+/// any sign, or known.
+fn is_of_half(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
+    let halves: &[Fmt] = match fmt {
+        Fmt::F32 => &[Fmt::F16, Fmt::E4m3, Fmt::E5m2],
+        Fmt::F64 => &[Fmt::F32, Fmt::F16, Fmt::E4m3, Fmt::E5m2],
+        _ => return false,
+    };
+    if let Some(bits) = k.store.as_bits(t) {
+        return halves.iter().any(|&half| {
+            let how = number::Narrowing {
+                rnd: Rnd::Rn,
+                ..number::Narrowing::default()
+            };
+            let cut = number::float_to_float(fmt, half, &how, bits);
+            let back = cut.and_then(|c| number::float_to_float(half, fmt, &how, c));
+            back == Some(bits)
+        });
+    }
+    let is_sign = |o: &Operation| {
+        let sign = matches!(o.does, Does::Float(FloatOp::Neg | FloatOp::Abs));
+        sign && o.mods == FloatMods::default() && (o.fmt, o.src) == (fmt, fmt)
+    };
+    // Children are older than their parents, so that this ends.
+    while let Some(inner) = k.under(t, is_sign) {
+        t = inner;
+    }
+    k.under(t, |o| {
+        let mods = FloatMods::default();
+        o.does == Does::Convert && o.fmt == fmt && halves.contains(&o.src) && o.mods == mods
+    })
+    .is_some()
+}
+
+/// True for a term that is an exact product, with any sign: a sum with it is the same joined and apart.
+pub(super) fn is_exact(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
+    while let Some(inner) = k.under(t, |o| *o == super::negation(fmt)) {
+        t = inner;
+    }
+    let Some((o, operands)) = k.word(t) else {
+        return false;
+    };
+    o.does == Does::Float(FloatOp::Mul)
+        && is_plain(&o, Rnd::Rn)
+        && o.fmt == fmt
+        && exact_factors(k, &o, &operands).is_some()
+}
+
+pub(super) fn exact(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let mods = FloatMods {
+        rnd: o.mods.rnd,
+        ftz: o.mods.ftz,
+        sat: o.mods.sat,
+        ..FloatMods::default()
+    };
+    if o.mods != mods || o.place != 0 {
+        return None;
+    }
+    let plain = FloatMods {
+        rnd: Rnd::Rn,
+        ..FloatMods::default()
+    };
+    let product = Operation {
+        does: Does::Float(FloatOp::Mul),
+        mods: plain,
+        ..*o
+    };
+    match o.does {
+        // A product that is 0 is 0 in every rounding, and no other is subnormal.
+        Does::Float(FloatOp::Mul) if o.mods != plain && !o.mods.sat => {
+            let factors = exact_factors(k, o, operands)?;
+            Some(Becomes::Operation(product, factors.to_vec()))
+        }
+        Does::Float(FloatOp::Fma) => {
+            let [a, b] = exact_factors(k, o, operands)?;
+            let &[_, _, c] = operands else { return None };
+            let product = k.simplest(product, vec![a, b]);
+            let does = Does::Float(FloatOp::Add);
+            Some(Becomes::Operation(
+                Operation { does, ..*o },
+                vec![product, c],
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// The other operand of a product with a power of two that is 1 or more, and the power.

@@ -53,6 +53,9 @@ def test_slack() -> None:
     breaks = r.sync[0].breaks
     assert breaks is not None
     assert breaks.kind == "data-race"
+    assert [s.why for s in r.sync] == [None, None]
+    late = volta.slack(volta.cuda(SHIFT), args=args, block=64, timeout=0.0)
+    assert {(s.state, s.why.kind if s.why else None) for s in late.sync} <= {("unjudged", "limit")}
 
 
 def test_lift() -> None:

@@ -19,18 +19,19 @@ def _as(kind: type[S], result: Result, **more: Any) -> S:
 
 @dataclass(frozen=True)
 class Sync:
-    """A place of a synchronising operation: `needed`, with what breaks without it; `spare`; or `unjudged`."""
+    """A place of a synchronising operation: `needed`, with what breaks without it; `spare`; or `unjudged`, with `why`."""
 
     site: Site
     op: str
     state: Literal["needed", "spare", "unjudged"]
     breaks: Finding | None
+    why: Finding | None
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Sync:
         """From JSON."""
-        breaks = entry.get("breaks")
-        return cls(Site.of(entry["site"]), str(entry["op"]), entry["state"], Finding.of(breaks) if breaks else None)
+        breaks, why = (Finding.of(found) if found else None for found in (entry.get("breaks"), entry.get("why")))
+        return cls(Site.of(entry["site"]), str(entry["op"]), entry["state"], breaks, why)
 
 
 @dataclass(frozen=True)

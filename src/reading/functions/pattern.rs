@@ -254,6 +254,7 @@ impl Pattern {
             names: Vec::new(),
             only: Vec::new(),
             buffers: Vec::new(),
+            without: Vec::new(),
             which: Which::Kernel,
             step: None,
             file: PathBuf::new(),
