@@ -113,7 +113,8 @@ impl Walk<'_> {
             | Op::CpAsyncWait { .. } => self.behind(pc, op, when, regs),
             Op::Async(_) => self.unmodelled(pc, op, "an asynchronous operation"),
             Op::CallDepth => {
-                self.gap(UnknownKind::CallDepth, pc, "calls nest too deep");
+                let what = "calls nest too deep".to_string();
+                self.unreached(pc, when, UnknownKind::CallDepth, what);
                 Vec::new()
             }
             Op::Unsupported(text) => {
@@ -123,11 +124,8 @@ impl Walk<'_> {
                     .get(*text as usize)
                     .cloned()
                     .unwrap_or_default();
-                self.gap(
-                    UnknownKind::UnsupportedInstruction,
-                    pc,
-                    format!("`{text}` is not modelled"),
-                );
+                let what = format!("`{text}` is not modelled");
+                self.unreached(pc, when, UnknownKind::UnsupportedInstruction, what);
                 Vec::new()
             }
             Op::Bra { .. } | Op::Brx { .. } | Op::Exit => Vec::new(),
@@ -225,9 +223,22 @@ impl Walk<'_> {
                 pc,
                 guard,
                 holds,
-                what,
+                kind: UnknownKind::Undefined,
+                what: what.into(),
             });
         }
+    }
+
+    /// What is not followed if a thread comes there.
+    fn unreached(&mut self, pc: Pc, guard: Id, kind: UnknownKind, what: String) {
+        let holds = self.e.truth(false);
+        self.out.duties.push(Duty {
+            pc,
+            guard,
+            holds,
+            kind,
+            what: what.into(),
+        });
     }
 
     /// Only weak accesses are followed.

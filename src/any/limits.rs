@@ -59,3 +59,6 @@ pub(super) const MAX_NUMBERS: usize = 4;
 
 /// Depth to which an equation is taken apart by its strides.
 pub(super) const MAX_SPLITS: usize = 6;
+
+/// Elements of a variable that are listed with their initial values, where one of them is read.
+pub(super) const MAX_LISTED: u64 = 32;

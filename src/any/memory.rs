@@ -3,10 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::expr::{CONTENTS, Exprs, Id, Level, Node};
+use super::limits::MAX_LISTED;
 use super::state::{Accessed, By, Does, Object, Walk};
 use super::words::Places;
 use crate::answer::UnknownKind;
-use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src};
+use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
 use crate::spec::{Field, Resolved, Value};
 use crate::term::BitsOp;
 
@@ -102,6 +103,9 @@ impl Walk<'_> {
                     object
                         .filter(|(o, _)| self.is_constant(*o))
                         .map(|(o, offset)| {
+                            if let Some(known) = self.initial(o, offset, bytes) {
+                                return known;
+                            }
                             let tag = CONTENTS | u64::from(o) << 8 | u64::from(bytes);
                             self.e.function(tag, vec![offset], bits.min(64) as u8)
                         })
@@ -120,6 +124,56 @@ impl Walk<'_> {
             self.aligned(pc, addr, bytes * dsts.len() as u32, when, regs);
         }
         out
+    }
+
+    /// What a variable that nothing writes holds at an offset inside of it that is a multiple of the size: one of few
+    /// numbers or addresses with which it begins.
+    fn initial(&mut self, object: u32, offset: Id, bytes: u32) -> Option<Id> {
+        let Some(Object::Array(n)) = self.out.objects.get(object as usize).copied() else {
+            return None;
+        };
+        let mut variables = self
+            .resolved
+            .bindings
+            .globals
+            .iter()
+            .zip(&self.kernel.globals);
+        let (_, var) = variables.find(|(a, v)| a.0 == n && !v.external)?;
+        let size = u64::from(bytes);
+        let count = var.bytes / size.max(1);
+        if !matches!(bytes, 1 | 2 | 4 | 8) || count == 0 || count > MAX_LISTED {
+            return None;
+        }
+        let mut found = None;
+        for i in (0..count).rev() {
+            let (from, end) = (i * size, i * size + size);
+            let near = var.relocs.iter().find(|r| r.0 < end && from < r.0 + 8);
+            let value = match near {
+                Some((at, SymbolRef::Global(to), plus)) if *at == from && size == 8 => {
+                    let src = Src::Global(*to, *plus);
+                    let mut named = Named {
+                        kernel: self.kernel,
+                        resolved: self.resolved,
+                        objects: &mut self.out.objects,
+                    };
+                    named.place(&mut self.e, src, 64)
+                }
+                Some(_) => return None,
+                None => {
+                    let byte = |at: u64| u64::from(var.init.get(at as usize).copied().unwrap_or(0));
+                    let bits = (from..end).rev().fold(0, |bits, at| bits << 8 | byte(at));
+                    self.e.constant(bits, bytes as u8 * 8)
+                }
+            };
+            let width = self.e.width(offset);
+            let here = self.e.constant(from, width);
+            let is = self.e.compare(super::expr::Order::Equal, offset, here);
+            found = Some(match found {
+                Some(other) => self.e.choose(is, value, other),
+                None => value,
+            });
+        }
+        found
     }
 
     /// An array that nothing writes gives equal values at equal places.

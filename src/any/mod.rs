@@ -266,8 +266,9 @@ impl<'a> Question<'a> {
             deadline: Some(self.limits.deadline.map_or(end, |d| d.min(end))),
             ..self.limits
         };
+        let kernel = crate::kernel::promote::promoted(&self.lowered.kernel);
         Ok(proof::prove(&prover::Subject {
-            kernel: &self.lowered.kernel,
+            kernel: &kernel,
             resolved: &setup.kernels[0],
             arrays: &setup.arrays,
             freedom: &self.freedom,

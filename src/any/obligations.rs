@@ -161,7 +161,7 @@ impl Prover<'_, '_> {
         for d in std::mem::take(&mut self.w.out.duties) {
             let not = self.w.e.not(d.holds);
             if let Err(model) = self.never(&[d.guard, not]) {
-                self.leave_open(UnknownKind::Undefined, d.what, &[d.pc], model.as_ref());
+                self.leave_open(d.kind, &d.what, &[d.pc], model.as_ref());
             }
         }
     }

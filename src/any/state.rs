@@ -1,5 +1,6 @@
 //! What the pass over the code keeps: the objects of memory, everything that an arbitrary thread does, and what is known.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -150,7 +151,8 @@ pub(super) struct Duty {
     pub pc: Pc,
     pub guard: Id,
     pub holds: Id,
-    pub what: &'static str,
+    pub kind: UnknownKind,
+    pub what: Cow<'static, str>,
 }
 
 /// Something that is not followed.

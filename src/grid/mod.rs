@@ -32,6 +32,7 @@ use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
 
 pub mod between;
+mod convergence;
 mod discharge;
 mod equal_writes;
 mod guards;
@@ -217,7 +218,7 @@ pub fn all(subject: &Subject) -> Covered {
 
 /// The CTAs of these ranks, which ascend.
 pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
-    together::or_alone(subject, ranks, alone)
+    convergence::each(subject, |s| together::or_alone(s, ranks, alone))
 }
 
 /// The CTAs of these ranks, each cluster from the initial memory.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::answer::AssumptionKind;
 use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Choice, Plan};
-use crate::sim::strong::{concerns, waits};
+use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
     DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind,
 };
@@ -32,6 +32,13 @@ const MAX_RUNS: usize = 1 << 10;
 /// Most instructions of warps in all of them.
 const MAX_WORK: u64 = 1 << 23;
 
+/// Most threads of a grid in which nothing orders threads but that they count in turn.
+const MAX_COUNTING: u64 = 256;
+
+/// Most runs of such a grid, and of one with many steps, since its orders differ or are one from the start.
+const MAX_COUNTING_RUNS: usize = 1 << 7;
+const MANY_STEPS: (usize, usize) = (6, 8);
+
 /// What is taken for granted where a thread waits for another.
 const PROGRESS: &str =
     "every thread of the grid goes on while others wait for it: all CTAs are resident";
@@ -45,7 +52,9 @@ pub(super) fn or_alone(
     let launch = &subject.resolved.launch;
     let whole = ranks.len() as u64 == launch.ctas();
     let terms = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
-    if !whole || !terms || !concerns(subject.kernel) {
+    let few = u64::from(launch.threads()).saturating_mul(launch.ctas()) <= MAX_COUNTING;
+    let ordering = concerns(subject.kernel);
+    if !whole || !terms || !ordering && !(few && counts(subject.kernel)) {
         return alone(subject, ranks);
     }
     // A race may be none where strong accesses, whose order is open, turn out to order it.
@@ -60,6 +69,15 @@ pub(super) fn or_alone(
     };
     match each {
         Some(each) if decided(&each) => each,
+        Some(each) if !ordering => {
+            let all = together(subject);
+            // Too many orders to run: what is open of each CTA says more.
+            let late = |f: &Finding<UnknownKind>| f.kind == UnknownKind::Limit;
+            match all.outcome.unknowns.iter().any(late) {
+                true => each,
+                false => all,
+            }
+        }
         _ => together(subject),
     }
 }
@@ -86,6 +104,10 @@ fn together(subject: &Subject) -> Covered {
 fn explore(subject: &Subject) -> (Outcome, u64) {
     let limits = subject.limits(subject.deciding.limits.memory);
     let awaits = Arc::new(awaits(subject.kernel));
+    let most = match concerns(subject.kernel) {
+        true => MAX_RUNS,
+        false => MAX_COUNTING_RUNS,
+    };
     let mut whole: Option<(Outcome, Vec<Choice>)> = None;
     let (mut plan, mut terms, mut work) = (Vec::new(), 0, 0);
     for runs in 1.. {
@@ -107,7 +129,9 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
         }
         let next = following_plan(&steps.choices);
         work += ended.stats.warp_instructions;
-        let late = runs >= MAX_RUNS || work >= MAX_WORK || subject.late();
+        let hopeless =
+            most < MAX_RUNS && steps.choices.len() > MANY_STEPS.0 && runs >= MANY_STEPS.1;
+        let late = hopeless || runs >= most || work >= MAX_WORK || subject.late();
         match &mut whole {
             _ if steps.redundant => {}
             _ if !ended.defects.is_empty() || !ended.unknowns.is_empty() => {
@@ -118,7 +142,8 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
             }
             None => whole = Some((ended, steps.choices)),
             Some((whole, choices)) => {
-                compare(whole, &ended, (choices, &steps.choices), subject);
+                let sites = parting(choices, &steps.choices);
+                compare(whole, &ended, ("the order of these steps", &sites), subject);
             }
         }
         match (next, &mut whole) {
@@ -134,7 +159,7 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
     }
     let Some((mut outcome, _)) = whole else {
         let mut out = Outcome::default();
-        out.unknowns.push(too_many(MAX_RUNS));
+        out.unknowns.push(too_many(most));
         return (out, terms);
     };
     discharge(&mut outcome, subject.arrays, subject.deciding);
@@ -176,13 +201,8 @@ fn following_plan(choices: &[Choice]) -> Option<Vec<u32>> {
     Some(plan)
 }
 
-/// Adds what is to be shown for two orders to leave the same memory.
-fn compare(
-    whole: &mut Outcome,
-    other: &Outcome,
-    (one, two): (&[Choice], &[Choice]),
-    subject: &Subject,
-) {
+/// The first steps in which two orders differ.
+fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
     let site = |c: &Choice| Site {
         around: Vec::new(),
         launch: 0,
@@ -192,10 +212,19 @@ fn compare(
         text: "comes first".into(),
     };
     let differ = one.iter().zip(two).find(|(a, b)| a.taken != b.taken);
-    let sites: Vec<Site> = differ
+    differ
         .into_iter()
         .flat_map(|(a, b)| [site(a), site(b)])
-        .collect();
+        .collect()
+}
+
+/// Adds what is to be shown for two runs to leave the same memory, with what may make the difference.
+pub(super) fn compare(
+    whole: &mut Outcome,
+    other: &Outcome,
+    (by, sites): (&str, &[Site]),
+    subject: &Subject,
+) {
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.writes.keys());
     arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
@@ -210,9 +239,9 @@ fn compare(
         let ours = whole.writes.get(&a).cloned().unwrap_or_default();
         let open = |off: u64| Finding {
             kind: UnknownKind::OrderDependent,
-            message: format!("what {name} holds at byte {off} depends on the order of these steps"),
+            message: format!("what {name} holds at byte {off} depends on {by}"),
             count: 1,
-            sites: sites.clone(),
+            sites: sites.to_vec(),
         };
         let missing = ours
             .keys()
@@ -228,11 +257,9 @@ fn compare(
                     equal: (*x, y),
                     warning: Finding {
                         kind: WarningKind::Note,
-                        message: format!(
-                            "the rounding of {name} depends on the order of these steps"
-                        ),
+                        message: format!("the rounding of {name} depends on {by}"),
                         count: 1,
-                        sites: sites.clone(),
+                        sites: sites.to_vec(),
                     },
                     otherwise: Otherwise::Open(open(*off)),
                 }),

@@ -51,7 +51,10 @@ impl Lowerer<'_> {
         };
         match self.lookup(name) {
             Some(Binding::Var(place)) => Ok(Some(AddressOf { place, addend })),
-            Some(Binding::Function(_)) => unsupported("the address of a function"),
+            Some(Binding::Function(function)) => {
+                let place = self.function_place(function);
+                Ok(Some(AddressOf { place, addend }))
+            }
             Some(Binding::Opaque) => unsupported("a texture, sampler or surface"),
             Some(Binding::Label(_) | Binding::Branches(_) | Binding::CallTable) => {
                 unsupported("the address of a label")
@@ -155,6 +158,10 @@ impl Lowerer<'_> {
             At::Offset(at) => Src::Var(place.space, at, 0),
             At::Global(id) => Src::Global(id, 0),
         };
+        let register = matches!(index.kind, OperandKind::Name(_));
+        if let (true, At::Offset(at), Space::Local) = (register, place.at, place.space) {
+            self.k.unaddressed.retain(|(from, _)| *from != at);
+        }
         let constant = match index.kind {
             OperandKind::Int(int) => Some(int.value()),
             OperandKind::Expr(id) => match self.constant(id)? {

@@ -10,6 +10,9 @@
 //! only counts rounds, or the length of a sleep, is not live, because nothing that is live is made of it; one that
 //! also ends the loop is, and then the loop is none that waits.
 //!
+//! A loop that tries an update, and waits by a load of the same word before it tries again, is one such loop too: the load only
+//! delays the next try.
+//!
 //! The direction that is sound: what is not understood is an effect. Whether a value ends the loop is not asked here;
 //! the simulator walks the body with it.
 
@@ -19,7 +22,7 @@ use rustc_hash::FxHashSet;
 
 use super::demand::demanded;
 use super::operands::{Next, next, uses};
-use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Space};
+use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Sem, Space, Src};
 
 /// Instructions of the longest body.
 const MAX_BODY: usize = 256;
@@ -34,6 +37,8 @@ pub struct Await {
     pub body: FxHashSet<u32>,
     /// The accesses of the loop, to which a way back leads.
     pub polls: FxHashSet<u32>,
+    /// Loads of the word in the body that wait by themselves before the loop goes round: what lets it end ends them too.
+    pub inner: FxHashSet<u32>,
     /// True if what the access read is of use after the loop.
     pub is_used: bool,
 }
@@ -65,12 +70,20 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
         return out;
     };
     let targets = targets(kernel);
-    for &pc in &accesses {
-        let polls = FxHashSet::from_iter([pc.0]);
-        if let Some(body) = body(kernel, pc, &polls)
-            && let Some(found) = waits(kernel, &live, cut(kernel, &targets, pc), pc, (body, polls))
-        {
-            out.by_access.insert(pc, found);
+    for around in [false, true] {
+        for &pc in &accesses {
+            let polls = FxHashSet::from_iter([pc.0]);
+            let inner = match around {
+                true => delays(kernel, &out, pc),
+                false => FxHashSet::default(),
+            };
+            let begin = cut(kernel, &targets, pc);
+            if around == !inner.is_empty()
+                && let Some(body) = body(kernel, pc, (&polls, &inner))
+                && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
+            {
+                out.by_access.insert(pc, found);
+            }
         }
     }
     // A first look before the loop, at the same word, is part of it.
@@ -82,11 +95,14 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
                     &kernel.insts[pc.0 as usize].op,
                     &kernel.insts[other.0 as usize].op,
                 );
-                same_access(a, b)
+                same_access(kernel, a, b)
             };
             let polls: FxHashSet<u32> = out.by_access.keys().filter(same).map(|p| p.0).collect();
-            if let Some(body) = body(kernel, pc, &polls)
-                && let Some(found) = first_look(kernel, &live, &out, pc, (body, polls))
+            let inside = polls.iter().filter_map(|p| out.by_access.get(&Pc(*p)));
+            let inner = inside.flat_map(|a| a.inner.iter().copied()).collect();
+            if let Some(body) = body(kernel, pc, (&polls, &inner))
+                && let Some(found) =
+                    first_look(kernel, (&live, &targets), &out, pc, (body, polls, inner))
             {
                 more.push((pc, found));
             }
@@ -107,7 +123,7 @@ fn waits(
     live: &Live,
     begin: u32,
     pc: Pc,
-    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+    (body, polls, inner): (FxHashSet<u32>, FxHashSet<u32>, FxHashSet<u32>),
 ) -> Option<Await> {
     let written = written(kernel, pc, &body);
     if written.iter().any(|r| live.before(begin, *r)) {
@@ -115,9 +131,11 @@ fn waits(
     }
     let mut exits = exits(kernel, pc, &body, &polls).into_iter();
     let is_used = exits.any(|e| written.iter().any(|r| live.before(e, *r)));
+    let inner = inner.into_iter().filter(|at| body.contains(at)).collect();
     Some(Await {
         body,
         polls,
+        inner,
         is_used,
     })
 }
@@ -125,11 +143,12 @@ fn waits(
 /// A look before a loop that waits for the same: where it succeeds, everything must be as if a look in the loop had.
 fn first_look(
     kernel: &Kernel,
-    live: &Live,
+    (live, targets): (&Live, &FxHashSet<u32>),
     known: &Awaits,
     pc: Pc,
-    (body, polls): (FxHashSet<u32>, FxHashSet<u32>),
+    (body, polls, mut inner): (FxHashSet<u32>, FxHashSet<u32>, FxHashSet<u32>),
 ) -> Option<Await> {
+    inner.retain(|at| body.contains(at));
     let own = exits(kernel, pc, &body, &polls);
     let written = written(kernel, pc, &body);
     let reached = body
@@ -139,7 +158,8 @@ fn first_look(
     let inside = known.by_access.get(&Pc(reached))?;
     let theirs = exits(kernel, Pc(reached), &inside.body, &inside.polls);
     let apart = on_both_ways(kernel, pc, &body, &inside.body);
-    let kept = |r: &RegId| live.before(reached, *r) && !apart.contains(r);
+    let begin = cut(kernel, targets, Pc(reached));
+    let kept = |r: &RegId| live.before(begin, *r) && !apart.contains(r);
     if own != theirs || written.iter().any(kept) {
         return None;
     }
@@ -158,6 +178,7 @@ fn first_look(
         is_used: !after.is_empty(),
         body,
         polls,
+        inner,
     })
 }
 
@@ -210,9 +231,87 @@ fn on_both_ways(
     out
 }
 
-/// Two loads that do the same; whether to the same word, the simulator looks.
-fn same_access(a: &Op, b: &Op) -> bool {
-    matches!((a, b), (Op::Ld { access: x, .. }, Op::Ld { access: y, .. }) if x == y)
+/// Two loads, or two updates by equal numbers, that do the same; whether to the same word, the simulator looks.
+fn same_access(kernel: &Kernel, a: &Op, b: &Op) -> bool {
+    let equal = |a: Src, b: Src| {
+        let number = constant(kernel, a);
+        a == b || number.is_some() && number == constant(kernel, b)
+    };
+    match (a, b) {
+        (Op::Ld { access: x, .. }, Op::Ld { access: y, .. }) => x == y,
+        (
+            Op::Atom {
+                op: f,
+                access: x,
+                lanes: m,
+                srcs: p,
+                cas: c,
+                ..
+            },
+            Op::Atom {
+                op: g,
+                access: y,
+                lanes: n,
+                srcs: q,
+                cas: d,
+                ..
+            },
+        ) => {
+            let swapped = match (c, d) {
+                (Some(c), Some(d)) => equal(*c, *d),
+                (c, d) => c.is_none() && d.is_none(),
+            };
+            let given = p.len() == q.len() && p.iter().zip(q).all(|(a, b)| equal(*a, *b));
+            (f, x, m) == (g, y, n) && swapped && given
+        }
+        _ => false,
+    }
+}
+
+/// The number that an operand is wherever it is read.
+fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
+    let Src::Reg(reg) = src else {
+        return match src {
+            Src::Imm(n) => Some(n),
+            _ => None,
+        };
+    };
+    let mut found = None;
+    for inst in &kernel.insts {
+        let mut writes = false;
+        inst.op.defs(&mut |r| writes |= r == reg);
+        let number = match (&inst.op, inst.guard) {
+            _ if !writes => continue,
+            (Op::Mov { src: Src::Imm(n), .. }, None) => *n,
+            _ => return None,
+        };
+        if found.replace(number).is_some_and(|n| n != number) {
+            return None;
+        }
+    }
+    found
+}
+
+/// Loads that wait by themselves and order nothing, which an update of the same scope may go round by: whether they read its
+/// word, and end at what lets it end, the simulator looks.
+fn delays(kernel: &Kernel, known: &Awaits, pc: Pc) -> FxHashSet<u32> {
+    let Op::Atom { access: own, .. } = &kernel.insts[pc.0 as usize].op else {
+        return FxHashSet::default();
+    };
+    if known.by_access.contains_key(&pc) {
+        return FxHashSet::default();
+    }
+    let fence = |at: &u32| matches!(kernel.insts[*at as usize].op, Op::Fence { .. });
+    let all = known.by_access.iter().filter(|(at, wait)| {
+        let Op::Ld { access, .. } = &kernel.insts[at.0 as usize].op else {
+            return false;
+        };
+        let relaxed = access.volatile || access.sem == Sem::Relaxed;
+        let wide = access.volatile || access.scope >= own.scope;
+        let same = access.ty.bits() == own.ty.bits();
+        relaxed && wide && same && !wait.is_used && !wait.body.iter().any(fence)
+    });
+    all.map(|(at, _)| at.0).collect()
 }
 
 impl Await {
@@ -289,7 +388,11 @@ fn may_wait(op: &Op) -> bool {
 }
 
 /// The ways from an access to one of the polls on which nothing happens; `None` if there is none.
-fn body(kernel: &Kernel, pc: Pc, polls: &FxHashSet<u32>) -> Option<FxHashSet<u32>> {
+fn body(
+    kernel: &Kernel,
+    pc: Pc,
+    (polls, inner): (&FxHashSet<u32>, &FxHashSet<u32>),
+) -> Option<FxHashSet<u32>> {
     let mut order: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     let mut work = vec![pc.0 + 1];
@@ -298,7 +401,7 @@ fn body(kernel: &Kernel, pc: Pc, polls: &FxHashSet<u32>) -> Option<FxHashSet<u32
             continue;
         }
         let inst = kernel.insts.get(at as usize)?;
-        if !is_quiet(&inst.op) {
+        if !is_quiet(&inst.op) && !inner.contains(&at) {
             continue;
         }
         if order.len() == MAX_BODY {

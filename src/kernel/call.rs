@@ -1,4 +1,4 @@
-//! Expansion of direct calls in place.
+//! Expansion of calls in place.
 //!
 //! The problem: the simulator knows no frames, so a call becomes the callee's code with names of its
 //! own. Source: PTX ISA 9.0, sections 5.1.6.4, 7.1 and 9.7.12.5: arguments and results are passed by
@@ -7,7 +7,7 @@
 //! reads of it; a callee that takes the address of a parameter gets a copy. Registers are moved.
 //!
 //! Functions without a body: `__assertfail` and `vprintf` are known by name, of others the user may say that they are
-//! pure ([`super::pure`]); the rest is not modelled, and neither are indirect calls.
+//! pure ([`super::pure`]); the rest is not modelled. Calls through a register: [`super::indirect`].
 //!
 //! Not claimed: results that the callee leaves unwritten keep the bytes of an earlier call instead
 //! of being undefined.
@@ -38,7 +38,10 @@ impl<'a> Lowerer<'a> {
         sig.no_space()?;
         sig.only(const { ModSet::of(&[Mod::Uni]) })?;
         let Some((results, name, arguments)) = call_parts(self.ops) else {
-            return unsupported("an indirect call");
+            return match super::indirect::indirect_parts(self.ops) {
+                Some(call) => self.decode_indirect(call),
+                None => unsupported("an indirect call"),
+            };
         };
         let span = self.opcode_span;
         let callee = match self.lookup(name) {
@@ -82,7 +85,11 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Expands a call of a function with a body.
-    fn expand(&mut self, callee: Id<Function>, actuals: (&[Operand], &[Operand])) -> Decoded<()> {
+    pub(super) fn expand(
+        &mut self,
+        callee: Id<Function>,
+        actuals: (&[Operand], &[Operand]),
+    ) -> Decoded<()> {
         let m = self.m;
         let function = &m[callee];
         self.instances += 1;
@@ -131,11 +138,11 @@ impl<'a> Lowerer<'a> {
         }
         let finished = self.new_label();
         let ret = self.ret.replace(finished);
-        let saved = (self.ops, self.opcode_span);
+        let saved = (self.ops, self.opcode_span, self.span);
         self.stack.push(callee);
         self.body(callee);
         self.stack.pop();
-        (self.ops, self.opcode_span) = saved;
+        (self.ops, self.opcode_span, self.span) = saved;
         self.ret = ret;
         self.frame = caller;
         self.place(finished);
@@ -387,7 +394,7 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-fn list(m: &ptx::Module, operands: Option<List<Operand>>) -> &[Operand] {
+pub(super) fn list(m: &ptx::Module, operands: Option<List<Operand>>) -> &[Operand] {
     operands.map_or(&[], |list| &m[list])
 }
 

@@ -1,12 +1,11 @@
-//! Which functions an entry reaches by direct calls, and how deep calls can be expanded.
+//! Which functions an entry reaches by calls, and how deep calls can be expanded.
 //!
 //! The problem: calls are expanded in place, so recursion and call trees that branch at every
 //! level would make code of any size. The depth of expansion is one number for the whole entry:
 //! the largest, up to [`MAX_CALL_DEPTH`], at which the expanded code stays within a bound. It is
 //! found by counting, `size(f, d) = own(f) + sum over calls of size(callee, d - 1)`, before anything
-//! is expanded; so the limit does not depend on the order of calls.
-//!
-//! Not claimed: indirect calls; they are not expanded.
+//! is expanded; so the limit does not depend on the order of calls. A call through a register counts as calls of all functions that
+//! it is tested against.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +17,17 @@ use crate::ptx::{
 /// Instructions that expansion may add to an entry's own.
 const MAX_EXPANDED: u64 = 1 << 17;
 
+/// Instructions that the targets of calls through registers may add to those: most of them are never called.
+const MAX_TARGETS: u64 = 1 << 13;
+
+/// A call, by the index of what it may call.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    callee: usize,
+    /// The call is through a register.
+    indirect: bool,
+}
+
 /// The functions that an entry reaches.
 #[derive(Debug)]
 pub(super) struct CallGraph {
@@ -27,17 +37,22 @@ pub(super) struct CallGraph {
     pub reached: Vec<Id<Function>>,
     /// How deep calls are expanded.
     pub depth: usize,
+    /// How many of them may be calls through registers.
+    pub indirect: usize,
+    /// The functions of the module whose address is taken.
+    pub addressed: Vec<Id<Function>>,
 }
 
 impl CallGraph {
     /// Walks the calls from an entry.
     pub(super) fn new(m: &Module, entry: Id<Function>) -> CallGraph {
         let by_name = functions_by_name(m);
+        let addressed = super::indirect::addressed(m);
         let mut reached = vec![entry];
         let mut known: FxHashMap<usize, usize> = FxHashMap::default();
         known.insert(entry.index(), 0);
         let mut own = Vec::new();
-        let mut calls: Vec<Vec<usize>> = Vec::new();
+        let mut calls: Vec<Vec<Edge>> = Vec::new();
         while let Some(&function) = reached.get(own.len()) {
             let mut size = 0u64;
             let mut callees = Vec::new();
@@ -50,28 +65,39 @@ impl CallGraph {
                 if m[id].op() != Some(Op::Call) {
                     continue;
                 }
-                let Some(callee) = target(&m[m[id].operands]).and_then(|name| by_name.get(&name))
-                else {
-                    continue;
+                let operands = &m[m[id].operands];
+                let named = target(operands).and_then(|name| by_name.get(&name));
+                let indirect = named.is_none();
+                let called = match (named, super::indirect::indirect_parts(operands)) {
+                    (Some(callee), _) => vec![*callee],
+                    (None, Some(call)) => {
+                        let kind = super::indirect::kind_of(m, function, call.said);
+                        super::indirect::candidates(m, &addressed, kind)
+                    }
+                    (None, None) => Vec::new(),
                 };
-                if m[*callee].body.is_none() {
-                    continue;
+                for callee in called.into_iter().filter(|f| m[*f].body.is_some()) {
+                    let next = reached.len();
+                    let index = *known.entry(callee.index()).or_insert(next);
+                    if index == next {
+                        reached.push(callee);
+                    }
+                    callees.push(Edge {
+                        callee: index,
+                        indirect,
+                    });
                 }
-                let next = reached.len();
-                let index = *known.entry(callee.index()).or_insert(next);
-                if index == next {
-                    reached.push(*callee);
-                }
-                callees.push(index);
             }
             own.push(size);
             calls.push(callees);
         }
-        let depth = affordable_depth(&own, &calls);
+        let (depth, indirect) = affordable(&own, &calls);
         CallGraph {
             by_name,
             reached,
             depth,
+            indirect,
+            addressed,
         }
     }
 
@@ -129,30 +155,51 @@ fn functions_by_name(m: &Module) -> FxHashMap<Name, Id<Function>> {
     by_name
 }
 
-/// The largest depth at which the expanded entry stays within the bound.
-fn affordable_depth(own: &[u64], calls: &[Vec<usize>]) -> usize {
+/// The largest depth at which the expanded entry stays within the bound, and the largest number of calls through registers
+/// among those that are open at a time.
+fn affordable(own: &[u64], calls: &[Vec<Edge>]) -> (usize, usize) {
+    let (depth, direct) = affordable_depth(own, calls);
+    let room = direct.saturating_add(MAX_TARGETS);
+    let fits = |&nested: &usize| expanded(own, calls, depth, nested) <= room;
+    let any = calls.iter().flatten().any(|e| e.indirect);
+    let most = if any { depth } else { 0 };
+    (depth, (1..=most).take_while(fits).last().unwrap_or(0))
+}
+
+/// The largest depth where calls that name a function are expanded alone, and the size at that depth.
+fn affordable_depth(own: &[u64], calls: &[Vec<Edge>]) -> (usize, u64) {
     let entry = own.first().copied().unwrap_or(0);
-    let mut size = own.to_vec();
+    let mut last = entry;
     for depth in 1..=MAX_CALL_DEPTH {
-        let sum = |callees: &Vec<usize>| {
-            let sizes = callees.iter().map(|c| size[*c]);
-            sizes.fold(0u64, u64::saturating_add)
-        };
-        let bodies = own.iter().zip(calls);
-        let next: Vec<u64> = bodies
-            .map(|(own, callees)| own.saturating_add(sum(callees)))
-            .collect();
-        if next.first().is_some_and(|n| *n > entry + MAX_EXPANDED) {
-            return depth - 1;
+        let size = expanded(own, calls, depth, 0);
+        if size > entry + MAX_EXPANDED {
+            return (depth - 1, last);
         }
-        size = next;
+        last = size;
     }
-    MAX_CALL_DEPTH
+    (MAX_CALL_DEPTH, last)
+}
+
+/// The size of the entry where calls are expanded to a depth, and at most so many through registers in each other.
+fn expanded(own: &[u64], calls: &[Vec<Edge>], depth: usize, nested: usize) -> u64 {
+    let mut sizes = vec![own.to_vec(); nested + 1];
+    for _ in 0..depth {
+        let size = |f: usize, nested: usize| {
+            let of = |e: &Edge| match (e.indirect, nested) {
+                (true, 0) => 0,
+                (indirect, nested) => sizes[nested - usize::from(indirect)][e.callee],
+            };
+            calls[f].iter().map(of).fold(own[f], u64::saturating_add)
+        };
+        let all = |nested| (0..own.len()).map(|f| size(f, nested)).collect();
+        sizes = (0..=nested).map(all).collect();
+    }
+    sizes[nested].first().copied().unwrap_or(0)
 }
 
 /// Calls `f` with each name in a list of operands. Operands nest as deep as their text, so the
 /// walk keeps its own stack.
-fn names_in(m: &Module, operands: &[Operand], f: &mut impl FnMut(Name)) {
+pub(super) fn names_in(m: &Module, operands: &[Operand], f: &mut impl FnMut(Name)) {
     let mut stack: Vec<&[Operand]> = vec![operands];
     while let Some(list) = stack.pop() {
         for operand in list {

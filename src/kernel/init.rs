@@ -6,7 +6,7 @@
 //! next row, and what is missing is zero.
 //!
 //! Not claimed: the content of a variable that holds something else than numbers and 64-bit
-//! addresses of global variables (functions, masked addresses); it counts as unknown.
+//! addresses of global variables and functions (masked addresses); it counts as unknown.
 
 use super::address::symbol_plus;
 use super::lower::Lowerer;
@@ -32,7 +32,10 @@ impl Lowerer<'_> {
         while let Some(&(decl, declarator)) = self.statics.declared.get(next) {
             if let Some(init) = self.m[declarator].init {
                 let dims = self.m[declarator].dims;
-                self.initialise(next, &self.m[decl], dims, init);
+                // Functions and tables of pure ones stand among the variables.
+                if let Some(global) = self.statics.globals.get(&declarator.index()) {
+                    self.initialise(global.0 as usize, &self.m[decl], dims, init);
+                }
             }
             next += 1;
         }
@@ -153,6 +156,12 @@ impl Lowerer<'_> {
                 At::Global(global) if ty.bits() == 64 => Element::Address(global, sum.addend),
                 _ => Element::Unknown,
             },
+            Some(Binding::Function(function)) if ty.bits() == 64 => {
+                match self.function_place(function).at {
+                    At::Global(global) => Element::Address(global, sum.addend),
+                    At::Offset(_) => Element::Unknown,
+                }
+            }
             _ => Element::Unknown,
         }
     }

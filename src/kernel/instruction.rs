@@ -112,7 +112,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Appends an instruction that is not modelled.
-    fn unsupported(&mut self, why: String) {
+    pub(super) fn unsupported(&mut self, why: String) {
         let text = match why.is_empty() {
             true => self.opcode_text(),
             false => format!("{} ({why})", self.opcode_text()),

@@ -84,6 +84,8 @@ pub(super) struct Lowerer<'a> {
     pub statics: Statics,
     /// Functions that are being expanded, the entry first.
     pub stack: Vec<Id<Function>>,
+    /// How many of them were called through a register.
+    pub nested: usize,
     /// Number of call sites expanded, for the names of instances.
     pub instances: u32,
     /// Where `ret` of the callee being expanded goes; `None` in the entry.
@@ -173,6 +175,7 @@ impl<'a> Lowerer<'a> {
             pure: &[],
             statics: Statics::default(),
             stack: vec![entry],
+            nested: 0,
             instances: 0,
             ret: None,
             labels: Vec::new(),

@@ -4,7 +4,7 @@
 //! Nothing after this stage looks at strings: a register is a [`RegId`], an address of a shared
 //! variable is a number, and the only way back to text is the side table `pc -> Span`.
 //!
-//! Direct calls are expanded in place while lowering: a callee's registers, locals and `.param`
+//! Calls are expanded in place while lowering: a callee's registers, locals and `.param`
 //! variables get an instance of their own at each call site, its `ret` is a jump to the site's
 //! continuation. The simulator therefore knows neither frames nor an ABI. Recursion is expanded
 //! to [`MAX_CALL_DEPTH`]; a path that goes deeper meets [`Op::CallDepth`].
@@ -22,6 +22,7 @@ pub mod op;
 pub mod operands;
 pub mod poll;
 pub mod print;
+pub mod promote;
 pub mod pure;
 pub mod region;
 pub mod slice;
@@ -60,6 +61,7 @@ mod field;
 mod float_op;
 mod flow;
 mod header;
+mod indirect;
 mod init;
 mod instruction;
 mod int_op;

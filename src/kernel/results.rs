@@ -5,7 +5,7 @@
 //! thread before it is forgotten, so that "its register is read" says nothing.
 //!
 //! Soundness: a result counts as unused only if all that it can flow into ([`flow`](super::flow)) is
-//! registers and local memory, read by nothing but computations and copies of those.
+//! registers and local memory, read by nothing but computations, exchanges between lanes and copies of those.
 //!
 //! Not claimed: that a used result matters.
 
@@ -48,6 +48,15 @@ pub fn results_used(kernel: &Kernel) -> Vec<bool> {
                 base(addr).into_iter().for_each(&mut mark);
             }
             Op::Atom { .. } | Op::St { .. } => inst.op.uses(&mut mark),
+            // What lanes exchange is used where it goes.
+            Op::Shfl { b, c, mask, .. } => {
+                let others = [Some(*b), Some(*c), *mask].into_iter().flatten();
+                let regs = others.filter_map(|s| match s {
+                    Src::Reg(r) => Some(r),
+                    _ => None,
+                });
+                regs.for_each(&mut mark);
+            }
             op if op.is_pure() => {}
             _ => uses(inst, &mut mark),
         }

@@ -116,6 +116,8 @@ pub(super) struct Machine<'k> {
     pub fences: super::fences::Fences,
     /// The same among CTAs that run together.
     pub strong: super::strong::Strong,
+    /// Which lanes `activemask` names.
+    pub(super) converged: Option<crate::spec::Converged>,
     /// How often something was done that other threads can see.
     pub effects: u64,
     /// That count at the end of the last turn, for how many turns it had not changed, and how many of them only waited.
@@ -356,6 +358,7 @@ impl<'k> Machine<'k> {
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             strong: Default::default(),
+            converged: launch.converged,
             effects: 0,
             last_turn: (0, 0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),

@@ -353,6 +353,11 @@ impl Machine<'_> {
             Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
             Op::ActiveMask { dst } => {
                 for lane in lanes(exec) {
+                    if let Some(converged) = self.converged {
+                        let named = converged.with(lane, exec);
+                        self.set(w, *dst, lane, Val::Conc(u64::from(named)));
+                        continue;
+                    }
                     let site = self.site(pc, w, 1 << lane, "reads the active mask");
                     let t = self.volatile_bits(32, site);
                     self.set(w, *dst, lane, Val::Bits(t));

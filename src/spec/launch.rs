@@ -120,6 +120,7 @@ impl LaunchSpec {
             cluster: cluster.unwrap_or([1; 3]),
             clustered: cluster.is_some(),
             together: false,
+            converged: None,
         })
     }
 

@@ -79,6 +79,45 @@ pub struct Launch {
     pub clustered: bool,
     /// All CTAs of the grid run together, not only those of one cluster.
     pub together: bool,
+    /// Which lanes `activemask` names; where nothing is said, a value that the schedule chooses.
+    pub converged: Option<Converged>,
+}
+
+/// Which of the lanes that reach `activemask` execute it together. The manual leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Converged {
+    /// All of them.
+    All,
+    /// Each alone.
+    Alone,
+    /// The even lanes, and the odd ones.
+    Parity,
+    /// The lower half of the warp, and the upper one.
+    Halves,
+}
+
+impl Converged {
+    /// All that are tried.
+    pub const ALL: [Converged; 4] = [
+        Converged::All,
+        Converged::Alone,
+        Converged::Parity,
+        Converged::Halves,
+    ];
+
+    /// The lanes that execute it together with one, of those that reach it.
+    pub fn with(self, lane: usize, reach: u32) -> u32 {
+        const EVEN: u32 = 0x5555_5555;
+        let part = match (self, lane) {
+            (Converged::All, _) => u32::MAX,
+            (Converged::Alone, lane) => 1 << lane,
+            (Converged::Parity, lane) if lane % 2 == 0 => EVEN,
+            (Converged::Parity, _) => !EVEN,
+            (Converged::Halves, 0..16) => 0xffff,
+            (Converged::Halves, _) => 0xffff_0000,
+        };
+        part & reach
+    }
 }
 
 impl Launch {

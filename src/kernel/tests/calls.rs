@@ -1,6 +1,7 @@
 //! Expansion of calls.
 
 use super::{check, kernel_of, listing, lower_text, module_of};
+use crate::kernel::indirect::NO_TARGET;
 use crate::kernel::{LowerError, Op};
 
 #[test]
@@ -105,7 +106,64 @@ fn functions_without_a_body() {
     let other = "unsupported: call (`other` has no body here (if it touches no memory and equal arguments give equal \
                  results, say --assume 'pure other'))";
     assert_eq!(found[2], other);
-    assert_eq!(found[3], "unsupported: call (an indirect call)");
+    assert_eq!(found[3], format!("unsupported: call ({NO_TARGET})"));
+}
+
+#[test]
+fn targets_are_tested_one_by_one() {
+    let functions = ".func (.reg .b32 r) one(.reg .b32 a) { mov.u32 r, 1; ret; }
+         .func (.reg .b32 r) two(.reg .b32 a) { mov.u32 r, 2; ret; }
+         .func (.reg .b32 r) wide(.reg .b64 a) { mov.u32 r, 3; ret; }
+         .func (.reg .b32 r) named(.reg .b32 a) { mov.u32 r, 4; ret; }
+         .global .u64 table[3] = {one, two, wide};";
+    let found = listing(
+        functions,
+        "c: .callprototype (.reg .b32 _) _ (.reg .b32 _); mov.u64 %rd1, table; ld.global.u64 %rd2, [%rd1];
+         @%p1 call (%r1), %rd2, (%r2), c; call (%r1), named, (%r2); ret;",
+    );
+    // What has another parameter, or whose address nobody takes, is no target.
+    let moved = |n: u32| format!("mov.b32 r@{}.{n}, {n}", ["one", "two"][n as usize - 1]);
+    let at = |text: &str| found.iter().position(|line| line == text);
+    assert!(
+        at(&moved(1)).is_some() && at(&moved(1)) < at(&moved(2)),
+        "{found:?}"
+    );
+    assert!(found.iter().all(|line| !line.contains("wide")));
+    assert_eq!(
+        found
+            .iter()
+            .filter(|line| line.contains("unsupported"))
+            .count(),
+        1
+    );
+    assert!(found[2].starts_with("@!%p1 bra"));
+}
+
+#[test]
+fn listed_targets_alone_are_tested() {
+    let functions = ".func one() { ret; } .func two() { bar.sync 0; ret; } .func three() { ret; }
+         .global .u64 table[3] = {one, two, three};";
+    let found = listing(
+        functions,
+        "t: .calltargets one, three; mov.u64 %rd1, one; call %rd1, t; ret;",
+    );
+    assert!(found.iter().all(|line| !line.contains("bar")), "{found:?}");
+    assert_eq!(
+        found.iter().filter(|line| line.starts_with("setp")).count(),
+        2
+    );
+}
+
+#[test]
+fn variables_keep_their_values_beside_functions() {
+    let k = kernel_of(
+        ".func one() { ret; } .global .u64 table[1] = {one}; .global .u32 seven = 7;",
+        "mov.u64 %rd1, one; mov.u64 %rd1, table; mov.u64 %rd2, seven; ret;",
+    );
+    let names: Vec<&str> = k.globals.iter().map(|g| &g.name[..]).collect();
+    assert_eq!(names, ["one", "table", "seven"]);
+    assert_eq!(k.globals[2].init, [7, 0, 0, 0]);
+    assert_eq!(k.globals[1].relocs.len(), 1);
 }
 
 #[test]

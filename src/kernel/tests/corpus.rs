@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::{check, lower_text, module_of};
 use crate::diag::Source;
+use crate::kernel::indirect::NO_TARGET;
 use crate::kernel::{lower_with, param_uses};
 use crate::ptx;
 
@@ -47,7 +48,10 @@ fn the_kernels_of_the_repository_lower() {
                 .unwrap_or_else(|e| panic!("{path:?}: {e:?}"));
             let k = lowered.kernel;
             check(&k);
-            assert!(k.texts.is_empty(), "{path:?}: {:?}", k.texts);
+            // Behind every call through a register stands what is left over.
+            let mut texts = k.texts.iter();
+            let left = texts.find(|text| !text.contains(NO_TARGET));
+            assert!(left.is_none(), "{path:?}: {left:?}");
             // Code that was not optimised keeps its parameters in memory.
             let kept = path.to_string_lossy().contains("unoptimized");
             // Tensor maps are parameters that no load reads.

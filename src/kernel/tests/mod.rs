@@ -15,6 +15,7 @@ mod corpus;
 mod errors;
 mod flow;
 mod memory;
+mod promote;
 mod sync;
 mod usage;
 

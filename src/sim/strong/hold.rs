@@ -378,12 +378,17 @@ impl Machine<'_> {
         let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
         self.set_result((w, lane), pc, v);
-        let out = self.walk_body((w, lane), pc, wait);
+        let mut out = self.walk_body((w, lane), pc, wait);
         self.warps[w].pc[lane] = at;
         self.warps[w].blocked = blocked;
         for (r, v, p) in saved {
             self.set(w, r, lane, v);
             self.set_prov(w, r, 1 << lane, p);
+        }
+        // A load that delays the next try must not wait for something else.
+        let mut inner = wait.inner.iter();
+        if out == Some(true) && !inner.all(|i| self.ends_wait((w, lane), Pc(*i), v) == Some(true)) {
+            out = None;
         }
         out
     }
@@ -396,6 +401,10 @@ impl Machine<'_> {
                 // It must look at the same word again.
                 let again = at == pc || self.held_at(w, lane, at) == self.held_at(w, lane, pc);
                 return again.then_some(false);
+            }
+            if wait.inner.contains(&at.0) {
+                let same = self.held_at(w, lane, at) == self.held_at(w, lane, pc);
+                return same.then_some(false);
             }
             if !wait.body.contains(&at.0) {
                 return Some(true);

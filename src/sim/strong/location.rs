@@ -417,12 +417,22 @@ impl Machine<'_> {
         (before, new): (Option<u64>, Option<u64>),
     ) -> bool {
         let place = (e.who.0 as usize / LANES, e.who.0 as usize % LANES);
-        let (Some(ends), Some(new), Kind::Atomic { op, ty, .. }) = (&r.ends, new, e.kind) else {
+        let (Some(ends), Some(new)) = (&r.ends, new) else {
             return false;
         };
         let writes = &self.strong.locations[&e.key].writes;
         let since: Vec<&Write> = writes[r.after..].iter().collect();
         let own = since.iter().any(|w| w.by.who == r.by.who);
+        let Kind::Atomic { op, ty, .. } = e.kind else {
+            // Of a later store it learns no less than it did, if that store releases all that the one which it
+            // observed does: one thread made both and those between, and no scope of it is narrower.
+            let stores = |w: &Write| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. });
+            let learns = match r.after.checked_sub(1).map(|i| &writes[i]) {
+                Some(w) => stores(w) && since.iter().all(|w| stores(w)) && e.scope >= w.scope,
+                None => true,
+            };
+            return learns && !own && self.would_end(place, r.pc, ends, new) == Some(true);
+        };
         let adds = |op: AtomOp, ty: NumTy| op == AtomOp::Add && matches!(ty, NumTy::Int(_));
         let all_add = adds(op, ty)
             && since

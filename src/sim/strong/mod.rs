@@ -154,6 +154,11 @@ pub fn concerns(kernel: &Kernel) -> bool {
     fences && observes || waits(kernel)
 }
 
+/// True if threads of a kernel look at what their atomics found, so that their order may matter.
+pub fn counts(kernel: &Kernel) -> bool {
+    crate::kernel::usage::results_used(kernel).contains(&true)
+}
+
 /// True if threads of a kernel wait in loops.
 pub fn waits(kernel: &Kernel) -> bool {
     !awaits(kernel).by_access.is_empty()
