@@ -7,6 +7,7 @@
 //! is proved afterwards.
 
 mod base;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -320,7 +321,7 @@ impl Importer<'_, '_> {
                 self.forest.put(Tree::Call(Call::Log, x))
             }
             Factor::Fun(f, c) => {
-                let call = call(f).ok_or("a rounding to an integer that formulas lack")?;
+                let call = call(f).ok_or("a function that formulas lack")?;
                 let x = self.form(c, depth + 1)?;
                 self.forest.put(Tree::Call(call, x))
             }
@@ -500,6 +501,9 @@ fn call(f: Fun) -> Option<Call> {
         Fun::Abs => Some(Call::Abs),
         Fun::Floor => Some(Call::Floor),
         Fun::Sqrt => Some(Call::Sqrt),
-        Fun::Rsqrt | Fun::Exp2 | Fun::Log2 | Fun::Ceil | Fun::Trunc | Fun::RoundEven => None,
+        Fun::Ceil => Some(Call::Ceil),
+        Fun::Trunc => Some(Call::Trunc),
+        Fun::RoundEven => Some(Call::Rint),
+        Fun::Rsqrt | Fun::Exp2 | Fun::Log2 => None,
     }
 }

@@ -30,104 +30,174 @@ const SAMPLE: usize = 1 << 10;
 /// Work of one canonical form.
 const WORK: u64 = 1 << 24;
 
+/// How the values of elements become trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By their canonical forms.
+    Canonical,
+    /// As the kernel computes them.
+    Written,
+}
+
+/// Indices of elements with their values.
+type Elements = Vec<(Vec<i64>, Id)>;
+
 /// An output of one launch.
 pub(super) struct Output {
     /// The array.
     pub array: ArrayId,
-    /// Indices of elements with their values.
-    pub elements: Vec<(Vec<i64>, Id)>,
+    /// The elements that are written.
+    pub elements: Elements,
+    /// Elements that are not.
+    pub absent: Vec<Vec<i64>>,
 }
 
 /// Why an output has no trees.
 pub(super) type Resisting = Vec<(ArrayId, String)>;
 
-/// The trees of the elements of each output.
-pub(super) fn outputs(
-    outcome: Outcome,
-    arrays: &Arrays,
-    limits: &Limits,
-    (forest, constants): (&mut Forest, &mut IndexSet<Q>),
-) -> (Vec<Output>, Resisting) {
-    let Outcome {
-        mut store, writes, ..
-    } = outcome;
-    let (mut chosen, mut resisting) = (Vec::new(), Vec::new());
-    for (&array, written) in &writes {
-        let info = &arrays[array];
-        if !goal::is_compared(info) {
-            continue;
-        }
-        let Some(elem) = info.elem.filter(|_| !info.shape.is_empty()) else {
-            let why = "its type and shape are not bound: --arg KEY=out:f32[...]";
-            resisting.push((array, why.to_string()));
-            continue;
-        };
-        let mut elements = Vec::new();
-        let mut whole = true;
-        for at in sample(&info.shape) {
-            let off = offset(&at, &info.shape) * elem.bytes();
-            let bytes = elem.bytes();
-            let (bits, mask) = goal::content(&mut store, written, (array, info), off, bytes);
-            whole &= mask != 0 || info.role != Some(Role::Out);
-            let real = match elem {
-                ElemTy::Float(fmt) => store.of_selected_bits(fmt, bits),
-                ElemTy::Int { signed, .. } => store.of_int(signed, bits),
+/// The elements of an output as terms.
+struct Chosen {
+    array: ArrayId,
+    written: Vec<(Vec<i64>, TermId)>,
+    absent: Vec<Vec<i64>>,
+}
+
+/// What a launch left in its outputs, as terms with names for functions and symbols for numbers.
+pub(super) struct Terms {
+    store: TermStore,
+    outputs: Vec<Chosen>,
+    /// Outputs that have no terms, and why.
+    pub resisting: Resisting,
+}
+
+impl Terms {
+    /// The terms of the elements of each output.
+    pub(super) fn of(outcome: Outcome, arrays: &Arrays, constants: &mut IndexSet<Q>) -> Terms {
+        let Outcome {
+            mut store, writes, ..
+        } = outcome;
+        let (mut outputs, mut resisting) = (Vec::new(), Vec::new());
+        for (&array, written) in &writes {
+            let info = &arrays[array];
+            if !goal::is_compared(info) {
+                continue;
+            }
+            let Some(elem) = info.elem.filter(|_| !info.shape.is_empty()) else {
+                let why = "its type and shape are not bound: --arg KEY=out:f32[...]";
+                resisting.push((array, why.to_string()));
+                continue;
             };
-            elements.push((at, real));
+            let mut chosen = Chosen {
+                array,
+                written: Vec::new(),
+                absent: Vec::new(),
+            };
+            for at in sample(&info.shape) {
+                let off = offset(&at, &info.shape) * elem.bytes();
+                let bytes = elem.bytes();
+                let (bits, mask) = goal::content(&mut store, written, (array, info), off, bytes);
+                if mask == 0 && info.role == Some(Role::Out) {
+                    chosen.absent.push(at);
+                    continue;
+                }
+                let real = match elem {
+                    ElemTy::Float(fmt) => store.of_selected_bits(fmt, bits),
+                    ElemTy::Int { signed, .. } => store.of_int(signed, bits),
+                };
+                chosen.written.push((at, real));
+            }
+            outputs.push(chosen);
         }
-        match whole {
-            true => chosen.push((array, elements)),
-            false => resisting.push((array, "some of its elements are not written".into())),
-        }
-    }
-    let roots: Vec<TermId> = chosen
-        .iter()
-        .flat_map(|c| c.1.iter().map(|e| e.1))
-        .collect();
-    let (store, roots) = read(&store, &roots, constants);
-    let mut roots = roots.into_iter();
-    let own = norm::Limits {
-        deadline: limits.deadline,
-        stopped: limits::stopped,
-        max_work: WORK,
-        ..norm::Limits::default()
-    };
-    let mut norm = Normalizer::new(&store, own);
-    for t in 0..store.len() as u32 {
-        let t = TermId(t);
-        if let Term::Elem {
-            array: ArrayId::NUMBERS,
-            ..
-        } = store.get(t)
-        {
-            norm.assume(t, Sign::POS);
-        }
-    }
-    let mut importer = Importer {
-        norm,
-        store: &store,
-        forest,
-        places: Places(arrays),
-        done: FxHashMap::default(),
-        bases: FxHashMap::default(),
-        roots: FxHashMap::default(),
-        limits,
-        steps: 0,
-    };
-    let mut out = Vec::new();
-    for (array, elements) in chosen {
-        let terms: Vec<(Vec<i64>, TermId)> = elements
-            .into_iter()
-            .zip(roots.by_ref())
-            .map(|((at, _), t)| (at, t))
-            .collect();
-        let trees = terms.into_iter().map(|(at, t)| Ok((at, importer.term(t)?)));
-        match trees.collect::<Result<Vec<_>, String>>() {
-            Ok(elements) => out.push(Output { array, elements }),
-            Err(why) => resisting.push((array, why)),
+        let elements = outputs.iter().flat_map(|c| c.written.iter());
+        let roots: Vec<TermId> = elements.map(|e| e.1).collect();
+        let (store, roots) = read(&store, &roots, constants);
+        let elements = outputs.iter_mut().flat_map(|c| c.written.iter_mut());
+        elements.zip(roots).for_each(|(e, t)| e.1 = t);
+        Terms {
+            store,
+            outputs,
+            resisting,
         }
     }
-    (out, resisting)
+
+    /// The outputs that have terms.
+    pub(super) fn arrays(&self) -> impl Iterator<Item = ArrayId> {
+        self.outputs.iter().map(|o| o.array)
+    }
+
+    /// The trees of the elements of each output of which `is_open` holds.
+    pub(super) fn trees(
+        &self,
+        way: Way,
+        is_open: &dyn Fn(ArrayId) -> bool,
+        (arrays, limits): (&Arrays, &Limits),
+        forest: &mut Forest,
+    ) -> (Vec<Output>, Resisting) {
+        let own = norm::Limits {
+            deadline: limits.deadline,
+            stopped: limits::stopped,
+            max_work: WORK,
+            ..norm::Limits::default()
+        };
+        let mut norm = Normalizer::new(&self.store, own);
+        for t in 0..self.store.len() as u32 {
+            let t = TermId(t);
+            if let Term::Elem {
+                array: ArrayId::NUMBERS,
+                ..
+            } = self.store.get(t)
+            {
+                norm.assume(t, Sign::POS);
+            }
+        }
+        let mut importer = Importer {
+            norm,
+            store: &self.store,
+            forest,
+            places: Places(arrays),
+            done: FxHashMap::default(),
+            bases: FxHashMap::default(),
+            roots: FxHashMap::default(),
+            limits,
+            steps: 0,
+        };
+        let (mut out, mut resisting) = (Vec::new(), Vec::new());
+        for chosen in self.outputs.iter().filter(|c| is_open(c.array)) {
+            let array = chosen.array;
+            match importer.elements(way, &chosen.written) {
+                Ok(elements) => out.push(Output {
+                    array,
+                    elements,
+                    absent: chosen.absent.clone(),
+                }),
+                Err(why) => resisting.push((array, why)),
+            }
+        }
+        (out, resisting)
+    }
+}
+
+impl Importer<'_, '_> {
+    fn elements(
+        &mut self,
+        way: Way,
+        written: &[(Vec<i64>, TermId)],
+    ) -> Result<Elements, String> {
+        if way == Way::Canonical {
+            let trees = written.iter();
+            return trees
+                .map(|(at, t)| Ok((at.clone(), self.term(*t)?)))
+                .collect();
+        }
+        let roots: Vec<TermId> = written.iter().map(|e| e.1).collect();
+        let made = self.as_written(&roots);
+        let tree = |(at, t): &(Vec<i64>, TermId)| match made.get(t) {
+            Some(Ok(id)) => Ok((at.clone(), *id)),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err("an element that was not met".into()),
+        };
+        written.iter().map(tree).collect()
+    }
 }
 
 /// Terms with names for functions and symbols for numbers.

@@ -16,6 +16,8 @@ pub enum Fold {
     Product,
     /// The largest.
     Max,
+    /// The least.
+    Min,
 }
 
 /// first <= index < last.

@@ -17,7 +17,7 @@ impl Unifier<'_> {
     pub(super) fn indices_of_extrema(
         &mut self,
         family: &Family,
-        (names, output, indices): (&Names, &str, &[usize]),
+        (names, head): (&Names, &str),
     ) -> Vec<String> {
         let mut compared = Family::new();
         for (env, id) in family {
@@ -38,7 +38,7 @@ impl Unifier<'_> {
             return Vec::new();
         };
         match (ranges.as_slice(), bounds.is_empty()) {
-            ([range], true) => names.indices_of_extrema((output, indices), range, &body),
+            ([range], true) => names.indices_of_extrema(head, range, &body),
             _ => Vec::new(),
         }
     }

@@ -108,18 +108,27 @@ impl Names {
         free.nth(v - self.vars.len()).unwrap_or_default()
     }
 
-    /// The definition of an output.
-    pub(super) fn definition(&self, output: &str, indices: &[usize], value: &Expr) -> String {
+    /// The left side of a definition, with the bounds that hold of the elements that are defined.
+    pub(super) fn head(&self, output: &str, indices: &[usize], bounds: &[Bounds]) -> String {
         let indices: Vec<String> = indices.iter().map(|&v| self.var(v)).collect();
+        let cond = match bounds.is_empty() {
+            true => String::new(),
+            false => format!(" if {}", self.all_bounds(bounds)),
+        };
+        format!("{}[{}{cond}]", name(output), indices.join(","))
+    }
+
+    /// The definition of an output.
+    pub(super) fn definition(&self, head: &str, value: &Expr) -> String {
         let value = self.text(value, self.vars.len(), Level::Open);
-        format!("{}[{}] = {value}", name(output), indices.join(","))
+        format!("{head} = {value}")
     }
 
     /// Definitions of an output as the place of an extremum of a body over a range: the first or the last place of the
     /// largest or the least.
     pub(super) fn indices_of_extrema(
         &self,
-        (output, indices): (&str, &[usize]),
+        head: &str,
         range: &(Linear, Linear),
         body: &Expr,
     ) -> Vec<String> {
@@ -130,13 +139,9 @@ impl Names {
         let place = outer.var(scope);
         let (lo, hi) = (self.index(&range.0), self.index(&range.1));
         let [element, other] = [&outer, self].map(|n| n.text(body, scope + 1, Level::Summand));
-        let left = self.definition(output, indices, &Expr::Number(Q::one()));
-        let left = left
-            .split_once('=')
-            .map_or(String::new(), |l| l.0.to_string());
         let both = |which: &str, of: &str| {
             format!(
-                "{left}= {which}({place} in {lo}..{hi} if {element} = {of}({inner} in {lo}..{hi}: {other}): {place})"
+                "{head} = {which}({place} in {lo}..{hi} if {element} = {of}({inner} in {lo}..{hi}: {other}): {place})"
             )
         };
         let ways = [
@@ -280,7 +285,7 @@ impl Names {
             }
             Expr::Sum(l) => self.sum(l, scope),
             Expr::Product(_) => self.sum(&[(Q::one(), e.clone())], scope),
-            Expr::Call(Call::Below | Call::Zero | Call::Not, _) | Expr::All(_) => {
+            Expr::Call(Call::Below | Call::Zero | Call::Not | Call::IsNan, _) | Expr::All(_) => {
                 (self.condition(e, scope, false), Level::Open)
             }
             Expr::Call(f, x) => call(function(*f), x),
@@ -317,6 +322,7 @@ impl Names {
             Fold::Mean => "mean",
             Fold::Product => "prod",
             Fold::Max => "max",
+            Fold::Min => "min",
         };
         let var = |(d, (lo, hi)): (usize, &(Linear, Linear))| {
             let v = scope + d;
@@ -466,6 +472,10 @@ impl Names {
             Expr::Call(Call::Below, x) => compare(x, ["<", ">="]),
             Expr::Call(Call::Zero, x) => compare(x, ["=", "!="]),
             Expr::Call(Call::Not, x) => self.condition(x, scope, !negated),
+            Expr::Call(Call::IsNan, x) => {
+                let x = self.text(x, scope, Level::Open);
+                format!("{}isnan({x})", if negated { "not " } else { "" })
+            }
             Expr::All(l) => {
                 let word = if negated { " or " } else { " and " };
                 let all: Vec<String> = l
@@ -528,6 +538,10 @@ fn function(f: Call) -> &'static str {
         Call::Erf => "erf",
         Call::Abs => "abs",
         Call::Floor => "floor",
+        Call::Ceil => "ceil",
+        Call::Trunc => "trunc",
+        Call::Rint => "rint",
+        Call::IsNan => "isnan",
         Call::Below | Call::Zero | Call::Not => "",
     }
 }

@@ -92,20 +92,8 @@ impl Unifier<'_> {
             Tree::Gather(array, at) => self.gather(array, &at, family),
             Tree::Sum(_) => self.sum(family),
             Tree::Product(_) => self.product(family),
-            Tree::Max(_) => {
-                let parts = self.children(family, |t| match t {
-                    Tree::Max(l) => l.to_vec(),
-                    _ => Vec::new(),
-                });
-                let list = self.folded(Fold::Max, parts)?;
-                Ok(match list.len() {
-                    1 => list
-                        .into_iter()
-                        .next()
-                        .map_or(Expr::Infinity(true), |e| e.1),
-                    _ => Expr::Max(list.into_iter().map(|e| e.1).collect()),
-                })
-            }
+            Tree::Max(_) => self.extremum(family, Fold::Max),
+            Tree::Min(_) => self.extremum(family, Fold::Min),
             Tree::All(_) => {
                 let parts = self.children(family, |t| match t {
                     Tree::All(l) => l.to_vec(),
@@ -138,6 +126,20 @@ impl Unifier<'_> {
                 Ok(Expr::Choose(part(0)?, part(1)?, part(2)?))
             }
         }
+    }
+
+    fn extremum(&mut self, family: &Family, fold: Fold) -> Result<Expr, String> {
+        let parts = self.children(family, |t| match t {
+            Tree::Max(l) | Tree::Min(l) => l.to_vec(),
+            _ => Vec::new(),
+        });
+        let list = self.folded(fold, parts)?;
+        let mut list: Vec<Expr> = list.into_iter().map(|e| e.1).collect();
+        Ok(match (list.len(), fold) {
+            (1, _) => list.remove(0),
+            (_, Fold::Min) => Expr::Min(list),
+            _ => Expr::Max(list),
+        })
     }
 
     fn child(&self, family: &Family, f: impl Fn(&Tree) -> Id) -> Family {
@@ -262,7 +264,7 @@ impl Unifier<'_> {
         for (_, class) in self.by_shape(&parts)? {
             let (class, odd) = match fold {
                 Fold::Sum => regular(class),
-                Fold::Mean | Fold::Product | Fold::Max => (class, Vec::new()),
+                Fold::Mean | Fold::Product | Fold::Max | Fold::Min => (class, Vec::new()),
             };
             out.extend(self.parts(fold, class)?);
             if !odd.is_empty() {
@@ -284,7 +286,7 @@ impl Unifier<'_> {
         }
         let (common, parts) = match fold {
             Fold::Sum => self.shared(parts),
-            Fold::Mean | Fold::Product | Fold::Max => (Vec::new(), parts),
+            Fold::Mean | Fold::Product | Fold::Max | Fold::Min => (Vec::new(), parts),
         };
         let common = match common.is_empty() {
             true => None,

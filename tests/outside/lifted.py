@@ -68,7 +68,7 @@ class Volta:
 
     def __init__(self, path, timeout):
         self.process = subprocess.Popen(
-            [path, "serve", "--jobs", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [path, "serve", "--jobs", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
         self.timeout = timeout
 
@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--again", action="store_true", help="prove each formula once more, as a reference")
     parser.add_argument("--page", type=pathlib.Path, help="where to write what became of each entry")
     args = parser.parse_args()
-    volta = Volta(args.volta, args.timeout)
+    volta = Volta(str(pathlib.Path(args.volta).resolve()), args.timeout)
     done, named = {}, {name: {} for name in NAMED}
     total, reasons, unproved = collections.Counter(), collections.Counter(), []
     for manifest, entry in entries(ROOT / "volta.toml"):

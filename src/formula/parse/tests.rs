@@ -46,6 +46,7 @@ fn tree(f: &Formula, e: ExprId) -> String {
         }
         Expr::If(c, a, b) => format!("(if {} {} {})", t(c), t(a), t(b)),
         Expr::Compare(list, signs) => format!("(cmp {} {signs:?})", all(list)),
+        Expr::IsNan(a) => format!("(isnan {})", t(a)),
         Expr::Not(a) => format!("(not {})", t(a)),
         Expr::And(list) => format!("(and {})", all(list)),
         Expr::Or(list) => format!("(or {})", all(list)),
