@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 mod canon;
 mod columns;
+mod digits;
 mod elements;
 mod expr;
 mod extremum;
@@ -31,6 +32,7 @@ mod print;
 mod region;
 pub mod rules;
 mod settle;
+mod slots;
 mod tree;
 mod unify;
 

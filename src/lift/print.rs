@@ -6,7 +6,7 @@ use num_rational::BigRational;
 use num_traits::{One, Pow, Signed};
 
 use super::expr::{Bounds, Expr, Fold};
-use super::linear::{Divisor, Feature, Linear};
+use super::linear::{Divisor, Feature, Linear, Wrap};
 use super::tree::{Call, Q};
 use crate::formula;
 
@@ -170,6 +170,7 @@ impl Names {
             Feature::Div(v, d) => format!("{}/{}", self.var(*v), self.divisor(*d)),
             Feature::Mod(v, d) => format!("{} % {}", self.var(*v), self.divisor(*d)),
             Feature::Times(v, w) => format!("{}*{}", self.var(*v), self.var(*w)),
+            Feature::Digit(v, d, m) => format!("{}/{d} % {m}", self.var(*v)),
         };
         let mut parts: Vec<(bool, String)> = Vec::new();
         for (k, f) in &l.terms {
@@ -177,7 +178,7 @@ impl Names {
             let text = match (k.abs(), f) {
                 (1, _) => text,
                 (n, Feature::Var(_) | Feature::Times(..)) => format!("{n}*{text}"),
-                (n, Feature::Div(..) | Feature::Mod(..)) => format!("{n}*({text})"),
+                (n, Feature::Div(..) | Feature::Mod(..) | Feature::Digit(..)) => format!("{n}*({text})"),
             };
             parts.push((*k < 0, text));
         }
@@ -190,7 +191,13 @@ impl Names {
             ([(false, _)], _) => Level::Factor,
             _ => Level::Summand,
         };
-        (joined(&parts), level)
+        let sum = joined(&parts);
+        match l.wrap {
+            Wrap::None => (sum, level),
+            Wrap::Modulo(m) if level < Level::Base => (format!("({sum}) % {m}"), Level::Factor),
+            Wrap::Modulo(m) => (format!("{sum} % {m}"), Level::Factor),
+            Wrap::Between(lo, hi) => (format!("min(max({sum}, {lo}), {hi})"), Level::Base),
+        }
     }
 
     fn index(&self, l: &Linear) -> String {
