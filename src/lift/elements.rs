@@ -27,6 +27,9 @@ use crate::term::{ArrayId, Term, TermId, TermStore};
 /// Elements of one output that are looked at: beyond that, some of them stand for all.
 const SAMPLE: usize = 1 << 10;
 
+/// Elements of one output that are looked at first, if it has many more.
+const FEW: usize = 1 << 6;
+
 /// Work of one canonical form.
 const WORK: u64 = 1 << 24;
 
@@ -37,6 +40,15 @@ pub(super) enum Way {
     Canonical,
     /// As the kernel computes them.
     Written,
+}
+
+/// Which elements are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sample {
+    /// Few of many.
+    Few,
+    /// All of a small output, some of a large one.
+    Many,
 }
 
 /// Indices of elements with their values.
@@ -60,6 +72,18 @@ struct Chosen {
     array: ArrayId,
     written: Vec<(Vec<i64>, TermId)>,
     absent: Vec<Vec<i64>>,
+    /// The values of each index at few elements, if there are many.
+    few: Option<Vec<Vec<i64>>>,
+}
+
+impl Chosen {
+    /// Whether an element is one of the sample.
+    fn is_in(&self, sample: Sample, at: &[i64]) -> bool {
+        match (&self.few, sample) {
+            (Some(few), Sample::Few) => at.iter().zip(few).all(|(i, l)| l.contains(i)),
+            _ => true,
+        }
+    }
 }
 
 /// What a launch left in its outputs, as terms with names for functions and symbols for numbers.
@@ -91,6 +115,7 @@ impl Terms {
                 array,
                 written: Vec::new(),
                 absent: Vec::new(),
+                few: few(&info.shape),
             };
             for at in sample(&info.shape) {
                 let off = offset(&at, &info.shape) * elem.bytes();
@@ -125,10 +150,15 @@ impl Terms {
         self.outputs.iter().map(|o| o.array)
     }
 
+    /// True if some outputs have elements beyond a small sample.
+    pub(super) fn has_many(&self) -> bool {
+        self.outputs.iter().any(|o| o.few.is_some())
+    }
+
     /// The trees of the elements of each output of which `is_open` holds.
     pub(super) fn trees(
         &self,
-        way: Way,
+        (way, sample): (Way, Sample),
         is_open: &dyn Fn(ArrayId) -> bool,
         (arrays, limits): (&Arrays, &Limits),
         forest: &mut Forest,
@@ -164,11 +194,15 @@ impl Terms {
         let (mut out, mut resisting) = (Vec::new(), Vec::new());
         for chosen in self.outputs.iter().filter(|c| is_open(c.array)) {
             let array = chosen.array;
-            match importer.elements(way, &chosen.written) {
+            let is_in = |at: &[i64]| chosen.is_in(sample, at);
+            let written = chosen.written.iter().filter(|e| is_in(&e.0));
+            let written: Vec<(Vec<i64>, TermId)> = written.cloned().collect();
+            let absent = chosen.absent.iter().filter(|at| is_in(at));
+            match importer.elements(way, &written) {
                 Ok(elements) => out.push(Output {
                     array,
                     elements,
-                    absent: chosen.absent.clone(),
+                    absent: absent.cloned().collect(),
                 }),
                 Err(why) => resisting.push((array, why)),
             }
@@ -231,24 +265,44 @@ fn offset(at: &[i64], shape: &[u64]) -> u64 {
     at.iter().zip(shape).fold(0, |o, (&i, &n)| o * n + i as u64)
 }
 
+/// Values of an index: all, or those near the ends and in between.
+fn spread(n: u64, most: u64, ends: u64) -> Vec<i64> {
+    let step = (n / most.max(1)).max(1);
+    let near_end = |i: u64| i < ends || i + ends > n;
+    (0..n)
+        .filter(|&i| n <= most || near_end(i) || i % step == step / 2)
+        .map(|i| i as i64)
+        .collect()
+}
+
+/// How many values each of some indices has, so that there are so many elements.
+fn share(shape: &[u64], elements: usize) -> u64 {
+    let total = shape.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
+    match total {
+        Some(n) if n <= elements as u64 => u64::MAX,
+        _ => (elements as f64).powf(1.0 / shape.len() as f64) as u64,
+    }
+}
+
+/// The values of each index at few elements of those that are looked at, if there are many more.
+fn few(shape: &[u64]) -> Option<Vec<Vec<i64>>> {
+    let total = shape.iter().fold(1u64, |a, &b| a.saturating_mul(b));
+    let most = share(shape, FEW);
+    let known = share(shape, SAMPLE);
+    let values = |&n: &u64| {
+        let all = spread(n, known, 3);
+        let few = spread(all.len() as u64, most, 2);
+        few.into_iter().map(|i| all[i as usize]).collect()
+    };
+    (total > 4 * FEW as u64).then(|| shape.iter().map(values).collect())
+}
+
 /// Indices of the elements of a shape: all, or those near the ends and in between.
 fn sample(shape: &[u64]) -> Vec<Vec<i64>> {
-    let total = shape.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
-    let near = |n: u64, most: u64| -> Vec<i64> {
-        let step = (n / most.max(1)).max(1);
-        let near_end = |i: u64| i < 3 || i + 3 > n;
-        (0..n)
-            .filter(|&i| n <= most || near_end(i) || i % step == step / 2)
-            .map(|i| i as i64)
-            .collect()
-    };
-    let most = match total {
-        Some(n) if n <= SAMPLE as u64 => u64::MAX,
-        _ => (SAMPLE as f64).powf(1.0 / shape.len() as f64) as u64,
-    };
+    let most = share(shape, SAMPLE);
     let mut out = vec![Vec::new()];
     for &n in shape {
-        let values = near(n, most);
+        let values = spread(n, most, 3);
         out = out
             .into_iter()
             .flat_map(|at: Vec<i64>| {

@@ -456,7 +456,7 @@ impl Names {
             let lead = list.iter().find(|(_, e)| !is_number(e));
             let lead = lead.map_or(Q::one(), |(q, _)| q.abs());
             for (q, e) in list {
-                let q = q / &lead;
+                let (q, e) = positive(q / &lead, e);
                 match q.is_negative() {
                     true => right.push((-q, e)),
                     false => left.push((q, e)),
@@ -528,6 +528,24 @@ fn joined(parts: &[(bool, String)]) -> String {
         out.push_str(text);
     }
     out
+}
+
+/// A multiple of an index expression with no sign inside, where that can be.
+fn positive(q: Q, e: Expr) -> (Q, Expr) {
+    match e {
+        Expr::Index(l)
+            if l.wrap == Wrap::None && l.constant <= 0 && l.terms.iter().all(|t| t.0 < 0) =>
+        {
+            let terms = l.terms.iter().map(|&(k, f)| (-k, f)).collect();
+            let turned = Linear {
+                constant: -l.constant,
+                terms,
+                wrap: Wrap::None,
+            };
+            (-q, Expr::Index(turned))
+        }
+        e => (q, e),
+    }
 }
 
 fn is_next(lo: &Linear, hi: &Linear) -> bool {

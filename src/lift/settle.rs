@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 
-use super::elements::{Output, Terms, Way};
+use super::elements::{Output, Sample, Terms, Way};
 use super::joint::Joint;
 use super::tree::{Forest, Q};
 use super::Run;
@@ -75,7 +75,9 @@ pub(super) fn settled(
     let mut reports: Vec<Report> = runs.iter().map(|r| r.report.clone()).collect();
     let mut lifting = Lifting::of(runs, instances, sizes, files);
     for way in [Way::Canonical, Way::Written] {
-        lifting.attempt(way);
+        for sample in [Sample::Few, Sample::Many] {
+            lifting.attempt(way, sample);
+        }
     }
     let whole = lifting.together();
     let texts = lifting.lines.iter().filter_map(Line::formula);
@@ -154,13 +156,17 @@ impl<'a> Lifting<'a> {
     }
 
     /// Finds texts by one way for the outputs that are open, and decides them.
-    fn attempt(&mut self, way: Way) {
-        /// What one way may take of the time that is left, with the next one after it.
+    fn attempt(&mut self, way: Way, sample: Sample) {
+        /// What an attempt may take of the time that is left, with others after it.
         const SHARE: u32 = 2;
-        let share = if way == Way::Written { 1 } else { SHARE };
+        let is_last = (way, sample) == (Way::Written, Sample::Many);
+        if sample == Sample::Few && !self.terms.iter().any(Terms::has_many) {
+            return;
+        }
+        let share = if is_last { 1 } else { SHARE };
         let ends: Vec<Duration> = self.left.iter().map(|l| *l / share).collect();
         let started = Instant::now();
-        let found = self.texts(way, &ends);
+        let found = self.texts((way, sample), &ends);
         for i in 0..self.left.len() {
             self.spend(i, started);
         }
@@ -197,7 +203,7 @@ impl<'a> Lifting<'a> {
     /// The texts of each output that is open, by the number of its line.
     fn texts(
         &mut self,
-        way: Way,
+        how: (Way, Sample),
         ends: &[Duration],
     ) -> Vec<(usize, Result<Vec<String>, String>)> {
         let open: Vec<ArrayId> = self.lines.iter().filter(|l| l.formula().is_none()).map(|l| l.array).collect();
@@ -210,7 +216,7 @@ impl<'a> Lifting<'a> {
             };
             let is_open = |a: ArrayId| open.contains(&a);
             let arrays = &self.setups[i].arrays;
-            let (outputs, errors) = terms.trees(way, &is_open, (arrays, &limits), &mut self.forest);
+            let (outputs, errors) = terms.trees(how, &is_open, (arrays, &limits), &mut self.forest);
             lifted.push(outputs);
             resisting.extend(errors);
         }

@@ -174,7 +174,20 @@ impl Importer<'_, '_> {
     }
 
     fn times(&mut self, a: Id, b: Id) -> Id {
-        let ((p, x), (q, y)) = (self.single(a), self.single(b));
+        let ((p, x), (q, mut y)) = (self.single(a), self.single(b));
+        let powers = |p: Id| match self.forest.get(p) {
+            Tree::Product(list) => list.to_vec(),
+            _ => Vec::new(),
+        };
+        // A quotient by what stands above it says where it has a value, and is not shortened.
+        let above = powers(x);
+        let is_shortened = powers(y).iter().any(|&(f, n)| {
+            above.iter().any(|&(g, m)| f == g && n.signum() != m.signum())
+        });
+        if is_shortened {
+            let own = self.forest.sum([(y, Q::one())]);
+            y = self.forest.product([(own, 1)]);
+        }
         let whole = self.multiplied(x, y);
         let number = p * q;
         let is_zero = number.is_zero();
@@ -318,7 +331,7 @@ impl Importer<'_, '_> {
     /// Whether a is below b, or equal to it.
     fn comparison_of(&mut self, call: Call, a: Id, b: Id) -> Id {
         let difference = self.added(vec![(Q::one(), a), (-Q::one(), b)]);
-        self.forest.put(Tree::Call(call, difference))
+        self.tested(call, difference)
     }
 
     fn condition_of(&mut self, t: TermId, done: &FxHashMap<TermId, Made>) -> Made {
