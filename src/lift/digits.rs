@@ -28,7 +28,7 @@ impl Material {
         }
         let groups: Vec<Groups> = self.vars.iter().map(|&v| self.groups(v, rows)).collect();
         let holds = |l: &Linear| rows.iter().all(|(env, value)| l.value(env) == *value);
-        let ways = [Self::separable, Self::wrapped, Self::clamped];
+        let ways = [Self::wrapped, Self::separable, Self::clamped];
         ways.iter().find_map(|way| way(self, rows, &groups).filter(holds))
     }
 

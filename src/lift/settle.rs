@@ -34,8 +34,8 @@ struct Line {
 }
 
 enum State {
-    /// Why there is no formula so far.
-    Open(String),
+    /// Why there is no formula so far, by the first way that said so; none where nothing was tried.
+    Open(Option<Finding<UnknownKind>>),
     /// The formula that is proved at all sizes.
     Proved(String),
 }
@@ -102,6 +102,18 @@ impl Line {
             State::Open(_) => None,
         }
     }
+
+    /// Notes why an attempt failed: what is said in the end is of canonical forms, which tell what a value is made of.
+    fn failed(&mut self, way: Way, why: Finding<UnknownKind>) {
+        if way == Way::Canonical || matches!(self.state, State::Open(None)) {
+            self.state = State::Open(Some(why));
+        }
+    }
+}
+
+fn unlifted(name: &str, why: &str) -> Finding<UnknownKind> {
+    let message = format!("{name} has no formula: {why}");
+    Finding::new(Part::Kernel, UnknownKind::NotLifted, message)
 }
 
 fn refused(why: &str, formula: &str) -> Finding<UnknownKind> {
@@ -127,14 +139,16 @@ impl<'a> Lifting<'a> {
         }
         let mut lines: Vec<Line> = Vec::new();
         for of in &terms {
-            let open = of.arrays().map(|a| (a, String::new()));
-            for (array, why) in of.resisting.iter().cloned().chain(open) {
+            let resisting = of.resisting.iter().map(|(a, why)| (*a, Some(why.clone())));
+            let open = of.arrays().map(|a| (a, None));
+            for (array, why) in resisting.chain(open) {
                 if lines.iter().all(|l| l.array != array) {
+                    let name = setups[0].arrays[array].name.clone();
                     lines.push(Line {
                         array,
-                        name: setups[0].arrays[array].name.clone(),
                         tried: Vec::new(),
-                        state: State::Open(why),
+                        state: State::Open(why.map(|why| unlifted(&name, &why))),
+                        name,
                     });
                 }
             }
@@ -174,9 +188,8 @@ impl<'a> Lifting<'a> {
             let texts = match texts {
                 Ok(texts) => texts,
                 Err(why) => {
-                    if matches!(&self.lines[i].state, State::Open(w) if w.is_empty()) {
-                        self.lines[i].state = State::Open(why);
-                    }
+                    let finding = unlifted(&self.lines[i].name, &why);
+                    self.lines[i].failed(way, finding);
                     continue;
                 }
             };
@@ -191,8 +204,7 @@ impl<'a> Lifting<'a> {
                         break;
                     }
                     Err(why) => {
-                        let message = refused(&why, &text).message;
-                        self.lines[i].state = State::Open(message);
+                        self.lines[i].failed(way, refused(&why, &text));
                         self.lines[i].tried.push(text);
                     }
                 }
@@ -337,19 +349,7 @@ impl<'a> Lifting<'a> {
                     proved_at: proved_at.clone(),
                     conjectured: self.sizes.len() > 1,
                 }),
-                State::Open(why) if l.tried.is_empty() => {
-                    let message = format!("{} has no formula: {why}", l.name);
-                    let kind = UnknownKind::NotLifted;
-                    report
-                        .unknown
-                        .push(Finding::new(Part::Kernel, kind, message));
-                }
-                State::Open(why) => {
-                    let kind = UnknownKind::Undecided;
-                    report
-                        .unknown
-                        .push(Finding::new(Part::Kernel, kind, why.clone()));
-                }
+                State::Open(why) => report.unknown.extend(why.clone()),
             }
         }
         if !lifted.is_empty() {

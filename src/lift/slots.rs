@@ -4,12 +4,13 @@
 //! from their order: sorted by what they read, the first is `x[min(i, n - 1 - i)]`. Parts go to slots, so that in each
 //! slot the subscripts follow from the indices: in the order of what they read, in that of their coefficients, or by a
 //! function of the indices that is guessed from few elements and that a subscript of some part of every element has.
-//! Elements at which two parts are one by chance are left out, since the formula is right there if it is elsewhere.
+//! Where two parts are one by chance, each slot has its share of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expr::{Expr, Fold};
 use super::linear::{Feature, Linear, Wrap};
+use super::region::Env;
 use super::tree::{Id, Q};
 use super::unify::{FEW, Parts, Unifier, singles, with};
 
@@ -22,7 +23,7 @@ type Part = (Q, Id);
 impl Unifier<'_> {
     /// The parts in slots, if they are few or of few classes.
     pub(super) fn slots(&mut self, fold: Fold, parts: Parts) -> Option<Vec<(Q, Expr)>> {
-        let common = most(parts, |l| l.len())?;
+        let common = most(parts.clone(), Vec::len)?;
         let count = common.first()?.1.len();
         if count == 0 {
             return None;
@@ -32,7 +33,7 @@ impl Unifier<'_> {
         {
             return Some(list);
         }
-        let classes = self.by_function(common)?;
+        let classes = self.by_function(&parts)?;
         let mut out = Vec::new();
         for class in classes {
             out.extend(self.parts(fold, class).ok()?);
@@ -75,11 +76,11 @@ impl Unifier<'_> {
     }
 
     /// Classes of parts, each of which has a function of the indices at one place; at least two.
-    fn by_function(&mut self, parts: Parts) -> Option<Vec<Parts>> {
+    fn by_function(&mut self, parts: &Parts) -> Option<Vec<Parts>> {
         let places = self.forest.places(parts.first()?.1.first()?.1).len();
         (0..places).find_map(|place| {
             let mut values: Vec<Vec<(i64, Part)>> = Vec::new();
-            for (_, list) in &parts {
+            for (_, list) in parts {
                 let mut own = Vec::new();
                 for p in list {
                     let at = self.forest.places(p.1);
@@ -90,43 +91,49 @@ impl Unifier<'_> {
                 values.push(own);
             }
             let envs = parts.iter().map(|p| p.0.clone());
-            let members = most(envs.zip(values).collect(), |l: &[(i64, Part)]| {
-                l.iter().map(|p| p.0).collect::<BTreeSet<i64>>().len()
-            })?;
-            self.split(members)
+            self.split(&envs.zip(values).collect::<Vec<_>>())
         })
     }
 
-    /// The parts at a place by functions of the indices.
-    fn split(&self, mut members: Vec<(super::region::Env, Vec<(i64, Part)>)>) -> Option<Vec<Parts>> {
-        let distinct = |l: &[(i64, Part)]| l.iter().map(|p| p.0).collect::<BTreeSet<i64>>();
-        let count = distinct(&members.first()?.1).len();
-        if !(2..=FEW).contains(&count) {
+    /// The parts at a place by functions of the indices. Where functions have one value, each has its share of the part.
+    fn split(&self, members: &[(Env, Vec<(i64, Part)>)]) -> Option<Vec<Parts>> {
+        let set = |l: &[(i64, Part)]| l.iter().map(|p| p.0).collect::<BTreeSet<i64>>();
+        let all: Vec<(&[i64], BTreeSet<i64>)> =
+            members.iter().map(|(e, l)| (&**e, set(l))).collect();
+        let mut left = most(all.clone(), BTreeSet::len)?;
+        let count = left.first()?.1.len();
+        if !(2..=FEW).contains(&count) || all.iter().any(|m| m.1.len() > count) {
             return None;
         }
-        let mut out = Vec::new();
-        for slot in 0..count {
-            let sets: Vec<(&[i64], BTreeSet<i64>)> =
-                members.iter().map(|(e, l)| (&**e, distinct(l))).collect();
-            let function = match slot + 1 < count {
-                true => Some(self.function(&sets)?),
-                false => None,
-            };
-            let mut class = Parts::new();
-            for (env, list) in &mut members {
-                let value = function.as_ref().map(|f| f.value(env));
-                let is_here = |p: &(i64, Part)| value.is_none_or(|v| p.0 == v);
-                let (here, rest): (Vec<_>, Vec<_>) = list.drain(..).partition(is_here);
-                *list = rest;
-                class.push((env.clone(), here.into_iter().map(|p| p.1).collect()));
+        let mut functions: Vec<Linear> = Vec::new();
+        for _ in 0..count {
+            let f = self.function(&left, &all)?;
+            for (env, set) in &mut left {
+                set.remove(&f.value(env));
             }
-            out.push(class);
+            functions.push(f);
+        }
+        let mut out = vec![Parts::new(); count];
+        for (env, list) in members {
+            out.iter_mut().for_each(|class| class.push((env.clone(), Vec::new())));
+            for (value, (q, id)) in list {
+                let here: Vec<usize> =
+                    (0..count).filter(|&s| functions[s].value(env) == *value).collect();
+                let share = Q::new(1.into(), here.len().max(1).into());
+                for s in here {
+                    out[s].last_mut()?.1.push((q * &share, *id));
+                }
+            }
         }
         Some(out)
     }
 
     /// A function of the indices that is one of the values of each member.
-    fn function(&self, sets: &[(&[i64], BTreeSet<i64>)]) -> Option<Linear> {
+    fn function(
+        &self,
+        sets: &[(&[i64], BTreeSet<i64>)],
+        all: &[(&[i64], BTreeSet<i64>)],
+    ) -> Option<Linear> {
         let (origin, first) = sets.first()?;
         let vars = self.material.vars.iter().filter(|v| !self.material.sizes.contains(v));
         let mut seeds: Vec<(usize, i64, &BTreeSet<i64>)> = Vec::new();
@@ -140,7 +147,7 @@ impl Unifier<'_> {
                 seeds.push((v, step, set));
             }
         }
-        let most = sets.iter().flat_map(|s| s.1.iter()).max()?;
+        let most = all.iter().flat_map(|s| s.1.iter()).max()?;
         let larger = self.material.divisors.iter().copied().filter(|d| d > most);
         let wraps = [Wrap::None, Wrap::Modulo(most + 1)];
         let wraps: Vec<Wrap> = wraps.into_iter().chain(larger.map(Wrap::Modulo)).collect();
@@ -170,7 +177,8 @@ impl Unifier<'_> {
                 };
                 l.constant = at - l.value(origin);
                 l.wrap = wrap;
-                let holds = sets.iter().all(|(env, set)| set.contains(&l.value(env)));
+                let has = |(env, set): &(&[i64], BTreeSet<i64>)| set.contains(&l.value(env));
+                let holds = sets.iter().all(has) && all.iter().all(has);
                 holds.then_some(l)
             })
         })
@@ -178,7 +186,7 @@ impl Unifier<'_> {
 }
 
 /// The members whose lists have the size that most of them have, if these are nearly all.
-fn most<M, T>(members: Vec<(M, Vec<T>)>, size: impl Fn(&[T]) -> usize) -> Option<Vec<(M, Vec<T>)>> {
+fn most<M, L>(members: Vec<(M, L)>, size: impl Fn(&L) -> usize) -> Option<Vec<(M, L)>> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     members.iter().for_each(|m| *counts.entry(size(&m.1)).or_default() += 1);
     let (&common, &n) = counts.iter().max_by_key(|c| c.1)?;

@@ -567,8 +567,9 @@ fn regular(class: Parts) -> (Parts, Parts) {
         let odd = class[i].1.iter().filter(|p| p.0 != common).count();
         (odd == 1 && class[i].1.len() > 1).then_some(common)
     };
+    let is_long = class.iter().any(|c| c.1.len() > 2);
     let ways: [&dyn Fn(usize) -> Option<Q>; 2] = [&of_member, &of_all];
-    for way in ways {
+    for way in ways.iter().take(1 + usize::from(is_long)) {
         let chosen: Option<Vec<Q>> = (0..class.len()).map(way).collect();
         let Some(chosen) = chosen else {
             continue;

@@ -181,7 +181,9 @@ impl Importer<'_, '_> {
         };
         // A quotient by what stands above it says where it has a value, and is not shortened.
         let above = powers(x);
-        let is_shortened = powers(y).iter().any(|&(f, n)| {
+        let below = powers(y);
+        let log2 = self.log2();
+        let is_shortened = below.iter().filter(|p| p.0 != log2).any(|&(f, n)| {
             above.iter().any(|&(g, m)| f == g && n.signum() != m.signum())
         });
         if is_shortened {
