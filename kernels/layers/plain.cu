@@ -296,6 +296,30 @@ extern "C" __global__ void ENTRY(const float *x, float *y, int n)
     if (threadIdx.x % 2 == 0)
         y[blockIdx.x * n + threadIdx.x] = x[blockIdx.x * n + threadIdx.x] * 2;
 }
+#elif defined(NIBBLES_AND_SUMS)
+// One output is made of bits, the other is not.
+extern "C" __global__ void ENTRY(const uint8_t *w, int *y, float *z)
+{
+    int i = threadIdx.x;
+    y[i] = (w[i] ^ 5) & 11;
+    z[i] = 2.0f * w[i];
+}
+#elif defined(BATCH_NORM_BACKWARD)
+// x[N, C], one thread for each channel.
+extern "C" __global__ void ENTRY(const float *x, const float *g, const float *d, float *dx, int n, int c)
+{
+    int k = threadIdx.x;
+    float m = 0, v = 0, p = 0, q = 0;
+    LOOP(i, n) m += x[i * c + k];
+    m /= n;
+    LOOP(i, n) v += (x[i * c + k] - m) * (x[i * c + k] - m);
+    float r = rsqrtf(v / n + 1e-5f);
+    LOOP(i, n) {
+        p += d[i * c + k];
+        q += d[i * c + k] * (x[i * c + k] - m) * r;
+    }
+    LOOP(i, n) dx[i * c + k] = g[k] * r * (d[i * c + k] - p / n - (x[i * c + k] - m) * r * q / n);
+}
 #elif defined(TURNED)
 extern "C" __global__ void ENTRY(const float *x, float *y, int n)
 {

@@ -165,6 +165,26 @@ extern "C" __global__ void ENTRY(const float *a, const float *b, float *y, int n
     }
     y[i * m + j] = sqrtf(fmaxf(p + q - 2 * s, 0.0f));
 }
+#elif defined(BATCH_NORM_BACKWARD)
+// A warp for each channel; one pass over the data for all four sums.
+extern "C" __global__ void ENTRY(const float *x, const float *g, const float *d, float *dx, int n, int c)
+{
+    int k = blockIdx.x;
+    float s = 0, v = 0, p = 0, q = 0;
+    LANES(i) {
+        float a = x[i * c + k], b = d[i * c + k];
+        s += a;
+        v += a * a;
+        p += b;
+        q += a * b;
+    }
+    SUM(s);
+    SUM(v);
+    SUM(p);
+    SUM(q);
+    float m = s / n, r = rsqrtf(v / n - m * m + 1e-5f), t = (q - m * p) * r / n;
+    LANES(i) dx[i * c + k] = g[k] * r * (d[i * c + k] - p / n - (x[i * c + k] - m) * r * t);
+}
 #elif defined(GATE)
 extern "C" __global__ void ENTRY(const float *x, float *y, int n)
 {

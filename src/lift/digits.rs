@@ -49,13 +49,36 @@ impl Material {
         let mut out = Linear::default();
         for (&v, groups) in self.vars.iter().zip(groups) {
             let profile = profile(groups)?;
-            let (constant, terms) = digits(v, &profile)?;
+            let found = digits(v, &profile).or_else(|| self.two_digits(v, &profile));
+            let (constant, terms) = found?;
             out.constant += constant;
             out.terms.extend(terms);
         }
         let (env, value) = rows.first()?;
         out.constant += value - out.value(env);
         Some(out)
+    }
+
+    /// A function of one variable, of which some values are missing, as a constant and multiples of two digits.
+    fn two_digits(&self, v: usize, profile: &BTreeMap<i64, i64>) -> Option<Digits> {
+        let constant = *profile.get(&0)?;
+        let low = profile.get(&1)? - constant;
+        let (&most, _) = profile.last_key_value()?;
+        let radices = self.divisors.iter().copied().chain(2..=most);
+        let mut radices = radices.filter(|&d| d > 1 && d <= most);
+        radices.find_map(|d| {
+            let (x, y) = profile.range(d..).next()?;
+            let rest = y - constant - low * (x % d);
+            if rest % (x / d) != 0 {
+                return None;
+            }
+            let high = rest / (x / d);
+            let value = |x: i64| constant + high * (x / d) + low * (x % d);
+            let divisor = Divisor::Number(d);
+            let both = [(high, Feature::Div(v, divisor)), (low, Feature::Mod(v, divisor))];
+            let terms = both.into_iter().filter(|t| t.0 != 0).collect();
+            profile.iter().all(|(&x, &y)| value(x) == y).then_some((constant, terms))
+        })
     }
 
     /// A sum of multiples that is taken modulo a number.
@@ -100,6 +123,9 @@ impl Material {
     }
 }
 
+/// A constant, and multiples of digits.
+type Digits = (i64, Vec<(i64, Feature)>);
+
 /// What the value changes by where a variable becomes one larger, as some rows have it.
 fn step(groups: &Groups) -> Option<i64> {
     let pairs = groups.values().flat_map(|l| l.windows(2));
@@ -141,7 +167,7 @@ fn profile(groups: &Groups) -> Option<BTreeMap<i64, i64>> {
 ///
 /// The lowest digit goes as far as the function has one slope; the next one is found in the function at the values
 /// where the lowest is 0.
-fn digits(v: usize, profile: &BTreeMap<i64, i64>) -> Option<(i64, Vec<(i64, Feature)>)> {
+fn digits(v: usize, profile: &BTreeMap<i64, i64>) -> Option<Digits> {
     let mut rest = profile.clone();
     let constant = *rest.get(&0)?;
     let mut terms: Vec<(i64, Feature)> = Vec::new();
@@ -197,6 +223,17 @@ mod tests {
             assert_eq!(found.value(env), *value);
         }
         Some(found)
+    }
+
+    #[test]
+    fn digits_are_found_where_values_are_missing() {
+        let envs: Vec<[i64; 1]> = (0..64).filter(|i| i % 3 < 2).map(|i| [i]).collect();
+        let rows: Vec<(&[i64], i64)> = envs.iter().map(|e| (&e[..], e[0] / 8 * 10 + e[0] % 8)).collect();
+        let material = Material {
+            vars: vec![0],
+            ..Material::default()
+        };
+        assert!(material.irregular(&rows).is_some());
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Unifier<'_> {
         }
     }
 
-    /// The elements that the conditions of a tree compare.
+    /// The elements that the conditions of a tree compare; none if it reads others too, which no place does.
     fn compared(&self, id: Id) -> BTreeSet<Id> {
         let mut out = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -56,6 +56,7 @@ impl Unifier<'_> {
                 Tree::Read(..) if inside => {
                     out.insert(id);
                 }
+                Tree::Read(..) | Tree::Gather(..) => return BTreeSet::new(),
                 Tree::Choose(c, a, b) => open.extend([(*c, true), (*a, inside), (*b, inside)]),
                 other => open.extend(other.children().into_iter().map(|x| (x, inside))),
             }

@@ -116,7 +116,7 @@ impl Joint<'_> {
             let e = rules::named(e);
             match e.reads() > MAX_READS {
                 true => Err("its formula would spell elements out".to_string()),
-                false => Ok(names.definition(&head, &e)),
+                false => Ok(names.with_shared(&head, e)),
             }
         };
         let classes = unifier.classes(&family);

@@ -32,6 +32,7 @@ mod print;
 mod region;
 pub mod rules;
 mod settle;
+mod shared;
 mod slots;
 mod tree;
 mod unify;

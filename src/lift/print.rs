@@ -32,7 +32,7 @@ pub(super) struct Names {
 
 /// How tight an operator binds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+pub(super) enum Level {
     /// A condition of a choice, the body of a reduction.
     Open,
     /// An operand of a sum.
@@ -249,7 +249,7 @@ impl Names {
     }
 
     /// An expression under a scope of so many variables.
-    fn text(&self, e: &Expr, scope: usize, at: Level) -> String {
+    pub(super) fn text(&self, e: &Expr, scope: usize, at: Level) -> String {
         let (text, level) = self.write(e, scope);
         match level < at {
             true => format!("({text})"),
